@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/coherence/write_back.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::coherence {
+
+/// Does nothing where write_back would clean, drop or drain: wrong on purpose.
+///
+/// For negative tests, and to ask whether a machine needs flushing at all. Fits what write_back fits.
+struct unsafe_none : write_back {
+  static constexpr std::string_view name = "unsafe_none";
+
+  static constexpr void clean_own(segment auto&) noexcept {}
+  static constexpr void drop_own(segment auto&) noexcept {}
+  static constexpr void drop_remote(segment auto&, rank_t) noexcept {}
+  static constexpr void drain_stores(segment auto&) noexcept {}
+  static constexpr void drain_all(segment auto&) noexcept {}
+};
+static_assert(coherence_policy<unsafe_none> && coherence_policy_for<unsafe_none, detail::cache_archetype>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::coherence

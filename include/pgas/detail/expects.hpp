@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// How much is checked at run time: `none`, `light`, `normal` (the default) or `heavy`.
+///
+/// `none` trusts the caller; `light` checks whatever happens once per epoch or per bulk operation;
+/// `normal` also checks every element access; `heavy` may communicate to check.
+/// The macro's value is the word itself, since it names the inline namespace: two units compiled at
+/// different levels then do not link, instead of sharing one half-checked template.
+#ifndef PGAS_ASSERTIONS
+#define PGAS_ASSERTIONS normal
+#endif
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+enum class assertion_level { none, light, normal, heavy };
+
+inline constexpr assertion_level assertions = assertion_level::PGAS_ASSERTIONS;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS
+
+/// Checks a precondition at `level` and above; `otherwise` is an expression that throws.
+#define PGAS_EXPECTS(level, condition, otherwise)                                                 \
+  do {                                                                                            \
+    if constexpr (::pgas::assertions >= ::pgas::assertion_level::level) {                         \
+      if (!(condition)) [[unlikely]] {                                                            \
+        otherwise;                                                                                \
+      }                                                                                           \
+    }                                                                                             \
+  } while (false)

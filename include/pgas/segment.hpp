@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <pgas/rank.hpp>
+#include <pgas/request.hpp>
+#include <span>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Bytes to be read by a transfer.
+using bytes_in = std::span<std::byte const>;
+/// Bytes to be written by a transfer.
+using bytes_out = std::span<std::byte>;
+
+/// Rows of equal length at a fixed distance: `rows` pieces of `row_bytes`, `pitch` bytes apart.
+struct row_shape {
+  std::size_t rows = 0;
+  std::size_t row_bytes = 0;
+};
+
+/// Payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
+///
+/// put and get start a transfer; `put` may delay it until flush. A put's source may be reused after
+/// flush_local, a get's destination holds the data after flush or flush_local. flush(r) returns when
+/// everything this rank started towards r has arrived in r's memory: remote completion. `rput` and `rget`
+/// return a request of the segment's own type.
+/// Sources and destinations are private memory; a window copes with this rank's own part.
+/// Parts may differ in size, and be empty. A segment's destructor never blocks.
+template <class S>
+concept segment = std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into,
+                                              rank_t rank) {
+  { cs.rank() } noexcept -> std::same_as<rank_t>;
+  { cs.size() } noexcept -> std::same_as<rank_t>;
+  { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
+  s.put(at, from);
+  s.get(at, into);
+  { s.rput(at, from) } -> request;
+  { s.rget(at, into) } -> request;
+  s.flush(rank);
+  s.flush_all();
+  s.flush_local(rank);
+  s.flush_local_all();
+};
+
+/// Own memory is plain memory: `local()` is this rank's part, contiguous, and always agrees.
+template <class S>
+concept local_segment = segment<S> && requires(S& s) {
+  { s.local() } -> std::same_as<bytes_out>;
+};
+
+/// Every part can be reached by load and store, on memory the hardware keeps coherent.
+template <class S>
+concept shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
+  { s.part(rank) } -> std::same_as<std::byte*>;
+};
+
+/// Rows of a part can be moved in one operation: cheaper than a put or get for each row.
+template <class S>
+concept strided_segment = segment<S> && requires(S& s, location at, row_shape shape, std::size_t pitch,
+                                                 std::byte const* from, std::byte* into) {
+  s.put_rows(at, pitch, from, pitch, shape);
+  s.get_rows(at, pitch, into, pitch, shape);
+};
+
+/// This rank keeps copies of remote and own memory that do not agree by themselves.
+///
+/// `load` and `store` go through this rank's copies; `put` and `get` do not, and are exact to the
+/// byte. `clean` writes modified copies of a range back; `drop` forgets copies of a range, and may write
+/// modified ones back first (names after RISC-V's cache operations). `drain_stores` orders cleans
+/// and puts before later signals; `drain_all` orders drops before later loads.
+template <class S>
+concept cache_controlled =
+    segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
+      s.load(at, into);
+      s.store(at, from);
+      s.clean(at, count);
+      s.drop(at, count);
+      s.drain_stores();
+      s.drain_all();
+      { S::line_bytes } -> std::convertible_to<std::size_t>;
+      { S::writeback_is_masked } -> std::convertible_to<bool>;
+      { S::has_speculative_fill } -> std::convertible_to<bool>;
+      { S::drop_may_write_back } -> std::convertible_to<bool>;
+      { S::write_allocates } -> std::convertible_to<bool>;
+      { S::tagged_drop } -> std::convertible_to<bool>;
+    };
+
+/// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
+///
+/// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of
+/// pgas::op. All of these are atomic against each other and against `atomic_load`, `atomic_store`.
+template <class S, class T, class Op>
+concept atomic_segment = segment<S> && S::template is_atomic<T> && requires(S& s, location at, T value, Op op) {
+  { s.template fetch_op<T>(at, value, op) } -> std::same_as<T>;
+  { s.template compare_exchange<T>(at, value, value) } -> std::same_as<T>;
+  { s.template atomic_load<T>(at) } -> std::same_as<T>;
+  s.template atomic_store<T>(at, value);
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

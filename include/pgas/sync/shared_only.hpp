@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/sync/policy.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// lock_all where nobody can hold an exclusive lock: all ranks may always hold it together.
+///
+/// Words     none. Opening and closing send nothing and wait for nobody; they still refresh and publish,
+///           since a lock's holder must see what earlier holders wrote.
+/// Source    MPI-3's lock_all under MPI_MODE_NOCHECK.
+struct shared_only {
+  static constexpr std::string_view name = "shared_only";
+  static constexpr rmw needs = rmw::none;
+  static constexpr control_words words(rank_t) noexcept { return {}; }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control&, control_words) noexcept {}
+
+    template <boundary Boundary>
+    void lock_all(Boundary& b) {
+      b.refresh(everyone);
+    }
+
+    template <boundary Boundary>
+    void unlock_all(Boundary& b) {
+      b.publish(everyone);
+    }
+  };
+};
+static_assert(lock_protocol<shared_only>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

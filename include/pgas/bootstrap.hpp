@@ -11,7 +11,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// How ranks find each other before there is any memory between them.
 ///
-/// A key is put once, by one rank; `get` blocks until it is there. `fence` returns when every rank has
+/// `get` blocks until the key is there; between two fences a key is put by one rank at most. `fence` returns when every rank has
 /// called it. `fail(what)` tells all ranks that this one cannot go on; it returns. Models: the job
 /// block that a fork or `pgas-run` hands down (detail/job.hpp); later PMI, MPI, two hosts.
 template <class B>

@@ -64,11 +64,12 @@ class error : public std::system_error {
       : std::system_error(make_error_code(code),
                           "rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),
         rank_(rank),
-        operation_(operation) {}
+        operation_(operation),
+        description_("rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence) {}
 
   /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
   error(errc code, rank_t rank, std::string const& sentence)
-      : std::system_error(make_error_code(code), sentence), rank_(rank), operation_("run") {}
+      : std::system_error(make_error_code(code), sentence), rank_(rank), operation_("run"), description_(sentence) {}
 
   /// The rank that met the failure (of the job, not of a sub-team, when they differ).
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
@@ -76,9 +77,13 @@ class error : public std::system_error {
   /// The operation that failed, in the library's words: "put", "fence", "make_window", ...
   [[nodiscard]] std::string const& operation() const noexcept { return operation_; }
 
+  /// `what()` without the words of the code at its end.
+  [[nodiscard]] std::string const& description() const noexcept { return description_; }
+
  private:
   rank_t rank_;
   std::string operation_;
+  std::string description_;
 };
 
 namespace detail {

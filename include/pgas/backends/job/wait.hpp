@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/job.hpp>
+#include <pgas/backends/job/job.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/backend.hpp>
+#include <pgas/backends/job/processes.hpp>
+#include <pgas/backends/job/threads.hpp>
+#include <pgas/backends/process_map/control.hpp>
+#include <pgas/backends/process_map/segment.hpp>
+#include <pgas/coherence/coherent.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// The rank and descriptor that a launcher handed down in PGAS_RANK and PGAS_JOB_FD, if it did.
+struct inherited {
+  int fd = -1;
+  rank_t rank = -1;
+
+  static inherited find() noexcept {
+    char const* const fd = std::getenv("PGAS_JOB_FD");
+    char const* const rank = std::getenv("PGAS_RANK");
+    if (fd == nullptr || rank == nullptr) return {};
+    return {.fd = std::atoi(fd), .rank = std::atoi(rank)};  // NOLINT(cert-err34-c): attach checks both
+  }
+};
+
+}  // namespace detail
+
+/// What the ranks of a process_map are.
+enum class ranks_are { processes, threads };
+
+/// Ranks of one node that map the same memory: remote access is a load or a store.
+///
+/// All payload and control words are extents of one memfd. As processes (the default) ranks are forked by
+/// `run`, or started by pgas-run; as threads they are for sanitizers and debuggers.
+template <ranks_are Kind>
+class basic_process_map {
+ public:
+  using segment_type = detail::mapped_segment;
+  using control_type = detail::mapped_control;
+  using default_coherence = coherence::coherent;
+  using handle = std::uint64_t;  ///< an extent's offset
+
+  static constexpr std::string_view name = Kind == ranks_are::processes ? "process_map" : "thread_map";
+  static constexpr progress progress_by = progress::hardware;
+
+  /// Runs main(backend, bootstrap) on each rank, `ranks` of them unless a launcher has decided; returns the bootstrap.
+  template <class Main>
+  static detail::job launch(rank_t ranks, Main const& main) {
+    auto const body = [&main](detail::job const& mine) {
+      detail::job own = mine;
+      main(basic_process_map(own), own);
+    };
+    if constexpr (Kind == ranks_are::processes) {
+      if (auto const given = detail::inherited::find(); given.fd >= 0) {
+        auto const mine = detail::job::attach(given.fd, given.rank);
+        if (!detail::run_rank(mine, [&] { body(mine); })) detail::throw_failure(mine);
+        return mine;
+      }
+      auto const job = detail::job::create(ranks);
+      detail::run_processes(job, body);
+      return job;
+    } else {
+      auto const job = detail::job::create(ranks);
+      detail::run_threads(job, body);
+      return job;
+    }
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
+  [[nodiscard]] locality locality_of(rank_t rank) const {
+    return rank == this->rank() ? locality::self : locality::node;
+  }
+
+  handle reserve_segment(std::span<std::size_t const> sizes) const { return detail::mapped_segment::reserve(job_, sizes); }
+  segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const { return {{job_, extent}, ranks_}; }
+  handle reserve_control(control_words words) const {
+    return job_.reserve(detail::mapped_control::bytes(size(), words), size());
+  }
+  control_type attach_control(handle extent, control_words words, std::string_view label) const {
+    return {{job_, extent}, ranks_, words, label};
+  }
+  basic_process_map sub_team(group members, rank_t rank) const {
+    basic_process_map sub = *this;
+    sub.ranks_ = ranks_.sub_team(members, rank);
+    return sub;
+  }
+
+  void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }
+  void check(std::string_view operation) const { job_.check(operation); }
+
+  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+  static void charge(std::uint64_t) noexcept {}
+
+ private:
+  explicit basic_process_map(detail::job const& j) : job_(j), ranks_(j.rank(), j.size()) {}
+
+  detail::job job_;
+  detail::team_ranks ranks_;
+};
+
+namespace backends {
+using process_map = basic_process_map<ranks_are::processes>;
+using thread_map = basic_process_map<ranks_are::threads>;
+static_assert(backend<process_map> && backend<thread_map>);
+}  // namespace backends
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <pgas/backends/job/held_extent.hpp>
+#include <pgas/backends/job/ranks.hpp>
+#include <pgas/backends/job/wait.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Control words in the job's arena: every word on lines of its own, every access a native atomic.
+class mapped_control {
+ public:
+  static constexpr rmw read_modify_write = rmw::native;
+  static constexpr bool can_park = true;
+  /// Two lines: processors fetch lines in pairs, so a neighbour on the other half would still be felt.
+  static constexpr std::size_t stride = 128;
+
+  class slot_type {
+   public:
+    explicit slot_type(word* at) noexcept : at_(at) {}
+    [[nodiscard]] word load(std::memory_order order) const noexcept { return std::atomic_ref(*at_).load(order); }
+    void store(word value, std::memory_order order) const noexcept { std::atomic_ref(*at_).store(value, order); }
+
+   private:
+    word* at_;
+  };
+
+  class cell_type : public refuses_store {
+   public:
+    explicit cell_type(word* at) noexcept : at_(at) {}
+    [[nodiscard]] word load(std::memory_order order) const noexcept { return std::atomic_ref(*at_).load(order); }
+    word fetch_add(word value, std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).fetch_add(value, order);
+    }
+    word fetch_xor(word value, std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).fetch_xor(value, order);
+    }
+    word exchange(word value, std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).exchange(value, order);
+    }
+    bool compare_exchange(word& expected, word desired, std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order);
+    }
+    void reset_unshared(word value) const noexcept { std::atomic_ref(*at_).store(value, std::memory_order_relaxed); }
+
+   private:
+    word* at_;
+  };
+
+  static std::uint64_t bytes(rank_t ranks, control_words words) noexcept {
+    return static_cast<std::uint64_t>(ranks) * (words.slots + words.cells) * stride;
+  }
+
+  mapped_control(held_extent extent, team_ranks ranks, control_words words, std::string_view label)
+      : extent_(std::move(extent)), ranks_(std::move(ranks)), words_(words), label_(label), base_(extent_.data()) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+
+  [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t /*writer*/) const noexcept {
+    return slot_type(at(owner, i));
+  }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept {
+    return cell_type(at(owner, words_.slots + i));
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+    word seen = 0;
+    wait_for(
+        extent_.owner(), [&] { return predicate(seen = w.load(std::memory_order_acquire)); }, why, label_,
+        [&] { return ranks_.to_world(why.awaited); });
+    return seen;
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+    std::size_t found = 0;
+    wait_for(
+        extent_.owner(),
+        [&] {
+          for (found = 0; found < words.size(); ++found) {
+            if (predicate(words[found].load(std::memory_order_acquire))) return true;
+          }
+          return false;
+        },
+        why, label_, [&] { return ranks_.to_world(why.awaited); });
+    return found;
+  }
+
+ private:
+  [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
+    return reinterpret_cast<word*>(
+        base_ + (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * stride);
+  }
+
+  held_extent extent_;
+  team_ranks ranks_;
+  control_words words_;
+  std::string label_;
+  std::byte* base_;
+};
+static_assert(control<mapped_control>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

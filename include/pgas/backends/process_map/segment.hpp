@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <pgas/backends/job/held_extent.hpp>
+#include <pgas/backends/job/ranks.hpp>
+#include <pgas/op.hpp>
+#include <pgas/segment.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Payload in the job's arena: the address of a part is base + rank * stride on every rank.
+///
+/// The extent begins with the sizes of all parts, once per node and not once per rank.
+class mapped_segment {
+ public:
+  /// Types whose elements the processor can modify in one step.
+  template <class T>
+  static constexpr bool is_atomic =
+      std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
+
+  mapped_segment(held_extent extent, team_ranks ranks)
+      : extent_(std::move(extent)),
+        ranks_(std::move(ranks)),
+        header_(extent_.data()),
+        base_(header_ + header_bytes(ranks_.size())) {
+    std::memcpy(&stride_, header_, sizeof stride_);
+  }
+
+  /// Makes the extent for parts of these sizes; one rank calls it for all.
+  static std::uint64_t reserve(job const& j, std::span<std::size_t const> sizes) {
+    std::uint64_t largest = 0;
+    for (std::size_t const bytes : sizes) largest = std::max<std::uint64_t>(largest, bytes);
+    std::uint64_t const unit = largest < job::page ? line : job::page;
+    auto const ranks = static_cast<rank_t>(sizes.size());
+    if (largest > j.block().arena_bytes / sizes.size()) {
+      throw error(errc::no_space, j.rank(), "reserve",
+                  std::to_string(largest) + " bytes on each of " + std::to_string(ranks) +
+                      " ranks asked for, the job's address space has " + std::to_string(j.block().arena_bytes));
+    }
+    std::uint64_t const stride = (largest + unit - 1) / unit * unit;
+    std::uint64_t const extent = j.reserve(header_bytes(ranks) + stride * sizes.size(), ranks);
+    std::byte* const header = j.arena() + extent;
+    std::memcpy(header, &stride, sizeof stride);
+    std::memcpy(header + sizeof stride, sizes.data(), sizes.size_bytes());
+    return extent;
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
+    std::size_t bytes = 0;
+    std::memcpy(&bytes, header_ + sizeof stride_ + static_cast<std::size_t>(rank) * sizeof bytes, sizeof bytes);
+    return bytes;
+  }
+  [[nodiscard]] std::byte* part(rank_t rank) const noexcept {
+    return base_ + static_cast<std::size_t>(rank) * stride_;
+  }
+  [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
+
+  void put(location at, bytes_in from) const noexcept { std::memcpy(part(at.rank) + at.offset, from.data(), from.size()); }
+  void get(location at, bytes_out into) const noexcept { std::memcpy(into.data(), part(at.rank) + at.offset, into.size()); }
+  done rput(location at, bytes_in from) const noexcept { return put(at, from), done{}; }
+  done rget(location at, bytes_out into) const noexcept { return get(at, into), done{}; }
+
+  /// Stores are complete when they are issued; what remains is to keep the compiler from moving them past this line.
+  static void flush(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void flush_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void flush_local_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch, row_shape shape) const noexcept {
+    copy_rows(part(at.rank) + at.offset, pitch, from, from_pitch, shape);
+  }
+  void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) const noexcept {
+    copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape);
+  }
+
+  // acq_rel: pairs with atomic_load and the others on the same element, so that a program may
+  // synchronize through elements too.
+  template <class T, class Op>
+  T fetch_op(location at, T value, Op op) const noexcept {
+    std::atomic_ref<T> element(at_element<T>(at));
+    if constexpr (std::is_integral_v<T> && Op::kind == op_kind::sum) {
+      return element.fetch_add(value, std::memory_order_acq_rel);
+    } else if constexpr (Op::kind == op_kind::replace) {
+      return element.exchange(value, std::memory_order_acq_rel);
+    } else if constexpr (Op::kind == op_kind::no_op) {
+      return element.load(std::memory_order_acquire);
+    } else {
+      T old = element.load(std::memory_order_relaxed);
+      while (!element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      }
+      return old;
+    }
+  }
+  /// Replaces the element by `desired` if it has the bytes of `expected`; returns what it found.
+  template <class T>
+  T compare_exchange(location at, T expected, T desired) const noexcept {
+    std::atomic_ref<T>(at_element<T>(at)).compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
+    return expected;
+  }
+  template <class T>
+  T atomic_load(location at) const noexcept {
+    return std::atomic_ref<T>(at_element<T>(at)).load(std::memory_order_acquire);
+  }
+  template <class T>
+  void atomic_store(location at, T value) const noexcept {
+    std::atomic_ref<T>(at_element<T>(at)).store(value, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::uint64_t line = 128;
+
+  static std::uint64_t header_bytes(rank_t ranks) noexcept {
+    std::uint64_t const bytes = sizeof(std::uint64_t) * (static_cast<std::uint64_t>(ranks) + 1);
+    return (bytes + job::page - 1) / job::page * job::page;
+  }
+
+  template <class T>
+  [[nodiscard]] T& at_element(location at) const noexcept {
+    return *reinterpret_cast<T*>(part(at.rank) + at.offset);
+  }
+
+  static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
+                        row_shape shape) noexcept {
+    for (std::size_t row = 0; row < shape.rows; ++row, to += to_pitch, from += from_pitch) {
+      std::memcpy(to, from, shape.row_bytes);
+    }
+  }
+
+  held_extent extent_;
+  team_ranks ranks_;
+  std::byte* header_;
+  std::byte* base_;
+  std::uint64_t stride_ = 0;
+};
+static_assert(shared_segment<mapped_segment> && strided_segment<mapped_segment>);
+static_assert(atomic_segment<mapped_segment, double, op::sum>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

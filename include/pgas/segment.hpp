@@ -22,10 +22,10 @@ struct row_shape {
 
 /// Payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
 ///
-/// put and get start a transfer; `put` may delay it until flush. A put's source may be reused after
-/// flush_local, a get's destination holds the data after flush or flush_local. flush(r) returns when
+/// put and get start a transfer. `put` has taken its source's bytes when it returns, but may delay their
+/// arrival until flush; a get's destination holds the data after flush or flush_local. flush(r) returns when
 /// everything this rank started towards r has arrived in r's memory: remote completion. `rput` and `rget`
-/// return a request of the segment's own type.
+/// return a request of the segment's own type; an rput's source may be reused once that is done.
 /// Sources and destinations are private memory; a window copes with this rank's own part.
 /// Parts may differ in size, and be empty. A segment's destructor never blocks.
 template <class S>

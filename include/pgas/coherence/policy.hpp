@@ -75,6 +75,21 @@ concept coherence_policy = requires {
 
 namespace detail {
 
+/// The least a policy is: what the boundary is checked against where it is defined.
+struct any_policy {
+  static void clean_own(segment auto&) {}
+  static void clean_remote(segment auto&, rank_t) {}
+  static void drop_own(segment auto&) {}
+  static void drop_remote(segment auto&, rank_t) {}
+  static void drain_stores(segment auto&) {}
+  static void drain_all(segment auto&) {}
+  static void put(segment auto&, location, bytes_in) {}
+  static void get(segment auto&, location, bytes_out) {}
+  static void load(segment auto&, location, bytes_out) {}
+  static void store(segment auto&, location, bytes_in) {}
+};
+static_assert(coherence_policy_for<any_policy, cache_archetype>);
+
 /// All of a rank's part, as the range that clean and drop take.
 template <segment S>
 void clean_part(S& s, rank_t rank) {

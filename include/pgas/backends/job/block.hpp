@@ -52,11 +52,17 @@ struct job_block {
   std::uint64_t arena_bytes = 0;
   double timeout_seconds = 0;  ///< of every wait; 0: none
 
-  /// 0: well; 1: someone is writing the failure; 2: failed, and the fields below are final.
+  /// How the job failed: what was noticed first, and its cause if the failed rank could still tell.
+  struct failure_note {
+    std::int32_t rank = -1;
+    std::int32_t code = 0;
+    std::array<char, 1024> text{};
+  };
+
+  /// 0: well; 1: someone writes the symptom; 2: failed, the symptom is final; 3: so is the cause.
   alignas(128) std::atomic<std::uint32_t> failure{0};
-  std::int32_t failed_rank = -1;
-  std::int32_t failure_code = 0;
-  std::array<char, 1024> failure_text{};
+  failure_note symptom;
+  failure_note cause;
 
   alignas(128) std::atomic<std::uint32_t> lock{0};  ///< guards entries and extents
   std::atomic<std::uint32_t> entry_count{0};

@@ -107,21 +107,25 @@ class job {
 
   /// Records the job's failure; the first one counts. Every wait of every rank then throws.
   void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
-    job_block& b = block();
     std::uint32_t well = 0;
-    if (!b.failure.compare_exchange_strong(well, 1, std::memory_order_acq_rel)) return;
-    b.failed_rank = rank;
-    b.failure_code = static_cast<std::int32_t>(code);
-    std::size_t const length = std::min(what.size(), b.failure_text.size() - 1);
-    std::memcpy(b.failure_text.data(), what.data(), length);
-    b.failure_text[length] = '\0';
-    b.failure.store(2, std::memory_order_release);  // pairs with the acquire in failed()
+    if (!block().failure.compare_exchange_strong(well, 1, std::memory_order_acq_rel)) return;
+    write(block().symptom, rank, what, code);
+    block().failure.store(2, std::memory_order_release);  // pairs with the acquire in failed()
   }
 
-  [[nodiscard]] bool failed() const noexcept { return block().failure.load(std::memory_order_acquire) == 2; }
-  [[nodiscard]] rank_t failed_rank() const noexcept { return failed() ? block().failed_rank : -1; }
-  [[nodiscard]] errc failure_code() const noexcept { return static_cast<errc>(block().failure_code); }
-  [[nodiscard]] std::string failure_text() const { return failed() ? block().failure_text.data() : ""; }
+  /// Records why this rank's main ended early, also when a guard on the way out has marked the failure
+  /// already without knowing its cause.
+  void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
+    mark_failed(rank_, what, code);
+    if (!failed() || block().symptom.rank != rank_ || block().failure.load(std::memory_order_acquire) != 2) return;
+    write(block().cause, rank_, what, code);
+    block().failure.store(3, std::memory_order_release);  // pairs with the acquire in failure()
+  }
+
+  [[nodiscard]] bool failed() const noexcept { return block().failure.load(std::memory_order_acquire) >= 2; }
+  [[nodiscard]] rank_t failed_rank() const noexcept { return failed() ? failure().rank : -1; }
+  [[nodiscard]] errc failure_code() const noexcept { return static_cast<errc>(failure().code); }
+  [[nodiscard]] std::string failure_text() const { return failed() ? failure().text.data() : ""; }
 
   /// Throws if the job has failed.
   void check(std::string_view operation) const {
@@ -264,6 +268,18 @@ class job {
    private:
     std::atomic<std::uint32_t>& lock_;
   };
+
+  [[nodiscard]] job_block::failure_note const& failure() const noexcept {
+    return block().failure.load(std::memory_order_acquire) == 3 ? block().cause : block().symptom;
+  }
+
+  static void write(job_block::failure_note& note, rank_t rank, std::string_view what, errc code) noexcept {
+    note.rank = rank;
+    note.code = static_cast<std::int32_t>(code);
+    std::size_t const length = std::min(what.size(), note.text.size() - 1);
+    std::memcpy(note.text.data(), what.data(), length);
+    note.text[length] = '\0';
+  }
 
   job(std::shared_ptr<mapping> m, rank_t rank) noexcept : mapping_(std::move(m)), rank_(rank) {}
 

@@ -48,11 +48,11 @@ bool run_rank(job const& j, Main&& main) noexcept {
     main();
     return true;
   } catch (error const& e) {
-    j.mark_failed(self, e.description(), static_cast<errc>(e.code().value()));
+    j.mark_cause(e.description(), static_cast<errc>(e.code().value()));
   } catch (std::exception const& e) {
-    j.mark_failed(self, "rank " + std::to_string(self) + " threw: " + e.what());
+    j.mark_cause("rank " + std::to_string(self) + " threw: " + e.what());
   } catch (...) {
-    j.mark_failed(self, "rank " + std::to_string(self) + " threw something that is no std::exception");
+    j.mark_cause("rank " + std::to_string(self) + " threw something that is no std::exception");
   }
   return false;
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <pgas/epoch.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// A group as an epoch keeps it: checked once, so that a wrong one is an error and not a hang.
+template <class State>
+std::vector<rank_t> checked_group(State const& s, group given, std::string_view operation) {
+  std::vector<rank_t> kept(given.begin(), given.end());
+  for (rank_t rank : kept) s.check_rank(rank, operation);
+  if constexpr (assertions >= assertion_level::light) {
+    std::vector<rank_t> sorted = kept;
+    std::sort(sorted.begin(), sorted.end());
+    if (auto const twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+      throw error(errc::invalid_argument, s.rank(), operation, "rank " + std::to_string(*twice) + " is in the group twice");
+    }
+  }
+  return kept;
+}
+
+}  // namespace detail
+
+/// Active target, among neighbours: this rank may access the parts of the ranks it names, each as soon as that rank
+/// exposes its part to this one.
+///
+/// Opening is local. The first access to a target, or `to(target)`, waits for that target's exposure.
+/// Closing waits for the exposures not met yet, and then tells each target that this rank is done;
+/// it does not wait for them to notice. MPI_Win_start, MPI_Win_complete.
+/// Throws errc::outside_group when a target is not in the group.
+template <class State, hints Hints = hints{}>
+class access : public detail::epoch<access<State, Hints>, State>, public detail::accesses<access<State, Hints>, State, Hints> {
+  using base = detail::epoch<access, State>;
+  friend base;
+
+ public:
+  static constexpr std::string_view operation = "access";
+
+  /// Opens the epoch for the ranks of `targets`. Requires no other access epoch of this rank on the window.
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  access(Window const& w, group targets, hint<Given>...)
+      : base(w.state()), targets_(detail::checked_group(w.state(), targets, "start")) {
+    State& s = state();
+    s.enter("start", !s.access_open, "an access epoch of this rank on the window is open; close it first");
+    s.post.start(targets_);
+    s.access_open = true;
+  }
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  access(Window const& w, std::initializer_list<rank_t> targets, hint<Given>... given)
+      : access(w, group(targets.begin(), targets.size()), given...) {}
+  access(access&&) noexcept = default;
+  ~access() { this->end(); }
+
+  /// Ends the epoch: MPI's word for close().
+  void complete() { this->close(); }
+
+  /// Opens `target`'s part once it is exposed to this rank: take it before a loop of single accesses.
+  [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
+    this->check_open("to");
+    State& s = state();
+    s.check_rank(target, "to");
+    PGAS_EXPECTS(light, std::find(targets_.begin(), targets_.end(), target) != targets_.end(),
+                 throw error(errc::outside_group, s.rank(), "to",
+                             "rank " + std::to_string(target) + " is not in the group of this access epoch"));
+    boundary b(s.segment);
+    s.post.trigger(target, b);
+    return {s, target};
+  }
+
+  /// For containers.
+  [[nodiscard]] State& state() const noexcept { return *this->state_; }
+
+ private:
+  using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
+
+  void finish() {
+    State& s = state();
+    s.access_open = false;
+    boundary b(s.segment);
+    s.post.complete(targets_, b);
+  }
+
+  std::vector<rank_t> targets_;
+};
+
+template <class Window, hints... Given>
+access(Window const&, group, hint<Given>...) -> access<typename Window::state_type, (hints{} | ... | Given)>;
+template <class Window, hints... Given>
+access(Window const&, std::initializer_list<rank_t>, hint<Given>...)
+    -> access<typename Window::state_type, (hints{} | ... | Given)>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <exception>
+#include <pgas/global_ptr.hpp>
+#include <pgas/global_ref.hpp>
+#include <pgas/window.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The life of an epoch, whatever its kind: open from construction until close() or destruction.
+///
+/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages.
+template <class Derived, class State>
+class epoch {
+ public:
+  epoch(epoch&& other) noexcept
+      : state_(other.state_), exceptions_(other.exceptions_), open_(std::exchange(other.open_, false)) {}
+  epoch& operator=(epoch&&) = delete;
+
+  /// Ends the epoch now; what its end may throw is thrown here. A second close is an error.
+  void close() {
+    check_open("close");
+    open_ = false;
+    static_cast<Derived&>(*this).finish();
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+
+ protected:
+  explicit epoch(State& state) noexcept : state_(&state), exceptions_(std::uncaught_exceptions()) {}
+  ~epoch() = default;
+
+  /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
+  /// an exception passes it does not synchronize but fails the job, so that nobody waits for this rank.
+  void end() noexcept {
+    if (!std::exchange(open_, false)) return;
+    if (std::uncaught_exceptions() > exceptions_) {
+      state_->abandon(Derived::operation);
+      return;
+    }
+    try {
+      static_cast<Derived&>(*this).finish();
+    } catch (...) {
+      state_->team->deferred->record(std::current_exception());
+    }
+  }
+
+  /// For an end that was found instead of waited for.
+  void mark_closed() noexcept { open_ = false; }
+
+  void check_open(std::string_view operation) const {
+    PGAS_EXPECTS(light, open_, throw_error(errc::wrong_order, state_->rank(), operation, "the epoch is closed already"));
+  }
+
+  State* state_;
+
+ private:
+  int exceptions_;
+  bool open_ = true;
+};
+
+/// The accesses of an epoch that can access: each is that of the opened target `to(rank)`, for code that
+/// touches a target once. In a loop, take `to(rank)` before it.
+template <class Derived, class State, hints Hints>
+class accesses {
+ public:
+  using value_type = typename State::value_type;
+
+  void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
+  void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
+  void put(rank_t target, std::size_t first, own_part from) { to(target).put(first, from); }
+  void put(rank_t target, rows_of at, std::span<value_type const> values) { to(target).put(at, values); }
+  void put(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
+    to(target).put(at, from, from_pitch);
+  }
+  [[nodiscard]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
+  void get(rank_t target, std::size_t first, std::span<value_type> values) { to(target).get(first, values); }
+  void get(rank_t target, std::size_t first, own_part into) { to(target).get(first, into); }
+  void get(rank_t target, rows_of at, std::span<value_type> values) { to(target).get(at, values); }
+  void get(rank_t target, rows_of at, value_type* into, std::size_t into_pitch) {
+    to(target).get(at, into, into_pitch);
+  }
+  [[nodiscard]] auto rput(rank_t target, std::size_t first, std::span<value_type const> values) {
+    return to(target).rput(first, values);
+  }
+  [[nodiscard]] auto rget(rank_t target, std::size_t first, std::span<value_type> values) {
+    return to(target).rget(first, values);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
+    to(target).accumulate(i, value, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(rank_t target, std::size_t first, std::span<value_type const> values, Op op = {}) {
+    to(target).accumulate(first, values, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  [[nodiscard]] value_type get_accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
+    return to(target).get_accumulate(i, value, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void get_accumulate(rank_t target, std::size_t first, std::span<value_type const> values, std::span<value_type> before,
+                      Op op = {}) {
+    to(target).get_accumulate(first, values, before, op);
+  }
+  [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value) {
+    return to(target).fetch_add(i, value);
+  }
+  [[nodiscard]] value_type exchange(rank_t target, std::size_t i, value_type const& value) {
+    return to(target).exchange(i, value);
+  }
+  [[nodiscard]] bool compare_exchange(rank_t target, std::size_t i, value_type& expected, value_type const& desired) {
+    return to(target).compare_exchange(i, expected, desired);
+  }
+  [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
+  void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
+
+  /// The element that a global pointer names.
+  [[nodiscard]] global_ref<State, Hints> operator[](global_ptr<value_type> p) {
+    return to(p.rank).ref(static_cast<std::size_t>(p.index));
+  }
+
+  /// Returns when this rank's puts to `target` have arrived, and later gets see what is there now. MPI_Win_flush.
+  void flush(rank_t target) { to(target).flush(); }
+  /// Returns when bulk sources may be reused and bulk destinations hold their data. MPI_Win_flush_local.
+  void flush_local(rank_t target) { to(target).flush_local(); }
+
+ private:
+  auto to(rank_t target) { return static_cast<Derived&>(*this).to(target); }
+};
+
+/// flush_all for epochs that are open to every rank.
+template <class Derived, class State, hints Hints>
+class accesses_to_all : public accesses<Derived, State, Hints> {
+ public:
+  /// flush(r) for every rank r. MPI_Win_flush_all.
+  void flush_all() {
+    auto& segment = static_cast<Derived&>(*this).state().segment;
+    typename State::template boundary_type<boundary_of::remote, Hints> b(segment);
+    b.publish(everyone);
+    b.refresh(everyone);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  /// flush_local(r) for every rank r. MPI_Win_flush_local_all.
+  void flush_local_all() {
+    static_cast<Derived&>(*this).state().segment.flush_local_all();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

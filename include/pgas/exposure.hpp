@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/access.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Active target, the other side: this rank's part is open to the ranks it names, until each has completed.
+///
+/// Opening does not wait; what this rank stored into its part before is visible to them. Closing, `wait`,
+/// blocks until every named rank has closed an access epoch that names this one; what they put is
+/// visible then. Meanwhile this rank must not store to its part. MPI_Win_post, MPI_Win_wait.
+template <class State, hints Hints = hints{}>
+class exposure : public detail::epoch<exposure<State, Hints>, State> {
+  using base = detail::epoch<exposure, State>;
+  friend base;
+
+ public:
+  static constexpr std::string_view operation = "exposure";
+
+  /// Opens the epoch to the ranks of `origins`. Requires no other exposure of this rank on the window.
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  exposure(Window const& w, group origins, hint<Given>...)
+      : base(w.state()), origins_(detail::checked_group(w.state(), origins, "post")) {
+    State& s = state();
+    s.enter("post", !s.exposure_open, "an exposure of this rank on the window is open; wait for its end first");
+    boundary b(s.segment);
+    s.post.post(origins_, b);
+    s.exposure_open = true;
+  }
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  exposure(Window const& w, std::initializer_list<rank_t> origins, hint<Given>... given)
+      : exposure(w, group(origins.begin(), origins.size()), given...) {}
+  exposure(exposure&&) noexcept = default;
+  ~exposure() { this->end(); }
+
+  /// Ends the epoch: MPI's word for close().
+  void wait() { this->close(); }
+
+  /// Whether all origins have completed; if so the epoch has ended. Never blocks. MPI_Win_test.
+  [[nodiscard]] bool test() {
+    if (!this->is_open()) return true;
+    State& s = state();
+    boundary b(s.segment);
+    if (!s.post.test(origins_, b)) return false;
+    s.exposure_open = false;
+    this->mark_closed();
+    return true;
+  }
+
+  /// For containers.
+  [[nodiscard]] State& state() const noexcept { return *this->state_; }
+
+ private:
+  using boundary = typename State::template boundary_type<boundary_of::own, Hints>;
+
+  void finish() {
+    State& s = state();
+    s.exposure_open = false;
+    // Who still accesses cannot be waited for by itself: its own complete may be what the origins wait for.
+    PGAS_EXPECTS(light, !s.access_open,
+                 detail::throw_error(errc::wrong_order, s.rank(), "wait",
+                                     "this rank's access epoch on the same window is still open; complete it first"));
+    boundary b(s.segment);
+    s.post.wait(origins_, b);
+  }
+
+  std::vector<rank_t> origins_;
+};
+
+template <class Window, hints... Given>
+exposure(Window const&, group, hint<Given>...) -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
+template <class Window, hints... Given>
+exposure(Window const&, std::initializer_list<rank_t>, hint<Given>...)
+    -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

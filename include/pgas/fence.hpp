@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/epoch.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Active target, all together: while it is open, every rank may access every part.
+///
+/// Collective: opening and closing each wait for every rank of the window. What was stored into own parts
+/// before is visible to all after opening; what was put is visible to its owner after closing. MPI_Win_fence.
+/// Costs a barrier each. `next()` is one fence between two epochs; `no_precede` saves the opening one.
+template <class State, hints Hints = hints{}>
+class fence : public detail::epoch<fence<State, Hints>, State>, public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
+  using base = detail::epoch<fence, State>;
+  friend base;
+
+ public:
+  static constexpr std::string_view operation = "fence";
+
+  /// Opens the epoch on window `w`. Requires no other access or exposure epoch of this rank on it.
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  explicit fence(Window const& w, hint<Given>...) : base(w.state()) {
+    State& s = this->state();
+    s.enter(operation, !s.access_open && !s.exposure_open, "another epoch of this rank on the window is open; close it first");
+    if constexpr (!Hints.no_precede) {
+      // Nothing is outstanding when an epoch opens: only own stores are published.
+      constexpr hints opening = Hints | hints{.read_only = true};
+      typename State::template boundary_type<boundary_of::both, opening_hints(opening)> b(s.segment);
+      s.fence.fence(b, operation);
+    }
+    s.access_open = s.exposure_open = true;
+  }
+  fence(fence&&) noexcept = default;
+  ~fence() { this->end(); }
+
+  /// Closes this epoch and opens the next one, with one fence instead of two. Collective.
+  void next() {
+    this->check_open("next");
+    synchronize<hints{}>();
+  }
+
+  /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
+  [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
+    this->check_open("to");
+    this->state().check_rank(target, "to");
+    return {this->state(), target};
+  }
+
+  /// For containers.
+  [[nodiscard]] State& state() const noexcept { return *this->state_; }
+
+ private:
+  static constexpr hints opening_hints(hints h) noexcept {
+    h.write_only = Hints.write_only;
+    h.no_succeed = false;
+    return h;
+  }
+
+  template <hints Erased>
+  void synchronize() {
+    State& s = state();
+    // Own stores are allowed between the fences of MPI's model, so the closing one publishes them too.
+    constexpr hints closing{.no_store = Hints.no_store,
+                            .no_put = Hints.no_put,
+                            .read_only = Hints.read_only,
+                            .write_only = Hints.write_only,
+                            .no_precede = false,
+                            .no_succeed = Erased.no_succeed};
+    typename State::template boundary_type<boundary_of::both, closing> b(s.segment);
+    s.fence.fence(b, operation);
+  }
+
+  void finish() {
+    State& s = state();
+    s.access_open = s.exposure_open = false;
+    synchronize<Hints>();
+  }
+};
+
+template <class Window, hints... Given>
+fence(Window const&, hint<Given>...) -> fence<typename Window::state_type, (hints{} | ... | Given)>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/epoch.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Passive target: this rank may access every part, and no target takes part in it.
+///
+/// One-sided. What a rank puts is visible to others that flush or open after it has flushed or closed. Order between
+/// ranks is the program's: by atomic elements, or a barrier. MPI_Win_lock_all.
+template <class State, hints Hints = hints{}>
+class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
+                 public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
+  using base = detail::epoch<lock_all, State>;
+  friend base;
+
+ public:
+  static constexpr std::string_view operation = "lock_all";
+
+  /// Opens the epoch on window `w`. Requires no other access epoch of this rank on it.
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  explicit lock_all(Window const& w, hint<Given>...) : base(w.state()) {
+    State& s = state();
+    s.enter(operation, !s.access_open, "an access epoch of this rank on the window is open; close it first");
+    boundary b(s.segment);
+    s.lock.lock_all(b);
+    s.access_open = true;
+  }
+  lock_all(lock_all&&) noexcept = default;
+  ~lock_all() { this->end(); }
+
+  /// Ends the epoch: MPI's word for close().
+  void unlock_all() { this->close(); }
+
+  /// Makes this rank's copies agree with memory, own part included: what it stored is visible to others, what
+  /// they put is visible to it. Local. MPI_Win_sync.
+  void sync() {
+    this->check_open("sync");
+    boundary b(state().segment);
+    b.publish(everyone);
+    b.refresh(everyone);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
+  /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
+  [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
+    this->check_open("to");
+    state().check_rank(target, "to");
+    return {state(), target};
+  }
+
+  /// For containers.
+  [[nodiscard]] State& state() const noexcept { return *this->state_; }
+
+ private:
+  using boundary = typename State::template boundary_type<boundary_of::both, Hints>;
+
+  void finish() {
+    State& s = state();
+    s.access_open = false;
+    boundary b(s.segment);
+    s.lock.unlock_all(b);
+  }
+};
+
+template <class Window, hints... Given>
+lock_all(Window const&, hint<Given>...) -> lock_all<typename Window::state_type, (hints{} | ... | Given)>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

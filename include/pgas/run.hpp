@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <pgas/team.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// How many ranks the environment asks for, if it does: a launcher's word, or the user's.
+inline std::optional<rank_t> ranks_from_environment() {
+  char const* const text = std::getenv("PGAS_RANKS");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  char* end = nullptr;
+  long const ranks = std::strtol(text, &end, 10);
+  if (*end != '\0' || ranks < 1 || ranks > 1'000'000) {
+    throw error(errc::invalid_argument, -1, "run: PGAS_RANKS is '" + std::string(text) + "', not a number of ranks");
+  }
+  return static_cast<rank_t>(ranks);
+}
+
+/// The environment's number, else the caller's; if a launcher has started the ranks, both must agree.
+inline rank_t decide_ranks(std::optional<rank_t> asked) {
+  auto const given = ranks_from_environment();
+  bool const launched = std::getenv("PGAS_RANK") != nullptr;
+  if (given && launched && asked && *asked != *given) {
+    throw error(errc::mismatch, -1, "run: the program asks for " + std::to_string(*asked) + " ranks, but the launcher has started " +
+                                        std::to_string(*given) + "; ask for none, or for as many");
+  }
+  if (asked && !(given && launched)) {
+    if (*asked < 1) throw error(errc::invalid_argument, -1, "run: " + std::to_string(*asked) + " ranks asked for; a job has at least one");
+    return *asked;
+  }
+  return given.value_or(static_cast<rank_t>(std::max(2U, std::thread::hardware_concurrency())));
+}
+
+/// The team of all ranks, made over whatever the bootstrap gives.
+template <class Backend, bootstrap Bootstrap>
+std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
+  auto const words = team_state<Backend>::words(b.size());
+  typename Backend::handle handle{};
+  bytes_out const bytes = std::as_writable_bytes(std::span(&handle, 1));
+  boot.fence();  // an earlier run's key is no longer read
+  if (b.rank() == 0) {
+    handle = b.reserve_control(words);
+    boot.put("team", bytes);
+  }
+  boot.fence();
+  boot.get("team", bytes);
+  auto control = b.attach_control(handle, words, "team");
+  boot.fence();  // everybody has attached: words may be used
+  return std::make_shared<team_state<Backend>>(b, std::move(control), std::make_shared<deferred_error>());
+}
+
+template <backend Backend, class Coherence, class Protocols, class Body>
+auto run_on(std::optional<rank_t> asked, Body const& body) {
+  using team_type = team<Backend, Coherence, Protocols>;
+  static_assert(std::invocable<Body const&, team_type&>,
+                "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or value, and do not "
+                "make the lambda mutable: ranks share no captured state");
+  using result = std::invoke_result_t<Body const&, team_type&>;
+  static_assert(std::is_void_v<result> || transportable<result>,
+                "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
+
+  auto const job = Backend::launch(decide_ranks(asked), [&body](auto&& b, auto& boot) {
+    Body const mine = body;
+    team_type world(make_world(b, boot));
+    auto const deferred = world.state()->deferred;
+    if constexpr (std::is_void_v<result>) {
+      mine(world);
+      deferred->rethrow();
+    } else {
+      result const value = mine(world);
+      deferred->rethrow();
+      if (b.rank() == 0) boot.put("result", std::as_bytes(std::span(&value, 1)));
+    }
+    boot.fence();  // nobody's memory goes before everybody has returned
+  });
+  if constexpr (!std::is_void_v<result>) {
+    result value;
+    job.get("result", std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+}
+
+}  // namespace detail
+
+/// Runs body(team) on every rank of a new job and returns rank 0's result.
+///
+/// `ranks` says how many; left out, PGAS_RANKS does, or the number of cores. Started by pgas-run, the program is one
+/// rank already and the launcher's number counts. The body is copied once per rank; whatever
+/// ranks are, they share no captured state, and changes to the caller's variables are not seen.
+/// The caller supervises and is no rank: it returns when all ranks have, and throws `error` naming
+/// the first rank that failed, by an exception, a signal or an early exit; the others are ended.
+/// MPI: MPI_Init to MPI_Finalize. Example: `pgas::run<pgas::backends::process_map>(4, [](auto& team) { ... });`
+template <backend Backend, class Body>
+auto run(rank_t ranks, Body const& body) {
+  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols>(ranks, body);
+}
+template <backend Backend, class Body>
+auto run(Body const& body) {
+  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols>(std::nullopt, body);
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

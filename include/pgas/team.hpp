@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <pgas/backend.hpp>
+#include <pgas/collectives/exchange.hpp>
+#include <pgas/coherence/policy.hpp>
+#include <pgas/op.hpp>
+#include <pgas/sync/match_vector.hpp>
+#include <pgas/sync/shared_only.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The protocols a window uses unless it is told others.
+using default_protocols = protocols<sync::dissemination, sync::match_vector, sync::shared_only>;
+
+namespace detail {
+
+/// An error that a destructor met and could not throw: kept for the rank's next call, or its exit.
+class deferred_error {
+ public:
+  void record(std::exception_ptr e) noexcept {
+    if (!error_) error_ = std::move(e);
+  }
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// One rank's state of one team; windows hold it too, so that a team may go before its windows.
+template <class Backend>
+struct team_state {
+  using control_type = typename Backend::control_type;
+
+  team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e)
+      : backend(std::move(b)), control(std::move(c)), collectives(control), deferred(std::move(e)) {}
+  team_state(team_state const&) = delete;
+  team_state& operator=(team_state const&) = delete;
+
+  static constexpr control_words words(rank_t ranks) noexcept { return exchange<control_type>::words(ranks); }
+
+  Backend backend;
+  control_type control;
+  exchange<control_type> collectives;
+  std::shared_ptr<deferred_error> deferred;
+  int windows = 0;  ///< made so far: the next one's number, the same on every rank
+};
+
+}  // namespace detail
+
+/// The ranks that work together: one rank's handle on them.
+///
+/// `Coherence` and `Protocols` are the defaults of windows made on it. Copies are the same team. All
+/// members call the collective functions in the same order. MPI: a communicator; OpenSHMEM: a team.
+template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
+          protocol_bundle Protocols = default_protocols>
+class team {
+ public:
+  using backend_type = Backend;
+  using coherence_type = Coherence;
+  using protocols_type = Protocols;
+
+  explicit team(std::shared_ptr<detail::team_state<Backend>> state) noexcept : state_(std::move(state)) {}
+
+  /// This rank's number in the team, 0 to size() - 1.
+  [[nodiscard]] rank_t rank() const noexcept { return state_->backend.rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return state_->backend.size(); }
+
+  /// The number that rank `rank` of this team has in the job. MPI_Group_translate_ranks.
+  [[nodiscard]] rank_t world_rank(rank_t rank) const {
+    check_rank(rank, "world_rank");
+    return state_->backend.world_rank(rank);
+  }
+
+  /// How near a rank is: itself, on this node (its memory may be mapped), or beyond.
+  [[nodiscard]] locality locality_of(rank_t rank) const {
+    check_rank(rank, "locality_of");
+    return state_->backend.locality_of(rank);
+  }
+
+  /// Returns when every rank of the team has called it. Collective. Orders memory among them, but makes no
+  /// window's copies agree: that is what a fence is for. MPI_Barrier.
+  void barrier() { state_->collectives.barrier("barrier"); }
+
+  /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
+  template <transportable T>
+  [[nodiscard]] T broadcast(T value, rank_t root = 0) {
+    check_rank(root, "broadcast");
+    state_->collectives.broadcast(value, root, "broadcast");
+    return value;
+  }
+
+  /// Every rank returns all ranks' values, in rank order. Collective. MPI_Allgather.
+  template <transportable T>
+  [[nodiscard]] std::vector<T> all_gather(T const& mine) {
+    std::vector<T> all;
+    all.reserve(static_cast<std::size_t>(size()));
+    state_->collectives.all_gather(mine, "all_gather", [&](rank_t, T const& value) { all.push_back(value); });
+    return all;
+  }
+
+  /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every time.
+  /// Collective. MPI_Allreduce.
+  template <transportable T, operation_on<T> Op = op::sum>
+  [[nodiscard]] T all_reduce(T const& mine, Op op = {}) {
+    T result{};
+    state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
+      result = rank == 0 ? value : op(result, value);
+    });
+    return result;
+  }
+
+  /// The sub-team of the ranks that give the same color, ordered by key, then by rank here. Collective. MPI_Comm_split.
+  [[nodiscard]] team split(int color, int key = 0) {
+    struct choice {
+      int color;
+      int key;
+    };
+    std::vector<std::pair<int, rank_t>> chosen;  // key, rank
+    state_->collectives.all_gather(choice{color, key}, "split", [&](rank_t rank, choice const& c) {
+      if (c.color == color) chosen.emplace_back(c.key, rank);
+    });
+    std::sort(chosen.begin(), chosen.end());
+    std::vector<rank_t> members;
+    rank_t self = 0;
+    for (auto const& [_, member] : chosen) {
+      if (member == rank()) self = static_cast<rank_t>(members.size());
+      members.push_back(member);
+    }
+    Backend sub = state_->backend.sub_team(members, self);
+    // Each sub-team's first rank reserves the words; all learn the handle through this team.
+    auto const words = detail::team_state<Backend>::words(sub.size());
+    typename Backend::handle handle{};
+    if (self == 0) handle = sub.reserve_control(words);
+    state_->collectives.all_gather(handle, "split", [&](rank_t rank, typename Backend::handle const& h) {
+      if (rank == members.front()) handle = h;
+    });
+    auto control = sub.attach_control(handle, words, "team");
+    state_->collectives.barrier("split");  // everybody has attached: words may be used
+    return team(std::make_shared<detail::team_state<Backend>>(std::move(sub), std::move(control), state_->deferred));
+  }
+
+  /// The team of this rank alone. Collective, like any split.
+  [[nodiscard]] team self() { return split(rank()); }
+
+  /// The same ranks with other default policies for the windows made on it. Local.
+  template <coherence_policy OtherCoherence, protocol_bundle OtherProtocols = Protocols>
+  [[nodiscard]] auto with() const {
+    return team<Backend, OtherCoherence, OtherProtocols>(state_);
+  }
+
+  /// The rank's clock: wall time, or an emulator's.
+  [[nodiscard]] time_point now() const { return state_->backend.now(); }
+  /// Counts `cycles` of computation on the rank's clock; nothing where time passes by itself.
+  void charge(std::uint64_t cycles) { state_->backend.charge(cycles); }
+
+  /// For windows and containers.
+  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
+
+ private:
+  void check_rank(rank_t rank, std::string_view operation) const {
+    PGAS_EXPECTS(light, rank >= 0 && rank < size(), detail::throw_bad_rank(this->rank(), operation, rank, size()));
+  }
+
+  std::shared_ptr<detail::team_state<Backend>> state_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <pgas/global_ptr.hpp>
+#include <pgas/local_view.hpp>
+#include <pgas/window_state.hpp>
+#include <span>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Typed memory to which every rank of a team contributes a part, and which every rank can access one-sidedly:
+/// through an open epoch, and in no other way.
+///
+/// It joins four choices: *how* (Backend), *which copy* (Coherence), *when* (Protocols), and *where*, which is
+/// the index of a rank and of an element in its part. One rank's handle; moves, also while an epoch is
+/// open. Its destructor is local and never blocks; memory goes when the last rank's handle has.
+/// Make one with make_window. MPI: a window made by MPI_Win_allocate.
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+class window {
+ public:
+  using value_type = T;
+  using state_type = detail::window_state<T, Backend, Coherence, Protocols>;
+
+  /// Whether local() is a std::span.
+  static constexpr bool is_contiguous =
+      local_segment<typename Backend::segment_type> && !cache_controlled<typename Backend::segment_type>;
+
+  static_assert(Coherence::template fits<typename Backend::segment_type>,
+                "window: this coherence policy does not make copies agree on this backend's memory; take "
+                "Backend::default_coherence, or see the table in coherence/README.md");
+  static_assert(can_carry(Backend::control_type::read_modify_write, Protocols::fence::needs) &&
+                    can_carry(Backend::control_type::read_modify_write, Protocols::post::needs) &&
+                    can_carry(Backend::control_type::read_modify_write, Protocols::lock::needs),
+                "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
+                "have; take a protocol on slots only, dissemination for a fence");
+
+  explicit window(std::unique_ptr<state_type> state) noexcept : state_(std::move(state)) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return state_->rank(); }
+  /// How many ranks have a part.
+  [[nodiscard]] rank_t ranks() const noexcept { return state_->ranks(); }
+  /// How many elements this rank's part has.
+  [[nodiscard]] std::size_t size() const noexcept { return state_->size; }
+  /// How many elements a rank's part has. May ask that rank, once, where parts differ in size.
+  [[nodiscard]] std::size_t size(rank_t rank) const {
+    state_->check_rank(rank, "size");
+    return state_->part_size(rank);
+  }
+
+  /// This rank's own part: a std::span<T> where it is plain memory, else a random access range of references
+  /// that go through this rank's cache. Store to it only while no exposure to peers that put is open.
+  [[nodiscard]] auto local() const noexcept {
+    if constexpr (is_contiguous) {
+      return std::span<T>(reinterpret_cast<T*>(state_->segment.local().data()), size());
+    } else {
+      return local_view<state_type>(*state_, 0, size());
+    }
+  }
+
+  /// Any rank's part as a span: for code that synchronizes by itself, on coherent shared memory.
+  [[nodiscard]] std::span<T> part(rank_t rank) const
+    requires state_type::is_direct
+  {
+    state_->check_rank(rank, "part");
+    return {reinterpret_cast<T*>(state_->segment.part(rank)), size(rank)};
+  }
+
+  /// Names element i of a rank's part.
+  [[nodiscard]] global_ptr<T> pointer(rank_t rank, std::size_t i) const {
+    state_->check_rank(rank, "pointer");
+    return {rank, static_cast<std::int64_t>(i)};
+  }
+  /// The address of what `p` names, where this rank can reach it by load and store.
+  [[nodiscard]] T* local(global_ptr<T> p) const
+    requires is_contiguous
+  {
+    auto const all = [&] {
+      if constexpr (state_type::is_direct) {
+        return part(p.rank);
+      } else {
+        PGAS_EXPECTS(light, p.rank == rank(),
+                     detail::throw_error(errc::out_of_range, rank(), "local", "the pointer's part is not on this rank"));
+        return local();
+      }
+    }();
+    PGAS_EXPECTS(normal, p.index >= 0 && static_cast<std::size_t>(p.index) < all.size(),
+                 detail::throw_out_of_range(rank(), "local", p.rank, static_cast<std::size_t>(p.index), 1, all.size()));
+    return all.data() + p.index;
+  }
+
+  /// For epochs and containers.
+  [[nodiscard]] state_type& state() const noexcept { return *state_; }
+
+  /// An access needs an open epoch: this is here to say so.
+  template <class... Arguments>
+  void put(Arguments&&...) const {
+    static_assert(detail::always_false<Arguments...>, "window: put needs an open epoch; open one, `pgas::fence epoch{window};` "
+                                                      "(or access, lock_all), and call epoch.put");
+  }
+  template <class... Arguments>
+  void get(Arguments&&...) const {
+    static_assert(detail::always_false<Arguments...>, "window: get needs an open epoch; open one, `pgas::fence epoch{window};` "
+                                                      "(or access, lock_all), and call epoch.get");
+  }
+
+ private:
+  std::unique_ptr<state_type> state_;
+};
+
+namespace detail {
+
+/// What a rank says about a window it helps to make; all must say the same but for the size.
+struct window_offer {
+  std::uint64_t bytes;
+  std::uint32_t element_bytes;
+  std::array<char, 40> policies;
+
+  [[nodiscard]] bool agrees(window_offer const& other) const noexcept {
+    return element_bytes == other.element_bytes && policies == other.policies;
+  }
+  [[nodiscard]] std::string text() const {
+    return std::to_string(element_bytes) + "-byte elements with " + policies.data();
+  }
+};
+
+/// What the first rank answers: handles, or why there is no window.
+template <class Handle>
+struct window_answer {
+  errc refused{};  ///< zero: none
+  Handle segment{};
+  Handle control{};
+  std::array<char, 240> why{};
+};
+
+template <std::size_t Size>
+void copy_text(std::array<char, Size>& to, std::string_view from) noexcept {
+  std::memcpy(to.data(), from.data(), std::min(from.size(), Size - 1));
+}
+
+/// The names of a window's policies, joined and, where they are long, shortened.
+template <class Coherence, class Protocols>
+std::array<char, 40> policy_names() noexcept {
+  std::string all(Coherence::name);
+  for (std::string_view name : {std::string_view(Protocols::fence::name), std::string_view(Protocols::post::name),
+                                std::string_view(Protocols::lock::name)}) {
+    all += '+';
+    all += name;
+  }
+  std::array<char, 40> text{};
+  copy_text(text, all.size() < text.size() ? all : all.substr(0, 28) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
+  return text;
+}
+
+}  // namespace detail
+
+/// Makes a window to which this rank contributes `size` elements, zero allowed, all bytes zero.
+///
+/// Collective over the team. The window keeps to the team's policies unless it is given others:
+/// `make_window<double>(team.with<uncached>(), n)`.
+/// Throws errc::no_space when the memory is not there, errc::mismatch when ranks ask for different
+/// element types or policies; then on every rank. Costs a few barriers and the first touch of the memory. MPI_Win_allocate.
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::size_t size) {
+  using window_type = window<T, Backend, Coherence, Protocols>;
+  using state_type = typename window_type::state_type;
+  using answer_type = detail::window_answer<typename Backend::handle>;
+  auto& shared = *team.state();
+  shared.deferred->rethrow();
+  constexpr std::string_view operation = "make_window";
+  rank_t const ranks = team.size();
+  constexpr rank_t root = 0;
+
+  // An impossible size is offered as the largest: the first rank then refuses it for all.
+  std::uint64_t const bytes = size > std::numeric_limits<std::uint64_t>::max() / sizeof(T)
+                                  ? std::numeric_limits<std::uint64_t>::max()
+                                  : size * sizeof(T);
+  detail::window_offer const mine{bytes, sizeof(T), detail::policy_names<Coherence, Protocols>()};
+  answer_type answer;
+  std::vector<std::size_t> sizes;
+  shared.collectives.gather(mine, root, operation, [&](rank_t rank, detail::window_offer const& offer) {
+    sizes.push_back(offer.bytes);
+    if (!offer.agrees(mine) && answer.refused == errc{}) {
+      answer.refused = errc::mismatch;
+      detail::copy_text(answer.why, "rank " + std::to_string(rank) + " makes a window of " + offer.text() +
+                                        ", rank 0 one of " + mine.text() + "; all must make the same");
+    }
+  });
+  if (team.rank() == root && answer.refused == errc{}) {
+    try {
+      answer.segment = shared.backend.reserve_segment(sizes);
+      answer.control = shared.backend.reserve_control(state_type::words(ranks));
+    } catch (error const& e) {
+      answer.refused = static_cast<errc>(e.code().value());
+      detail::copy_text(answer.why, e.description());
+    }
+  }
+  shared.collectives.broadcast(answer, root, operation);
+  if (answer.refused != errc{}) throw error(answer.refused, shared.backend.world_rank(team.rank()), operation, answer.why.data());
+
+  std::string const label = "window " + std::to_string(shared.windows++);
+  auto state = std::make_unique<state_type>(
+      team.state(), shared.backend.attach_segment(answer.segment, bytes),
+      shared.backend.attach_control(answer.control, state_type::words(ranks), label), label);
+  shared.collectives.barrier(operation);  // every part is there before anybody reaches for it
+  return window_type(std::move(state));
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

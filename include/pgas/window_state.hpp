@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <limits>
+#include <pgas/team.hpp>
+#include <pgas/window_boundary.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// One rank's state of one window. Epochs hold it, so that the window itself may move while one is open.
+template <class T, class Backend, class Coherence, class Protocols>
+struct window_state {
+  using value_type = T;
+  using backend_type = Backend;
+  using coherence_type = Coherence;
+  using segment_type = typename Backend::segment_type;
+  using control_type = typename Backend::control_type;
+  template <boundary_of Side, hints Hints>
+  using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;
+
+  /// A target's elements are a plain array of this process: put is a store.
+  static constexpr bool is_direct = shared_segment<segment_type> && !cache_controlled<segment_type>;
+
+  static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
+  static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
+  static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
+  /// All protocols', and one cell that guards elements which no single instruction can modify.
+  static constexpr control_words words(rank_t ranks) { return lock_words(ranks) + control_words{.slots = 0, .cells = 1}; }
+
+  window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
+      : team(std::move(t)),
+        segment(std::move(s)),
+        control(std::move(c)),
+        label(std::move(l)),
+        fence(control, {}),
+        post(control, fence_words(control.size())),
+        lock(control, post_words(control.size())),
+        size(segment.part_bytes(segment.rank()) / sizeof(T)) {}
+  window_state(window_state const&) = delete;
+  window_state& operator=(window_state const&) = delete;
+
+  [[nodiscard]] rank_t rank() const noexcept { return segment.rank(); }
+  [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
+  /// How many elements a rank's part has.
+  [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
+
+  void check_rank(rank_t target, std::string_view operation) const {
+    PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(rank(), operation, target, ranks()));
+  }
+
+  /// What every call that opens an epoch does first: an error that a destructor kept is thrown here.
+  void enter(std::string_view operation, bool free, char const* otherwise) {
+    team->deferred->rethrow();
+    PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, rank(), operation, otherwise));
+  }
+
+  /// Tells every rank that this one left `operation` by an exception, so that nobody waits for it.
+  void abandon(std::string_view operation) noexcept {
+    team->backend.fail("rank " + std::to_string(team->backend.world_rank(rank())) + " left " + std::string(operation) +
+                       " (" + label + ") by an exception");
+  }
+
+  std::shared_ptr<team_state<Backend>> team;
+  segment_type segment;
+  control_type control;
+  std::string label;
+  typename Protocols::fence::template on<control_type> fence;
+  typename Protocols::post::template on<control_type> post;
+  typename Protocols::lock::template on<control_type> lock;
+  std::size_t size;  ///< of the own part, in elements
+  bool access_open = false;    ///< a fence, access or lock_all epoch is open on this rank
+  bool exposure_open = false;  ///< an exposure is, or a fence epoch
+};
+
+/// Holds the cell that guards a rank's elements, while they are read, modified and written.
+template <class State>
+class element_lock {
+ public:
+  element_lock(State& s, rank_t target) : cell_(s.control.cell(target, State::lock_words(s.ranks()).cells)) {
+    // acquire: pairs with the release in the destructor of the last holder.
+    while (cell_.exchange(1, std::memory_order_acquire) != 0) {
+      s.control.wait_until(
+          cell_, [](word held) { return held == 0; }, {.operation = "accumulate"});
+    }
+  }
+  element_lock(element_lock const&) = delete;
+  element_lock& operator=(element_lock const&) = delete;
+  ~element_lock() { cell_.exchange(0, std::memory_order_release); }
+
+ private:
+  decltype(std::declval<State&>().control.cell(0, 0)) cell_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <pgas/control.hpp>
+#include <pgas/mailbox.hpp>
 #include <pgas/segment.hpp>
 #include <pgas/transportable.hpp>
 #include <span>
@@ -36,6 +37,7 @@ enum class locality { self, node, remote };
 /// on, `check(operation)` throws if some rank has. `launch(ranks, main)` calls main(backend, bootstrap)
 /// once on each rank of a new world, and throws if one of them failed. `now` and `charge(cycles)`
 /// are the rank's clock; charge does nothing where time passes by itself.
+/// Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see mailbox_backend.
 template <class B>
 concept backend = std::copyable<B> && requires(B& b, B const& cb, rank_t rank, std::span<std::size_t const> sizes,
                                                typename B::handle handle, control_words words, group members,
@@ -59,6 +61,14 @@ concept backend = std::copyable<B> && requires(B& b, B const& cb, rank_t rank, s
   b.check(text);
   { cb.now() } -> std::same_as<time_point>;
   b.charge(std::uint64_t{});
+};
+
+/// A backend whose ranks can also exchange short messages, for protocols that are made of them.
+template <class B>
+concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle) {
+  requires mailbox<typename B::mailbox_type>;
+  { b.reserve_mailbox() } -> std::same_as<typename B::handle>;
+  { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

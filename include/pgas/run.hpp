@@ -28,7 +28,8 @@ inline std::optional<rank_t> ranks_from_environment() {
 }
 
 /// The environment's number, else the caller's; if a launcher has started the ranks, both must agree.
-inline rank_t decide_ranks(std::optional<rank_t> asked) {
+template <class Backend>
+rank_t decide_ranks(std::optional<rank_t> asked) {
   auto const given = ranks_from_environment();
   bool const launched = std::getenv("PGAS_RANK") != nullptr;
   if (given && launched && asked && *asked != *given) {
@@ -39,7 +40,12 @@ inline rank_t decide_ranks(std::optional<rank_t> asked) {
     if (*asked < 1) throw error(errc::invalid_argument, -1, "run: " + std::to_string(*asked) + " ranks asked for; a job has at least one");
     return *asked;
   }
-  return given.value_or(static_cast<rank_t>(std::max(2U, std::thread::hardware_concurrency())));
+  rank_t const ranks = given.value_or(static_cast<rank_t>(std::max(2U, std::thread::hardware_concurrency())));
+  if constexpr (requires { Backend::max_ranks; }) {
+    return std::min(ranks, Backend::max_ranks);
+  } else {
+    return ranks;
+  }
 }
 
 /// The team of all ranks, made over whatever the bootstrap gives.
@@ -70,7 +76,7 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
   static_assert(std::is_void_v<result> || transportable<result>,
                 "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
 
-  auto const job = Backend::launch(decide_ranks(asked), [&body](auto&& b, auto& boot) {
+  auto const job = Backend::launch(decide_ranks<Backend>(asked), [&body](auto&& b, auto& boot) {
     Body const mine = body;
     team_type world(make_world(b, boot));
     auto const deferred = world.state()->deferred;

@@ -5,6 +5,7 @@
 #include <pgas/backends/job/processes.hpp>
 #include <pgas/backends/job/threads.hpp>
 #include <pgas/backends/process_map/control.hpp>
+#include <pgas/backends/process_map/mailbox.hpp>
 #include <pgas/backends/process_map/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 
@@ -39,6 +40,7 @@ class basic_process_map {
  public:
   using segment_type = detail::mapped_segment;
   using control_type = detail::mapped_control;
+  using mailbox_type = detail::mapped_mailbox;
   using default_coherence = coherence::coherent;
   using handle = std::uint64_t;  ///< an extent's offset
 
@@ -83,6 +85,8 @@ class basic_process_map {
   control_type attach_control(handle extent, control_words words, std::string_view label) const {
     return {{job_, extent}, ranks_, words, label};
   }
+  handle reserve_mailbox() const { return job_.reserve(mailbox_type::bytes(size()), size()); }
+  mailbox_type attach_mailbox(handle extent) const { return {{job_, extent}, ranks_}; }
   basic_process_map sub_team(group members, rank_t rank) const {
     basic_process_map sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
@@ -105,7 +109,7 @@ class basic_process_map {
 namespace backends {
 using process_map = basic_process_map<ranks_are::processes>;
 using thread_map = basic_process_map<ranks_are::threads>;
-static_assert(backend<process_map> && backend<thread_map>);
+static_assert(mailbox_backend<process_map> && mailbox_backend<thread_map>);
 }  // namespace backends
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// hello_ranks: who is here, and what everybody knows of everybody.
+#include <cstdio>
+#include <pgas/backends/self.hpp>
+#include <pgas/pgas.hpp>
+
+using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::self>;
+
+int main(int argc, char** argv) {
+  return pgas::run<backends>(argc, argv, [](auto& team) {
+    // Ranks speak in turn, so that their lines do not mix.
+    for (int turn = 0; turn < team.size(); ++turn) {
+      if (turn == team.rank()) {
+        std::printf("hello from rank %d of %d\n", team.rank(), team.size());
+        std::fflush(stdout);
+      }
+      team.barrier();
+    }
+    int const sum = team.all_reduce(team.rank(), pgas::op::sum{});
+    if (team.rank() == 0) std::printf("the ranks add up to %d\n", sum);
+  });
+}
+// With --pgas-ranks 3:
+//   hello from rank 0 of 3
+//   hello from rank 1 of 3
+//   hello from rank 2 of 3
+//   the ranks add up to 3

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <pgas/backends/job/held_extent.hpp>
+#include <pgas/backends/job/ranks.hpp>
+#include <pgas/mailbox.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A ring of messages in the job's arena for each sender and receiver.
+///
+/// Source: Lamport's single-producer single-consumer queue, 1977. `sent` is stored by the sender alone, `taken` by the
+/// receiver alone, each on lines of its own; both only grow, and sent - taken lies in [0, capacity].
+/// Memory: ranks * ranks rings of 16 messages.
+class mapped_mailbox {
+ public:
+  static constexpr std::size_t max_message_bytes = 240;
+
+  static std::uint64_t bytes(rank_t ranks) noexcept {
+    return static_cast<std::uint64_t>(ranks) * static_cast<std::uint64_t>(ranks) * sizeof(ring);
+  }
+
+  mapped_mailbox(held_extent extent, team_ranks ranks) : extent_(std::move(extent)), ranks_(std::move(ranks)) {}
+
+  /// Sends unless the ring is full. Throws errc::invalid_argument when the message is longer than max_message_bytes.
+  [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
+    if (message.size() > max_message_bytes) {
+      throw error(errc::invalid_argument, ranks_.self(), "try_send",
+                  std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
+    }
+    ring& r = at(to, ranks_.self());
+    word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
+    // acquire: pairs with the release of taken in poll; the slot is free to be written again.
+    if (sent - std::atomic_ref(r.taken).load(std::memory_order_acquire) == capacity) return false;
+    entry& e = r.entries[sent % capacity];
+    e.bytes = message.size();
+    if (!message.empty()) std::memcpy(e.data, message.data(), message.size());
+    std::atomic_ref(r.sent).store(sent + 1, std::memory_order_release);  // pairs with the acquire in poll
+    return true;
+  }
+
+  /// Handles what has arrived, in each sender's order; returns how many messages that were.
+  template <class Handler>
+  std::size_t poll(Handler&& handler) {
+    std::size_t handled = 0;
+    for (rank_t from = 0; from < ranks_.size(); ++from) {
+      ring& r = at(ranks_.self(), from);
+      word taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
+      // acquire: pairs with the release of sent in try_send; carries the message.
+      word const sent = std::atomic_ref(r.sent).load(std::memory_order_acquire);
+      for (; taken != sent; ++handled) {
+        entry const& e = r.entries[taken % capacity];
+        handler(from, bytes_in(e.data, e.bytes));
+        std::atomic_ref(r.taken).store(++taken, std::memory_order_release);  // pairs with the acquire in try_send
+      }
+    }
+    return handled;
+  }
+
+ private:
+  static constexpr std::size_t capacity = 16;
+
+  struct entry {
+    std::size_t bytes;
+    std::byte data[max_message_bytes];
+  };
+  struct ring {
+    alignas(128) word sent;
+    alignas(128) word taken;
+    alignas(128) entry entries[capacity];
+  };
+
+  [[nodiscard]] ring& at(rank_t to, rank_t from) const noexcept {
+    return reinterpret_cast<ring*>(extent_.data())[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
+                                                   static_cast<std::size_t>(from)];
+  }
+
+  held_extent extent_;
+  team_ranks ranks_;
+};
+static_assert(mailbox<mapped_mailbox>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

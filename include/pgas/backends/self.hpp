@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <pgas/backend.hpp>
+#include <pgas/bootstrap.hpp>
+#include <pgas/coherence/coherent.hpp>
+#include <pgas/error.hpp>
+#include <pgas/op.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::backends {
+
+/// One rank, and memory it shares with nobody: the shortest backend, to be read first.
+///
+/// A put is a memcpy, a control word a plain integer, and a wait that is not over at once is a deadlock.
+class self {
+ public:
+  // Payload: the concept `segment`, refined by `local_segment`, `shared_segment` and `atomic_segment`.
+  class segment_type {
+   public:
+    explicit segment_type(std::size_t bytes) : memory_(bytes / sizeof(line) + 1), bytes_(bytes) {}
+
+    [[nodiscard]] static rank_t rank() noexcept { return 0; }
+    [[nodiscard]] static rank_t size() noexcept { return 1; }
+    [[nodiscard]] std::size_t part_bytes(rank_t) const noexcept { return bytes_; }
+    [[nodiscard]] std::byte* part(rank_t) noexcept { return memory_.data()->bytes; }
+    [[nodiscard]] bytes_out local() noexcept { return {part(0), bytes_}; }
+
+    void put(location at, bytes_in from) noexcept { std::memcpy(part(0) + at.offset, from.data(), from.size()); }
+    void get(location at, bytes_out into) noexcept { std::memcpy(into.data(), part(0) + at.offset, into.size()); }
+    done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
+    done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
+    static void flush(rank_t) noexcept {}
+    static void flush_all() noexcept {}
+    static void flush_local(rank_t) noexcept {}
+    static void flush_local_all() noexcept {}
+
+    // Nobody else is there, so a read and a write in turn are indivisible.
+    template <class T>
+    static constexpr bool is_atomic = std::is_arithmetic_v<T>;
+    template <class T, class Op>
+    T fetch_op(location at, T value, Op op) noexcept {
+      T const old = atomic_load<T>(at);
+      atomic_store(at, op(old, value));
+      return old;
+    }
+    template <class T>
+    T compare_exchange(location at, T expected, T desired) noexcept {
+      T const old = atomic_load<T>(at);
+      if (std::memcmp(&old, &expected, sizeof(T)) == 0) atomic_store(at, desired);
+      return old;
+    }
+    template <class T>
+    T atomic_load(location at) noexcept {
+      T value;
+      get(at, std::as_writable_bytes(std::span(&value, 1)));
+      return value;
+    }
+    template <class T>
+    void atomic_store(location at, T value) noexcept {
+      put(at, std::as_bytes(std::span(&value, 1)));
+    }
+
+   private:
+    struct alignas(64) line {
+      std::byte bytes[64];
+    };
+    std::vector<line> memory_;
+    std::size_t bytes_;
+  };
+
+  // Control words: the concept `control`.
+  class control_type {
+   public:
+    struct slot_type {
+      word* at;
+      [[nodiscard]] word load(std::memory_order) const noexcept { return *at; }
+      void store(word value, std::memory_order) const noexcept { *at = value; }
+    };
+    struct cell_type : detail::refuses_store {
+      explicit cell_type(word* w) noexcept : at(w) {}
+      word* at;
+      [[nodiscard]] word load(std::memory_order) const noexcept { return *at; }
+      word fetch_add(word value, std::memory_order) const noexcept { return std::exchange(*at, *at + value); }
+      word fetch_xor(word value, std::memory_order) const noexcept { return std::exchange(*at, *at ^ value); }
+      word exchange(word value, std::memory_order) const noexcept { return std::exchange(*at, value); }
+      bool compare_exchange(word& expected, word desired, std::memory_order) const noexcept {
+        if (*at != expected) return expected = *at, false;
+        *at = desired;
+        return true;
+      }
+      void reset_unshared(word value) const noexcept { *at = value; }
+    };
+
+    static constexpr rmw read_modify_write = rmw::native;
+    static constexpr bool can_park = false;
+
+    control_type(control_words words, std::string_view label)
+        : words_(words.slots + words.cells), slots_(words.slots), label_(label) {}
+
+    [[nodiscard]] static rank_t rank() noexcept { return 0; }
+    [[nodiscard]] static rank_t size() noexcept { return 1; }
+    slot_type slot(rank_t, std::size_t i, rank_t) noexcept { return {&words_[i]}; }
+    cell_type cell(rank_t, std::size_t i) noexcept { return cell_type{&words_[slots_ + i]}; }
+
+    template <class Word, std::predicate<word> Predicate>
+    word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+      word const seen = w.load(std::memory_order_acquire);
+      if (!predicate(seen)) alone(why);
+      return seen;
+    }
+    template <class Word, std::predicate<word> Predicate>
+    std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        if (predicate(words[i].load(std::memory_order_acquire))) return i;
+      }
+      alone(why);
+    }
+
+   private:
+    [[noreturn]] void alone(waiting_for const& why) const {
+      if (why.deadline != no_deadline) throw error(errc::timed_out, 0, why.operation, label_ + ": nobody else can signal");
+      throw error(errc::deadlock, 0, why.operation,
+                  "rank 0 waits in " + std::string(why.operation) + " (" + label_ + ") for a signal that only itself could send");
+    }
+
+    std::vector<word> words_;
+    std::size_t slots_;
+    std::string label_;
+  };
+
+  // How ranks meet: the concept `bootstrap`.
+  class bootstrap_type {
+   public:
+    [[nodiscard]] static rank_t rank() noexcept { return 0; }
+    [[nodiscard]] static rank_t size() noexcept { return 1; }
+    void put(std::string_view key, bytes_in value) { values_[std::string(key)].assign(value.begin(), value.end()); }
+    void get(std::string_view key, bytes_out into) const {
+      auto const& value = values_.at(std::string(key));
+      std::memcpy(into.data(), value.data(), into.size());
+    }
+    static void fence() noexcept {}
+    static void fail(std::string_view) noexcept {}
+
+   private:
+    std::map<std::string, std::vector<std::byte>, std::less<>> values_;
+  };
+
+  using handle = char;  ///< nothing to tell: nobody else attaches
+  using default_coherence = coherence::coherent;
+  static constexpr std::string_view name = "self";
+  static constexpr progress progress_by = progress::hardware;
+  static constexpr rank_t max_ranks = 1;
+
+  template <class Main>
+  static bootstrap_type launch(rank_t ranks, Main const& main) {
+    if (ranks != 1) {
+      throw error(errc::invalid_argument, -1, "run: backend self has one rank, " + std::to_string(ranks) + " were asked for");
+    }
+    bootstrap_type boot;
+    main(self{}, boot);
+    return boot;
+  }
+
+  [[nodiscard]] static rank_t rank() noexcept { return 0; }
+  [[nodiscard]] static rank_t size() noexcept { return 1; }
+  [[nodiscard]] static rank_t world_rank(rank_t) noexcept { return 0; }
+  [[nodiscard]] static locality locality_of(rank_t) noexcept { return locality::self; }
+
+  static handle reserve_segment(std::span<std::size_t const> sizes) {
+    if (sizes[0] > (std::size_t{1} << 47U)) {
+      throw error(errc::no_space, 0, "reserve", std::to_string(sizes[0]) + " bytes asked for: no machine has as much");
+    }
+    return {};
+  }
+  static segment_type attach_segment(handle, std::size_t own_bytes) { return segment_type(own_bytes); }
+  static handle reserve_control(control_words) noexcept { return {}; }
+  static control_type attach_control(handle, control_words words, std::string_view label) { return {words, label}; }
+  static self sub_team(group, rank_t) noexcept { return {}; }
+
+  static void fail(std::string_view) noexcept {}   // an exception passes; there is nobody to tell
+  static void check(std::string_view) noexcept {}  // if this rank had failed it would not ask
+  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+  static void charge(std::uint64_t) noexcept {}
+};
+static_assert(bootstrap<self::bootstrap_type>);
+static_assert(backend<self> && shared_segment<self::segment_type> && atomic_segment<self::segment_type, double, op::sum>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -46,7 +46,7 @@ class access : public detail::epoch<access<State, Hints>, State>, public detail:
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
   access(Window const& w, group targets, hint<Given>...)
-      : base(w.state()), targets_(detail::checked_group(w.state(), targets, "start")) {
+      : base(w.shared_state()), targets_(detail::checked_group(w.state(), targets, "start")) {
     State& s = state();
     s.enter("start", !s.access_open, "an access epoch of this rank on the window is open; close it first");
     s.post.start(targets_);
@@ -71,7 +71,7 @@ class access : public detail::epoch<access<State, Hints>, State>, public detail:
                  throw error(errc::outside_group, s.rank(), "to",
                              "rank " + std::to_string(target) + " is not in the group of this access epoch"));
     boundary b(s.segment);
-    s.post.trigger(target, b);
+    s.post.trigger(target, b, !Hints.no_check);
     return {s, target};
   }
 
@@ -85,7 +85,7 @@ class access : public detail::epoch<access<State, Hints>, State>, public detail:
     State& s = state();
     s.access_open = false;
     boundary b(s.segment);
-    s.post.complete(targets_, b);
+    s.post.complete(targets_, b, !Hints.no_check);
   }
 
   std::vector<rank_t> targets_;

@@ -16,7 +16,7 @@ template <class Derived, class State>
 class epoch {
  public:
   epoch(epoch&& other) noexcept
-      : state_(other.state_), exceptions_(other.exceptions_), open_(std::exchange(other.open_, false)) {}
+      : state_(std::move(other.state_)), exceptions_(other.exceptions_), open_(std::exchange(other.open_, false)) {}
   epoch& operator=(epoch&&) = delete;
 
   /// Ends the epoch now; what its end may throw is thrown here. A second close is an error.
@@ -29,7 +29,7 @@ class epoch {
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  protected:
-  explicit epoch(State& state) noexcept : state_(&state), exceptions_(std::uncaught_exceptions()) {}
+  explicit epoch(std::shared_ptr<State> state) noexcept : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
@@ -54,7 +54,7 @@ class epoch {
     PGAS_EXPECTS(light, open_, throw_error(errc::wrong_order, state_->rank(), operation, "the epoch is closed already"));
   }
 
-  State* state_;
+  std::shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
 
  private:
   int exceptions_;

@@ -21,7 +21,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>, public detail::a
   /// Opens the epoch on window `w`. Requires no other access or exposure epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  explicit fence(Window const& w, hint<Given>...) : base(w.state()) {
+  explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = this->state();
     s.enter(operation, !s.access_open && !s.exposure_open, "another epoch of this rank on the window is open; close it first");
     if constexpr (!Hints.no_precede) {
@@ -67,6 +67,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>, public detail::a
                             .read_only = Hints.read_only,
                             .write_only = Hints.write_only,
                             .no_precede = false,
+                            .no_check = false,
                             .no_succeed = Erased.no_succeed};
     typename State::template boundary_type<boundary_of::both, closing> b(s.segment);
     s.fence.fence(b, operation);

@@ -15,11 +15,17 @@ struct hints {
   bool read_only = false;   ///< this epoch gets and does not put
   bool write_only = false;  ///< this epoch puts and does not get
   bool no_precede = false;  ///< nothing happened since the last fence: this one opens without one
+  bool no_check = false;    ///< the targets of this access have posted already: none is waited for. MPI_MODE_NOCHECK
   bool no_succeed = false;  ///< no epoch without an opening of its own follows: MPI_MODE_NOSUCCEED
 
   friend constexpr hints operator|(hints a, hints b) noexcept {
-    return {a.no_store || b.no_store,     a.no_put || b.no_put,         a.read_only || b.read_only,
-            a.write_only || b.write_only, a.no_precede || b.no_precede, a.no_succeed || b.no_succeed};
+    return {.no_store = a.no_store || b.no_store,
+            .no_put = a.no_put || b.no_put,
+            .read_only = a.read_only || b.read_only,
+            .write_only = a.write_only || b.write_only,
+            .no_precede = a.no_precede || b.no_precede,
+            .no_check = a.no_check || b.no_check,
+            .no_succeed = a.no_succeed || b.no_succeed};
   }
   friend constexpr bool operator==(hints, hints) = default;
 };
@@ -35,6 +41,7 @@ inline constexpr hint<hints{.no_put = true}> no_put{};
 inline constexpr hint<hints{.read_only = true}> read_only{};
 inline constexpr hint<hints{.write_only = true}> write_only{};
 inline constexpr hint<hints{.no_precede = true}> no_precede{};
+inline constexpr hint<hints{.no_check = true}> no_check{};
 inline constexpr hint<hints{.no_succeed = true}> no_succeed{};
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

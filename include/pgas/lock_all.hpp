@@ -21,7 +21,7 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
   /// Opens the epoch on window `w`. Requires no other access epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  explicit lock_all(Window const& w, hint<Given>...) : base(w.state()) {
+  explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
     s.enter(operation, !s.access_open, "an access epoch of this rank on the window is open; close it first");
     boundary b(s.segment);

@@ -35,7 +35,7 @@ class window {
                 "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
                 "have; take a protocol on slots only, dissemination for a fence");
 
-  explicit window(std::unique_ptr<state_type> state) noexcept : state_(std::move(state)) {}
+  explicit window(std::shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return state_->rank(); }
   /// How many ranks have a part.
@@ -91,6 +91,7 @@ class window {
 
   /// For epochs and containers.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
+  [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
   /// An access needs an open epoch: this is here to say so.
   template <class... Arguments>
@@ -105,7 +106,7 @@ class window {
   }
 
  private:
-  std::unique_ptr<state_type> state_;
+  std::shared_ptr<state_type> state_;
 };
 
 namespace detail {
@@ -199,7 +200,7 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   if (answer.refused != errc{}) throw error(answer.refused, shared.backend.world_rank(team.rank()), operation, answer.why.data());
 
   std::string const label = "window " + std::to_string(shared.windows++);
-  auto state = std::make_unique<state_type>(
+  auto state = std::make_shared<state_type>(
       team.state(), shared.backend.attach_segment(answer.segment, bytes),
       shared.backend.attach_control(answer.control, state_type::words(ranks), label), label);
   shared.collectives.barrier(operation);  // every part is there before anybody reaches for it

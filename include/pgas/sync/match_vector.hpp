@@ -65,16 +65,16 @@ struct match_vector {
     void start(group) noexcept {}
 
     template <boundary Boundary>
-    void trigger(rank_t target, Boundary& b) {
+    void trigger(rank_t target, Boundary& b, bool waits) {
       if ((matched_[index(target)] & bit(target)) != 0) return;
-      match(target, "start");
+      match(target, "start", waits);
       b.refresh(group(&target, 1));
     }
 
     template <boundary Boundary>
-    void complete(group targets, Boundary& b) {
+    void complete(group targets, Boundary& b, bool waits) {
       for (rank_t target : targets) {
-        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete");
+        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", waits);
       }
       b.publish(targets);
       for (rank_t target : targets) {
@@ -95,13 +95,14 @@ struct match_vector {
     [[nodiscard]] std::size_t vector_word(rank_t target) const noexcept { return vector_ + index(target); }
     auto counter(rank_t target) { return control_->cell(target, counter_); }
 
-    void match(rank_t target, std::string_view operation) {
+    void match(rank_t target, std::string_view operation, bool waits) {
+      matched_[index(target)] |= bit(target);
+      if (!waits) return;
       word const before = parity_[index(target)] & bit(target);
       control_->wait_until(
           control_->cell(self(), vector_word(target)),
           [before, mask = bit(target)](word vector) { return (vector & mask) != before; },
           {.operation = operation, .awaited = group(&target, 1)});
-      matched_[index(target)] |= bit(target);
     }
 
     Control* control_;

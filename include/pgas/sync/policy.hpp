@@ -71,7 +71,7 @@ concept fence_protocol = protocol<P> && requires(typename P::template on<detail:
 /// General active target: post, start, complete, wait among named groups. MPI_Win_post and friends.
 ///
 /// `start` names the targets and does not block; `trigger(t, b)` blocks until t has posted for this rank,
-/// then refreshes it (at most once an epoch). `complete` waits for targets not yet triggered,
+/// then refreshes it (at most once an epoch); with `waits` false t is known to have posted. `complete` waits for targets not yet triggered,
 /// publishes to all and signals them. `post` publishes, then signals the origins; `wait` blocks until
 /// all of them completed, then refreshes; `test` is wait without blocking: true once, when it would not
 /// block. A group names a rank once.
@@ -82,8 +82,8 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
   p.wait(g, b);
   { p.test(g, b) } -> std::same_as<bool>;
   p.start(g);
-  p.trigger(target, b);
-  p.complete(g, b);
+  p.trigger(target, b, true);
+  p.complete(g, b, true);
 };
 
 /// Passive target: this rank may reach others, who take no part. MPI_Win_lock_all.

@@ -225,7 +225,7 @@ inline void job::get(std::string_view key, bytes_out into) const {
   std::vector<rank_t> none;
   job_block::entry const* entry = nullptr;
   wait_for(
-      *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "start-up"}, "bootstrap",
+      *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
       [&]() -> auto& { return none; });
   if (entry->bytes != into.size()) {
     throw error(errc::mismatch, rank_, "bootstrap", "the value of '" + std::string(key) + "' has another size");
@@ -238,10 +238,15 @@ inline void job::fence() const {
   // acq_rel: pairs with itself and with the acquire below; carries what each rank put before.
   std::uint64_t const before = block().arrived.fetch_add(1, std::memory_order_acq_rel);
   std::uint64_t const all = (before / ranks + 1) * ranks;
-  std::vector<rank_t> none;
   wait_for(
-      *this, [&] { return block().arrived.load(std::memory_order_acquire) >= all; }, {.operation = "start-up"},
-      "bootstrap", [&]() -> auto& { return none; });
+      *this, [&] { return block().arrived.load(std::memory_order_acquire) >= all; }, {.operation = "run"},
+      "start or end of the job", [&] {
+        std::vector<rank_t> others;
+        for (rank_t rank = 0; rank < size(); ++rank) {
+          if (rank != rank_) others.push_back(rank);
+        }
+        return others;
+      });
 }
 
 static_assert(bootstrap<job>);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace pgas_test::incoherent {
+
+/// What the memory does that nobody asked for. Each number n means: at one operation in n; 0: never.
+///
+/// All of it is allowed to hardware: a program that is right gives the same values against every seed.
+struct adversary {
+  std::uint64_t seed = 1;
+  unsigned fill = 4;     ///< fetches a line, of any part
+  unsigned evict = 16;   ///< gives up a copy, and writes it back if it was modified
+  unsigned deliver = 8;  ///< delivers a put before its flush
+  unsigned drain = 8;    ///< carries out a clean or a drop before its drain
+  unsigned delay = 2;    ///< leaves a get open until flush_local; says that a request is not done yet
+  unsigned yield = 4;    ///< lets another rank run inside a read-modify-write, or before a store to a slot
+};
+
+/// Memory that does what it must, as late as it may.
+inline constexpr adversary no_adversary{.seed = 0, .fill = 0, .evict = 0, .deliver = 0, .drain = 0, .delay = 0, .yield = 0};
+
+/// While it lives, this thread's launches are against the given adversary.
+class against {
+ public:
+  explicit against(adversary a) noexcept : before_(std::exchange(chosen(), a)) {}
+  against(against const&) = delete;
+  against& operator=(against const&) = delete;
+  ~against() { chosen() = before_; }
+
+  static adversary& chosen() noexcept {
+    static thread_local adversary instance;
+    return instance;
+  }
+
+ private:
+  adversary before_;
+};
+
+/// One rank's choices in one window: a stream of numbers that its seed determines (splitmix64).
+class dice {
+ public:
+  dice(std::uint64_t seed, std::uint64_t window, std::uint64_t rank) noexcept
+      : state_(seed * 0xd1342543de82ef95U + window * 0xaf251af3b0f025b5U + rank * 0xb564ef22ec7aece5U) {}
+
+  [[nodiscard]] bool one_in(unsigned n) noexcept { return n != 0 && next() % n == 0; }
+  [[nodiscard]] std::size_t below(std::size_t n) noexcept { return static_cast<std::size_t>(next() % n); }
+
+ private:
+  std::uint64_t next() noexcept {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+
+  std::uint64_t state_;
+};
+
+/// How often one rank did what in one window: what tests of cost count.
+struct counters {
+  std::uint64_t puts = 0, gets = 0, flushes = 0, local_flushes = 0;
+  std::uint64_t loads = 0, stores = 0;
+  std::uint64_t cleans = 0, drops = 0;              ///< calls, each for a range
+  std::uint64_t store_drains = 0, full_drains = 0;  ///< drain_stores, drain_all
+  std::uint64_t fills = 0, write_backs = 0;         ///< lines
+  std::uint64_t speculative_fills = 0, evictions = 0;
+
+  friend bool operator==(counters const&, counters const&) = default;
+};
+
+}  // namespace pgas_test::incoherent

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <compare>
+
+#include "memory.hpp"
+
+namespace pgas_test::incoherent {
+
+/// One rank's private copies of a window's parts: a write-back cache that nobody keeps coherent.
+///
+/// It writes back whole lines, and only modified ones. A clean waits in a store buffer until drain_stores, a drop
+/// until drain_all; either may happen earlier. Only accesses to the same line keep their order: a fill
+/// finds what this rank has cleaned. Used by its rank's thread alone.
+template <std::size_t LineBytes>
+class copies {
+ public:
+  copies(home_memory& home, adversary const& a, dice& d, counters& c) noexcept
+      : home_(&home), against_(&a), dice_(&d), counters_(&c) {}
+
+  void load(location at, bytes_out into) {
+    ++counters_->loads;
+    each_line(at, into.size(), [&](line_id id, std::size_t in_line, std::size_t done, std::size_t count) {
+      std::copy_n(find_or_fill(id).bytes.begin() + static_cast<std::ptrdiff_t>(in_line), count,
+                  into.begin() + static_cast<std::ptrdiff_t>(done));
+    });
+    misbehave();
+  }
+
+  void store(location at, bytes_in from) {
+    ++counters_->stores;
+    each_line(at, from.size(), [&](line_id id, std::size_t in_line, std::size_t done, std::size_t count) {
+      line& copy = find_or_fill(id);
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(done), count,
+                  copy.bytes.begin() + static_cast<std::ptrdiff_t>(in_line));
+      copy.modified = true;
+    });
+    misbehave();
+  }
+
+  void clean(location at, std::size_t count) {
+    ++counters_->cleans;
+    auto const range = lines_of(at, count);
+    for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last; ++it) {
+      if (!it->second.modified) continue;
+      buffer_.insert_or_assign(it->first, it->second.bytes);
+      it->second.modified = false;
+    }
+    misbehave();
+  }
+
+  void drop(location at, std::size_t count) {
+    ++counters_->drops;
+    if (count != 0) dropping_.push_back(lines_of(at, count));
+    misbehave();
+  }
+
+  void drain_stores() {
+    ++counters_->store_drains;
+    while (!buffer_.empty()) drain(buffer_.begin());
+    misbehave();
+  }
+
+  /// Ends all drops so far. It orders loads: cleans are not its business.
+  void drain_all() {
+    ++counters_->full_drains;
+    for (auto const& range : dropping_) forget(range);
+    dropping_.clear();
+    misbehave();
+  }
+
+  /// What a cache may do at any time. After an operation and not before it: a copy fetched here is already old
+  /// when the next operation finds it.
+  void misbehave() {
+    if (dice_->one_in(against_->fill)) speculate();
+    if (dice_->one_in(against_->evict)) evict();
+    if (dice_->one_in(against_->drain)) drain_early();
+  }
+
+ private:
+  using line_bytes = std::array<std::byte, LineBytes>;
+
+  struct line_id {
+    rank_t rank = 0;
+    std::size_t number = 0;  ///< in the rank's part
+    friend auto operator<=>(line_id const&, line_id const&) = default;
+  };
+  struct line_range {
+    line_id first;
+    line_id last;
+  };
+  struct line {
+    line_bytes bytes{};
+    bool modified = false;
+  };
+  using line_map = std::map<line_id, line>;
+
+  /// The lines that a range touches: its first and last ones need not be whole.
+  static line_range lines_of(location at, std::size_t count) noexcept {
+    return {{at.rank, at.offset / LineBytes}, {at.rank, (at.offset + count - 1) / LineBytes}};
+  }
+
+  template <class Use>
+  void each_line(location at, std::size_t size, Use&& use) {
+    for (std::size_t done = 0; done < size;) {
+      std::size_t const in_line = (at.offset + done) % LineBytes;
+      std::size_t const count = std::min(size - done, LineBytes - in_line);
+      use(last_ = line_id{at.rank, (at.offset + done) / LineBytes}, in_line, done, count);
+      done += count;
+    }
+  }
+
+  /// The last line of a part may be short.
+  [[nodiscard]] std::size_t length(line_id id) const noexcept {
+    return std::min(LineBytes, home_->part_bytes(id.rank) - id.number * LineBytes);
+  }
+
+  line& find_or_fill(line_id id) {
+    auto const found = lines_.find(id);
+    return found != lines_.end() ? found->second : fill(id);
+  }
+  line& fill(line_id id) {
+    ++counters_->fills;
+    if (auto const cleaned = buffer_.find(id); cleaned != buffer_.end()) drain(cleaned);
+    line& copy = lines_[id];
+    home_->read({id.rank, id.number * LineBytes}, bytes_out(copy.bytes).first(length(id)));
+    return copy;
+  }
+
+  void write_home(line_id id, line_bytes const& from) {
+    ++counters_->write_backs;
+    home_->write({id.rank, id.number * LineBytes}, bytes_in(from).first(length(id)));
+  }
+  void drain(typename std::map<line_id, line_bytes>::iterator cleaned) {
+    write_home(cleaned->first, cleaned->second);
+    buffer_.erase(cleaned);
+  }
+
+  typename line_map::iterator give_up(typename line_map::iterator it) {
+    if (it->second.modified) {
+      buffer_.erase(it->first);  // newer bytes of the same line: an older clean must not come after them
+      write_home(it->first, it->second.bytes);
+    }
+    return lines_.erase(it);
+  }
+  void forget(line_range range) {
+    for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last;) it = give_up(it);
+  }
+
+  void speculate() {
+    // Half the time as a prefetcher would, around the last access; else anywhere.
+    line_id id = last_;
+    if (dice_->one_in(2)) {
+      id.number = id.number + dice_->below(3);
+      if (id.number == 0) return;
+      --id.number;
+    } else {
+      id.rank = static_cast<rank_t>(dice_->below(static_cast<std::size_t>(home_->size())));
+      std::size_t const lines = (home_->part_bytes(id.rank) + LineBytes - 1) / LineBytes;
+      if (lines == 0) return;
+      id.number = dice_->below(lines);
+    }
+    if (id.number * LineBytes >= home_->part_bytes(id.rank) || lines_.contains(id)) return;
+    ++counters_->speculative_fills;
+    fill(id);
+  }
+  void evict() {
+    if (lines_.empty()) return;
+    ++counters_->evictions;
+    auto it = lines_.begin();
+    if (dice_->one_in(2)) {
+      it = lines_.lower_bound(last_);
+    } else {
+      auto const rank = static_cast<rank_t>(dice_->below(static_cast<std::size_t>(home_->size())));
+      it = lines_.lower_bound({rank, dice_->below(home_->part_bytes(rank) / LineBytes + 1)});
+    }
+    give_up(it != lines_.end() ? it : lines_.begin());
+  }
+  void drain_early() {
+    if (!buffer_.empty() && dice_->one_in(2)) {
+      auto const it = buffer_.lower_bound(last_);
+      drain(it != buffer_.end() ? it : buffer_.begin());
+    } else if (!dropping_.empty()) {
+      // Stays on the list: what is filled from now on must be gone after drain_all, too.
+      forget(dropping_[dice_->below(dropping_.size())]);
+    }
+  }
+
+  home_memory* home_;
+  adversary const* against_;
+  dice* dice_;
+  counters* counters_;
+  line_map lines_;
+  std::map<line_id, line_bytes> buffer_;  ///< cleaned, not drained
+  std::vector<line_range> dropping_;
+  line_id last_;
+};
+
+}  // namespace pgas_test::incoherent

@@ -115,7 +115,7 @@ namespace detail {
 struct window_offer {
   std::uint64_t bytes;
   std::uint32_t element_bytes;
-  std::array<char, 40> policies;
+  std::array<char, 64> policies;
 
   [[nodiscard]] bool agrees(window_offer const& other) const noexcept {
     return element_bytes == other.element_bytes && policies == other.policies;
@@ -141,15 +141,15 @@ void copy_text(std::array<char, Size>& to, std::string_view from) noexcept {
 
 /// The names of a window's policies, joined and, where they are long, shortened.
 template <class Coherence, class Protocols>
-std::array<char, 40> policy_names() noexcept {
+std::array<char, 64> policy_names() noexcept {
   std::string all(Coherence::name);
   for (std::string_view name : {std::string_view(Protocols::fence::name), std::string_view(Protocols::post::name),
                                 std::string_view(Protocols::lock::name)}) {
     all += '+';
     all += name;
   }
-  std::array<char, 40> text{};
-  copy_text(text, all.size() < text.size() ? all : all.substr(0, 28) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
+  std::array<char, 64> text{};
+  copy_text(text, all.size() < text.size() ? all : all.substr(0, 52) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
   return text;
 }
 

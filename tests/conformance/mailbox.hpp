@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "../support/ranks.hpp"
+
+/// What every mailbox promises, on every backend that has one.
+namespace pgas_test {
+
+/// Calls use(backend, bootstrap, mailbox) on every rank of every backend that has mailboxes.
+template <class Use>
+void with_mailboxes(Use const& use, std::initializer_list<rank_t> sizes = usual_sizes) {
+  on_every_backend(
+      [&]<class Backend, class Boot>(Backend& b, Boot& boot) {
+        if constexpr (pgas::mailbox_backend<Backend>) {
+          typename Backend::handle handle{};
+          auto const bytes = std::as_writable_bytes(std::span(&handle, 1));
+          if (b.rank() == 0) {
+            handle = b.reserve_mailbox();
+            boot.put("mailbox", bytes);
+          }
+          boot.fence();
+          boot.get("mailbox", bytes);
+          auto m = b.attach_mailbox(handle);
+          boot.fence();
+          use(b, boot, m);
+          boot.fence();
+        }
+      },
+      sizes);
+}
+
+TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole and in order") {
+  with_mailboxes([](auto& b, auto&, auto& m) {
+    constexpr unsigned times = 200;
+    std::size_t const longest = m.max_message_bytes;
+    auto const message = [&](rank_t from, rank_t to, unsigned i) {
+      std::vector<std::byte> bytes(sizeof i + (i * 7) % (longest - sizeof i + 1));
+      std::memcpy(bytes.data(), &i, sizeof i);
+      for (std::size_t k = sizeof i; k < bytes.size(); ++k) {
+        bytes[k] = static_cast<std::byte>(static_cast<std::size_t>(from) * 5 + static_cast<std::size_t>(to) * 3 + i + k);
+      }
+      return bytes;
+    };
+    std::vector<unsigned> sent(static_cast<std::size_t>(b.size()));
+    std::vector<unsigned> received(static_cast<std::size_t>(b.size()));
+    std::string wrong;
+    auto const handler = [&](rank_t from, pgas::bytes_in bytes) {
+      auto& i = received[static_cast<std::size_t>(from)];
+      auto const expected = message(from, b.rank(), i++);
+      if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end())) wrong = "message " + std::to_string(i);
+    };
+    auto const over = [&] {
+      for (std::size_t r = 0; r < sent.size(); ++r) {
+        if (sent[r] < times || received[r] < times) return false;
+      }
+      return true;
+    };
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!over()) {
+      for (rank_t to = 0; to < b.size(); ++to) {
+        auto& i = sent[static_cast<std::size_t>(to)];
+        while (i < times && m.try_send(to, message(b.rank(), to, i))) ++i;
+      }
+      if (m.poll(handler) == 0) std::this_thread::yield();
+      require(wrong.empty(), wrong);
+      b.check("mailbox test");
+      require(std::chrono::steady_clock::now() < deadline, "all messages arrive");
+    }
+  });
+}
+
+TEST_CASE("mailbox: it is bounded, says so, and has room again after a poll") {
+  with_mailboxes([](auto& b, auto& boot, auto& m) {
+    rank_t const to = (b.rank() + 1) % b.size();
+    std::size_t sent = 0;
+    std::vector<std::byte> const message(m.max_message_bytes, std::byte{42});
+    while (sent < 100'000 && m.try_send(to, message)) ++sent;
+    require(sent > 0, "there is room for one message at least");
+    require(sent < 100'000, "a mailbox is bounded");
+    boot.fence();
+    std::size_t received = 0;
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (received < sent) {
+      std::size_t const handled = m.poll([&](rank_t, pgas::bytes_in bytes) {
+        if (bytes.size() == m.max_message_bytes && bytes[0] == std::byte{42}) ++received;
+      });
+      if (handled == 0) std::this_thread::yield();
+      require(std::chrono::steady_clock::now() < deadline, "what was sent arrives");
+    }
+    require_equal(received, sent, "messages");
+    boot.fence();
+    while (!m.try_send(to, {})) {
+      static_cast<void>(m.poll([](rank_t, pgas::bytes_in) {}));
+      require(std::chrono::steady_clock::now() < deadline, "there is room again");
+    }
+    boot.fence();
+  });
+}
+
+TEST_CASE("mailbox: a handler may send") {
+  with_mailboxes([](auto& b, auto&, auto& m) {
+    // A counter travels round the ring, sent on by the handlers, until it has made 50 rounds.
+    int const last = 50 * b.size();
+    bool over = false;
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    auto const send = [&](int hops) {
+      while (!m.try_send((b.rank() + 1) % b.size(), std::as_bytes(std::span(&hops, 1)))) std::this_thread::yield();
+    };
+    if (b.rank() == 0) send(1);
+    while (!over) {
+      std::size_t const handled = m.poll([&](rank_t, pgas::bytes_in bytes) {
+        int hops = 0;
+        std::memcpy(&hops, bytes.data(), sizeof hops);
+        if (hops < last + b.size() - 1) send(hops + 1);
+        over = hops >= last;
+      });
+      if (handled == 0) std::this_thread::yield();
+      b.check("mailbox test");
+      require(std::chrono::steady_clock::now() < deadline, "the counter comes round");
+    }
+  });
+}
+
+}  // namespace pgas_test

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "../support/ranks.hpp"
+
+/// What every segment promises, on every backend.
+namespace pgas_test {
+
+/// A segment with these part sizes, made by all ranks together, as windows do it.
+template <class Backend, class Boot>
+auto make_segment(Backend& b, Boot& boot, std::string_view key, std::vector<std::size_t> const& sizes) {
+  typename Backend::handle handle{};
+  auto const bytes = std::as_writable_bytes(std::span(&handle, 1));
+  if (b.rank() == 0) {
+    handle = b.reserve_segment(sizes);
+    boot.put(key, bytes);
+  }
+  boot.fence();
+  boot.get(key, bytes);
+  auto made = b.attach_segment(handle, sizes[static_cast<std::size_t>(b.rank())]);
+  boot.fence();
+  return made;
+}
+
+template <class Backend>
+std::vector<std::size_t> even_sizes(Backend const& b, std::size_t bytes) {
+  return std::vector<std::size_t>(static_cast<std::size_t>(b.size()), bytes);
+}
+
+/// Bytes that tell who wrote them, where and in which round.
+inline std::vector<std::byte> pattern(rank_t writer, std::size_t at, std::size_t count, unsigned round = 0) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes[i] = static_cast<std::byte>(static_cast<std::size_t>(writer) * 37 + (at + i) * 11 + round * 101 + 1);
+  }
+  return bytes;
+}
+
+template <class Segment>
+std::vector<std::byte> got(Segment& s, pgas::location at, std::size_t count) {
+  std::vector<std::byte> bytes(count, std::byte{0xEE});
+  s.get(at, bytes);
+  s.flush_local(at.rank);
+  return bytes;
+}
+
+TEST_CASE("segment: it knows its rank, how many ranks there are, and how many bytes each part has") {
+  on_every_backend([](auto& b, auto& boot) {
+    std::vector<std::size_t> sizes;
+    for (rank_t r = 0; r < b.size(); ++r) sizes.push_back(static_cast<std::size_t>((r * 5) % 3) * 100);
+    auto s = make_segment(b, boot, "s", sizes);
+    require_equal(s.rank(), b.rank(), "rank");
+    require_equal(s.size(), b.size(), "size");
+    for (rank_t r = 0; r < b.size(); ++r) require_equal(s.part_bytes(r), sizes[static_cast<std::size_t>(r)], "part_bytes");
+  });
+}
+
+TEST_CASE("segment: memory is zero at first, also when it was used before") {
+  on_every_backend([](auto& b, auto& boot) {
+    for (std::string key : {"first", "second", "third"}) {
+      auto s = make_segment(b, boot, key, even_sizes(b, 5000));
+      for (rank_t r = 0; r < b.size(); ++r) {
+        auto const all = got(s, {r, 0}, 5000);
+        require(std::all_of(all.begin(), all.end(), [](std::byte x) { return x == std::byte{}; }), "new memory is zero");
+      }
+      boot.fence();
+      s.put({b.rank(), 0}, pattern(b.rank(), 0, 5000));
+      s.flush_all();
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("segment: what was put and flushed is what everybody gets, exact to the byte, at any alignment") {
+  on_every_backend([](auto& b, auto& boot) {
+    rank_t const n = b.size();
+    std::size_t const share = 61;  // no multiple of a line or a word: neighbours share lines
+    std::size_t const bytes = share * static_cast<std::size_t>(n);
+    auto s = make_segment(b, boot, "s", even_sizes(b, bytes));
+    for (unsigned round = 0; round < 3; ++round) {
+      for (rank_t r = 0; r < n; ++r) {
+        std::size_t const at = static_cast<std::size_t>(b.rank()) * share;
+        s.put({r, at}, pattern(b.rank(), at, share, round));
+      }
+      if (round == 1) {
+        for (rank_t r = 0; r < n; ++r) s.flush(r);
+      } else {
+        s.flush_all();
+      }
+      boot.fence();
+      for (rank_t r = 0; r < n; ++r) {
+        for (rank_t writer = 0; writer < n; ++writer) {
+          std::size_t const at = static_cast<std::size_t>(writer) * share;
+          require(got(s, {r, at}, share) == pattern(writer, at, share, round), "every byte is its writer's");
+        }
+      }
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("segment: the source of a put may be reused at once after flush_local") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 4096));
+    rank_t const to = (b.rank() + 1) % b.size();
+    std::vector<std::byte> source = pattern(b.rank(), 0, 4096);
+    s.put({to, 0}, source);
+    s.flush_local(to);
+    std::fill(source.begin(), source.end(), std::byte{0xFF});
+    s.flush(to);
+    boot.fence();
+    rank_t const from = (b.rank() - 1 + b.size()) % b.size();
+    require(got(s, {b.rank(), 0}, 4096) == pattern(from, 0, 4096), "the bytes are those at the time of the put");
+  });
+}
+
+TEST_CASE("segment: requests end, may be asked again, and then the data are there") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 1000));
+    rank_t const to = (b.rank() + 1) % b.size();
+    auto const source = pattern(b.rank(), 7, 900);
+    {
+      auto put = s.rput({to, 7}, source);
+      while (!put.test()) std::this_thread::yield();
+      put.wait();
+      require(put.test(), "a request that is done stays done");
+    }
+    s.flush(to);
+    boot.fence();
+    std::vector<std::byte> into(900);
+    auto get = s.rget({to, 7}, into);
+    get.wait();
+    require(get.test() && into == source, "a get's destination holds the data when its request is done");
+    boot.fence();
+  });
+}
+
+TEST_CASE("segment: transfers of no bytes are allowed, also at the end of a part and into an empty one") {
+  on_every_backend([](auto& b, auto& boot) {
+    std::vector<std::size_t> sizes = even_sizes(b, 16);
+    sizes.back() = b.size() > 1 ? 0 : 16;
+    auto s = make_segment(b, boot, "s", sizes);
+    for (rank_t r = 0; r < b.size(); ++r) {
+      s.put({r, sizes[static_cast<std::size_t>(r)]}, {});
+      s.get({r, sizes[static_cast<std::size_t>(r)]}, {});
+      auto put = s.rput({r, 0}, {});
+      put.wait();
+      auto get = s.rget({r, 0}, {});
+      get.wait();
+    }
+    s.flush_all();
+    s.flush_local_all();
+    boot.fence();
+  });
+}
+
+TEST_CASE("segment: two segments are different memory") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto one = make_segment(b, boot, "one", even_sizes(b, 256));
+    auto two = make_segment(b, boot, "two", even_sizes(b, 256));
+    rank_t const to = (b.rank() + 1) % b.size();
+    one.put({to, 0}, pattern(1, 0, 256));
+    two.put({to, 0}, pattern(2, 0, 256));
+    one.flush_all();
+    two.flush_all();
+    boot.fence();
+    require(got(one, {b.rank(), 0}, 256) == pattern(1, 0, 256), "the first holds its own");
+    require(got(two, {b.rank(), 0}, 256) == pattern(2, 0, 256), "the second holds its own");
+    auto moved = std::move(one);
+    require(got(moved, {b.rank(), 0}, 256) == pattern(1, 0, 256), "a moved segment is the same memory");
+    boot.fence();
+  });
+}
+
+TEST_CASE("segment: a large part arrives whole") {
+  on_every_backend(
+      [](auto& b, auto& boot) {
+        std::size_t const bytes = (std::size_t{1} << 20U) + 13;
+        auto s = make_segment(b, boot, "s", even_sizes(b, bytes));
+        rank_t const to = (b.rank() + 1) % b.size();
+        s.put({to, 0}, pattern(b.rank(), 0, bytes));
+        s.flush(to);
+        boot.fence();
+        require(got(s, {to, 0}, bytes) == pattern(b.rank(), 0, bytes), "a megabyte and some bytes");
+        boot.fence();
+      },
+      {1, 2, 3});
+}
+
+TEST_CASE("segment: rows go where row by row transfers would, and nowhere else") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 600));
+    if constexpr (pgas::strided_segment<decltype(s)>) {
+      rank_t const to = (b.rank() + 1) % b.size();
+      constexpr pgas::row_shape shape{.rows = 5, .row_bytes = 24};
+      std::size_t const pitch = 100;
+      std::size_t const private_pitch = 40;
+      auto const source = pattern(b.rank(), 0, 5 * private_pitch);
+      s.put_rows({to, 16}, pitch, source.data(), private_pitch, shape);
+      s.flush(to);
+      boot.fence();
+      rank_t const from = (b.rank() - 1 + b.size()) % b.size();
+      auto const written = pattern(from, 0, 5 * private_pitch);
+      std::vector<std::byte> expected(600);
+      for (std::size_t row = 0; row < 5; ++row) {
+        for (std::size_t i = 0; i < 24; ++i) expected[16 + row * pitch + i] = written[row * private_pitch + i];
+      }
+      require(got(s, {b.rank(), 0}, 600) == expected, "put_rows");
+      std::vector<std::byte> back(5 * private_pitch);
+      s.get_rows({b.rank(), 16}, pitch, back.data(), private_pitch, shape);
+      s.flush_local(b.rank());
+      for (std::size_t row = 0; row < 5; ++row) {
+        for (std::size_t i = 0; i < private_pitch; ++i) {
+          std::size_t const at = row * private_pitch + i;
+          require(back[at] == (i < 24 ? written[at] : std::byte{}), "get_rows");
+        }
+      }
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("segment: where parts can be reached by load and store, put is a store") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 128));
+    if constexpr (pgas::shared_segment<decltype(s)>) {
+      rank_t const to = (b.rank() + 1) % b.size();
+      std::memcpy(s.part(to), pattern(b.rank(), 0, 128).data(), 128);
+      boot.fence();
+      rank_t const from = (b.rank() - 1 + b.size()) % b.size();
+      require(got(s, {b.rank(), 0}, 128) == pattern(from, 0, 128), "a store is seen by a get");
+      require(std::equal(s.local().begin(), s.local().end(), pattern(from, 0, 128).begin()), "local() is the own part");
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("segment: atomic operations on one element lose nothing under contention") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 64));
+    using segment = decltype(s);
+    constexpr int times = 300;
+    auto const contend = [&]<class T>(std::size_t offset, T) {
+      if constexpr (pgas::atomic_segment<segment, T, pgas::op::sum>) {
+        pgas::location const at{0, offset};
+        for (int i = 0; i < times; ++i) {
+          T const before = s.template fetch_op<T>(at, T{1}, pgas::op::sum{});
+          require(before >= T{0}, "a sum of ones is not negative");
+        }
+        s.flush_all();
+        boot.fence();
+        require_equal(s.template atomic_load<T>(at), static_cast<T>(times * b.size()), "the sum of all");
+        boot.fence();
+        T seen = s.template atomic_load<T>(at);
+        for (int i = 0; i < times; ++i) {
+          for (;;) {  // compare_exchange returns what it found; it replaced if that was expected
+            T const found = s.template compare_exchange<T>(at, seen, static_cast<T>(seen + 1));
+            if (found == seen) break;
+            seen = found;
+          }
+          ++seen;
+        }
+        boot.fence();
+        require_equal(s.template atomic_load<T>(at), static_cast<T>(2 * times * b.size()), "the sum of all exchanges");
+        if (b.rank() == 0) s.template atomic_store<T>(at, T{5});
+        boot.fence();
+        require_equal(s.template fetch_op<T>(at, T{9}, pgas::op::no_op{}), T{5}, "no_op is an atomic get");
+        boot.fence();
+      }
+    };
+    contend(0, std::int64_t{});
+    contend(8, double{});
+    contend(16, std::int32_t{});
+    contend(20, float{});
+  });
+}
+
+}  // namespace pgas_test

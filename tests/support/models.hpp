@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/pgas.hpp>
+#include <pgas/backends/self.hpp>
+#include <string>
+#include <tuple>
+
+/// Everything the suites are run on: add a name to a list, and it inherits each suite of its concept.
+namespace pgas_test {
+
+/// A window's four choices but for where.
+template <class Backend, class Coherence = typename Backend::default_coherence, class Protocols = pgas::default_protocols>
+struct model {
+  using backend = Backend;
+  using coherence = Coherence;
+  using protocols = Protocols;
+
+  static std::string name() {
+    return std::string(Backend::name) + "+" + std::string(Coherence::name) + "+" + pgas::bundle_name<Protocols>();
+  }
+};
+
+using self_model = model<pgas::backends::self>;
+using thread_model = model<pgas::backends::thread_map>;
+using process_model = model<pgas::backends::process_map>;
+
+using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map>;
+using all_models = std::tuple<self_model, thread_model, process_model>;
+
+using fence_protocols = std::tuple<pgas::sync::dissemination>;
+using post_protocols = std::tuple<pgas::sync::match_vector>;
+using lock_protocols = std::tuple<pgas::sync::shared_only>;
+
+/// Made from an extent and a number of ranks.
+using distributions = std::tuple<pgas::block>;
+
+}  // namespace pgas_test

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <concepts>
+#include <cstdlib>
+#include <initializer_list>
+#include <optional>
+#include <pgas/error.hpp>
+#include <source_location>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models.hpp"
+
+/// What tests need to run a body on several ranks and to learn which rank broke a promise.
+///
+/// Ranks may be processes, so a failed check must be an exception: `run` carries its text and rank to the
+/// parent, where doctest hears of it. Do not use CHECK or REQUIRE inside a body.
+namespace pgas_test {
+
+using pgas::errc;
+using pgas::rank_t;
+
+namespace detail {
+
+template <class T>
+std::string shown(T const& value) {
+  std::ostringstream text;
+  if constexpr (requires { text << value; }) {
+    text << value;
+  } else {
+    text << "(a value that cannot be printed)";
+  }
+  return text.str();
+}
+
+[[noreturn]] inline void broken(std::string const& sentence, std::source_location const& where) {
+  std::string_view file = where.file_name();
+  file.remove_prefix(file.find_last_of('/') == std::string_view::npos ? 0 : file.find_last_of('/') + 1);
+  throw std::runtime_error(std::string(file) + ":" + std::to_string(where.line()) + ": " + sentence);
+}
+
+}  // namespace detail
+
+/// Ends the rank with this sentence unless the condition holds; the job then fails with rank and text.
+inline void require(bool condition, std::string_view sentence,
+                    std::source_location const& where = std::source_location::current()) {
+  if (!condition) detail::broken("not true: " + std::string(sentence), where);
+}
+
+/// Like require(actual == expected, what), and shows both.
+template <class A, class E>
+void require_equal(A const& actual, E const& expected, std::string_view what,
+                   std::source_location const& where = std::source_location::current()) {
+  if (!(actual == expected)) {
+    detail::broken(std::string(what) + ": is " + detail::shown(actual) + ", should be " + detail::shown(expected), where);
+  }
+}
+
+/// Requires that act() throws pgas::error with this code and with each piece in its message.
+template <class Act>
+void require_error(errc code, std::initializer_list<std::string> pieces, Act&& act,
+                   std::source_location const& where = std::source_location::current()) {
+  try {
+    act();
+  } catch (pgas::error const& e) {
+    if (e.code() != pgas::make_error_code(code)) detail::broken("another code than expected: " + std::string(e.what()), where);
+    for (auto const& piece : pieces) {
+      if (std::string_view(e.what()).find(piece) == std::string_view::npos) {
+        detail::broken("the message lacks '" + piece + "': " + e.what(), where);
+      }
+    }
+    return;
+  }
+  detail::broken("no error was thrown", where);
+}
+
+/// How many ranks suites run with, unless they say otherwise.
+inline constexpr std::initializer_list<rank_t> usual_sizes{1, 2, 3, 4, 7};
+
+/// Whether PGAS_TEST_MODELS, a comma separated list of names, leaves this model in: for sanitizer runs.
+inline bool chosen(std::string_view model) {
+  char const* const list = std::getenv("PGAS_TEST_MODELS");
+  if (list == nullptr || *list == '\0') return true;
+  return ("," + std::string(list) + ",").find("," + std::string(model) + ",") != std::string::npos;
+}
+
+template <class Backend>
+constexpr bool can_have(rank_t ranks) {
+  if constexpr (requires { Backend::max_ranks; }) {
+    return ranks <= Backend::max_ranks;
+  } else {
+    return true;
+  }
+}
+
+/// Runs body(team) on `ranks` ranks of a model; a failure is one of the current doctest case.
+template <class Model, class Body>
+void on(rank_t ranks, Body const& body) {
+  try {
+    pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
+      auto team = world.template with<typename Model::coherence, typename Model::protocols>();
+      body(team);
+    });
+  } catch (std::exception const& e) {
+    FAIL_CHECK(Model::name() << ", " << ranks << " ranks: " << e.what());
+  }
+}
+
+/// Runs body(team) on every model of a std::tuple, with each number of ranks.
+template <class Models = all_models, class Body>
+void everywhere(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
+  auto const on_model = [&]<class Model>(Model) {
+    if (!chosen(Model::backend::name)) return;
+    for (rank_t ranks : sizes) {
+      if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, body);
+    }
+  };
+  std::apply([&](auto... model) { (on_model(model), ...); }, Models{});
+}
+
+/// Calls main(backend, bootstrap) on every rank of every backend, with each number of ranks: below teams.
+template <class Backends = all_backends, class Main>
+void on_every_backend(Main const& main, std::initializer_list<rank_t> sizes = usual_sizes) {
+  auto const on_backend = [&]<class Backend>(std::type_identity<Backend>) {
+    if (!chosen(Backend::name)) return;
+    for (rank_t ranks : sizes) {
+      if (!can_have<Backend>(ranks)) continue;
+      try {
+        static_cast<void>(Backend::launch(ranks, [&main](auto&& backend, auto& boot) {
+          auto mine = backend;
+          main(mine, boot);
+          boot.fence();
+        }));
+      } catch (std::exception const& e) {
+        FAIL_CHECK(Backend::name << ", " << ranks << " ranks: " << e.what());
+      }
+    }
+  };
+  [&]<class... B>(std::type_identity<std::tuple<B...>>) {
+    (on_backend(std::type_identity<B>{}), ...);
+  }(std::type_identity<Backends>{});
+}
+
+/// The error that run() throws for this body, or none.
+template <class Model, class Body>
+std::optional<pgas::error> error_of(rank_t ranks, Body const& body) {
+  try {
+    pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
+      auto team = world.template with<typename Model::coherence, typename Model::protocols>();
+      body(team);
+    });
+  } catch (pgas::error const& e) {
+    return e;
+  }
+  return std::nullopt;
+}
+
+/// Calls use(model) for every model of a std::tuple that is chosen.
+template <class Models = all_models, class Use>
+void for_each_model(Use const& use) {
+  std::apply(
+      [&](auto... model) {
+        ((chosen(decltype(model)::backend::name) ? static_cast<void>(use(model)) : static_cast<void>(0)), ...);
+      },
+      Models{});
+}
+
+/// A small generator with a state of one word: the same numbers on every machine and rank.
+class random {
+ public:
+  explicit random(std::uint64_t seed) noexcept : state_(seed * 2 + 1) {}
+
+  std::uint64_t operator()() noexcept {  // splitmix64
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+  std::size_t below(std::size_t bound) noexcept { return static_cast<std::size_t>((*this)() % bound); }
+  rank_t rank_below(rank_t bound) noexcept { return static_cast<rank_t>(below(static_cast<std::size_t>(bound))); }
+  bool one_in(std::size_t n) noexcept { return below(n) == 0; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Lets other ranks run for a random while, so that they meet in other orders.
+inline void dawdle(random& rng) {
+  for (std::size_t turns = rng.one_in(8) ? rng.below(6) : 0; turns > 0; --turns) std::this_thread::yield();
+}
+
+}  // namespace pgas_test

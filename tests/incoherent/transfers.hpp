@@ -50,8 +50,9 @@ class transfers {
     return last_;
   }
 
+  /// Says "not yet" as often as it likes, but not again once it has said "done".
   [[nodiscard]] bool test(rank_t target, ticket t) {
-    if (dice_->one_in(against_->delay)) return false;
+    if (!is_done(target, t) && dice_->one_in(against_->delay)) return false;
     finish(target, t);
     return true;
   }
@@ -101,6 +102,11 @@ class transfers {
     std::deque<get_under_way> gets;
   };
 
+  [[nodiscard]] bool is_done(rank_t target, ticket t) {
+    queues& q = to(target);
+    return std::none_of(q.puts.begin(), q.puts.end(), [&](auto const& put) { return put.number == t && !put.source.empty(); }) &&
+           std::none_of(q.gets.begin(), q.gets.end(), [&](auto const& get) { return get.number == t; });
+  }
   [[nodiscard]] queues& to(rank_t rank) { return targets_[static_cast<std::size_t>(rank)]; }
 
   void deliver_first(queues& t) {

@@ -5,26 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "../support/ranks.hpp"
+#include "make.hpp"
 
 /// What every control promises, on every backend.
 namespace pgas_test {
-
-/// Control words made by all ranks together, as windows do it.
-template <class Backend, class Boot>
-auto make_control(Backend& b, Boot& boot, std::string_view key, pgas::control_words words) {
-  typename Backend::handle handle{};
-  auto const bytes = std::as_writable_bytes(std::span(&handle, 1));
-  if (b.rank() == 0) {
-    handle = b.reserve_control(words);
-    boot.put(key, bytes);
-  }
-  boot.fence();
-  boot.get(key, bytes);
-  auto made = b.attach_control(handle, words, key);
-  boot.fence();
-  return made;
-}
 
 TEST_CASE("control: words are zero at first, and each is a word of its own") {
   on_every_backend([](auto& b, auto& boot) {
@@ -215,7 +199,7 @@ TEST_CASE("control: a wait ends with the failure of the rank it waits for") {
       team.barrier();
     });
     REQUIRE_MESSAGE(e.has_value(), Model::name());
-    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ", e->what());
+    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ", std::string(e->what()));
   });
 }
 

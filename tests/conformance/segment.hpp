@@ -5,26 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "../support/ranks.hpp"
+#include "make.hpp"
 
 /// What every segment promises, on every backend.
 namespace pgas_test {
-
-/// A segment with these part sizes, made by all ranks together, as windows do it.
-template <class Backend, class Boot>
-auto make_segment(Backend& b, Boot& boot, std::string_view key, std::vector<std::size_t> const& sizes) {
-  typename Backend::handle handle{};
-  auto const bytes = std::as_writable_bytes(std::span(&handle, 1));
-  if (b.rank() == 0) {
-    handle = b.reserve_segment(sizes);
-    boot.put(key, bytes);
-  }
-  boot.fence();
-  boot.get(key, bytes);
-  auto made = b.attach_segment(handle, sizes[static_cast<std::size_t>(b.rank())]);
-  boot.fence();
-  return made;
-}
 
 template <class Backend>
 std::vector<std::size_t> even_sizes(Backend const& b, std::size_t bytes) {

@@ -3,8 +3,13 @@
 
 #include <pgas/pgas.hpp>
 #include <pgas/backends/self.hpp>
+#include <pgas/coherence/at_get.hpp>
+#include <pgas/coherence/uncached.hpp>
+#include <pgas/coherence/write_back.hpp>
 #include <string>
 #include <tuple>
+
+#include "../incoherent/backend.hpp"
 
 /// Everything the suites are run on: add a name to a list, and it inherits each suite of its concept.
 namespace pgas_test {
@@ -25,8 +30,14 @@ using self_model = model<pgas::backends::self>;
 using thread_model = model<pgas::backends::thread_map>;
 using process_model = model<pgas::backends::process_map>;
 
-using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map>;
-using all_models = std::tuple<self_model, thread_model, process_model>;
+using write_back_model = model<incoherent::backend, pgas::coherence::write_back>;
+using at_get_model = model<incoherent::backend, pgas::coherence::at_get>;
+using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
+
+using all_backends =
+    std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map, incoherent::backend>;
+using all_models =
+    std::tuple<self_model, thread_model, process_model, write_back_model, at_get_model, uncached_model>;
 
 using fence_protocols = std::tuple<pgas::sync::dissemination>;
 using post_protocols = std::tuple<pgas::sync::match_vector>;

@@ -99,16 +99,25 @@ constexpr bool can_have(rank_t ranks) {
   }
 }
 
+/// The seed of the next run on a backend that misbehaves at random: another each time, unless PGAS_SEED fixes it.
+inline std::uint64_t next_seed() {
+  static std::uint64_t last = 0;
+  char const* const fixed = std::getenv("PGAS_SEED");
+  return fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : ++last;
+}
+
 /// Runs body(team) on `ranks` ranks of a model; a failure is one of the current doctest case.
 template <class Model, class Body>
 void on(rank_t ranks, Body const& body) {
+  std::uint64_t const seed = next_seed();
+  incoherent::against const misbehaviour({.seed = seed});
   try {
     pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
       auto team = world.template with<typename Model::coherence, typename Model::protocols>();
       body(team);
     });
   } catch (std::exception const& e) {
-    FAIL_CHECK(Model::name() << ", " << ranks << " ranks: " << e.what());
+    FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": " << std::string(e.what()));
   }
 }
 
@@ -138,7 +147,7 @@ void on_every_backend(Main const& main, std::initializer_list<rank_t> sizes = us
           boot.fence();
         }));
       } catch (std::exception const& e) {
-        FAIL_CHECK(Backend::name << ", " << ranks << " ranks: " << e.what());
+        FAIL_CHECK(Backend::name << ", " << ranks << " ranks: " << std::string(e.what()));
       }
     }
   };

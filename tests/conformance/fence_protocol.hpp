@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+
+#include "make.hpp"
+
+/// What every fence protocol promises, on every backend whose control words can carry it.
+namespace pgas_test {
+
+/// Calls use(protocol, backend, bootstrap) on every rank for each protocol of a tuple that the backend can carry.
+template <class Protocols, class Use>
+void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_sizes) {
+  on_every_backend(
+      [&]<class Backend>(Backend& b, auto& boot) {
+        std::apply(
+            [&](auto... protocol) {
+              auto const one = [&]<class Protocol>(Protocol p) {
+                if constexpr (pgas::can_carry(Backend::control_type::read_modify_write, Protocol::needs)) use(p, b, boot);
+              };
+              (one(protocol), ...);
+            },
+            Protocols{});
+      },
+      sizes);
+}
+
+TEST_CASE("fence: nobody leaves before everybody has come, round after round, whatever the delays") {
+  with_protocols<fence_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
+    auto const own = Protocol::words(b.size());
+    auto c = make_control(b, boot, std::string("f") + std::string(Protocol::name), own + pgas::control_words{.slots = 1, .cells = 0});
+    typename Protocol::template on<decltype(c)> protocol(c, {});
+    pgas::no_boundary nothing;
+    random rng(static_cast<std::uint64_t>(b.rank()));
+    for (pgas::word round = 1; round <= 1000; ++round) {
+      c.slot(b.rank(), own.slots, b.rank()).store(round, std::memory_order_relaxed);
+      dawdle(rng);
+      protocol.fence(nothing, "fence test");
+      for (rank_t r = 0; r < b.size(); ++r) {
+        // Relaxed: the fence itself must order the store before it and the load after it.
+        auto const seen = c.slot(r, own.slots, r).load(std::memory_order_relaxed);
+        require(seen == round || seen == round + 1, "a rank is in this round, or one ahead");
+      }
+    }
+  });
+}
+
+TEST_CASE("fence: it works from any first word on, and two of them do not meet") {
+  with_protocols<fence_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
+    auto const own = Protocol::words(b.size());
+    constexpr pgas::control_words before{.slots = 3, .cells = 2};
+    auto c = make_control(b, boot, std::string("t") + std::string(Protocol::name), before + own + own);
+    using state = typename Protocol::template on<decltype(c)>;
+    state one(c, before);
+    state two(c, before + own);
+    pgas::no_boundary nothing;
+    for (int round = 0; round < 50; ++round) {
+      one.fence(nothing, "one");
+      if (round % 3 == 0) two.fence(nothing, "two");
+    }
+    for (std::size_t i = 0; i < before.slots; ++i) {
+      require_equal(c.slot(b.rank(), i, b.rank()).load(std::memory_order_acquire), 0U, "a slot that is not its own");
+    }
+    for (std::size_t i = 0; i < before.cells; ++i) {
+      require_equal(c.cell(b.rank(), i).load(std::memory_order_acquire), 0U, "a cell that is not its own");
+    }
+    boot.fence();
+  });
+}
+
+TEST_CASE("lock: lock_all is shared by all ranks at once") {
+  with_protocols<lock_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
+    auto const own = Protocol::words(b.size());
+    auto c = make_control(b, boot, std::string("l") + std::string(Protocol::name), own + pgas::control_words{.slots = 1, .cells = 0});
+    typename Protocol::template on<decltype(c)> protocol(c, {});
+    pgas::no_boundary nothing;
+    for (int round = 0; round < 20; ++round) {
+      protocol.lock_all(nothing);
+      boot.fence();  // would not return if somebody were not let in
+      protocol.unlock_all(nothing);
+    }
+    boot.fence();
+  });
+}
+
+}  // namespace pgas_test

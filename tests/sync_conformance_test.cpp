@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every promise of the synchronization protocols, on every backend whose control words can carry them.
+#include "conformance/fence_protocol.hpp"
+#include "conformance/post_protocol.hpp"

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace pgas::launcher {
+
+/// The command line does not say what to run, or says what cannot be.
+struct usage_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::string_view usage =
+    "usage: pgas-run -n N [--timeout S] [--grace S] [--tag-output] PROGRAM [ARGUMENTS...]";
+
+inline constexpr std::string_view help = R"(
+Runs N copies of PROGRAM, the ranks of one job, on this machine, and ends all when one fails.
+
+  -n, --ranks N     how many ranks
+      --timeout S   end the job after S seconds (default: never)
+      --grace S     how long ranks may take to end before they are killed (default: 2)
+      --tag-output  begin every line of output with the rank that wrote it: [3]
+  -h, --help        print this
+      --version     print the version
+
+Each rank finds its number in PGAS_RANK, the number of ranks in PGAS_RANKS, and in PGAS_JOB_FD the
+descriptor of the memory through which a pgas program joins the job. Any other program may be run too.
+Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines.
+
+When a rank fails, the others have half a second to end by themselves, then get SIGTERM and, after
+the grace period, SIGKILL. Each signal goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or
+SIGQUIT that pgas-run gets is passed on and starts the grace period, the second kills at once; SIGUSR1,
+SIGUSR2, SIGTSTP and SIGCONT are passed on. What ranks leave running when they end (daemons too) is
+given the grace period and then ended like a rank.
+
+Exit status: 0 when all ranks ended with 0; else that of the first rank that failed, 128 + the number of
+the signal if one killed it; 124 after the timeout; 128 + the number of the signal that pgas-run got;
+126 and 127 when PROGRAM cannot be run or is not there; 2 for a wrong command line.
+)";
+
+struct options {
+  int ranks = 0;
+  std::optional<std::chrono::milliseconds> timeout;
+  std::chrono::milliseconds grace{2000};
+  bool tag_output = false;
+  bool show_help = false;
+  bool show_version = false;
+  char** program = nullptr;  ///< its name and arguments, as exec wants them
+};
+
+namespace detail {
+
+inline int parse_ranks(std::string_view text) {
+  int value = 0;
+  auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (wrong != std::errc{} || end != text.data() + text.size() || value < 1) {
+    throw usage_error("the number of ranks must be at least 1, not '" + std::string(text) + "'");
+  }
+  return value;
+}
+
+inline std::chrono::milliseconds parse_seconds(std::string_view option, std::string_view text) {
+  double value = 0;
+  auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  // A year is as good as never, and fits whatever clock is asked to count it.
+  if (wrong != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0 || value > 3.2e7) {
+    throw usage_error(std::string(option) + " takes a number of seconds, not '" + std::string(text) + "'");
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(value));
+}
+
+}  // namespace detail
+
+/// Reads the command line up to the program's name; what follows belongs to the program. Throws usage_error.
+inline options parse(int argc, char** argv) {
+  options result;
+  int at = 1;
+  for (; at < argc; ++at) {
+    std::string_view const word = argv[at];
+    if (word == "--") {
+      ++at;
+      break;
+    }
+    if (word.size() < 2 || word[0] != '-') break;
+
+    std::string_view name = word;
+    std::optional<std::string_view> attached;
+    if (auto const equals = word.find('='); word.starts_with("--") && equals != word.npos) {
+      name = word.substr(0, equals);
+      attached = word.substr(equals + 1);
+    } else if (word.starts_with("-n") && word.size() > 2) {  // -n4
+      name = word.substr(0, 2);
+      attached = word.substr(2);
+    }
+    auto const value = [&] {
+      if (attached) return *attached;
+      if (at + 1 == argc) throw usage_error(std::string(name) + " needs a value");
+      return std::string_view(argv[++at]);
+    };
+    auto const flag = [&] {
+      if (attached) throw usage_error(std::string(name) + " takes no value");
+      return true;
+    };
+
+    if (name == "-n" || name == "--ranks") {
+      result.ranks = detail::parse_ranks(value());
+    } else if (name == "--timeout") {
+      result.timeout = detail::parse_seconds(name, value());
+      if (result.timeout->count() == 0) throw usage_error("--timeout must be more than 0 seconds");
+    } else if (name == "--grace") {
+      result.grace = detail::parse_seconds(name, value());
+    } else if (name == "--tag-output") {
+      result.tag_output = flag();
+    } else if (name == "-h" || name == "--help") {
+      result.show_help = flag();
+    } else if (name == "--version") {
+      result.show_version = flag();
+    } else {
+      throw usage_error("unknown option '" + std::string(word) + "'");
+    }
+  }
+  if (result.show_help || result.show_version) return result;
+  if (result.ranks == 0) throw usage_error("say how many ranks to run: -n N");
+  if (at >= argc || argv[at][0] == '\0') throw usage_error("say which program to run");
+  result.program = argv + at;
+  return result;
+}
+
+}  // namespace pgas::launcher

@@ -19,7 +19,8 @@ std::vector<rank_t> checked_group(State const& s, group given, std::string_view 
     std::vector<rank_t> sorted = kept;
     std::sort(sorted.begin(), sorted.end());
     if (auto const twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-      throw error(errc::invalid_argument, s.rank(), operation, "rank " + std::to_string(*twice) + " is in the group twice");
+      throw error(errc::invalid_argument, s.rank(), operation,
+                  "rank " + std::to_string(*twice) + " is in the group twice");
     }
   }
   return kept;
@@ -35,7 +36,8 @@ std::vector<rank_t> checked_group(State const& s, group given, std::string_view 
 /// it does not wait for them to notice. MPI_Win_start, MPI_Win_complete.
 /// Throws errc::outside_group when a target is not in the group.
 template <class State, hints Hints = hints{}>
-class access : public detail::epoch<access<State, Hints>, State>, public detail::accesses<access<State, Hints>, State, Hints> {
+class access : public detail::epoch<access<State, Hints>, State>,
+               public detail::accesses<access<State, Hints>, State, Hints> {
   using base = detail::epoch<access, State>;
   friend base;
 

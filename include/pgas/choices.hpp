@@ -45,7 +45,9 @@ struct command_line {
     command_line parsed;
     for (int i = 1; i < argc; ++i) {
       std::string_view const argument = argv[i];
-      auto const refuse = [&](std::string const& why) { throw error(errc::invalid_argument, -1, std::string(argument) + ": " + why); };
+      auto const refuse = [&](std::string const& why) {
+        throw error(errc::invalid_argument, -1, std::string(argument) + ": " + why);
+      };
       if (!argument.starts_with("--pgas-")) {
         parsed.rest.push_back(argument);
         continue;
@@ -73,7 +75,8 @@ struct command_line {
       } else if (name == "ranks") {
         char* end = nullptr;
         long const ranks = std::strtol(value.c_str(), &end, 10);
-        if (value.empty() || *end != '\0' || ranks < 1 || ranks > 1'000'000) refuse("'" + value + "' is not a number of ranks");
+        if (value.empty() || *end != '\0' || ranks < 1 || ranks > 1'000'000)
+          refuse("'" + value + "' is not a number of ranks");
         parsed.ranks = static_cast<rank_t>(ranks);
       } else {
         refuse("no such option; --pgas-help lists them");
@@ -103,8 +106,10 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
     int status = 0;
     bool fits = true;
     bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
-    if (!found) throw error(errc::invalid_argument, -1, "no such combination of backend, coherence and sync" + listing());
-    if (!fits) throw error(errc::unsupported, -1, "this coherence policy does not fit this backend's memory" + listing());
+    if (!found)
+      throw error(errc::invalid_argument, -1, "no such combination of backend, coherence and sync" + listing());
+    if (!fits)
+      throw error(errc::unsupported, -1, "this coherence policy does not fit this backend's memory" + listing());
     return status;
   }
 
@@ -119,7 +124,9 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
   }
 
  private:
-  static bool chosen(std::optional<std::string> const& asked, std::string_view name) { return !asked || *asked == name; }
+  static bool chosen(std::optional<std::string> const& asked, std::string_view name) {
+    return !asked || *asked == name;
+  }
 
   template <class Backend, class Body>
   static bool on_backend(command_line const& line, Body const& body, int& status, bool& fits) {
@@ -127,7 +134,8 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
   }
   template <class Backend, class Policy, class Body>
   static bool on_policy(command_line const& line, Body const& body, int& status, bool& fits) {
-    return chosen(line.coherence, Policy::name) && (on_bundle<Backend, Policy, Bundles>(line, body, status, fits) || ...);
+    return chosen(line.coherence, Policy::name) &&
+           (on_bundle<Backend, Policy, Bundles>(line, body, status, fits) || ...);
   }
   template <class Backend, class Policy, class Bundle, class Body>
   static bool on_bundle(command_line const& line, Body const& body, int& status, bool& fits) {
@@ -161,7 +169,8 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
 /// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync`, `--pgas-ranks` choose, `--pgas-help` lists; the other
 /// arguments reach the body as its second parameter, `std::span<std::string_view const>`, if it has one.
 /// Returns rank 0's result, or 0; on an error prints its sentence to stderr and returns 1.
-/// Example: `return pgas::run<pgas::choices<process_map, loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
+/// Example: `return pgas::run<pgas::choices<process_map, loopback>>(argc, argv, [](auto& team, auto arguments) { ...
+/// });`
 template <class Choices, class Coherences = coherences<default_coherence>,
           class Synchronizations = synchronizations<default_protocols>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {

@@ -96,18 +96,18 @@ concept control_cell = std::copyable<C> && requires(C const& c, word value, word
 /// does. Both throw `error` when the job has failed, when `why.deadline` passes, or when the ranks
 /// wait for each other; both make progress on polled backends. Protocols write no loop of their own.
 template <class C>
-concept control = std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
-                                              bool (*predicate)(word),
-                                              std::span<decltype(c.slot(rank, i, rank))> words) {
-  { cc.rank() } noexcept -> std::same_as<rank_t>;
-  { cc.size() } noexcept -> std::same_as<rank_t>;
-  { c.slot(rank, i, rank) } -> control_slot;
-  { c.cell(rank, i) } -> control_cell;
-  { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
-  { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
-  { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
-  { C::read_modify_write } -> std::convertible_to<rmw>;
-  { C::can_park } -> std::convertible_to<bool>;
-};
+concept control =
+    std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
+                                bool (*predicate)(word), std::span<decltype(c.slot(rank, i, rank))> words) {
+      { cc.rank() } noexcept -> std::same_as<rank_t>;
+      { cc.size() } noexcept -> std::same_as<rank_t>;
+      { c.slot(rank, i, rank) } -> control_slot;
+      { c.cell(rank, i) } -> control_cell;
+      { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
+      { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
+      { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
+      { C::read_modify_write } -> std::convertible_to<rmw>;
+      { C::can_park } -> std::convertible_to<bool>;
+    };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

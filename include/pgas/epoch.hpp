@@ -29,7 +29,8 @@ class epoch {
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  protected:
-  explicit epoch(std::shared_ptr<State> state) noexcept : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
+  explicit epoch(std::shared_ptr<State> state) noexcept
+      : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
@@ -51,7 +52,8 @@ class epoch {
   void mark_closed() noexcept { open_ = false; }
 
   void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(light, open_, throw_error(errc::wrong_order, state_->rank(), operation, "the epoch is closed already"));
+    PGAS_EXPECTS(light, open_,
+                 throw_error(errc::wrong_order, state_->rank(), operation, "the epoch is closed already"));
   }
 
   std::shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
@@ -101,8 +103,8 @@ class accesses {
     return to(target).get_accumulate(i, value, op);
   }
   template <operation_on<value_type> Op = op::sum>
-  void get_accumulate(rank_t target, std::size_t first, std::span<value_type const> values, std::span<value_type> before,
-                      Op op = {}) {
+  void get_accumulate(rank_t target, std::size_t first, std::span<value_type const> values,
+                      std::span<value_type> before, Op op = {}) {
     to(target).get_accumulate(first, values, before, op);
   }
   [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value) {

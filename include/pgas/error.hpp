@@ -29,16 +29,26 @@ class error_category final : public std::error_category {
   [[nodiscard]] char const* name() const noexcept override { return "pgas"; }
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<errc>(code)) {
-      case errc::out_of_range: return "out of range";
-      case errc::outside_group: return "target outside the epoch's group";
-      case errc::wrong_order: return "calls in the wrong order";
-      case errc::mismatch: return "ranks disagree";
-      case errc::deadlock: return "deadlock";
-      case errc::rank_failed: return "a rank failed";
-      case errc::no_space: return "no space";
-      case errc::timed_out: return "timed out";
-      case errc::invalid_argument: return "invalid argument";
-      case errc::unsupported: return "unsupported";
+      case errc::out_of_range:
+        return "out of range";
+      case errc::outside_group:
+        return "target outside the epoch's group";
+      case errc::wrong_order:
+        return "calls in the wrong order";
+      case errc::mismatch:
+        return "ranks disagree";
+      case errc::deadlock:
+        return "deadlock";
+      case errc::rank_failed:
+        return "a rank failed";
+      case errc::no_space:
+        return "no space";
+      case errc::timed_out:
+        return "timed out";
+      case errc::invalid_argument:
+        return "invalid argument";
+      case errc::unsupported:
+        return "unsupported";
     }
     return "unknown";
   }

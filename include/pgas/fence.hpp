@@ -11,7 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// before is visible to all after opening; what was put is visible to its owner after closing. MPI_Win_fence.
 /// Costs a barrier each. `next()` is one fence between two epochs; `no_precede` saves the opening one.
 template <class State, hints Hints = hints{}>
-class fence : public detail::epoch<fence<State, Hints>, State>, public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
+class fence : public detail::epoch<fence<State, Hints>, State>,
+              public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
   using base = detail::epoch<fence, State>;
   friend base;
 
@@ -23,7 +24,8 @@ class fence : public detail::epoch<fence<State, Hints>, State>, public detail::a
     requires std::same_as<typename Window::state_type, State>
   explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = this->state();
-    s.enter(operation, !s.access_open && !s.exposure_open, "another epoch of this rank on the window is open; close it first");
+    s.enter(operation, !s.access_open && !s.exposure_open,
+            "another epoch of this rank on the window is open; close it first");
     if constexpr (!Hints.no_precede) {
       // Nothing is outstanding when an epoch opens: only own stores are published.
       constexpr hints opening = Hints | hints{.read_only = true};

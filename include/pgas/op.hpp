@@ -94,10 +94,12 @@ struct no_op {
 
 /// An operation of namespace op that is defined for T.
 template <class Op, class T>
-concept operation_on = transportable<T> && requires(Op op, T x) {
-  { Op::kind } -> std::convertible_to<op_kind>;
-  { op(x, x) } -> std::same_as<T>;
-} && (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> || !std::is_floating_point_v<T> ||
-      Op::kind < op_kind::bit_and);
+concept operation_on = transportable<T> &&
+                       requires(Op op, T x) {
+                         { Op::kind } -> std::convertible_to<op_kind>;
+                         { op(x, x) } -> std::same_as<T>;
+                       } &&
+                       (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> ||
+                        !std::is_floating_point_v<T> || Op::kind < op_kind::bit_and);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

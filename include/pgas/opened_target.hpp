@@ -112,12 +112,14 @@ class opened_target {
     check_own("get", into);
     if (into.count == 0) return;
     if constexpr (local_segment<segment_type> && !cache_controlled<segment_type>) {
-      get_bytes(first, state_->segment.local().subspan(into.first * sizeof(value_type), into.count * sizeof(value_type)));
+      get_bytes(first,
+                state_->segment.local().subspan(into.first * sizeof(value_type), into.count * sizeof(value_type)));
     } else {
       std::vector<value_type> copy(into.count);
       get_bytes(first, std::as_writable_bytes(std::span(copy)));
       state_->segment.flush_local(rank_);
-      Coherence::store(state_->segment, {state_->rank(), into.first * sizeof(value_type)}, std::as_bytes(std::span(copy)));
+      Coherence::store(state_->segment, {state_->rank(), into.first * sizeof(value_type)},
+                       std::as_bytes(std::span(copy)));
     }
   }
 
@@ -241,7 +243,8 @@ class opened_target {
   }
   [[nodiscard]] global_ref<State, Hints> operator[](std::size_t i) const { return ref(i); }
 
-  /// Returns when all this rank has put here has arrived, and what it gets from here on is no older than now. MPI_Win_flush.
+  /// Returns when all this rank has put here has arrived, and what it gets from here on is no older than now.
+  /// MPI_Win_flush.
   void flush() const {
     typename State::template boundary_type<boundary_of::remote, Hints> b(state_->segment);
     b.publish(group(&rank_, 1));
@@ -276,8 +279,9 @@ class opened_target {
     }
   }
   void check_own(std::string_view operation, own_part part) const {
-    PGAS_EXPECTS(light, detail::fits(part.first, part.count, state_->size),
-                 detail::throw_out_of_range(state_->rank(), operation, state_->rank(), part.first, part.count, state_->size));
+    PGAS_EXPECTS(
+        light, detail::fits(part.first, part.count, state_->size),
+        detail::throw_out_of_range(state_->rank(), operation, state_->rank(), part.first, part.count, state_->size));
   }
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
     PGAS_EXPECTS(light, given == needed,

@@ -33,11 +33,14 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
   auto const given = ranks_from_environment();
   bool const launched = std::getenv("PGAS_RANK") != nullptr;
   if (given && launched && asked && *asked != *given) {
-    throw error(errc::mismatch, -1, "run: the program asks for " + std::to_string(*asked) + " ranks, but the launcher has started " +
-                                        std::to_string(*given) + "; ask for none, or for as many");
+    throw error(errc::mismatch, -1,
+                "run: the program asks for " + std::to_string(*asked) + " ranks, but the launcher has started " +
+                    std::to_string(*given) + "; ask for none, or for as many");
   }
   if (asked && !(given && launched)) {
-    if (*asked < 1) throw error(errc::invalid_argument, -1, "run: " + std::to_string(*asked) + " ranks asked for; a job has at least one");
+    if (*asked < 1)
+      throw error(errc::invalid_argument, -1,
+                  "run: " + std::to_string(*asked) + " ranks asked for; a job has at least one");
     return *asked;
   }
   rank_t const ranks = given.value_or(static_cast<rank_t>(std::max(2U, std::thread::hardware_concurrency())));
@@ -69,12 +72,14 @@ std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
 template <backend Backend, class Coherence, class Protocols, class Body>
 auto run_on(std::optional<rank_t> asked, Body const& body) {
   using team_type = team<Backend, Coherence, Protocols>;
-  static_assert(std::invocable<Body const&, team_type&>,
-                "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or value, and do not "
-                "make the lambda mutable: ranks share no captured state");
+  static_assert(
+      std::invocable<Body const&, team_type&>,
+      "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or value, and do not "
+      "make the lambda mutable: ranks share no captured state");
   using result = std::invoke_result_t<Body const&, team_type&>;
-  static_assert(std::is_void_v<result> || transportable<result>,
-                "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
+  static_assert(
+      std::is_void_v<result> || transportable<result>,
+      "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
 
   auto const job = Backend::launch(decide_ranks<Backend>(asked), [&body](auto&& b, auto& boot) {
     Body const mine = body;

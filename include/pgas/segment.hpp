@@ -29,20 +29,20 @@ struct row_shape {
 /// Sources and destinations are private memory; a window copes with this rank's own part.
 /// Parts may differ in size, and be empty. A segment's destructor never blocks.
 template <class S>
-concept segment = std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into,
-                                              rank_t rank) {
-  { cs.rank() } noexcept -> std::same_as<rank_t>;
-  { cs.size() } noexcept -> std::same_as<rank_t>;
-  { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
-  s.put(at, from);
-  s.get(at, into);
-  { s.rput(at, from) } -> request;
-  { s.rget(at, into) } -> request;
-  s.flush(rank);
-  s.flush_all();
-  s.flush_local(rank);
-  s.flush_local_all();
-};
+concept segment =
+    std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
+      { cs.rank() } noexcept -> std::same_as<rank_t>;
+      { cs.size() } noexcept -> std::same_as<rank_t>;
+      { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
+      s.put(at, from);
+      s.get(at, into);
+      { s.rput(at, from) } -> request;
+      { s.rget(at, into) } -> request;
+      s.flush(rank);
+      s.flush_all();
+      s.flush_local(rank);
+      s.flush_local_all();
+    };
 
 /// Own memory is plain memory: `local()` is this rank's part, contiguous, and always agrees.
 template <class S>
@@ -71,21 +71,20 @@ concept strided_segment = segment<S> && requires(S& s, location at, row_shape sh
 /// modified ones back first (names after RISC-V's cache operations). `drain_stores` orders cleans
 /// and puts before later signals; `drain_all` orders drops before later loads.
 template <class S>
-concept cache_controlled =
-    segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
-      s.load(at, into);
-      s.store(at, from);
-      s.clean(at, count);
-      s.drop(at, count);
-      s.drain_stores();
-      s.drain_all();
-      { S::line_bytes } -> std::convertible_to<std::size_t>;
-      { S::writeback_is_masked } -> std::convertible_to<bool>;
-      { S::has_speculative_fill } -> std::convertible_to<bool>;
-      { S::drop_may_write_back } -> std::convertible_to<bool>;
-      { S::write_allocates } -> std::convertible_to<bool>;
-      { S::tagged_drop } -> std::convertible_to<bool>;
-    };
+concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
+  s.load(at, into);
+  s.store(at, from);
+  s.clean(at, count);
+  s.drop(at, count);
+  s.drain_stores();
+  s.drain_all();
+  { S::line_bytes } -> std::convertible_to<std::size_t>;
+  { S::writeback_is_masked } -> std::convertible_to<bool>;
+  { S::has_speculative_fill } -> std::convertible_to<bool>;
+  { S::drop_may_write_back } -> std::convertible_to<bool>;
+  { S::write_allocates } -> std::convertible_to<bool>;
+  { S::tagged_drop } -> std::convertible_to<bool>;
+};
 
 /// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
 ///

@@ -20,8 +20,8 @@ namespace detail {
 template <class Mode, class Window>
 class staged {
  public:
-  using element = std::conditional_t<std::is_same_v<Mode, read>, typename Window::value_type const,
-                                     typename Window::value_type>;
+  using element =
+      std::conditional_t<std::is_same_v<Mode, read>, typename Window::value_type const, typename Window::value_type>;
 
   staged(Window const& w, std::size_t first, std::size_t count) : state_(&w.state()), first_(first) {
     if constexpr (Window::is_contiguous) {

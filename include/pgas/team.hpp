@@ -5,8 +5,8 @@
 #include <exception>
 #include <memory>
 #include <pgas/backend.hpp>
-#include <pgas/collectives/exchange.hpp>
 #include <pgas/coherence/policy.hpp>
+#include <pgas/collectives/exchange.hpp>
 #include <pgas/op.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
@@ -111,9 +111,8 @@ class team {
   template <transportable T, operation_on<T> Op = op::sum>
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) {
     T result{};
-    state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
-      result = rank == 0 ? value : op(result, value);
-    });
+    state_->collectives.all_gather(
+        mine, "all_reduce", [&](rank_t rank, T const& value) { result = rank == 0 ? value : op(result, value); });
     return result;
   }
 

@@ -79,8 +79,9 @@ class window {
       if constexpr (state_type::is_direct) {
         return part(p.rank);
       } else {
-        PGAS_EXPECTS(light, p.rank == rank(),
-                     detail::throw_error(errc::out_of_range, rank(), "local", "the pointer's part is not on this rank"));
+        PGAS_EXPECTS(
+            light, p.rank == rank(),
+            detail::throw_error(errc::out_of_range, rank(), "local", "the pointer's part is not on this rank"));
         return local();
       }
     }();
@@ -96,13 +97,15 @@ class window {
   /// An access needs an open epoch: this is here to say so.
   template <class... Arguments>
   void put(Arguments&&...) const {
-    static_assert(detail::always_false<Arguments...>, "window: put needs an open epoch; open one, `pgas::fence epoch{window};` "
-                                                      "(or access, lock_all), and call epoch.put");
+    static_assert(detail::always_false<Arguments...>,
+                  "window: put needs an open epoch; open one, `pgas::fence epoch{window};` "
+                  "(or access, lock_all), and call epoch.put");
   }
   template <class... Arguments>
   void get(Arguments&&...) const {
-    static_assert(detail::always_false<Arguments...>, "window: get needs an open epoch; open one, `pgas::fence epoch{window};` "
-                                                      "(or access, lock_all), and call epoch.get");
+    static_assert(detail::always_false<Arguments...>,
+                  "window: get needs an open epoch; open one, `pgas::fence epoch{window};` "
+                  "(or access, lock_all), and call epoch.get");
   }
 
  private:
@@ -149,7 +152,9 @@ std::array<char, 64> policy_names() noexcept {
     all += name;
   }
   std::array<char, 64> text{};
-  copy_text(text, all.size() < text.size() ? all : all.substr(0, 52) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
+  copy_text(text, all.size() < text.size()
+                      ? all
+                      : all.substr(0, 52) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
   return text;
 }
 
@@ -160,7 +165,8 @@ std::array<char, 64> policy_names() noexcept {
 /// Collective over the team. The window keeps to the team's policies unless it is given others:
 /// `make_window<double>(team.with<uncached>(), n)`.
 /// Throws errc::no_space when the memory is not there, errc::mismatch when ranks ask for different
-/// element types or policies; then on every rank. Costs a few barriers and the first touch of the memory. MPI_Win_allocate.
+/// element types or policies; then on every rank. Costs a few barriers and the first touch of the memory.
+/// MPI_Win_allocate.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::size_t size) {
   using window_type = window<T, Backend, Coherence, Protocols>;
@@ -197,7 +203,8 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
     }
   }
   shared.collectives.broadcast(answer, root, operation);
-  if (answer.refused != errc{}) throw error(answer.refused, shared.backend.world_rank(team.rank()), operation, answer.why.data());
+  if (answer.refused != errc{})
+    throw error(answer.refused, shared.backend.world_rank(team.rank()), operation, answer.why.data());
 
   std::string const label = "window " + std::to_string(shared.windows++);
   auto state = std::make_shared<state_type>(

@@ -26,7 +26,9 @@ struct window_state {
   static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
   static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
   /// All protocols', and one cell that guards elements which no single instruction can modify.
-  static constexpr control_words words(rank_t ranks) { return lock_words(ranks) + control_words{.slots = 0, .cells = 1}; }
+  static constexpr control_words words(rank_t ranks) {
+    return lock_words(ranks) + control_words{.slots = 0, .cells = 1};
+  }
 
   window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
       : team(std::move(t)),
@@ -68,7 +70,7 @@ struct window_state {
   typename Protocols::fence::template on<control_type> fence;
   typename Protocols::post::template on<control_type> post;
   typename Protocols::lock::template on<control_type> lock;
-  std::size_t size;  ///< of the own part, in elements
+  std::size_t size;            ///< of the own part, in elements
   bool access_open = false;    ///< a fence, access or lock_all epoch is open on this rank
   bool exposure_open = false;  ///< an exposure is, or a fence epoch
 };
@@ -80,8 +82,7 @@ class element_lock {
   element_lock(State& s, rank_t target) : cell_(s.control.cell(target, State::lock_words(s.ranks()).cells)) {
     // acquire: pairs with the release in the destructor of the last holder.
     while (cell_.exchange(1, std::memory_order_acquire) != 0) {
-      s.control.wait_until(
-          cell_, [](word held) { return held == 0; }, {.operation = "accumulate"});
+      s.control.wait_until(cell_, [](word held) { return held == 0; }, {.operation = "accumulate"});
     }
   }
   element_lock(element_lock const&) = delete;

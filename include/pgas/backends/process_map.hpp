@@ -77,7 +77,9 @@ class basic_process_map {
     return rank == this->rank() ? locality::self : locality::node;
   }
 
-  handle reserve_segment(std::span<std::size_t const> sizes) const { return detail::mapped_segment::reserve(job_, sizes); }
+  handle reserve_segment(std::span<std::size_t const> sizes) const {
+    return detail::mapped_segment::reserve(job_, sizes);
+  }
   segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const { return {{job_, extent}, ranks_}; }
   handle reserve_control(control_words words) const {
     return job_.reserve(detail::mapped_control::bytes(size(), words), size());

@@ -125,9 +125,11 @@ class self {
 
    private:
     [[noreturn]] void alone(waiting_for const& why) const {
-      if (why.deadline != no_deadline) throw error(errc::timed_out, 0, why.operation, label_ + ": nobody else can signal");
+      if (why.deadline != no_deadline)
+        throw error(errc::timed_out, 0, why.operation, label_ + ": nobody else can signal");
       throw error(errc::deadlock, 0, why.operation,
-                  "rank 0 waits in " + std::string(why.operation) + " (" + label_ + ") for a signal that only itself could send");
+                  "rank 0 waits in " + std::string(why.operation) + " (" + label_ +
+                      ") for a signal that only itself could send");
     }
 
     std::vector<word> words_;
@@ -161,7 +163,8 @@ class self {
   template <class Main>
   static bootstrap_type launch(rank_t ranks, Main const& main) {
     if (ranks != 1) {
-      throw error(errc::invalid_argument, -1, "run: backend self has one rank, " + std::to_string(ranks) + " were asked for");
+      throw error(errc::invalid_argument, -1,
+                  "run: backend self has one rank, " + std::to_string(ranks) + " were asked for");
     }
     bootstrap_type boot;
     main(self{}, boot);
@@ -190,6 +193,7 @@ class self {
   static void charge(std::uint64_t) noexcept {}
 };
 static_assert(bootstrap<self::bootstrap_type>);
-static_assert(backend<self> && shared_segment<self::segment_type> && atomic_segment<self::segment_type, double, op::sum>);
+static_assert(backend<self> && shared_segment<self::segment_type> &&
+              atomic_segment<self::segment_type, double, op::sum>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

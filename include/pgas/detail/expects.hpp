@@ -20,11 +20,11 @@ inline constexpr assertion_level assertions = assertion_level::PGAS_ASSERTIONS;
 }  // namespace pgas::inline PGAS_ASSERTIONS
 
 /// Checks a precondition at `level` and above; `otherwise` is an expression that throws.
-#define PGAS_EXPECTS(level, condition, otherwise)                                                 \
-  do {                                                                                            \
-    if constexpr (::pgas::assertions >= ::pgas::assertion_level::level) {                         \
-      if (!(condition)) [[unlikely]] {                                                            \
-        otherwise;                                                                                \
-      }                                                                                           \
-    }                                                                                             \
+#define PGAS_EXPECTS(level, condition, otherwise)                         \
+  do {                                                                    \
+    if constexpr (::pgas::assertions >= ::pgas::assertion_level::level) { \
+      if (!(condition)) [[unlikely]] {                                    \
+        otherwise;                                                        \
+      }                                                                   \
+    }                                                                     \
   } while (false)

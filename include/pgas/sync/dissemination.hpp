@@ -43,9 +43,9 @@ struct dissemination {
         // release: pairs with the acquire load of wait_until in `to`; carries what this rank has
         // written, and what it has heard of in earlier rounds.
         control_->slot(to, round, self).store(reached_, std::memory_order_release);
-        control_->wait_until(
-            control_->slot(self, round, from), [reached = reached_](word seen) { return seen >= reached; },
-            {.operation = operation, .awaited = group(&from, 1)});
+        control_->wait_until(control_->slot(self, round, from),
+                             [reached = reached_](word seen) { return seen >= reached; },
+                             {.operation = operation, .awaited = group(&from, 1)});
       }
       b.refresh(everyone);
     }

@@ -33,7 +33,11 @@ struct match_vector {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), counter_(first.cells), vector_(first.cells + 1), parity_(vector_words()), matched_(vector_words()) {}
+        : control_(&control),
+          counter_(first.cells),
+          vector_(first.cells + 1),
+          parity_(vector_words()),
+          matched_(vector_words()) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -48,9 +52,8 @@ struct match_vector {
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      control_->wait_until(
-          counter(self()), [expected = expected_](word sum) { return sum == expected; },
-          {.operation = "wait", .awaited = origins});
+      control_->wait_until(counter(self()), [expected = expected_](word sum) { return sum == expected; },
+                           {.operation = "wait", .awaited = origins});
       b.refresh(origins);
     }
 
@@ -99,10 +102,9 @@ struct match_vector {
       matched_[index(target)] |= bit(target);
       if (!waits) return;
       word const before = parity_[index(target)] & bit(target);
-      control_->wait_until(
-          control_->cell(self(), vector_word(target)),
-          [before, mask = bit(target)](word vector) { return (vector & mask) != before; },
-          {.operation = operation, .awaited = group(&target, 1)});
+      control_->wait_until(control_->cell(self(), vector_word(target)),
+                           [before, mask = bit(target)](word vector) { return (vector & mask) != before; },
+                           {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;

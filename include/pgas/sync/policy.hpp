@@ -63,21 +63,19 @@ concept protocol = requires(rank_t ranks) {
 ///
 /// `fence` is publish(everyone), arrive, wait for all, refresh(everyone).
 template <class P>
-concept fence_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
-                                                 no_boundary& b, std::string_view operation) {
-  p.fence(b, operation);
-};
+concept fence_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                                 std::string_view operation) { p.fence(b, operation); };
 
 /// General active target: post, start, complete, wait among named groups. MPI_Win_post and friends.
 ///
 /// `start` names the targets and does not block; `trigger(t, b)` blocks until t has posted for this rank,
-/// then refreshes it (at most once an epoch); with `waits` false t is known to have posted. `complete` waits for targets not yet triggered,
-/// publishes to all and signals them. `post` publishes, then signals the origins; `wait` blocks until
-/// all of them completed, then refreshes; `test` is wait without blocking: true once, when it would not
+/// then refreshes it (at most once an epoch); with `waits` false t is known to have posted. `complete` waits for
+/// targets not yet triggered, publishes to all and signals them. `post` publishes, then signals the origins; `wait`
+/// blocks until all of them completed, then refreshes; `test` is wait without blocking: true once, when it would not
 /// block. A group names a rank once.
 template <class P>
-concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
-                                                no_boundary& b, group g, rank_t target) {
+concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                                group g, rank_t target) {
   p.post(g, b);
   p.wait(g, b);
   { p.test(g, b) } -> std::same_as<bool>;
@@ -88,11 +86,10 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
 
 /// Passive target: this rank may reach others, who take no part. MPI_Win_lock_all.
 template <class P>
-concept lock_protocol =
-    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b) {
-      p.lock_all(b);
-      p.unlock_all(b);
-    };
+concept lock_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b) {
+  p.lock_all(b);
+  p.unlock_all(b);
+};
 
 /// The protocols of one window, one of each kind. A window allocates the words of its bundle only.
 template <fence_protocol Fence, post_protocol Post, lock_protocol Lock>
@@ -104,8 +101,8 @@ struct protocols {
 
 /// A model of `protocols`.
 template <class P>
-concept protocol_bundle = fence_protocol<typename P::fence> && post_protocol<typename P::post> &&
-                          lock_protocol<typename P::lock>;
+concept protocol_bundle =
+    fence_protocol<typename P::fence> && post_protocol<typename P::post> && lock_protocol<typename P::lock>;
 
 /// Whether words with capability `has` can carry a protocol that needs `needs`.
 constexpr bool can_carry(rmw has, rmw needs) noexcept { return needs == rmw::none || has != rmw::none; }

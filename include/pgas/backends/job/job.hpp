@@ -15,11 +15,11 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <pgas/control.hpp>
 #include <pgas/backends/job/block.hpp>
 #include <pgas/backends/job/memory_limit.hpp>
-#include <pgas/error.hpp>
 #include <pgas/bootstrap.hpp>
+#include <pgas/control.hpp>
+#include <pgas/error.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -103,7 +103,9 @@ class job {
     record().process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
     record().phase.store(job_block::running, std::memory_order_release);
   }
-  void mark_finished(rank_t rank) const noexcept { record(rank).phase.store(job_block::finished, std::memory_order_release); }
+  void mark_finished(rank_t rank) const noexcept {
+    record(rank).phase.store(job_block::finished, std::memory_order_release);
+  }
 
   /// Records the job's failure; the first one counts. Every wait of every rank then throws.
   void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
@@ -129,7 +131,8 @@ class job {
 
   /// Throws if the job has failed.
   void check(std::string_view operation) const {
-    if (failed()) [[unlikely]] throw error(failure_code(), rank_, operation, failure_text());
+    if (failed()) [[unlikely]]
+      throw error(failure_code(), rank_, operation, failure_text());
   }
 
   // Extents of the arena
@@ -173,7 +176,8 @@ class job {
     return offset;
   }
 
-  /// Gives up `shares` shares of the extent at `offset`; the last one returns its memory to the system. Never blocks for long.
+  /// Gives up `shares` shares of the extent at `offset`; the last one returns its memory to the system. Never blocks
+  /// for long.
   void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
     if (failed()) return;  // a dead rank may hold the lock; the memory goes with the job
     try {

@@ -22,8 +22,16 @@ inline int spins(rank_t ranks) noexcept {
   return ranks <= cores ? 4000 : 40;
 }
 
-/// A wait that has outlasted its spinning: yields, then sleeps, longer the longer it lasts, and notices
-/// whatever makes waiting pointless.
+/// How many of these looks follow each other at once. A pause instruction lasts up to 140 cycles, half of what a line
+/// needs between cores: a wait for a rank that is about to signal must not sleep through the signal in one.
+inline constexpr int eager_looks = 256;
+
+/// How often a wait gives the core away before it starts to keep time. A yield between ranks that share a core costs
+/// half a microsecond, and reading the clock or copying the awaited ranks at each would be felt.
+inline constexpr int eager_yields = 256;
+
+/// A wait that has outlasted its spinning and its first yields: yields on, then sleeps, longer the longer it lasts, and
+/// notices whatever makes waiting pointless.
 ///
 /// `pause()` throws errc::rank_failed (or the code of the failure) when the job has failed, errc::timed_out
 /// past the deadline, errc::deadlock when this rank and all it may hear from wait for each other.
@@ -36,10 +44,11 @@ class long_wait {
   long_wait(job const& j, waiting_for const& why, std::string_view label, Awaited const& awaited)
       : job_(j), why_(why), label_(label), started_(clock::now()), deadline_(why.deadline) {
     if (double const seconds = j.block().timeout_seconds; seconds > 0) {
-      deadline_ = std::min(deadline_, started_ + std::chrono::duration_cast<clock::duration>(
-                                                     std::chrono::duration<double>(seconds)));
+      deadline_ = std::min(
+          deadline_, started_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)));
     }
-    for (rank_t rank : awaited) awaited_[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (static_cast<std::size_t>(rank) % 64);
+    for (rank_t rank : awaited)
+      awaited_[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (static_cast<std::size_t>(rank) % 64);
   }
   long_wait(long_wait const&) = delete;
   long_wait& operator=(long_wait const&) = delete;
@@ -48,12 +57,6 @@ class long_wait {
   }
 
   void pause() {
-    ++turns_;
-    if (turns_ % 64 == 0) job_.check(why_.operation);
-    if (turns_ < 256) {
-      std::this_thread::yield();
-      return;
-    }
     auto const now = clock::now();
     auto const waited = now - started_;
     if (waited < std::chrono::milliseconds(1)) {
@@ -77,7 +80,9 @@ class long_wait {
     rank_t rank;
     std::uint64_t wait;
     std::uint64_t checks;
-    friend bool operator==(sighting const& a, sighting const& b) noexcept { return a.rank == b.rank && a.wait == b.wait; }
+    friend bool operator==(sighting const& a, sighting const& b) noexcept {
+      return a.rank == b.rank && a.wait == b.wait;
+    }
   };
 
   void publish() {
@@ -182,9 +187,9 @@ class long_wait {
   }
 
   [[noreturn]] void time_out(clock::duration waited) const {
-    std::string sentence =
-        "waited " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()) + " ms (" +
-        std::string(label_) + ") for rank";
+    std::string sentence = "waited " +
+                           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()) +
+                           " ms (" + std::string(label_) + ") for rank";
     char separator = ' ';
     for (rank_t other = 0; other < job_.size(); ++other) {
       auto const o = static_cast<std::size_t>(other);
@@ -204,18 +209,22 @@ class long_wait {
   clock::time_point next_look_{};
   std::array<std::uint64_t, words> awaited_{};
   std::vector<sighting> last_;
-  unsigned turns_ = 0;
   bool published_ = false;
 };
 
-/// Returns once `condition()` is true: spins, then waits long. `awaited` is called for the job's ranks
+/// Returns once `condition()` is true: looks, yields, then waits long. `awaited` is called for the job's ranks
 /// only when the wait is long.
 template <std::predicate Condition, class Awaited>
 void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label, Awaited&& awaited) {
   int const limit = spins(j.size());
   for (int i = 0; i < limit; ++i) {
     if (condition()) return;
-    if (i >= 32) cpu_relax();
+    if (i >= eager_looks) cpu_relax();
+  }
+  for (int i = 0; i < eager_yields; ++i) {
+    std::this_thread::yield();
+    if (condition()) return;
+    if (i % 16 == 15) j.check(why.operation);
   }
   long_wait patience(j, why, label, awaited());
   while (!condition()) patience.pause();
@@ -240,7 +249,8 @@ inline void job::fence() const {
   std::uint64_t const all = (before / ranks + 1) * ranks;
   wait_for(
       *this, [&] { return block().arrived.load(std::memory_order_acquire) >= all; }, {.operation = "run"},
-      "start or end of the job", [&] {
+      "start or end of the job",
+      [&] {
         std::vector<rank_t> others;
         for (rank_t rank = 0; rank < size(); ++rank) {
           if (rank != rank_) others.push_back(rank);

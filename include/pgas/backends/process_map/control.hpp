@@ -91,8 +91,8 @@ class mapped_control {
 
  private:
   [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
-    return reinterpret_cast<word*>(
-        base_ + (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * stride);
+    return reinterpret_cast<word*>(base_ +
+                                   (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * stride);
   }
 
   held_extent extent_;

@@ -27,8 +27,9 @@ class mapped_mailbox {
   /// Sends unless the ring is full. Throws errc::invalid_argument when the message is longer than max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, ranks_.self(), "try_send",
-                  std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
+      throw error(
+          errc::invalid_argument, ranks_.self(), "try_send",
+          std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
     }
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
@@ -73,8 +74,9 @@ class mapped_mailbox {
   };
 
   [[nodiscard]] ring& at(rank_t to, rank_t from) const noexcept {
-    return reinterpret_cast<ring*>(extent_.data())[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
-                                                   static_cast<std::size_t>(from)];
+    return reinterpret_cast<ring*>(
+        extent_.data())[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
+                        static_cast<std::size_t>(from)];
   }
 
   held_extent extent_;

@@ -55,13 +55,15 @@ class mapped_segment {
     std::memcpy(&bytes, header_ + sizeof stride_ + static_cast<std::size_t>(rank) * sizeof bytes, sizeof bytes);
     return bytes;
   }
-  [[nodiscard]] std::byte* part(rank_t rank) const noexcept {
-    return base_ + static_cast<std::size_t>(rank) * stride_;
-  }
+  [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
 
-  void put(location at, bytes_in from) const noexcept { std::memcpy(part(at.rank) + at.offset, from.data(), from.size()); }
-  void get(location at, bytes_out into) const noexcept { std::memcpy(into.data(), part(at.rank) + at.offset, into.size()); }
+  void put(location at, bytes_in from) const noexcept {
+    std::memcpy(part(at.rank) + at.offset, from.data(), from.size());
+  }
+  void get(location at, bytes_out into) const noexcept {
+    std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
+  }
   done rput(location at, bytes_in from) const noexcept { return put(at, from), done{}; }
   done rget(location at, bytes_out into) const noexcept { return get(at, into), done{}; }
 
@@ -71,10 +73,12 @@ class mapped_segment {
   static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_local_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch, row_shape shape) const noexcept {
+  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
+                row_shape shape) const noexcept {
     copy_rows(part(at.rank) + at.offset, pitch, from, from_pitch, shape);
   }
-  void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) const noexcept {
+  void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch,
+                row_shape shape) const noexcept {
     copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape);
   }
 
@@ -91,8 +95,8 @@ class mapped_segment {
       return element.load(std::memory_order_acquire);
     } else {
       T old = element.load(std::memory_order_relaxed);
-      while (!element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel, std::memory_order_relaxed)) {
-      }
+      while (
+          !element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel, std::memory_order_relaxed)) {}
       return old;
     }
   }

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Includes point down only: layers.py INCLUDE_DIR. The table below is the one in README.md."""
+import pathlib
+import re
+import sys
+
+LAYERS = [
+    (0, r'detail/.*'),
+    (1, r'(rank|error|request|op|hints|transportable|block_shape)\.hpp'),
+    (2, r'(backend|segment|control|mailbox|boundary|distribution|bootstrap|coherence/policy|sync/policy)\.hpp'),
+    (3, r'(backends|coherence|sync)/.*'),
+    (4, r'(team|window|window_state|window_boundary|epoch|fence|access|exposure|lock_all|stage|local_view|opened_target|'
+        r'global_ptr|global_ref|run|choices|collectives/.*)\.?(hpp)?'),
+    (5, r'(global_array|halo|matrix_view|views|tile.*|halo_.*|array_.*)\.hpp'),
+    (6, r'pgas\.hpp'),
+]
+# Ends of the leaves' world: what models may share, and which model is built on which.
+SHARED = {'backends/job'}
+ALLOWED = {('backends', 'coherence/coherent.hpp'), ('backends', 'coherence/write_back.hpp')}
+HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'range/v3': r'views\.hpp', 'iostream': r'$^'}
+
+
+def layer(name):
+    return next((number for number, pattern in LAYERS if re.fullmatch(pattern, name)), None)
+
+
+def model(name):
+    """The leaf a header of layer 3 belongs to: backends/scc/cache.hpp is part of backends/scc."""
+    parts = name.split('/')
+    return '/'.join(parts[:2]).removesuffix('.hpp')
+
+
+root = pathlib.Path(sys.argv[1])
+wrong = []
+headers = sorted(root.glob('pgas/**/*.hpp'))
+for path in headers:
+    name = str(path.relative_to(root / 'pgas'))
+    mine = layer(name)
+    if mine is None:
+        wrong.append(f'{name}: belongs to no layer; add it to the table in tests/layers/check.py and README.md')
+        continue
+    for included in re.findall(r'#include <([^>]+)>', path.read_text()):
+        for heavy, where in HEAVY.items():
+            if included.startswith(heavy) and not re.fullmatch(where, name):
+                wrong.append(f'{name} includes {included}, which only {where} may')
+        if not included.startswith('pgas/'):
+            continue
+        target = included.removeprefix('pgas/')
+        theirs = layer(target)
+        if theirs is None or theirs > mine:
+            wrong.append(f'{name} (layer {mine}) includes {target} (layer {theirs}): includes point down only')
+        if mine == 3 and theirs == 3 and model(name) != model(target) and model(target) not in SHARED:
+            same_folder = name.split('/')[0] == target.split('/')[0]
+            derived = name.startswith('coherence/') and target == 'coherence/write_back.hpp'
+            if not derived and (same_folder or (name.split('/')[0], target) not in ALLOWED):
+                wrong.append(f'{name} includes {target}: models are leaves, unaware of each other')
+if len(headers) < 30:
+    wrong.append(f'only {len(headers)} headers found in {root}')
+print('\n'.join(wrong) or f'{len(headers)} headers, every include points down')
+sys.exit(bool(wrong))

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+# pgas as a Meson subproject: it is found, runs, and gives its user none of our flags: check.sh SOURCE_ROOT
+set -eu
+root=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/subprojects" "$folder/subprojects/pgas"
+cp -R "$root/include" "$root/meson.build" "$root/meson_options.txt" "$folder/subprojects/pgas/"
+cat >"$folder/meson.build" <<'EOT'
+project('user', 'cpp', default_options: ['cpp_std=c++20'])
+executable('user', 'user.cpp', dependencies: dependency('pgas', fallback: 'pgas'))
+EOT
+cat >"$folder/user.cpp" <<'EOT'
+#include <pgas/pgas.hpp>
+int main() {
+  return pgas::run<pgas::backends::process_map>(2, [](auto& team) { return team.all_reduce(1); }) == 2 ? 0 : 1;
+}
+EOT
+cd "$folder"
+meson setup build --wrap-mode=nodownload >setup.log || { cat setup.log; exit 1; }
+ninja -C build >build.log || { cat build.log; exit 1; }
+./build/user
+for flag in -Wconversion -Wshadow -ffp-contract -DPGAS; do
+  if grep -q -e "$flag" build/compile_commands.json; then
+    echo "a user of the subproject gets our $flag"
+    exit 1
+  fi
+done
+if [ -n "$(find build/subprojects -name '*.o' 2>/dev/null)" ]; then
+  echo 'a subproject compiles something of its own'
+  exit 1
+fi
+
+# Installed: headers and a pkg-config file that is enough.
+meson setup installed "$folder/subprojects/pgas" --prefix "$folder/prefix" --libdir lib >setup.log || { cat setup.log; exit 1; }
+meson install -C installed >install.log || { cat install.log; exit 1; }
+flags=$(PKG_CONFIG_PATH="$folder/prefix/lib/pkgconfig" pkg-config --cflags --libs pgas)
+# shellcheck disable=SC2086 # flags are words
+${CXX:-c++} -std=c++20 user.cpp $flags -o installed_user
+./installed_user
+echo 'usable as a subproject and installed'

@@ -10,12 +10,19 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 int main(int argc, char** argv) try {
   std::string const what = argc > 1 ? argv[1] : "";
   auto const job =
       pgas::detail::job::attach(std::atoi(std::getenv("PGAS_JOB_FD")), std::atoi(std::getenv("PGAS_RANK")));
   bool const returned = pgas::detail::run_rank(job, [&] {
+    if (what == "publish") {  // as a wait does when it has lasted a while
+      std::string_view const operation = "coffee break";
+      for (std::size_t i = 0; i < operation.size(); ++i) job.record().operation[i] = operation[i];
+      job.record().wait = 1;
+      ::sleep(100);
+    }
     job.fence();
     if (job.rank() == 1) {
       if (what == "kill") ::kill(::getpid(), SIGKILL);

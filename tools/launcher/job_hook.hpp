@@ -27,6 +27,11 @@ class job_hook {
   /// Nobody need wait for `rank` any more; a rank that does is told so by the library's search for deadlocks.
   void finished(int rank) const noexcept { job_.mark_finished(rank); }
 
+  /// True once `rank` is known to be a pgas program.
+  [[nodiscard]] bool has_joined(int rank) const noexcept {
+    return job_.record(rank).phase.load(std::memory_order_acquire) != pgas::detail::job_block::absent;
+  }
+
   /// The rank that has told the others of its own failure, most likely just before it ends.
   [[nodiscard]] std::optional<int> culprit() const noexcept {
     if (int const rank = job_.failed_rank(); rank >= 0) return rank;

@@ -33,8 +33,8 @@ Each rank finds its number in PGAS_RANK, the number of ranks in PGAS_RANKS, and 
 descriptor of the memory through which a pgas program joins the job. Any other program may be run too.
 Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines.
 
-When a rank fails, the others have half a second to end by themselves, then get SIGTERM and, after
-the grace period, SIGKILL. Each signal goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or
+When a rank fails, the others have a moment (half a second; pgas programs, which are told of the failure,
+one second more) to end by themselves, then get SIGTERM and, after the grace period, SIGKILL. Each signal goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or
 SIGQUIT that pgas-run gets is passed on and starts the grace period, the second kills at once; SIGUSR1,
 SIGUSR2, SIGTSTP and SIGCONT are passed on. What ranks leave running when they end (daemons too) is
 given the grace period and then ended like a rank.

@@ -132,7 +132,8 @@ class supervisor {
     std::string what;
   };
 
-  static constexpr std::chrono::milliseconds to_end_by_themselves{500};
+  static constexpr std::chrono::milliseconds to_hear_of_it{1500};  // yielding on a busy machine, a wait looks rarely
+  static constexpr std::chrono::milliseconds to_notice_it{500};
   static constexpr std::chrono::milliseconds between_kills{50};
   static constexpr int most_kills = 40;
 
@@ -181,7 +182,7 @@ class supervisor {
     if (culprit == rank && failed) suspect_ = failed;
     bool const culprit_runs = culprit && ranks_[static_cast<std::size_t>(*culprit)]->running;
     if (!culprit_runs) blame_suspect();
-    if (stage_ == stage::none) end_after(to_end_by_themselves);
+    if (stage_ == stage::none) end_after(patience());
   }
 
   void blame_suspect() {
@@ -214,7 +215,7 @@ class supervisor {
     say("not finished after " + std::string(seconds) + " s: " + list + "; ending " + (running_ == 1 ? "it" : "them"));
     job_.timed_out(first, "the launcher's timeout of " + std::string(seconds) + " s is over");
     bound_flush_ = true;
-    end_after(to_end_by_themselves);
+    end_after(patience());
   }
 
   void wait_for_signal() {
@@ -357,6 +358,14 @@ class supervisor {
         reap(**r);
       }
     }
+  }
+
+  /// How long ranks may take to end by themselves. Those in the job are told of the failure and say what it meant for
+  /// them; others can only notice a closed connection or the like.
+  [[nodiscard]] std::chrono::milliseconds patience() const {
+    bool const told = std::any_of(ranks_.begin(), ranks_.end(),
+                                  [this](auto const& r) { return r->running && job_.has_joined(r->rank); });
+    return told ? to_hear_of_it : to_notice_it;
   }
 
   void pass_on(int signal) {

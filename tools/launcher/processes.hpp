@@ -113,8 +113,7 @@ inline started_rank start(int rank, start_conditions const& with, int input) {
     got = ::read(failure.read.get(), &why, sizeof why);
   } while (got < 0 && errno == EINTR);
   if (got > 0) {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
     throw cannot_start{.what = std::string("cannot run ") + with.program[0] + ": " + std::strerror(why),
                        .exit_code = why == ENOENT || why == ENOTDIR ? 127 : 126};
   }

@@ -40,7 +40,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   /// Closes this epoch and opens the next one, with one fence instead of two. Collective.
   void next() {
     this->check_open("next");
-    synchronize<hints{}>();
+    synchronize<hints{.write_only = Hints.write_only}>();
   }
 
   /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
@@ -57,6 +57,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   static constexpr hints opening_hints(hints h) noexcept {
     h.write_only = Hints.write_only;
     h.no_succeed = false;
+    h.no_put = false;  // nobody puts in this epoch, but somebody may have before it
     return h;
   }
 
@@ -67,7 +68,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
     constexpr hints closing{.no_store = Hints.no_store,
                             .no_put = Hints.no_put,
                             .read_only = Hints.read_only,
-                            .write_only = Hints.write_only,
+                            .write_only = Erased.write_only,
                             .no_precede = false,
                             .no_check = false,
                             .no_succeed = Erased.no_succeed};
@@ -78,7 +79,8 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   void finish() {
     State& s = state();
     s.access_open = s.exposure_open = false;
-    synchronize<Hints>();
+    // The epoch that follows may get, and open without a fence of its own.
+    synchronize<hints{.no_succeed = Hints.no_succeed}>();
   }
 };
 

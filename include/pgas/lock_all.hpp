@@ -24,7 +24,7 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
   explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
     s.enter(operation, !s.access_open, "an access epoch of this rank on the window is open; close it first");
-    boundary b(s.segment);
+    typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
     s.lock.lock_all(b);
     s.access_open = true;
   }
@@ -56,6 +56,12 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::both, Hints>;
+
+  static constexpr hints opening_hints() noexcept {
+    hints h = Hints;
+    h.no_put = false;  // nobody puts in this epoch, but somebody may have before it
+    return h;
+  }
 
   void finish() {
     State& s = state();

@@ -38,15 +38,13 @@ class window_boundary {
 
   void refresh(group targets) {
     if constexpr (drops_remote) {
-      for (rank_t target : targets) Coherence::drop_remote(*segment_, target);
+      for (rank_t target : targets) drop_target(target);
     }
     drop_own();
   }
   void refresh(everyone_t) {
     if constexpr (drops_remote) {
-      for (rank_t target = 0; target < segment_->size(); ++target) {
-        if (target != segment_->rank()) Coherence::drop_remote(*segment_, target);
-      }
+      for (rank_t target = 0; target < segment_->size(); ++target) drop_target(target);
     }
     drop_own();
   }
@@ -84,6 +82,14 @@ class window_boundary {
   void clean_own_and_drain() {
     if constexpr (cleans_own) Coherence::clean_own(*segment_);
     if constexpr (cleans_own || cleans_remote) Coherence::drain_stores(*segment_);
+  }
+  // A rank that is its own target reads its part through the copies it loads from.
+  void drop_target(rank_t target) {
+    if (target != segment_->rank()) {
+      Coherence::drop_remote(*segment_, target);
+    } else if constexpr (!drops_own) {
+      Coherence::drop_own(*segment_);
+    }
   }
   void drop_own() {
     if constexpr (drops_own) Coherence::drop_own(*segment_);

@@ -148,7 +148,7 @@ TEST_CASE("control: wait_any returns the first word that satisfies, whichever it
     auto c = make_control(b, boot, "c", {.slots = n_words + 1, .cells = 0});
     if (b.size() == 1) return;
     rank_t const writer = 1;
-    random rng(7);
+    random_source rng(7);
     for (pgas::word round = 1; round <= 100; ++round) {
       std::size_t const which = rng.below(n_words);
       if (b.rank() == writer) {

@@ -31,7 +31,7 @@ TEST_CASE("fence: nobody leaves before everybody has come, round after round, wh
     auto c = make_control(b, boot, std::string("f") + std::string(Protocol::name), own + pgas::control_words{.slots = 1, .cells = 0});
     typename Protocol::template on<decltype(c)> protocol(c, {});
     pgas::no_boundary nothing;
-    random rng(static_cast<std::uint64_t>(b.rank()));
+    random_source rng(static_cast<std::uint64_t>(b.rank()));
     for (pgas::word round = 1; round <= 1000; ++round) {
       c.slot(b.rank(), own.slots, b.rank()).store(round, std::memory_order_relaxed);
       dawdle(rng);

@@ -43,7 +43,7 @@ class post_fixture {
 };
 
 /// Who exposes to whom in a round: the same on every rank.
-inline std::vector<std::vector<bool>> random_graph(random& rng, rank_t n) {
+inline std::vector<std::vector<bool>> random_graph(random_source& rng, rank_t n) {
   auto const size = static_cast<std::size_t>(n);
   std::vector<std::vector<bool>> exposes(size, std::vector<bool>(size));
   std::size_t const sparse = 1 + rng.below(4);
@@ -70,7 +70,7 @@ inline std::vector<rank_t> targets_of(std::vector<std::vector<bool>> const& expo
 
 /// One round: this rank posts to its origins, and puts `value` where it is an origin itself; all of it is checked.
 template <class Fixture, class Backend>
-void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& exposes, pgas::word value, random& rng,
+void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& exposes, pgas::word value, random_source& rng,
                 bool wait_by_test) {
   rank_t const self = b.rank();
   auto const origins = origins_of(exposes, self);
@@ -112,7 +112,7 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
 TEST_CASE("post: an origin gets in after post, and wait returns after it has completed, among all ranks") {
   with_protocols<post_protocols>([]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
     post_fixture<Protocol, Backend> f(b, boot, "p");
-    random rng(static_cast<std::uint64_t>(b.rank()) + 5);
+    random_source rng(static_cast<std::uint64_t>(b.rank()) + 5);
     auto const n = static_cast<std::size_t>(b.size());
     std::vector<std::vector<bool>> const all(n, std::vector<bool>(n, true));  // a rank is its own origin too
     for (pgas::word round = 1; round <= 500; ++round) play_round(f, b, all, round, rng, false);
@@ -122,8 +122,8 @@ TEST_CASE("post: an origin gets in after post, and wait returns after it has com
 TEST_CASE("post: groups may change from round to round, be empty, and overtake each other") {
   with_protocols<post_protocols>([]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
     post_fixture<Protocol, Backend> f(b, boot, "g");
-    random rng(static_cast<std::uint64_t>(b.rank()) + 50);
-    random shared(99);
+    random_source rng(static_cast<std::uint64_t>(b.rank()) + 50);
+    random_source shared(99);
     for (pgas::word round = 1; round <= 1000; ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, false);
@@ -134,8 +134,8 @@ TEST_CASE("post: groups may change from round to round, be empty, and overtake e
 TEST_CASE("post: test is wait without blocking") {
   with_protocols<post_protocols>([]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
     post_fixture<Protocol, Backend> f(b, boot, "t");
-    random rng(static_cast<std::uint64_t>(b.rank()) + 500);
-    random shared(77);
+    random_source rng(static_cast<std::uint64_t>(b.rank()) + 500);
+    random_source shared(77);
     for (pgas::word round = 1; round <= 300; ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, round % 2 == 0);
@@ -195,8 +195,8 @@ TEST_CASE("post: more than 64 ranks") {
   with_protocols<post_protocols>(
       []<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
         post_fixture<Protocol, Backend> f(b, boot, "m");
-        random rng(static_cast<std::uint64_t>(b.rank()));
-        random shared(3);
+        random_source rng(static_cast<std::uint64_t>(b.rank()));
+        random_source shared(3);
         for (pgas::word round = 1; round <= 5; ++round) play_round(f, b, random_graph(shared, b.size()), round, rng, false);
       },
       {67});

@@ -181,9 +181,9 @@ void for_each_model(Use const& use) {
 }
 
 /// A small generator with a state of one word: the same numbers on every machine and rank.
-class random {
+class random_source {
  public:
-  explicit random(std::uint64_t seed) noexcept : state_(seed * 2 + 1) {}
+  explicit random_source(std::uint64_t seed) noexcept : state_(seed * 2 + 1) {}
 
   std::uint64_t operator()() noexcept {  // splitmix64
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
@@ -200,7 +200,7 @@ class random {
 };
 
 /// Lets other ranks run for a random while, so that they meet in other orders.
-inline void dawdle(random& rng) {
+inline void dawdle(random_source& rng) {
   for (std::size_t turns = rng.one_in(8) ? rng.below(6) : 0; turns > 0; --turns) std::this_thread::yield();
 }
 

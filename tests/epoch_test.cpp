@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the three kinds of epochs promise, on every model.
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+
+namespace {
+
+/// A value that says who wrote it, in which round, and where.
+int mark(rank_t writer, int round, std::size_t at = 0) { return writer * 10'000 + round * 10 + static_cast<int>(at) + 1; }
+
+std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
+
+}  // namespace
+
+// fence
+
+TEST_CASE("fence: what was put is visible to its owner after closing, in each of many epochs") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()));
+    for (int round = 0; round < 20; ++round) {
+      pgas::fence epoch{w};
+      for (rank_t r = 0; r < team.size(); ++r) epoch.put(r, index(team.rank()), mark(team.rank(), round));
+      epoch.close();
+      for (rank_t r = 0; r < team.size(); ++r) {
+        int const seen = w.local()[index(r)];
+        require_equal(seen, mark(r, round), "what rank " + std::to_string(r) + " put");
+      }
+    }
+  });
+}
+
+TEST_CASE("fence: what was stored into own parts before is visible to all after opening") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 3);
+    for (int round = 0; round < 20; ++round) {
+      for (std::size_t i = 0; i < 3; ++i) w.local()[i] = mark(team.rank(), round, i);
+      pgas::fence epoch{w};
+      for (rank_t r = 0; r < team.size(); ++r) {
+        for (std::size_t i = 0; i < 3; ++i) require_equal(epoch.get(r, i), mark(r, round, i), "what its owner stored");
+      }
+    }
+  });
+}
+
+TEST_CASE("fence: next() closes one epoch and opens another") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    rank_t const to = (team.rank() + 1) % team.size();
+    w.local()[0] = team.rank();
+    pgas::fence epoch{w};
+    for (int hops = 0; hops < 20; ++hops) {
+      int const here = epoch.get(team.rank(), 0);
+      epoch.next();  // all have read before anybody puts
+      epoch.put(to, 0, here);
+      epoch.next();
+      require_equal(epoch.get(team.rank(), 0), (team.rank() + 20 * team.size() - hops - 1) % team.size(), "the value that came round");
+      epoch.next();
+    }
+    require(epoch.is_open(), "it is open still");
+  });
+}
+
+TEST_CASE("fence: own stores, puts and gets take turns over many epochs") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 40);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 10; ++round) {
+      for (std::size_t i = 0; i < 40; i += 2) w.local()[i] = mark(team.rank(), round, i);
+      {
+        pgas::fence epoch{w};
+        for (std::size_t i = 1; i < 40; i += 2) epoch.put(to, i, mark(team.rank(), round, i));
+        for (std::size_t i = 0; i < 40; i += 2) require_equal(epoch.get(to, i), mark(to, round, i), "own stores");
+      }
+      for (std::size_t i = 0; i < 40; ++i) {
+        int const seen = w.local()[i];
+        require_equal(seen, mark(i % 2 == 0 ? team.rank() : from, round, i), "own stores and puts, side by side");
+      }
+      {
+        pgas::fence epoch{w};
+        for (std::size_t i = 0; i < 40; ++i) {
+          require_equal(epoch.get(to, i), mark(i % 2 == 0 ? to : team.rank(), round, i), "the same, seen by a get");
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("fence: hints that hold change nothing that is seen") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 10; ++round) {
+      w.local()[0] = mark(team.rank(), round);
+      {
+        pgas::fence epoch{w, pgas::read_only, pgas::no_put};
+        require_equal(epoch.get(to, 0), mark(to, round), "a get in a read only epoch");
+      }
+      {
+        pgas::fence epoch{w, pgas::write_only, pgas::no_store};
+        epoch.put(to, 1, mark(team.rank(), round, 1));
+      }
+      int const seen = w.local()[1];
+      require_equal(seen, mark(from, round, 1), "a put in a write only epoch");
+      {
+        // The fence above was the last thing that happened, so none is needed to open.
+        pgas::fence epoch{w, pgas::no_precede, pgas::no_succeed};
+        require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get in an epoch opened by the last close");
+      }
+    }
+  });
+}
+
+TEST_CASE("fence: a window may move while an epoch is open, and epochs may move too") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    pgas::fence epoch{w};
+    epoch.put((team.rank() + 1) % team.size(), 0, mark(team.rank(), 1));
+    auto moved_window = std::move(w);
+    auto moved_epoch = std::move(epoch);
+    require(!epoch.is_open(), "what was moved from is closed");  // NOLINT(bugprone-use-after-move)
+    moved_epoch.close();
+    int const seen = moved_window.local()[0];
+    require_equal(seen, mark((team.rank() - 1 + team.size()) % team.size(), 1), "what was put before the moves");
+  });
+}
+
+TEST_CASE("fence: epochs on two windows are independent") {
+  everywhere([](auto& team) {
+    auto one = make_window<int>(team, 1);
+    auto two = make_window<double>(team, 1);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    pgas::fence first{one};
+    pgas::fence second{two};
+    first.put(to, 0, team.rank());
+    second.put(to, 0, team.rank() + 0.5);
+    first.close();
+    int const seen = one.local()[0];
+    require_equal(seen, from, "the first window");
+    second.close();
+    double const seen_too = two.local()[0];
+    require_equal(seen_too, from + 0.5, "the second window");
+  });
+}
+
+// access and exposure
+
+TEST_CASE("access and exposure: a ring of neighbours, round after round, by close, by destructor and by test") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 4);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 30; ++round) {
+      w.local()[1] = mark(team.rank(), round, 1);
+      if (round % 3 == 0) {
+        pgas::exposure exposed{w, {from}};
+        pgas::access epoch{w, {to}};
+        epoch.put(to, 0, mark(team.rank(), round));
+        require_equal(epoch.get(to, 1), mark(to, round, 1), "what the target stored before it posted");
+        epoch.complete();
+        exposed.wait();
+      } else if (round % 3 == 1) {
+        pgas::exposure exposed{w, {from}};
+        pgas::access epoch{w, {to}};
+        auto const target = epoch.to(to);
+        target.put(0, mark(team.rank(), round));
+        require_equal(target.get(1), mark(to, round, 1), "what the target stored before it posted");
+      } else {
+        pgas::exposure exposed{w, {from}};
+        {
+          pgas::access epoch{w, {to}};
+          epoch.put(to, 0, mark(team.rank(), round));
+          require_equal(epoch.get(to, 1), mark(to, round, 1), "what the target stored before it posted");
+        }
+        while (!exposed.test()) {
+          team.state()->backend.check("test");
+          std::this_thread::yield();
+        }
+        require(!exposed.is_open() && exposed.test(), "a test that said yes says it again");
+      }
+      int const seen = w.local()[0];
+      require_equal(seen, mark(from, round), "what the neighbour put");
+    }
+  });
+}
+
+TEST_CASE("access and exposure: groups may be empty, be everybody, and change") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()));
+    random_source rng(4);
+    for (int round = 0; round < 40; ++round) {
+      rank_t const hub = rng.rank_below(team.size());
+      bool const inward = rng.one_in(2);
+      std::vector<rank_t> others;
+      for (rank_t r = 0; r < team.size(); ++r) {
+        if (!rng.one_in(3)) others.push_back(r);
+      }
+      bool const in = std::find(others.begin(), others.end(), team.rank()) != others.end();
+      std::vector<rank_t> origins;
+      std::vector<rank_t> targets;
+      if (inward) {
+        if (team.rank() == hub) origins = others;
+        if (in) targets = {hub};
+      } else {
+        if (in) origins = {hub};
+        if (team.rank() == hub) targets = others;
+      }
+      {
+        pgas::exposure exposed{w, origins};
+        pgas::access epoch{w, targets};
+        for (rank_t t : targets) epoch.put(t, index(team.rank()), mark(team.rank(), round));
+        epoch.complete();
+        exposed.wait();
+      }
+      for (rank_t o : origins) {
+        int const seen = w.local()[index(o)];
+        require_equal(seen, mark(o, round), "what an origin put");
+      }
+    }
+  });
+}
+
+TEST_CASE("access and exposure: an origin that accesses nothing still meets its targets") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    std::vector<rank_t> all;
+    for (rank_t r = 0; r < team.size(); ++r) all.push_back(r);
+    for (int round = 0; round < 20; ++round) {
+      pgas::exposure exposed{w, all};
+      pgas::access epoch{w, all};
+      if (round % 2 == 0) epoch.put((team.rank() + round) % team.size(), 0, round);
+      epoch.complete();
+      exposed.wait();
+    }
+  });
+}
+
+TEST_CASE("access and exposure: epochs on two windows may overlap") {
+  everywhere([](auto& team) {
+    auto one = make_window<int>(team, 1);
+    auto two = make_window<int>(team, 1);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 20; ++round) {
+      pgas::exposure exposed_one{one, {from}};
+      pgas::exposure exposed_two{two, {from}};
+      pgas::access second{two, {to}};
+      pgas::access first{one, {to}};
+      second.put(to, 0, round + 100);
+      first.put(to, 0, round);
+      first.complete();
+      exposed_one.wait();
+      int const seen = one.local()[0];
+      require_equal(seen, round, "the first window");
+      second.complete();
+      exposed_two.wait();
+      int const seen_too = two.local()[0];
+      require_equal(seen_too, round + 100, "the second window");
+    }
+  });
+}
+
+TEST_CASE("access and exposure: hints that hold change nothing that is seen") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 10; ++round) {
+      w.local()[0] = mark(team.rank(), round);
+      {
+        pgas::exposure exposed{w, {from}, pgas::no_put};
+        pgas::access epoch{w, {to}, pgas::read_only};
+        require_equal(epoch.get(to, 0), mark(to, round), "a get in a read only epoch");
+      }
+      {
+        pgas::exposure exposed{w, {from}, pgas::no_store};
+        pgas::access epoch{w, {to}, pgas::write_only};
+        epoch.put(to, 1, mark(team.rank(), round, 1));
+      }
+      int const seen = w.local()[1];
+      require_equal(seen, mark(from, round, 1), "a put in a write only epoch");
+      {
+        pgas::exposure exposed{w, {from}};
+        team.barrier();  // so everybody has posted
+        pgas::access epoch{w, {to}, pgas::no_check};
+        require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get where nobody was waited for");
+      }
+    }
+  });
+}
+
+TEST_CASE("access and exposure: thousands of rounds between two ranks") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        rank_t const other = team.size() - 1 - team.rank();
+        for (int round = 1; round <= 2000; ++round) {
+          if ((team.rank() == 0) == (round % 2 == 0)) {
+            pgas::access epoch{w, {other}};
+            epoch.put(other, 0, round);
+          } else {
+            pgas::exposure exposed{w, {other}};
+            exposed.wait();
+            int const seen = w.local()[0];
+            require_equal(seen, round, "the ball");
+          }
+        }
+      },
+      {2});
+}
+
+// lock_all
+
+TEST_CASE("lock_all: after a flush and a barrier, puts are seen by others and gets are not older") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()));
+    pgas::lock_all epoch{w};
+    for (int round = 0; round < 20; ++round) {
+      rank_t const to = (team.rank() + round) % team.size();
+      epoch.put(to, index(team.rank()), mark(team.rank(), round));
+      if (round % 2 == 0) {
+        epoch.flush(to);
+      } else {
+        epoch.flush_all();
+      }
+      team.barrier();
+      rank_t const from = (team.rank() - round % team.size() + team.size()) % team.size();
+      epoch.sync();
+      int const seen = w.local()[index(from)];
+      require_equal(seen, mark(from, round), "what was put here");
+      for (rank_t r = 0; r < team.size(); ++r) {
+        rank_t const its_target = (r + round) % team.size();
+        if (round % 2 == 0) {
+          epoch.flush(its_target);
+        } else {
+          epoch.flush_all();
+        }
+        require_equal(epoch.get(its_target, index(r)), mark(r, round), "what was put anywhere");
+      }
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("lock_all: sync makes own stores visible to others") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    pgas::lock_all epoch{w};
+    for (int round = 0; round < 20; ++round) {
+      w.local()[0] = mark(team.rank(), round);
+      epoch.sync();
+      team.barrier();
+      epoch.sync();
+      rank_t const other = (team.rank() + 1 + round) % team.size();
+      require_equal(epoch.get(other, 0), mark(other, round), "what its owner stored");
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("lock_all: closing and opening are flush and sync") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()));
+    for (int round = 0; round < 10; ++round) {
+      rank_t const to = (team.rank() + 1) % team.size();
+      {
+        pgas::lock_all epoch{w};
+        epoch.put(to, index(team.rank()), mark(team.rank(), round));
+      }
+      team.barrier();
+      {
+        pgas::lock_all epoch{w};
+        rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+        int const seen = w.local()[index(from)];
+        require_equal(seen, mark(from, round), "what was put here, without a sync");
+        require_equal(epoch.get(to, index(team.rank())), mark(team.rank(), round), "what this rank put");
+        epoch.unlock_all();
+      }
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("lock_all: flush_all is flush of every rank, this one too") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()));
+    pgas::lock_all epoch{w};
+    std::size_t const mine = index(team.rank());
+    for (int round = 1; round < 20; ++round) {
+      for (rank_t r = 0; r < team.size(); ++r) {
+        static_cast<void>(epoch.get(r, mine));  // a copy that will be too old
+        epoch.put(r, mine, mark(team.rank(), round));
+      }
+      if (round % 2 == 0) {
+        epoch.flush_all();
+      } else {
+        for (rank_t r = 0; r < team.size(); ++r) epoch.flush(r);
+      }
+      for (rank_t r = 0; r < team.size(); ++r) require_equal(epoch.get(r, mine), mark(team.rank(), round), "on rank " + std::to_string(r));
+    }
+  });
+}
+
+TEST_CASE("no_put is about the epoch it is given to, and not about those before") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 10; ++round) {
+      int before = w.local()[0];  // a copy that will be too old
+      {
+        pgas::lock_all epoch{w};
+        epoch.put(to, 0, mark(team.rank(), round));
+        epoch.put(to, 1, mark(team.rank(), round, 1));
+      }
+      before = w.local()[1];
+      team.barrier();
+      if (round % 2 == 0) {
+        pgas::fence epoch{w, pgas::no_put};
+        int const seen = w.local()[0];
+        require_equal(seen, mark(from, round), "put in a lock_all before the fence");
+      } else {
+        pgas::lock_all epoch{w, pgas::no_put};
+        int const seen = w.local()[1];
+        require_equal(seen, mark(from, round, 1), "put in another lock_all before");
+      }
+      static_cast<void>(before);
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("lock_all: one rank may hold it while others fence another window") {
+  everywhere([](auto& team) {
+    auto one = make_window<int>(team, 1);
+    auto two = make_window<int>(team, 1);
+    pgas::lock_all held{one};
+    for (int round = 0; round < 5; ++round) {
+      pgas::fence epoch{two};
+      epoch.put((team.rank() + 1) % team.size(), 0, round);
+    }
+    held.put(team.rank(), 0, 5);
+  });
+}
+
+TEST_CASE("epochs of different kinds follow each other on one window") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 8);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    random_source rng(17);  // the same choices on every rank
+    for (int round = 0; round < 40; ++round) {
+      std::size_t const at = rng.below(8);
+      switch (rng.below(3)) {
+        case 0: {
+          pgas::fence epoch{w};
+          epoch.put(to, at, mark(team.rank(), round));
+          break;
+        }
+        case 1: {
+          pgas::exposure exposed{w, {from}};
+          pgas::access epoch{w, {to}};
+          epoch.put(to, at, mark(team.rank(), round));
+          break;
+        }
+        default: {
+          {
+            pgas::lock_all epoch{w};
+            epoch.put(to, at, mark(team.rank(), round));
+          }
+          team.barrier();
+          pgas::lock_all see{w};
+        }
+      }
+      int const seen = w.local()[at];
+      require_equal(seen, mark(from, round), "what was put in this round");
+      // Nobody may put the next value before this one has been read.
+      team.barrier();
+    }
+  });
+}

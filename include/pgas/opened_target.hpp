@@ -157,6 +157,7 @@ class opened_target {
     check(light_level, "rget", first, values.size());
     if constexpr (cache_controlled<segment_type>) {
       get(first, values);
+      state_->segment.flush_local(rank_);  // a policy may get past the copies, and then the bytes may be under way
       return done{};
     } else {
       return state_->segment.rget(at(first), std::as_writable_bytes(values));

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+// What teams and their collectives promise, on every model.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+
+namespace {
+
+/// More than a round of the exchange can carry.
+struct large {
+  std::array<std::int64_t, 37> values{};
+  friend bool operator==(large const&, large const&) = default;
+
+  static large of(std::int64_t seed) {
+    large l;
+    for (std::size_t i = 0; i < l.values.size(); ++i) l.values[i] = seed * 1000 + static_cast<std::int64_t>(i);
+    return l;
+  }
+};
+large operator+(large a, large const& b) {
+  for (std::size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i];
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("team: it knows rank, size, where ranks are, and time") {
+  everywhere([](auto& team) {
+    require(team.rank() >= 0 && team.rank() < team.size(), "rank");
+    for (rank_t r = 0; r < team.size(); ++r) {
+      require_equal(team.world_rank(r), r, "world_rank");
+      require((team.locality_of(r) == pgas::locality::self) == (r == team.rank()), "locality_of");
+    }
+    auto const before = team.now();
+    team.charge(100);
+    require(team.now() >= before, "now");
+  });
+}
+
+TEST_CASE("team: nobody leaves a barrier before everybody has come") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    pgas::lock_all epoch{w};
+    random_source rng(static_cast<std::uint64_t>(team.rank()));
+    for (int round = 1; round <= 100; ++round) {
+      dawdle(rng);
+      epoch.accumulate(0, 0, 1);
+      epoch.flush(0);
+      team.barrier();
+      int const seen = epoch.atomic_load(0, 0);
+      require(seen >= round * team.size(), "all have come");
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("collectives: broadcast, all_gather and all_reduce of small and large values") {
+  everywhere([](auto& team) {
+    for (int round = 0; round < 5; ++round) {
+      for (rank_t root = 0; root < team.size(); ++root) {
+        require_equal(team.broadcast(team.rank() * 10 + round, root), root * 10 + round, "an int");
+        require(team.broadcast(large::of(team.rank()), root) == large::of(root), "a large value");
+        require_equal(team.broadcast(team.rank() == root ? 'y' : 'n', root), 'y', "a char");
+      }
+      auto const ranks = team.all_gather(team.rank() + round);
+      require_equal(ranks.size(), static_cast<std::size_t>(team.size()), "how many");
+      for (rank_t r = 0; r < team.size(); ++r) require_equal(ranks[static_cast<std::size_t>(r)], r + round, "gathered");
+      auto const all = team.all_gather(large::of(team.rank() + round));
+      for (rank_t r = 0; r < team.size(); ++r) require(all[static_cast<std::size_t>(r)] == large::of(r + round), "large ones");
+      int const n = team.size();
+      require_equal(team.all_reduce(team.rank() + 1), n * (n + 1) / 2, "sum");
+      require_equal(team.all_reduce(team.rank(), pgas::op::max{}), n - 1, "max");
+      require_equal(team.all_reduce(team.rank() + 5, pgas::op::min{}), 5, "min");
+      require_equal(team.all_reduce(std::uint64_t{1} << team.rank(), pgas::op::bit_or{}), (std::uint64_t{1} << n) - 1, "bit_or");
+      require_equal(team.all_reduce(0.5), 0.5 * n, "doubles");
+      large sum = large::of(0);
+      for (rank_t r = 1; r < n; ++r) sum = sum + large::of(r);
+      require(team.all_reduce(large::of(team.rank())) == sum, "large sums");
+    }
+  });
+}
+
+TEST_CASE("all_reduce: the same bits on every rank, folded in rank order") {
+  everywhere([](auto& team) {
+    double const mine = 0.1 * (team.rank() + 1) + 1e10 * (team.rank() % 2);
+    double expected = 0;
+    for (rank_t r = 0; r < team.size(); ++r) {
+      double const its = 0.1 * (r + 1) + 1e10 * (r % 2);
+      expected = r == 0 ? its : expected + its;
+    }
+    require_equal(team.all_reduce(mine), expected, "bit for bit");
+  });
+}
+
+TEST_CASE("split: by color, ordered by key, then by rank") {
+  everywhere([](auto& team) {
+    int const color = team.rank() % 2;
+    auto sub = team.split(color, -team.rank());
+    std::vector<rank_t> members;
+    for (rank_t r = team.size(); r-- > 0;) {
+      if (r % 2 == color) members.push_back(r);
+    }
+    require_equal(sub.size(), static_cast<rank_t>(members.size()), "size");
+    for (rank_t r = 0; r < sub.size(); ++r) require_equal(sub.world_rank(r), members[static_cast<std::size_t>(r)], "order");
+    require_equal(sub.world_rank(sub.rank()), team.rank(), "this rank");
+    require_equal(sub.all_reduce(team.rank(), pgas::op::max{}), members.front(), "its own collectives");
+    auto same_keys = team.split(7, 3);
+    require_equal(same_keys.rank(), team.rank(), "equal keys keep the order");
+    auto alone = team.self();
+    require(alone.size() == 1 && alone.rank() == 0 && alone.world_rank(0) == team.rank(), "self");
+    alone.barrier();
+    require_equal(alone.all_reduce(team.rank()), team.rank(), "a team of one");
+  });
+}
+
+TEST_CASE("split: windows on sub-teams are numbered by the sub-team and have memory of their own") {
+  everywhere([](auto& team) {
+    int const color = team.rank() % 2;
+    auto sub = team.split(color, -team.rank());
+    auto w = make_window<int>(sub, 2);
+    auto all = make_window<int>(team, 1);
+    rank_t const to = (sub.rank() + 1) % sub.size();
+    rank_t const from = (sub.rank() - 1 + sub.size()) % sub.size();
+    for (int round = 0; round < 5; ++round) {
+      {
+        pgas::fence epoch{w};
+        epoch.put(to, 0, team.rank() + 100 * round);
+      }
+      int seen = w.local()[0];
+      require_equal(seen, sub.world_rank(from) + 100 * round, "by fence");
+      {
+        pgas::exposure exposed{w, {from}};
+        pgas::access epoch{w, {to}};
+        epoch.put(to, 1, team.rank() + 1000 * round);
+      }
+      seen = w.local()[1];
+      require_equal(seen, sub.world_rank(from) + 1000 * round, "by post and start");
+      pgas::fence epoch{all};
+      epoch.put((team.rank() + 1) % team.size(), 0, team.rank());
+    }
+  });
+}
+
+TEST_CASE("split: again and again, one within the other") {
+  everywhere([](auto& team) {
+    for (int round = 0; round < 5; ++round) {
+      auto current = team;
+      std::vector<rank_t> world;
+      for (rank_t r = 0; r < team.size(); ++r) world.push_back(r);
+      while (current.size() > 1) {
+        rank_t const half = (current.size() + 1) / 2;
+        bool const upper = current.rank() >= half;
+        auto next = current.split(upper ? 1 : 0, round % 2 == 0 ? 0 : -current.rank());
+        std::vector<rank_t> members(upper ? world.begin() + half : world.begin(), upper ? world.end() : world.begin() + half);
+        if (round % 2 == 1) std::reverse(members.begin(), members.end());
+        require_equal(next.size(), static_cast<rank_t>(members.size()), "size");
+        for (rank_t r = 0; r < next.size(); ++r) {
+          require_equal(next.world_rank(r), members[static_cast<std::size_t>(r)], "job's number");
+        }
+        auto w = make_window<rank_t>(next, 1);
+        {
+          pgas::fence epoch{w};
+          epoch.put((next.rank() + 1) % next.size(), 0, team.rank());
+        }
+        rank_t const seen = w.local()[0];
+        require_equal(seen, next.world_rank((next.rank() - 1 + next.size()) % next.size()), "put by the one before");
+        current = next;
+        world = members;
+      }
+    }
+  });
+}
+
+TEST_CASE("team: windows and epochs may outlive it") {
+  everywhere([](auto& team) {
+    auto w = [&] {
+      auto sub = team.split(0, -team.rank());
+      return make_window<int>(sub, 1);
+    }();
+    pgas::fence epoch{w};
+    epoch.put((w.rank() + 1) % w.ranks(), 0, w.rank());
+    epoch.next();
+    require_equal(epoch.get(w.rank(), 0), (w.rank() - 1 + w.ranks()) % w.ranks(), "the team is gone, its words are not");
+  });
+}
+
+TEST_CASE("run: it returns rank 0's result, and each rank has a copy of the body of its own") {
+  for_each_model([]<class Model>(Model) {
+    for (rank_t n : {1, 3}) {
+      if (!can_have<typename Model::backend>(n)) continue;
+      CHECK(pgas::run<typename Model::backend>(n, [](auto& team) { return team.rank() == 0 ? 42.5 : -1.0; }) == 42.5);
+      int counter = 0;
+      auto const body = [counter](auto& team) {
+        int mine = counter;  // the body is const: what it captured cannot be changed
+        return team.all_reduce(++mine);
+      };
+      CHECK(pgas::run<typename Model::backend>(n, body) == n);
+      CHECK(counter == 0);
+    }
+  });
+}
+
+TEST_CASE("run: PGAS_RANKS decides when the program does not") {
+  ::setenv("PGAS_RANKS", "3", 1);
+  CHECK(pgas::run<pgas::backends::process_map>([](auto& team) { return team.size(); }) == 3);
+  CHECK(pgas::run<pgas::backends::thread_map>([](auto& team) { return team.size(); }) == 3);
+  CHECK(pgas::run<pgas::backends::self>([](auto& team) { return team.size(); }) == 1);
+  ::unsetenv("PGAS_RANKS");
+}

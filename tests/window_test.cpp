@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: BSL-1.0
+// What windows and the transfers of their epochs promise, on every model.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+
+namespace {
+
+std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
+
+/// A type that no single instruction can store, with padding in it.
+struct particle {
+  double x = 0;
+  int id = 0;
+  friend bool operator==(particle const& a, particle const& b) { return a.x == b.x && a.id == b.id; }
+};
+
+std::vector<int> numbers(int first, std::size_t count) {
+  std::vector<int> all(count);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+template <class Window>
+std::vector<typename Window::value_type> own(Window const& w) {
+  std::vector<typename Window::value_type> all;
+  for (typename Window::value_type const element : w.local()) all.push_back(element);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("window: parts may differ in size and be empty, and every rank knows all sizes") {
+  everywhere([](auto& team) {
+    auto const size_of = [](rank_t r) { return index(r * 3 % 4) * 5; };
+    auto w = make_window<double>(team, size_of(team.rank()));
+    require_equal(w.rank(), team.rank(), "rank");
+    require_equal(w.ranks(), team.size(), "ranks");
+    require_equal(w.size(), size_of(team.rank()), "size");
+    require_equal(w.local().size(), w.size(), "local().size()");
+    for (rank_t r = 0; r < team.size(); ++r) require_equal(w.size(r), size_of(r), "size(rank)");
+    pgas::fence epoch{w};
+    for (rank_t r = 0; r < team.size(); ++r) {
+      require_equal(epoch.to(r).size(), size_of(r), "an opened target's size");
+      for (std::size_t i = index(team.rank()); i < size_of(r); i += index(team.size())) epoch.put(r, i, 0.5 + static_cast<double>(i));
+    }
+    epoch.close();
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      double const seen = w.local()[i];
+      require_equal(seen, 0.5 + static_cast<double>(i), "an element");
+    }
+  });
+}
+
+TEST_CASE("window: a window whose parts are all empty can be fenced") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 0);
+    pgas::fence epoch{w};
+    epoch.next();
+    epoch.put(0, 0, std::span<int const>{});
+    std::vector<int> nothing;
+    epoch.get(team.size() - 1, 0, nothing);
+  });
+}
+
+TEST_CASE("window: all bytes are zero at first") {
+  everywhere([](auto& team) {
+    for (int round = 0; round < 3; ++round) {
+      auto w = make_window<int>(team, 700);
+      pgas::fence epoch{w};
+      std::vector<int> all(700, 1);
+      epoch.get((team.rank() + 1) % team.size(), 0, all);
+      epoch.flush_local((team.rank() + 1) % team.size());
+      require(std::all_of(all.begin(), all.end(), [](int x) { return x == 0; }), "zero");
+      epoch.next();
+      epoch.put((team.rank() + 1) % team.size(), 0, numbers(1, 700));
+    }
+  });
+}
+
+TEST_CASE("put and get: values and spans of them, of types of any size, to any rank") {
+  everywhere([](auto& team) {
+    auto const of = [&]<class T>(T const& one, T const& two, std::string const& name) {
+      auto w = make_window<T>(team, 5);
+      rank_t const to = (team.rank() + 1) % team.size();
+      pgas::fence epoch{w};
+      auto const target = epoch.to(to);
+      std::vector<T> const pair{two, one};
+      target.put(0, one);
+      target.put(1, std::span<T const>(pair));
+      epoch.put(to, 4, two);
+      epoch.next();
+      require(target.get(0) == one && epoch.get(to, 4) == two, "values of " + name);
+      std::vector<T> got(3);
+      epoch.get(to, 1, got);
+      epoch.flush_local(to);
+      require(got[0] == two && got[1] == one && got[2] == T{}, "a span of " + name);
+    };
+    of('a', 'b', "char");
+    of(std::int16_t{3}, std::int16_t{-3}, "short");
+    of(1.5F, -2.5F, "float");
+    of(1.25, -1e300, "double");
+    of(particle{1.5, 7}, particle{-2.5, 8}, "a struct");
+    of(std::array<int, 25>{1, 2, 3}, std::array<int, 25>{9, 8}, "a hundred bytes");
+  });
+}
+
+TEST_CASE("put: a source may be reused after flush_local") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 100);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    {
+      pgas::fence epoch{w};
+      auto source = numbers(team.rank() * 1000, 100);
+      epoch.put(to, 0, source);
+      epoch.flush_local(to);
+      std::fill(source.begin(), source.end(), -1);
+    }
+    require(own(w) == numbers(from * 1000, 100), "what was put");
+  });
+}
+
+TEST_CASE("put and get: sources and destinations may be pieces of the own part, as this rank sees it") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 64);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 0; round < 5; ++round) {
+      for (std::size_t i = 0; i < 16; ++i) w.local()[i] = team.rank() * 100 + round * 10'000 + static_cast<int>(i);
+      {
+        pgas::fence epoch{w};
+        epoch.put(to, 16, pgas::own_part{2, 10});
+        epoch.put(to, 30, pgas::own_part{0, 0});
+        epoch.next();
+        epoch.get(to, 0, pgas::own_part{32, 16});
+      }
+      auto const mine = own(w);
+      for (std::size_t i = 0; i < 10; ++i) {
+        require_equal(mine[16 + i], from * 100 + round * 10'000 + 2 + static_cast<int>(i), "put from the own part");
+      }
+      for (std::size_t i = 0; i < 16; ++i) {
+        require_equal(mine[32 + i], to * 100 + round * 10'000 + static_cast<int>(i), "got into the own part");
+      }
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("put and get: blocks of rows and strided elements, and nothing beside them") {
+  everywhere([](auto& team) {
+    constexpr std::size_t pitch = 11;
+    constexpr pgas::rows_of block{.first = 14, .rows = 4, .cols = 5, .pitch = pitch};  // columns 3 to 7
+    constexpr pgas::rows_of column = pgas::strided(1, 6, pitch);
+    auto w = make_window<int>(team, 70);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    {
+      pgas::fence epoch{w};
+      auto const rows = numbers(team.rank() * 1000 + 1, 4 * 7);
+      auto const single = numbers(team.rank() * 1000 + 500, 6);
+      epoch.put(to, block, rows.data(), 7);
+      epoch.put(to, column, single);
+    }
+    std::vector<int> expected(70);
+    for (std::size_t row = 0; row < 4; ++row) {
+      for (std::size_t col = 0; col < 5; ++col) expected[14 + row * pitch + col] = from * 1000 + 1 + static_cast<int>(row * 7 + col);
+    }
+    for (std::size_t i = 0; i < 6; ++i) expected[1 + i * pitch] = from * 1000 + 500 + static_cast<int>(i);
+    require(own(w) == expected, "a block and a column, and zeros beside them");
+
+    pgas::fence epoch{w};
+    std::vector<int> dense(20);
+    std::vector<int> spread(4 * 9, -1);
+    std::vector<int> single(6);
+    std::vector<int> nothing;
+    epoch.get(to, block, dense);
+    epoch.get(to, block, spread.data(), 9);
+    epoch.get(to, column, single);
+    epoch.get(to, pgas::rows_of{.first = 70, .rows = 0, .cols = 5, .pitch = pitch}, nothing);
+    epoch.get(to, pgas::rows_of{.first = 70, .rows = 3, .cols = 0, .pitch = pitch}, nothing);
+    epoch.flush_local(to);
+    require(single == numbers(team.rank() * 1000 + 500, 6), "a column, got");
+    for (std::size_t row = 0; row < 4; ++row) {
+      for (std::size_t col = 0; col < 9; ++col) {
+        int const value = team.rank() * 1000 + 1 + static_cast<int>(row * 7 + col);
+        if (col < 5) require_equal(dense[row * 5 + col], value, "got without gaps");
+        require_equal(spread[row * 9 + col], col < 5 ? value : -1, "got with a pitch, and nothing between");
+      }
+    }
+  });
+}
+
+TEST_CASE("rput and rget: the data are there when the request is done") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 300);
+    rank_t const to = (team.rank() + 1) % team.size();
+    pgas::lock_all epoch{w};
+    auto const source = numbers(team.rank() * 1000, 100);
+    std::vector<int> again = source;
+    auto one = epoch.rput(to, 0, source);
+    auto two = epoch.to(to).rput(150, again);
+    two.wait();
+    std::fill(again.begin(), again.end(), -1);
+    while (!one.test()) std::this_thread::yield();
+    one.wait();
+    epoch.flush(to);
+    std::vector<int> into(250);
+    auto three = epoch.rget(to, 0, into);
+    three.wait();
+    require(three.test(), "a request that is done stays done");
+    for (std::size_t i = 0; i < 250; ++i) {
+      int const expected = i < 100 ? source[i] : i >= 150 ? source[i - 150] : 0;
+      require_equal(into[i], expected, "an element got");
+    }
+    team.barrier();
+  });
+}
+
+TEST_CASE("rget sees this rank's own earlier put that was flushed") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()));
+    pgas::lock_all epoch{w};
+    std::size_t const mine = index(team.rank());
+    for (int round = 1; round < 10; ++round) {
+      for (rank_t r = 0; r < team.size(); ++r) {
+        epoch.put(r, mine, round);
+        epoch.flush(r);
+        int seen = -1;
+        epoch.rget(r, mine, std::span(&seen, 1)).wait();
+        require_equal(seen, round, "the value put before");
+      }
+    }
+  });
+}
+
+TEST_CASE("targets: this rank may be its own, in every way") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 8);
+    rank_t const self = team.rank();
+    {
+      pgas::fence epoch{w};
+      epoch.put(self, 0, 1);
+      epoch.accumulate(self, 1, 5);
+      epoch.next();
+      require(epoch.get(self, 0) == 1 && epoch.get(self, 1) == 5, "by fence");
+    }
+    {
+      pgas::exposure exposed{w, {self}};
+      pgas::access epoch{w, {self}};
+      epoch.put(self, 2, 7);
+      epoch.put(self, 3, pgas::own_part{0, 2});
+    }
+    require_equal(own(w), std::vector<int>{1, 5, 7, 1, 5, 0, 0, 0}, "by post, start, complete and wait");
+    {
+      pgas::lock_all epoch{w};
+      epoch.put(self, 5, 9);
+      epoch.flush(self);
+      require_equal(epoch.get(self, 5), 9, "by lock_all");
+      require_equal(epoch.fetch_add(self, 6, 2), 0, "fetch_add");
+      epoch.sync();  // else own loads may still see old copies
+    }
+    require_equal(own(w), std::vector<int>{1, 5, 7, 1, 5, 9, 2, 0}, "all of it");
+  });
+}
+
+TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a reference") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 10);
+    auto pointers = make_window<pgas::global_ptr<int>>(team, 1);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    {
+      pgas::fence epoch{pointers};
+      epoch.put(to, 0, w.pointer(team.rank(), 4) + 2);
+    }
+    pgas::global_ptr<int> const p = pointers.local()[0];
+    require(p && p.rank == from && p.index == 6, "the pointer that the neighbour sent");
+    require(p - w.pointer(from, 1) == 5 && w.pointer(from, 1) < p, "arithmetic and order");
+    require(!pgas::global_ptr<int>{}, "a pointer to nothing");
+    {
+      pgas::fence epoch{w};
+      epoch[p].store(team.rank() + 100);
+      epoch.next();
+      require_equal(epoch[p].load(), team.rank() + 100, "load");
+      epoch.next();
+      require_equal(epoch[p].update(pgas::op::sum{}, 5), team.rank() + 100, "update returns what was there");
+      require(epoch[p].rank() == from && epoch[p].index() == 6, "what it refers to");
+    }
+    int const here = w.local()[6];
+    require_equal(here, to + 105, "what the neighbour stored through it");
+    if constexpr (std::remove_cvref_t<decltype(w)>::is_contiguous) {
+      require(w.local(w.pointer(team.rank(), 6)) == w.local().data() + 6, "a pointer into the own part");
+    }
+  });
+}
+
+TEST_CASE("part: where memory is shared, any rank's part is a span") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 4);
+    if constexpr (std::remove_cvref_t<decltype(w)>::state_type::is_direct) {
+      w.part((team.rank() + 1) % team.size())[2] = team.rank();
+      team.barrier();
+      require_equal(w.local()[2], (team.rank() - 1 + team.size()) % team.size(), "stored by the neighbour");
+      require(w.part(team.rank()).data() == w.local().data(), "the own part is local()");
+      require(w.local(w.pointer(0, 3)) == w.part(0).data() + 3, "the address of a pointer");
+    }
+  });
+}
+
+TEST_CASE("local: a random access range of elements, whatever they are") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 20);
+    auto const range = w.local();
+    require(!range.empty() && range.size() == 20, "size");
+    int next = 20;
+    for (auto&& element : range) element = --next;
+    for (std::size_t i = 0; i < 20; ++i) {
+      int const seen = range[i];
+      require_equal(seen, 19 - static_cast<int>(i), "an element");
+    }
+    range[3] += 100;
+    range[4] -= 100;
+    int const up = range[3];
+    int const down = range.begin()[4];
+    require(up == 116 && down == -85, "+= and -=");
+    range.front() = range.back();
+    int const front = *range.begin();
+    require_equal(front, 0, "assigned from another element");
+    auto const part = range.subspan(5, 3);
+    int const first = part[0];
+    require(part.size() == 3 && first == 14, "subspan");
+    require(range.end() - range.begin() == 20 && range.begin() + 20 == range.end() && range.begin() < range.end(), "iterators");
+    using std::swap;
+    swap(range[10], range[11]);
+    int const swapped = range[10];
+    require_equal(swapped, 8, "swapped");
+  });
+}
+
+TEST_CASE("stage: read sees, write overwrites, update changes only what was changed") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 50);
+    {
+      auto all = pgas::stage<pgas::write>(w);
+      std::iota(all.begin(), all.end(), team.rank() * 100);
+      require(all.size() == 50 && all.span().size() == 50, "size");
+    }
+    {
+      auto const seen = pgas::stage<pgas::read>(w, 10, 20);
+      for (std::size_t i = 0; i < 20; ++i) require_equal(seen[i], team.rank() * 100 + 10 + static_cast<int>(i), "read");
+    }
+    {
+      auto some = pgas::stage<pgas::update>(w, 20, 10);
+      some[3] = -1;
+      some.data()[4] += 1000;
+    }
+    {
+      auto none = pgas::stage<pgas::write>(w, 50, 0);
+      require(none.size() == 0, "an empty piece at the end");
+    }
+    pgas::fence epoch{w};
+    for (rank_t r = 0; r < team.size(); ++r) {
+      std::vector<int> all(50);
+      epoch.get(r, 0, all);
+      epoch.flush_local(r);
+      for (std::size_t i = 0; i < 50; ++i) {
+        int const expected = i == 23 ? -1 : r * 100 + static_cast<int>(i) + (i == 24 ? 1000 : 0);
+        require_equal(all[i], expected, "seen by others after a fence");
+      }
+    }
+  });
+}
+
+TEST_CASE("window: it may go while an epoch is open, since the epoch holds its state") {
+  everywhere([](auto& team) {
+    std::optional w{make_window<int>(team, 2)};
+    pgas::fence epoch{*w};
+    w.reset();
+    epoch.put((team.rank() + 1) % team.size(), 0, team.rank());
+    epoch.next();
+    require_equal(epoch.get(team.rank(), 0), (team.rank() - 1 + team.size()) % team.size(), "what was put after it went");
+  });
+}
+
+TEST_CASE("window: two hundred of them, one after the other and several at a time, leave no extent behind") {
+  everywhere(
+      [](auto& team) {
+        for (int i = 0; i < 200; ++i) {
+          auto one = make_window<int>(team, 100);
+          auto two = make_window<double>(team, 2000);
+          if (i % 10 == 0) {
+            pgas::fence epoch{one};
+            epoch.put((team.rank() + 1) % team.size(), 99, i);
+          }
+        }
+      },
+      {1, 3});
+  // On a job that can be asked, ask it: the team's own words are all that is left.
+  if (chosen("thread_map")) {
+    auto const job = pgas::backends::thread_map::launch(3, [](auto&& backend, auto& boot) {
+      auto b = backend;
+      pgas::team<pgas::backends::thread_map> team(pgas::detail::make_world(b, boot));
+      for (int i = 0; i < 200; ++i) {
+        auto w = make_window<int>(team, 100);
+        auto sub = team.split(team.rank() % 2);
+        auto on_sub = make_window<int>(sub, 10);
+      }
+      team.barrier();
+      boot.fence();
+      require_equal(boot.extent_count(), 1U, "extents: the team's words");
+      boot.fence();
+    });
+    CHECK(job.extent_count() == 0);
+  }
+}
+
+TEST_CASE("window: element types and policies must be the same on all ranks") {
+  everywhere(
+      [](auto& team) {
+        require_error(errc::mismatch, {"make_window", "rank " + std::to_string(team.rank()) + ":"}, [&] {
+          if (team.rank() == 1) {
+            static_cast<void>(make_window<char>(team, 3));
+          } else {
+            static_cast<void>(make_window<int>(team, 3));
+          }
+        });
+        // The team goes on.
+        auto w = make_window<int>(team, 3);
+        pgas::fence epoch{w};
+      },
+      {2, 4});
+}

@@ -71,7 +71,8 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
                             .write_only = Erased.write_only,
                             .no_precede = false,
                             .no_check = false,
-                            .no_succeed = Erased.no_succeed};
+                            .no_succeed = Erased.no_succeed,
+                            .passive = false};
     typename State::template boundary_type<boundary_of::both, closing> b(s.segment);
     s.fence.fence(b, operation);
   }

@@ -17,6 +17,7 @@ struct hints {
   bool no_precede = false;  ///< nothing happened since the last fence: this one opens without one
   bool no_check = false;    ///< the targets of this access have posted already: none is waited for. MPI_MODE_NOCHECK
   bool no_succeed = false;  ///< no epoch without an opening of its own follows: MPI_MODE_NOSUCCEED
+  bool passive = false;     ///< set by lock_all itself: targets change without a boundary, so a get looks at memory
 
   friend constexpr hints operator|(hints a, hints b) noexcept {
     return {.no_store = a.no_store || b.no_store,
@@ -25,7 +26,8 @@ struct hints {
             .write_only = a.write_only || b.write_only,
             .no_precede = a.no_precede || b.no_precede,
             .no_check = a.no_check || b.no_check,
-            .no_succeed = a.no_succeed || b.no_succeed};
+            .no_succeed = a.no_succeed || b.no_succeed,
+            .passive = a.passive || b.passive};
   }
   friend constexpr bool operator==(hints, hints) = default;
 };

@@ -7,9 +7,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// Passive target: this rank may access every part, and no target takes part in it.
 ///
-/// One-sided. What a rank puts is visible to others that flush or open after it has flushed or closed. Order between
+/// One-sided. Stores to the own part before it must have been followed by a fence, a wait or a sync if peers may put
+/// there already: on memory with private copies, opening writes them back.
+/// What a rank puts is visible to others that flush or open after it has flushed or closed. Order between
 /// ranks is the program's: by atomic elements, or a barrier. MPI_Win_lock_all.
-template <class State, hints Hints = hints{}>
+template <class State, hints Hints = hints{.passive = true}>
 class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
                  public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
   using base = detail::epoch<lock_all, State>;
@@ -72,6 +74,7 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
 };
 
 template <class Window, hints... Given>
-lock_all(Window const&, hint<Given>...) -> lock_all<typename Window::state_type, (hints{} | ... | Given)>;
+lock_all(Window const&, hint<Given>...)
+    -> lock_all<typename Window::state_type, (hints{.passive = true} | ... | Given)>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

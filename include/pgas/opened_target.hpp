@@ -133,8 +133,8 @@ class opened_target {
         state_->segment.get_rows(where, pitch, bytes, into_pitch * sizeof(value_type), shape);
       } else {
         for (std::size_t row = 0; row < shape.rows; ++row) {
-          Coherence::get(state_->segment, {where.rank, where.offset + row * pitch},
-                         {bytes + row * into_pitch * sizeof(value_type), shape.row_bytes});
+          get_at({where.rank, where.offset + row * pitch},
+                 {bytes + row * into_pitch * sizeof(value_type), shape.row_bytes});
         }
       }
     });
@@ -292,7 +292,14 @@ class opened_target {
 
   [[nodiscard]] location at(std::size_t i) const noexcept { return {rank_, i * sizeof(value_type)}; }
   void put_bytes(std::size_t first, bytes_in bytes) const { Coherence::put(state_->segment, at(first), bytes); }
-  void get_bytes(std::size_t first, bytes_out bytes) const { Coherence::get(state_->segment, at(first), bytes); }
+  void get_bytes(std::size_t first, bytes_out bytes) const { get_at(at(first), bytes); }
+  void get_at(location where, bytes_out bytes) const {
+    if constexpr (Hints.passive) {
+      Coherence::get_now(state_->segment, where, bytes);
+    } else {
+      Coherence::get(state_->segment, where, bytes);
+    }
+  }
 
   template <class Move>
   void move_rows(rows_of block, std::size_t private_pitch, Move&& move) const {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <pgas/bootstrap.hpp>
 #include <pgas/team.hpp>
 #include <string>
 #include <string_view>

@@ -74,7 +74,7 @@ class window_boundary {
   void clean(everyone_t) {
     if constexpr (cleans_remote) {
       for (rank_t target = 0; target < segment_->size(); ++target) {
-        if (target != segment_->rank()) Coherence::clean_remote(*segment_, target);
+        if (!exposes || target != segment_->rank()) Coherence::clean_remote(*segment_, target);
       }
     }
     clean_own_and_drain();

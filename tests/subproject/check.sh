@@ -33,7 +33,7 @@ if [ -n "$(find build/subprojects -name '*.o' 2>/dev/null)" ]; then
 fi
 
 # Installed: headers and a pkg-config file that is enough.
-meson setup installed "$folder/subprojects/pgas" --prefix "$folder/prefix" --libdir lib >setup.log || { cat setup.log; exit 1; }
+meson setup installed "$root" -Dtests=disabled -Dexamples=disabled -Dbench=disabled -Dtools=disabled --prefix "$folder/prefix" --libdir lib >setup.log || { cat setup.log; exit 1; }
 meson install -C installed >install.log || { cat install.log; exit 1; }
 flags=$(PKG_CONFIG_PATH="$folder/prefix/lib/pkgconfig" pkg-config --cflags --libs pgas)
 # shellcheck disable=SC2086 # flags are words

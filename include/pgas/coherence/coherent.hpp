@@ -23,6 +23,7 @@ struct coherent {
 
   static void put(segment auto& s, location at, bytes_in from) { s.put(at, from); }
   static void get(segment auto& s, location at, bytes_out into) { s.get(at, into); }
+  static void get_now(segment auto& s, location at, bytes_out into) { s.get(at, into); }
   static void load(local_segment auto& s, location at, bytes_out into) {
     std::memcpy(into.data(), s.local().data() + at.offset, into.size());
   }

@@ -49,7 +49,9 @@ static_assert(cache_controlled<cache_archetype>);
 ///   drop_remote(s,r)   this rank keeps no copy of r's part older than now
 ///   drain_stores(s), drain_all(s)   order those before signals, and before later loads
 /// Access side:
-///   put, get(s, at, bytes)     the epoch's transfers
+///   put, get(s, at, bytes)     the epoch's transfers; what a get finds may be as old as the last boundary
+///   get_now(s, at, bytes)      a get that finds what is in memory now: for passive target, where no
+///                              boundary tells when a target's memory has changed
 ///   load, store(s, at, bytes)  this rank's accesses to its own part
 /// `fits<S>` says whether the policy makes copies agree on segment S; a window checks it.
 template <class P, class S>
@@ -62,6 +64,7 @@ concept coherence_policy_for = segment<S> && requires(S& s, location at, bytes_i
   P::drain_all(s);
   P::put(s, at, from);
   P::get(s, at, into);
+  P::get_now(s, at, into);
   P::load(s, at, into);
   P::store(s, at, from);
 };
@@ -85,6 +88,7 @@ struct any_policy {
   static void drain_all(segment auto&) {}
   static void put(segment auto&, location, bytes_in) {}
   static void get(segment auto&, location, bytes_out) {}
+  static void get_now(segment auto&, location, bytes_out) {}
   static void load(segment auto&, location, bytes_out) {}
   static void store(segment auto&, location, bytes_in) {}
 };

@@ -25,6 +25,7 @@ struct uncached {
 
   static void put(segment auto& s, location at, bytes_in from) { s.put(at, from); }
   static void get(segment auto& s, location at, bytes_out into) { s.get(at, into); }
+  static void get_now(segment auto& s, location at, bytes_out into) { s.get(at, into); }
   static void load(segment auto& s, location at, bytes_out into) {
     s.flush(s.rank());  // a load sees this rank's own earlier stores
     s.get(at, into);

@@ -16,6 +16,7 @@ struct unsafe_none : write_back {
   static constexpr void drop_remote(segment auto&, rank_t) noexcept {}
   static constexpr void drain_stores(segment auto&) noexcept {}
   static constexpr void drain_all(segment auto&) noexcept {}
+  static void get_now(cache_controlled auto& s, location at, bytes_out into) { s.load(at, into); }
 };
 static_assert(coherence_policy<unsafe_none> && coherence_policy_for<unsafe_none, detail::cache_archetype>);
 

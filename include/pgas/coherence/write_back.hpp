@@ -7,6 +7,7 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
 /// Own stores stay in this rank's cache until a boundary cleans them; puts go past the cache.
 ///
+/// A passive-target get drops its range first, since no boundary tells when memory has changed.
 /// A put is byte-exact and leaves no copy, so it destroys no neighbour's bytes and nothing is left to
 /// clean at `complete`. A get is served from copies, which are dropped when a target signals.
 /// The policy for write-back caches that nobody keeps coherent: several hosts on one memory pool.
@@ -27,6 +28,11 @@ struct write_back {
 
   static void put(cache_controlled auto& s, location at, bytes_in from) { s.put(at, from); }
   static void get(cache_controlled auto& s, location at, bytes_out into) { s.load(at, into); }
+  static void get_now(cache_controlled auto& s, location at, bytes_out into) {
+    if (!into.empty()) s.drop(at, into.size());
+    s.drain_all();
+    s.load(at, into);
+  }
   static void load(cache_controlled auto& s, location at, bytes_out into) { s.load(at, into); }
   static void store(cache_controlled auto& s, location at, bytes_in from) { s.store(at, from); }
 };

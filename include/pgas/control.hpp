@@ -47,7 +47,7 @@ struct waiting_for {
 
 namespace detail {
 
-template <class>
+template <class...>
 inline constexpr bool always_false = false;
 
 /// A cell has many writers: behind a test-and-set register a plain store would be a lost update.

@@ -1,0 +1,11 @@
+// expects: deleted
+// SPDX-License-Identifier: BSL-1.0
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    pgas::fence epoch{w};
+    auto again = epoch;
+  });
+}

@@ -1,0 +1,11 @@
+// expects: is_direct
+// SPDX-License-Identifier: BSL-1.0
+#include "../incoherent/backend.hpp"
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas_test::incoherent::backend>(2, [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    w.part(1)[0] = 1;
+  });
+}

@@ -37,23 +37,8 @@ inline std::size_t streams_above() noexcept {
   return bytes;
 }
 
-// In assembly, since the header of the intrinsics would be a tenth of what pgas.hpp costs to compile. Both copy whole
-// lines to a line's boundary and return how many bytes they copied. Whole-line stores are half as fast again as
-// quarters of lines where the processor has them; the upper registers need no vzeroupper.
-[[gnu::target("avx512f")]] inline std::size_t stream_lines_wide(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  std::size_t done = 0;
-  for (; bytes - done >= 128; done += 128) {
-    asm volatile(
-        "vmovdqu64 (%[from]), %%zmm16\n\t"
-        "vmovdqu64 64(%[from]), %%zmm17\n\t"
-        "vmovntdq %%zmm16, (%[to])\n\t"
-        "vmovntdq %%zmm17, 64(%[to])"
-        :
-        : [from] "r"(from + done), [to] "r"(to + done)
-        : "memory", "xmm16", "xmm17");
-  }
-  return done;
-}
+// In assembly, since the header of the intrinsics would be a tenth of what pgas.hpp costs to compile. `to` is at a line's
+// beginning; returns how many bytes, whole lines, it copied. Wider registers gained nothing where it was measured.
 inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   std::size_t done = 0;
   for (; bytes - done >= 64; done += 64) {
@@ -76,13 +61,12 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 /// Copies past the caches. As ordered as a memcpy when it returns: the fence at its end makes a later signal, a plain
 /// store, come after the data.
 [[gnu::noinline]] inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  static bool const wide = __builtin_cpu_supports("avx512f") != 0;
   std::size_t const head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64);
   std::memcpy(to, from, head);
   to += head;
   from += head;
   bytes -= head;
-  std::size_t const done = wide ? stream_lines_wide(to, from, bytes) : stream_lines(to, from, bytes);
+  std::size_t const done = stream_lines(to, from, bytes);
   asm volatile("sfence" : : : "memory");
   std::memcpy(to + done, from + done, bytes - done);
 }

@@ -30,7 +30,7 @@ class local_ref {
     State::coherence_type::store(state_->segment, at(), std::as_bytes(std::span(&value, 1)));
     return *this;
   }
-  local_ref& operator=(local_ref const& other) {
+  local_ref& operator=(local_ref const& other) {  // NOLINT(bugprone-unhandled-self-assignment): a = a is harmless
     return static_cast<void>(std::as_const(*this) = static_cast<value_type>(other)), *this;
   }
   local_ref const& operator+=(value_type const& v) const { return *this = static_cast<value_type>(*this) + v; }

@@ -83,7 +83,7 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
       std::is_void_v<result> || transportable<result>,
       "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
 
-  auto const job = Backend::launch(decide_ranks<Backend>(asked), [&body](auto&& b, auto& boot) {
+  auto job = Backend::launch(decide_ranks<Backend>(asked), [&body](auto&& b, auto& boot) {
     Body const mine = body;
     team_type world(make_world(b, boot));
     auto const deferred = world.state()->deferred;

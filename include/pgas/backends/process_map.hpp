@@ -56,15 +56,15 @@ class basic_process_map {
     };
     if constexpr (Kind == ranks_are::processes) {
       if (auto const given = detail::inherited::find(); given.fd >= 0) {
-        auto const mine = detail::job::attach(given.fd, given.rank);
+        auto mine = detail::job::attach(given.fd, given.rank);
         if (!detail::run_rank(mine, [&] { body(mine); })) detail::throw_failure(mine);
         return mine;
       }
-      auto const job = detail::job::create(ranks);
+      auto job = detail::job::create(ranks);
       detail::run_processes(job, body);
       return job;
     } else {
-      auto const job = detail::job::create(ranks);
+      auto job = detail::job::create(ranks);
       detail::run_threads(job, body);
       return job;
     }

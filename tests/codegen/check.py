@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Compares the machine code of accesses through an opened target with that of a plain pointer.
+
+usage: check.py INCLUDE_DIR COMPILER [ARGUMENT...]
+
+At assertion level light, each ours_X of loops.cpp must have the loops of raw_X, instruction for instruction by
+name, no call that raw_X has not, and as many instructions in all; each nothing_X must be a bare return. At level normal
+the same comparison must fail, or it would find nothing.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SLACK = 2  # instructions outside loops: registers may be chosen otherwise
+
+
+def assembly(include, compiler, optimization, level):
+    command = [*compiler, "-std=c++20", optimization, f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-S", "-o", "-",
+               "-fno-asynchronous-unwind-tables", "-fcf-protection=none", os.path.join(HERE, "loops.cpp")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+    return done.stdout
+
+
+def functions(text):
+    """Name -> list of ('label', name) and ('instruction', mnemonic, operands), in order."""
+    found, current = {}, None
+    for line in text.splitlines():
+        line = line.split("#")[0].rstrip()
+        if match := re.match(r"((?:ours|raw|nothing)_\w+):", line):
+            current = found.setdefault(match[1], [])
+        elif line.strip().startswith(".size") or re.match(r"\s*\.(section|text)\b", line):
+            current = None
+        elif current is not None:
+            if match := re.match(r"(\.?\w+):", line):
+                current.append(("label", match[1]))
+            elif match := re.match(r"\s+([a-z]\w*)\s*(.*)", line):
+                current.append(("instruction", match[1], match[2]))
+    return found
+
+
+def instructions(body):
+    # Padding is no instruction; prologues of empty frames cost clang nothing in a loop.
+    return [i for i in body if i[0] == "instruction" and not i[1].startswith(("nop", "data16"))]
+
+
+def loops(body):
+    """The mnemonics of each innermost loop: from a label to a jump back to it with no other such jump between."""
+    spans = []
+    at = {item[1]: k for k, item in enumerate(body) if item[0] == "label"}
+    for k, item in enumerate(body):
+        if item[0] == "instruction" and item[1].startswith("j") and at.get(item[2], k) < k:
+            spans.append((at[item[2]], k))
+    inner = [s for s in spans if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
+    return sorted(sorted(i[1] for i in instructions(body[a:b + 1])) for a, b in inner)
+
+
+def calls(body):
+    return sorted(i[2] for i in body if i[0] == "instruction" and (i[1].startswith("call") or
+                  (i[1] == "jmp" and not i[2].startswith("."))))
+
+
+def differences(found):
+    for name in sorted(n for n in found if n.startswith("ours_")):
+        ours, raw = found[name], found["raw_" + name[5:]]
+        count, expected = len(instructions(ours)), len(instructions(raw))
+        if calls(ours) != calls(raw):
+            yield f"{name}: calls {calls(ours)}, the plain pointer {calls(raw)}"
+        elif loops(ours) != loops(raw):
+            yield f"{name}: loops of {loops(ours)}, the plain pointer has {loops(raw)}"
+        elif not loops(raw) and not calls(raw):
+            yield f"{name}: no loop found"
+        elif abs(count - expected) > SLACK:
+            yield f"{name}: {count} instructions, the plain pointer {expected}"
+    for name in sorted(n for n in found if n.startswith("nothing_")):
+        extra = [i[1] for i in instructions(found[name]) if not i[1].startswith("ret")]
+        if extra:
+            yield f"{name}: {extra} where nothing is to do"
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    include, compiler = sys.argv[1], sys.argv[2:]
+    target = subprocess.run([*compiler, "-dumpmachine"], capture_output=True, text=True).stdout
+    if not target.startswith("x86_64"):
+        print(f"only x86_64 assembly is understood, not {target.strip()}")
+        return 77
+    failed = False
+    for optimization in ("-O2", "-O3"):
+        found = functions(assembly(include, compiler, optimization, "light"))
+        names = [n for n in found if n.startswith("ours_")]
+        if len(names) < 7 or sum(n.startswith("nothing_") for n in found) < 6:
+            sys.exit(f"functions are missing from the assembly: {sorted(found)}")
+        for sentence in differences(found):
+            print(f"{optimization} light: {sentence}")
+            failed = True
+        for name in sorted(names):
+            print(f"{optimization} light: {name}: {len(instructions(found[name]))} instructions, the plain pointer "
+                  f"{len(instructions(found['raw_' + name[5:]]))}; in loops {[len(l) for l in loops(found[name])]}")
+        # The mutant: with a bound checked at each element every loop must be seen to differ.
+        mutant = list(differences(functions(assembly(include, compiler, optimization, "normal"))))
+        missed = [n for n in names if not any(m.startswith(n + ":") for m in mutant)]
+        if missed:
+            print(f"{optimization} normal: the check of each element was not noticed in {missed}")
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

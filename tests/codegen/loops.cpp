@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+// Compiled to assembly by check.py, which compares each ours_X with raw_X: the same loop through a plain pointer.
+#include <pgas/pgas.hpp>
+
+namespace {
+
+using team = pgas::team<pgas::backends::process_map>;
+template <class T>
+using state = typename decltype(pgas::make_window<T>(std::declval<team&>(), 0))::state_type;
+using segment = pgas::backends::process_map::segment_type;
+template <pgas::boundary_of Side>
+using boundary = pgas::window_boundary<segment, pgas::coherence::coherent, Side>;
+
+template <class T>
+using ours = pgas::opened_target<state<T>, pgas::hints{}>;
+
+/// A pointer that comes from where an opened target has its own: memory.
+template <class T>
+struct raw {
+  void* state;
+  int rank;
+  std::size_t size;
+  T* base;
+
+  void put(std::size_t i, T const& value) const { base[i] = value; }
+  T get(std::size_t i) const { return base[i]; }
+  static void flush() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+};
+static_assert(sizeof(raw<double>) == sizeof(ours<double>));
+
+template <class Access>
+[[gnu::always_inline]] inline void put_loop(Access const& target, std::size_t n, double value) {
+  for (std::size_t i = 0; i < n; ++i) target.put(i, value);
+}
+template <class Access>
+[[gnu::always_inline]] inline void put_values(Access const& target, std::size_t n, double const* __restrict from) {
+  for (std::size_t i = 0; i < n; ++i) target.put(i, from[i] * 2.0);
+}
+template <class Access>
+[[gnu::always_inline]] inline void put_scattered(Access const& target, std::size_t n, std::size_t const* at, double value) {
+  for (std::size_t i = 0; i < n; ++i) target.put(at[i], value);
+}
+template <class Access>
+[[gnu::always_inline]] inline void put_flush(Access const& target, std::size_t n, double value) {
+  for (std::size_t i = 0; i < n; ++i) {
+    target.put(i, value);
+    target.flush();
+  }
+}
+template <class Access>
+[[gnu::always_inline]] inline double get_sum(Access const& target, std::size_t n) {
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += target.get(i);
+  return sum;
+}
+template <class Access>
+[[gnu::always_inline]] inline void get_values(Access const& target, std::size_t n, double* __restrict into) {
+  for (std::size_t i = 0; i < n; ++i) into[i] = target.get(i) * 2.0;
+}
+template <class Access>
+[[gnu::always_inline]] inline std::uint64_t get_words(Access const& target, std::size_t n) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += target.get(i);
+  return sum;
+}
+
+}  // namespace
+
+extern "C" {
+void ours_put_loop(ours<double> const& t, std::size_t n, double v) { put_loop(t, n, v); }
+void raw_put_loop(raw<double> const& t, std::size_t n, double v) { put_loop(t, n, v); }
+void ours_put_values(ours<double> const& t, std::size_t n, double const* from) { put_values(t, n, from); }
+void raw_put_values(raw<double> const& t, std::size_t n, double const* from) { put_values(t, n, from); }
+void ours_put_scattered(ours<double> const& t, std::size_t n, std::size_t const* at, double v) { put_scattered(t, n, at, v); }
+void raw_put_scattered(raw<double> const& t, std::size_t n, std::size_t const* at, double v) { put_scattered(t, n, at, v); }
+void ours_put_flush(ours<double> const& t, std::size_t n, double v) { put_flush(t, n, v); }
+void raw_put_flush(raw<double> const& t, std::size_t n, double v) { put_flush(t, n, v); }
+double ours_get_sum(ours<double> const& t, std::size_t n) { return get_sum(t, n); }
+double raw_get_sum(raw<double> const& t, std::size_t n) { return get_sum(t, n); }
+void ours_get_values(ours<double> const& t, std::size_t n, double* into) { get_values(t, n, into); }
+void raw_get_values(raw<double> const& t, std::size_t n, double* into) { get_values(t, n, into); }
+std::uint64_t ours_get_words(ours<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
+std::uint64_t raw_get_words(raw<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
+
+// What coherence costs on coherent memory, in a fence, in an access epoch's ends and at a flush.
+void nothing_publish(segment& s) { boundary<pgas::boundary_of::both>(s).publish(pgas::everyone); }
+void nothing_refresh(segment& s) { boundary<pgas::boundary_of::both>(s).refresh(pgas::everyone); }
+void nothing_post(segment& s) { boundary<pgas::boundary_of::own>(s).publish(pgas::everyone); }
+void nothing_complete(segment& s) { boundary<pgas::boundary_of::remote>(s).publish(pgas::everyone); }
+void nothing_flush(ours<double> const& t) { t.flush(); }
+void nothing_flush_local(ours<double> const& t) { t.flush_local(); }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSL-1.0
+// What accumulate and the atomic operations promise, on every model.
+#include <complex>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+namespace op = pgas::op;
+
+namespace {
+
+/// Two words that are modified together, or a test fails: no processor instruction does it for us.
+struct pair_of_words {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  friend bool operator==(pair_of_words const&, pair_of_words const&) = default;
+  friend pair_of_words operator+(pair_of_words x, pair_of_words const& y) { return {x.a + y.a, x.b + y.b}; }
+};
+
+/// What the operation gives when ranks 0, 1, ... apply it in turn; exact for the values used here.
+template <class T, class Op, class Value>
+T folded(rank_t ranks, int times, T start, Op op, Value const& value) {
+  for (rank_t r = 0; r < ranks; ++r) {
+    for (int i = 0; i < times; ++i) start = op(start, value(r, i));
+  }
+  return start;
+}
+
+/// All ranks apply a commutative operation to one element of each rank, and the result is that of doing so in turn.
+template <class T, class Team, class Op, class Value>
+void check_op(Team& team, std::string const& name, T start, Op op, Value const& value) {
+  constexpr int times = 10;
+  auto w = make_window<T>(team, 3);
+  w.local()[1] = start;
+  {
+    pgas::fence epoch{w};
+    for (int i = 0; i < times; ++i) {
+      for (rank_t r = 0; r < team.size(); ++r) epoch.accumulate(r, 1, value(team.rank(), i), op);
+    }
+  }
+  T const seen = w.local()[1];
+  require(seen == folded(team.size(), times, start, op, value), name);
+  T const left = w.local()[0];
+  T const right = w.local()[2];
+  require(left == T{} && right == T{}, name + ": the neighbours are untouched");
+}
+
+template <class T, class Team>
+void check_integer(Team& team, std::string const& type) {
+  auto const small = [](rank_t r, int i) { return static_cast<T>(r * 3 + i + 1); };
+  check_op<T>(team, type + " sum", T{1}, op::sum{}, small);
+  check_op<T>(team, type + " product", T{1}, op::product{}, [](rank_t r, int i) { return static_cast<T>((r + i) % 2 + 1); });
+  check_op<T>(team, type + " min", T{100}, op::min{}, small);
+  check_op<T>(team, type + " max", T{1}, op::max{}, small);
+  check_op<T>(team, type + " bit_and", static_cast<T>(~T{0}), op::bit_and{},
+              [](rank_t r, int i) { return static_cast<T>(~(T{1} << ((r + i) % 6))); });
+  check_op<T>(team, type + " bit_or", T{0}, op::bit_or{}, [](rank_t r, int i) { return static_cast<T>(T{1} << ((r + i) % 6)); });
+  check_op<T>(team, type + " bit_xor", T{0}, op::bit_xor{}, small);
+  check_op<T>(team, type + " replace", T{3}, op::replace{}, [](rank_t, int) { return T{77}; });
+  check_op<T>(team, type + " no_op", T{3}, op::no_op{}, small);
+}
+
+template <class T, class Team>
+void check_floating(Team& team, std::string const& type) {
+  auto const exact = [](rank_t r, int i) { return static_cast<T>(0.25 * (r + 1) + i); };
+  check_op<T>(team, type + " sum", T{1}, op::sum{}, exact);
+  check_op<T>(team, type + " product", T{1}, op::product{}, [](rank_t r, int i) { return (r + i) % 2 == 0 ? T{2} : T{0.5}; });
+  check_op<T>(team, type + " min", T{100}, op::min{}, exact);
+  check_op<T>(team, type + " max", T{-100}, op::max{}, exact);
+  check_op<T>(team, type + " replace", T{1}, op::replace{}, [](rank_t, int) { return T{2.5}; });
+}
+
+}  // namespace
+
+TEST_CASE("accumulate: every operation on integers loses nothing") {
+  everywhere(
+      [](auto& team) {
+        check_integer<std::int32_t>(team, "int32");
+        check_integer<std::uint64_t>(team, "uint64");
+        check_integer<std::int8_t>(team, "int8");
+      },
+      {1, 2, 4});
+}
+
+TEST_CASE("accumulate: every operation on floating point numbers loses nothing") {
+  everywhere(
+      [](auto& team) {
+        check_floating<float>(team, "float");
+        check_floating<double>(team, "double");
+      },
+      {1, 2, 4});
+}
+
+TEST_CASE("accumulate: types that no instruction can modify are still modified in one step") {
+  everywhere([](auto& team) {
+    check_op<pair_of_words>(team, "a struct", {1, -1}, op::sum{}, [](rank_t r, int i) { return pair_of_words{r + i, -r - i}; });
+    check_op<std::complex<double>>(team, "complex", {1, 0.5}, op::sum{},
+                                   [](rank_t r, int i) { return std::complex<double>(r * 0.5, i); });
+    auto w = make_window<pair_of_words>(team, 1);
+    pgas::lock_all epoch{w};
+    for (int i = 0; i < 40; ++i) {
+      auto const before = epoch.get_accumulate(0, 0, pair_of_words{1, -1});
+      require_equal(before.a, -before.b, "both words change together");
+      auto const now = epoch.atomic_load(0, 0);
+      require(now.a == -now.b && now.a > before.a, "also for a load");
+    }
+    team.barrier();
+    require_equal(epoch.atomic_load(0, 0).a, 40 * team.size(), "nothing is lost");
+  });
+}
+
+TEST_CASE("accumulate and get_accumulate: spans, each element in one step") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 6);
+    auto pairs = make_window<pair_of_words>(team, 4);
+    {
+      pgas::fence epoch{w};
+      std::vector<int> const values{1, 10, 100};
+      for (rank_t r = 0; r < team.size(); ++r) epoch.accumulate(r, 2, values);
+      epoch.accumulate(0, 6, std::span<int const>{});
+    }
+    for (std::size_t i = 0; i < 6; ++i) {
+      int const seen = w.local()[i];
+      int const expected[] = {0, 0, 1, 10, 100, 0};
+      require_equal(seen, expected[i] * team.size(), "a sum");
+    }
+    team.barrier();  // all have looked
+    pgas::lock_all epoch{w};
+    pgas::lock_all on_pairs{pairs};
+    std::vector<int> const ones{1, 1};
+    std::vector<int> before(2, -1);
+    epoch.get_accumulate(0, 0, ones, before);
+    require(before[0] >= 0 && before[0] < team.size() && before[1] >= 0 && before[1] < team.size(), "what was there");
+    std::vector<pair_of_words> const two_pairs{{1, 2}, {3, 4}};
+    std::vector<pair_of_words> old(2);
+    on_pairs.get_accumulate(0, 1, two_pairs, old);
+    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a, "what was there, of a struct");
+    team.barrier();
+    require_equal(epoch.atomic_load(0, 1), team.size(), "the sum of all");
+    require(on_pairs.atomic_load(0, 2) == pair_of_words{3 * team.size(), 4 * team.size()}, "the sum of all structs");
+  });
+}
+
+TEST_CASE("fetch_add: every value is handed out once") {
+  everywhere([](auto& team) {
+    constexpr int times = 50;
+    auto counter = make_window<int>(team, 1);
+    auto tickets = make_window<int>(team, static_cast<std::size_t>(times * team.size()));
+    rank_t const owner = team.size() - 1;
+    {
+      pgas::lock_all epoch{counter};
+      pgas::lock_all taken{tickets};
+      int last = -1;
+      for (int i = 0; i < times; ++i) {
+        int const ticket = epoch.fetch_add(owner, 0, 1);
+        require(ticket > last, "tickets grow");
+        last = ticket;
+        taken.accumulate(0, static_cast<std::size_t>(ticket), 1);
+      }
+    }
+    pgas::fence all{tickets};
+    std::vector<int> counts(static_cast<std::size_t>(times * team.size()));
+    all.get(0, 0, counts);
+    all.flush_local(0);
+    for (int const count : counts) require_equal(count, 1, "how often a ticket was taken");
+  });
+}
+
+TEST_CASE("exchange and compare_exchange: a lock, and a count kept under it") {
+  everywhere([](auto& team) {
+    auto on = [&]<class T>(T one, std::string const& name) {
+      auto w = make_window<T>(team, 3);
+      pgas::lock_all epoch{w};
+      auto const first = epoch.to(0);
+      for (int i = 0; i < 20; ++i) {
+        for (;;) {
+          T expected{};
+          if (first.compare_exchange(0, expected, one)) break;
+          require(expected == one, "what was found instead");
+          team.state()->backend.check("lock");
+          std::this_thread::yield();
+        }
+        first.atomic_store(1, first.atomic_load(1) + one);
+        T const held = first.exchange(0, T{});
+        require(held == one, "this rank held " + name);
+      }
+      team.barrier();
+      T sum{};
+      for (int i = 0; i < 20 * team.size(); ++i) sum = sum + one;
+      require(first.atomic_load(1) == sum, "a count under " + name);
+    };
+    on(std::int64_t{1}, "a word");
+    on(1.5, "a double");
+    on(pair_of_words{1, 2}, "a struct");
+  });
+}
+
+TEST_CASE("atomic_load may be looped on: a value passes from rank to rank through elements alone") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    pgas::lock_all epoch{w};
+    rank_t const to = (team.rank() + 1) % team.size();
+    auto const wait_for = [&](int value) {
+      while (epoch.atomic_load(team.rank(), 0) != value) {
+        team.state()->backend.check("atomic_load");
+        std::this_thread::yield();
+      }
+    };
+    for (int round = 1; round <= 30; ++round) {
+      if (team.rank() == 0) {
+        epoch.put(to, 1, round * 7);
+        epoch.flush(to);
+        epoch.atomic_store(to, 0, round);
+        wait_for(round);
+      } else {
+        wait_for(round);
+        int payload = 0;
+        epoch.flush(team.rank());
+        payload = epoch.get(team.rank(), 1);
+        require_equal(payload, round * 7, "what was put and flushed before the flag");
+        epoch.put(to, 1, payload);
+        epoch.flush(to);
+        epoch.atomic_store(to, 0, round);
+      }
+      if (team.rank() == 0) {
+        epoch.flush(0);
+        require_equal(epoch.get(0, 1), round * 7, "what came round");
+      }
+    }
+  });
+}
+
+TEST_CASE("accumulate: it is ordered after this rank's own earlier puts to the element, once they are flushed") {
+  everywhere([](auto& team) {
+    auto w = make_window<pair_of_words>(team, static_cast<std::size_t>(team.size()));
+    auto ints = make_window<int>(team, static_cast<std::size_t>(team.size()));
+    pgas::lock_all epoch{w};
+    pgas::lock_all on_ints{ints};
+    auto const mine = static_cast<std::size_t>(team.rank());
+    rank_t const to = (team.rank() + 1) % team.size();
+    for (int round = 1; round < 10; ++round) {
+      epoch.put(to, mine, pair_of_words{round, round});
+      on_ints.put(to, mine, round);
+      epoch.flush(to);
+      on_ints.flush(to);
+      require(epoch.get_accumulate(to, mine, pair_of_words{1, 1}) == pair_of_words{round, round}, "a struct");
+      require_equal(on_ints.fetch_add(to, mine, 1), round, "an int");
+      epoch.flush(to);
+      on_ints.flush(to);
+      require(epoch.get(to, mine) == pair_of_words{round + 1, round + 1}, "a get after it, of a struct");
+      require_equal(on_ints.get(to, mine), round + 1, "a get after it");
+    }
+  });
+}

@@ -169,6 +169,8 @@ CASES = {
     "a child of a killed rank": (
         ["-n", "2", "--grace", "0.3", *by_rank(r0="kill -9 $$", r1="trap '' TERM; (trap '' TERM; sleep 100) & sleep 100")],
         {"code": 137, "within": 4}),
+    "the signal goes to the rank's group": (  # a shell acts on a signal when its child has ended
+        ["-n", "2", "--grace", "60", *by_rank(r0="exit 3", r1="trap 'exit 0' TERM; sleep 100; :")], {"code": 3, "within": 2}),
     # programs that cannot run
     "program not found": (["-n", "3", "./no/such/program"],
                           {"code": 127, "err": r"pgas-run: cannot run \./no/such/program: No such file or directory\n"}),
@@ -196,6 +198,8 @@ CASES = {
     "environment": (["-n", "3", "sh", "-c", "echo $PGAS_RANK of $PGAS_RANKS $KEPT"],
                     {"code": 0, "extra": {"KEPT": "kept", "PGAS_RANK": "77", "PGAS_RANKS": "78"},
                      "out": ["0 of 3 kept", "1 of 3 kept", "2 of 3 kept"]}),
+    "variables are replaced": (["-n", "1", "env"], {"code": 0, "extra": {"PGAS_RANK": "77", "PGAS_JOB_FD": "77"},
+                                                    "contains": "PGAS_RANK=0\n", "lacks": "=77"}),
     "a launcher under a launcher": (["-n", "2", "{launcher}", "-n", "2", "sh", "-c", "echo $PGAS_RANK of $PGAS_RANKS"],
                                     {"code": 0, "out": ["0 of 2", "0 of 2", "1 of 2", "1 of 2"]}),
     "descriptors": (["-n", "3", "{probe}", "descriptors"],
@@ -208,6 +212,8 @@ CASES = {
     "input goes to rank 0": (["-n", "3", "--tag-output", "cat"], {"code": 0, "stdin": b"one\ntwo\n", "out": ["[0] one", "[0] two"]}),
     "input of others is empty": (["-n", "3", *by_rank(others="read x || echo none", r0="read x; echo $x")],
                                  {"code": 0, "stdin": b"line\n", "out": ["line", "none", "none"]}),
+    "input waits for rank 0": (["-n", "3", *by_rank(others="read x || echo none", r0="sleep 0.2; read x; echo $x")],
+                               {"code": 0, "stdin": b"line\n", "out": ["line", "none", "none"]}),
     # output
     "tags": (["-n", "2", "--tag-output", "sh", "-c", "echo out; echo; echo err >&2"],
              {"code": 0, "out": ["[0] ", "[0] out", "[1] ", "[1] out"], "err": r"(\[\d\] err\n){2}"}),
@@ -283,6 +289,8 @@ def run_case(arguments, expected):
         check(bytes(job.out) == expected["raw"], "other bytes than expected")
     if "contains" in expected:
         check(expected["contains"] in job.out.decode(), f"no {expected['contains']!r}")
+    if "lacks" in expected:
+        check(expected["lacks"] not in job.out.decode(), f"has {expected['lacks']!r}")
     if "lines_match" in expected:
         check(all(re.fullmatch(expected["lines_match"], line) for line in lines(job.out)) and job.out, "wrong lines")
     if "err" in expected:
@@ -313,7 +321,10 @@ def lines_stay_whole():
 
 def lines_stay_whole_across_outputs():
     """Also when standard output and error are one pipe."""
-    job = Job(["-n", "4", "sh", "-c", f"{OPTIONS.probe} chat 200 & {OPTIONS.probe} chat 200 >&2; wait"], stderr=subprocess.STDOUT)
+    job = Job(["-n", "4", "sh", "-c", f"{OPTIONS.probe} chat 200 & {OPTIONS.probe} chat 200 >&2; wait"], stderr=subprocess.STDOUT,
+              read_output=False)
+    time.sleep(0.2)  # a reader that is late, so that no more than a part of what there is can be written
+    job.gather(job.process.stdout, job.out)
     assert job.end() == 0
     all_lines = job.out.decode().splitlines()
     assert len(all_lines) == 4 * 2 * 200
@@ -431,7 +442,7 @@ def stop_and_continue():
 
 
 def a_stopped_rank_ends_too():
-    job = Job(["-n", "2", OPTIONS.probe, "wait", "0"])
+    job = Job(["-n", "2", "--grace", "60", OPTIONS.probe, "wait", "0"])
     job.await_output("ready", 2)
     for pid in processes(job.mark):
         if pid != job.process.pid:

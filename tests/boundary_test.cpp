@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every protocol calls its boundary at the right moments: a boundary and a control that record say when.
+//
+// The promise: publish(targets) immediately before the first signal to them, refresh(targets) immediately after
+// theirs was seen; each exactly once; nobody else calls a coherence policy.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/models.hpp"
+
+namespace {
+
+using pgas::everyone_t;
+using pgas::group;
+using pgas::rank_t;
+using pgas::waiting_for;
+using pgas::word;
+
+/// What a protocol did, in order: "publish 1 2", "signal 1", "seen 2", "refresh all", ...
+using record = std::vector<std::string>;
+
+/// Control words of one rank alone: stores to others are signals, and a wait is told a value that satisfies it.
+class recording_control {
+ public:
+  struct slot_type {
+    recording_control* of;
+    rank_t owner;
+    rank_t writer;
+    [[nodiscard]] word load(std::memory_order) const { return 0; }
+    void store(word, std::memory_order) const { of->log->push_back("signal " + std::to_string(owner)); }
+  };
+  struct cell_type : pgas::detail::refuses_store {
+    cell_type(recording_control* c, rank_t o) : of(c), owner(o) {}
+    recording_control* of;
+    rank_t owner;
+    [[nodiscard]] word load(std::memory_order) const { return of->next_load; }
+    word fetch_add(word, std::memory_order) const { return signal(); }
+    word fetch_xor(word, std::memory_order) const { return signal(); }
+    word exchange(word, std::memory_order) const { return signal(); }
+    bool compare_exchange(word&, word, std::memory_order) const { return signal(), true; }
+    void reset_unshared(word) const {}
+    word signal() const {
+      of->log->push_back("signal " + std::to_string(owner));
+      return 0;
+    }
+  };
+  static constexpr pgas::rmw read_modify_write = pgas::rmw::native;
+  static constexpr bool can_park = false;
+
+  recording_control(record& l, rank_t self, rank_t size) : log(&l), self_(self), size_(size) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return self_; }
+  [[nodiscard]] rank_t size() const noexcept { return size_; }
+  slot_type slot(rank_t owner, std::size_t, rank_t writer) { return {this, owner, writer}; }
+  cell_type cell(rank_t owner, std::size_t) { return {this, owner}; }
+
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word, Predicate&& predicate, waiting_for const& why) {
+    std::string seen = "seen";
+    for (rank_t rank : why.awaited) seen += " " + std::to_string(rank);
+    log->push_back(seen);
+    // Some value satisfies it: the word itself tells the protocol no more than that.
+    for (word w = 0; w < 300; ++w) {
+      if (predicate(w)) return w;
+      if (predicate(word{1} << (w % 64))) return word{1} << (w % 64);
+    }
+    throw std::logic_error("no value satisfies the protocol");
+  }
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word>, Predicate&&, waiting_for const&) {
+    log->push_back("seen");
+    return 0;
+  }
+
+  record* log;
+  word next_load = 0;
+
+ private:
+  rank_t self_;
+  rank_t size_;
+};
+static_assert(pgas::control<recording_control>);
+
+struct recording_boundary {
+  record* log;
+  void publish(group targets) { note("publish", targets); }
+  void publish(everyone_t) { log->push_back("publish all"); }
+  void refresh(group targets) { note("refresh", targets); }
+  void refresh(everyone_t) { log->push_back("refresh all"); }
+  void note(std::string text, group targets) {
+    for (rank_t target : targets) text += " " + std::to_string(target);
+    log->push_back(text);
+  }
+};
+static_assert(pgas::boundary<recording_boundary>);
+
+bool starts(std::string const& text, std::string_view with) { return text.starts_with(with); }
+std::size_t count(record const& r, std::string_view what) {
+  return static_cast<std::size_t>(std::count_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }));
+}
+std::size_t first(record const& r, std::string_view what) {
+  return static_cast<std::size_t>(std::find_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }) - r.begin());
+}
+std::size_t last(record const& r, std::string_view what) {
+  std::size_t found = r.size();
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    if (starts(r[i], what)) found = i;
+  }
+  return found;
+}
+std::string names(std::string text, std::vector<rank_t> const& ranks) {
+  for (rank_t rank : ranks) text += " " + std::to_string(rank);
+  return text;
+}
+
+// The promises, as functions from a record to what is wrong with it: empty if nothing is.
+
+std::string wrong_fence(record const& r, rank_t size) {
+  if (count(r, "publish all") != 1 || r.empty() || r.front() != "publish all") return "publish everything, once, first";
+  if (count(r, "refresh all") != 1 || r.back() != "refresh all") return "refresh everything, once, last";
+  if (count(r, "publish") != 1 || count(r, "refresh") != 1) return "no other call of the boundary";
+  if (size > 1 && (count(r, "signal") == 0 || count(r, "seen") == 0)) return "signal somebody and hear from somebody";
+  return {};
+}
+
+/// One side that signals: publish to the group directly before the first signal, then a signal to each.
+std::string wrong_signals(record const& r, std::vector<rank_t> const& targets) {
+  if (count(r, "publish") != 1) return "publish once";
+  if (r[first(r, "publish")] != names("publish", targets)) return "publish to the group";
+  if (!targets.empty() && first(r, "signal") != first(r, "publish") + 1) return "publish immediately before the first signal";
+  for (rank_t target : targets) {
+    if (std::count(r.begin(), r.end(), "signal " + std::to_string(target)) != 1) return "signal each target once";
+  }
+  if (count(r, "signal") != targets.size()) return "signal nobody else";
+  return {};
+}
+
+/// One side that is signalled: refresh directly after the last of them was seen.
+std::string wrong_refresh(record const& r, std::vector<rank_t> const& from) {
+  if (count(r, "refresh") != 1 || r.back() != names("refresh", from)) return "refresh the group, once, last";
+  if (last(r, "seen") + 1 != r.size() - 1) return "refresh immediately after the signals were seen";
+  if (count(r, "publish") != 0 || count(r, "signal") != 0) return "no publish and no signal";
+  return {};
+}
+
+template <class Protocol>
+std::string wrong_as_fence(rank_t self, rank_t size) {
+  record r;
+  recording_control c(r, self, size);
+  recording_boundary b{&r};
+  typename Protocol::template on<recording_control> p(c, {});
+  for (int round = 0; round < 3; ++round) {
+    r.clear();
+    p.fence(b, "fence");
+    if (auto wrong = wrong_fence(r, size); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+template <class Protocol>
+std::string wrong_as_post(rank_t self, rank_t size) {
+  std::vector<std::vector<rank_t>> groups{{}, {0}, {self}};
+  std::vector<rank_t> all;
+  for (rank_t rank = 0; rank < size; ++rank) all.push_back(rank);
+  groups.push_back(all);
+  std::reverse(all.begin(), all.end());
+  groups.push_back(all);
+
+  record r;
+  recording_control c(r, self, size);
+  recording_boundary b{&r};
+  auto const fresh = [&] { return typename Protocol::template on<recording_control>(c, {}); };
+  for (auto const& g : groups) {
+    {  // post, then wait
+      auto p = fresh();
+      r.clear();
+      p.post(g, b);
+      if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "post: " + wrong;
+      if (count(r, "refresh") != 0 || count(r, "seen") != 0) return "post: does not wait";
+      r.clear();
+      p.wait(g, b);
+      if (auto wrong = wrong_refresh(r, g); !wrong.empty()) return "wait: " + wrong;
+    }
+    {  // post, then test until it says yes
+      auto p = fresh();
+      p.post(g, b);
+      r.clear();
+      if (!g.empty()) {
+        if (p.test(g, b)) return "test: says no while somebody has not completed";
+        if (!r.empty()) return "test: a no does nothing";
+      }
+      // Completions as a counter shows them.
+      c.next_load = g.size();
+      if (!p.test(g, b)) return "test: says yes when all have completed";
+      c.next_load = 0;
+      if (r != record{names("refresh", g)}) return "test: a yes refreshes the group, once";
+    }
+    for (bool const triggers : {false, true}) {  // start, maybe trigger, complete
+      auto p = fresh();
+      r.clear();
+      p.start(g);
+      if (!r.empty()) return "start: does nothing that others see";
+      if (triggers) {
+        for (rank_t target : g) {
+          r.clear();
+          p.trigger(target, b, true);
+          if (r != record{names("seen", {target}), names("refresh", {target})}) return "trigger: waits for the target, then refreshes it";
+          r.clear();
+          p.trigger(target, b, true);
+          if (!r.empty()) return "trigger: once an epoch";
+        }
+      }
+      r.clear();
+      p.complete(g, b, true);
+      if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
+      if (count(r, "refresh") != 0) return "complete: no refresh";
+      if (count(r, "seen") != (triggers ? 0 : g.size())) return "complete: waits for those not met yet";
+      if (!triggers && !g.empty() && last(r, "seen") > first(r, "publish")) return "complete: waits before it publishes";
+    }
+  }
+  return {};
+}
+
+template <class Protocol>
+std::string wrong_as_lock(rank_t self, rank_t size) {
+  record r;
+  recording_control c(r, self, size);
+  recording_boundary b{&r};
+  typename Protocol::template on<recording_control> p(c, {});
+  for (int round = 0; round < 2; ++round) {
+    r.clear();
+    p.lock_all(b);
+    if (count(r, "refresh all") != 1 || r.back() != "refresh all" || count(r, "publish") != 0) return "lock_all refreshes everything, last";
+    r.clear();
+    p.unlock_all(b);
+    if (count(r, "publish all") != 1 || r.front() != "publish all" || count(r, "refresh") != 0) return "unlock_all publishes everything, first";
+  }
+  return {};
+}
+
+template <class Protocols, class Check>
+void each(Check const& check) {
+  std::apply(
+      [&](auto... protocol) {
+        for (rank_t size : {1, 2, 3, 7, 65}) {
+          for (rank_t self : {0, size / 2, size - 1}) (check(protocol, self, size), ...);
+        }
+      },
+      Protocols{});
+}
+
+// Protocols that are wrong on purpose: their boundary is called, but not as promised.
+
+enum class fault { no_publish, no_refresh, publish_late, publish_twice, refresh_twice, refresh_early };
+
+/// Hands a protocol a boundary that forgets, doubles or delays, and with it makes a protocol that does.
+template <class Boundary, fault Fault>
+struct faulty_boundary {
+  Boundary* to;
+  std::vector<rank_t> late{};
+  bool all_late = false;
+
+  template <class Targets>
+  void publish(Targets targets) {
+    if constexpr (Fault == fault::no_publish) return;
+    if constexpr (Fault == fault::publish_late) {
+      if constexpr (std::is_same_v<Targets, everyone_t>) {
+        all_late = true;
+      } else {
+        late.assign(targets.begin(), targets.end());
+      }
+      return;
+    }
+    if constexpr (Fault == fault::refresh_early) to->refresh(targets);
+    to->publish(targets);
+    if constexpr (Fault == fault::publish_twice) to->publish(targets);
+  }
+  template <class Targets>
+  void refresh(Targets targets) {
+    if constexpr (Fault == fault::no_refresh || Fault == fault::refresh_early) return;
+    to->refresh(targets);
+    if constexpr (Fault == fault::refresh_twice) to->refresh(targets);
+  }
+  void catch_up(bool had_targets) {
+    if (all_late) {
+      to->publish(pgas::everyone);
+    } else if (Fault == fault::publish_late && had_targets) {
+      to->publish(group(late));
+    }
+  }
+};
+
+template <class Protocol, fault Fault>
+struct mutated_fence : Protocol {
+  template <class Control>
+  struct on {
+    typename Protocol::template on<Control> right;
+    on(Control& c, pgas::control_words w) : right(c, w) {}
+    template <class Boundary>
+    void fence(Boundary& b, std::string_view operation) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.fence(wrong, operation);
+      wrong.catch_up(false);
+    }
+  };
+};
+
+template <class Protocol, fault Fault>
+struct mutated_post : Protocol {
+  template <class Control>
+  struct on {
+    typename Protocol::template on<Control> right;
+    on(Control& c, pgas::control_words w) : right(c, w) {}
+    template <class Boundary>
+    void post(group g, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.post(g, wrong);
+      wrong.catch_up(true);
+    }
+    template <class Boundary>
+    void wait(group g, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.wait(g, wrong);
+    }
+    template <class Boundary>
+    bool test(group g, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      return right.test(g, wrong);
+    }
+    void start(group g) { right.start(g); }
+    template <class Boundary>
+    void trigger(rank_t t, Boundary& b, bool waits) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.trigger(t, wrong, waits);
+    }
+    template <class Boundary>
+    void complete(group g, Boundary& b, bool waits) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.complete(g, wrong, waits);
+      wrong.catch_up(true);
+    }
+  };
+};
+
+template <class Protocol, fault Fault>
+struct mutated_lock : Protocol {
+  template <class Control>
+  struct on {
+    typename Protocol::template on<Control> right;
+    on(Control& c, pgas::control_words w) : right(c, w) {}
+    template <class Boundary>
+    void lock_all(Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.lock_all(wrong);
+    }
+    template <class Boundary>
+    void unlock_all(Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.unlock_all(wrong);
+      wrong.catch_up(true);
+    }
+  };
+};
+
+template <class Use>
+void each_fault(Use const& use) {
+  use.template operator()<fault::no_publish>();
+  use.template operator()<fault::no_refresh>();
+  use.template operator()<fault::publish_late>();
+  use.template operator()<fault::publish_twice>();
+  use.template operator()<fault::refresh_twice>();
+  use.template operator()<fault::refresh_early>();
+}
+
+}  // namespace
+
+TEST_CASE("every fence protocol publishes everything before its first signal and refreshes after the last it saw") {
+  each<pgas_test::fence_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
+    CHECK_MESSAGE(wrong_as_fence<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
+  });
+}
+
+TEST_CASE("every post protocol publishes to a group before its first signal and refreshes after it saw theirs") {
+  each<pgas_test::post_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
+    CHECK_MESSAGE(wrong_as_post<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
+  });
+}
+
+TEST_CASE("every lock protocol refreshes when it lets a rank in and publishes before it lets it out") {
+  each<pgas_test::lock_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
+    CHECK_MESSAGE(wrong_as_lock<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
+  });
+}
+
+TEST_CASE("a fence protocol that forgets, doubles or delays a call of its boundary is caught") {
+  std::apply(
+      []<class... P>(P...) {
+        each_fault([&]<fault Fault>() { CHECK(((wrong_as_fence<mutated_fence<P, Fault>>(1, 3) != "") && ...)); });
+      },
+      pgas_test::fence_protocols{});
+}
+
+TEST_CASE("a post protocol that forgets, doubles or delays a call of its boundary is caught") {
+  std::apply(
+      []<class... P>(P...) {
+        each_fault([&]<fault Fault>() { CHECK(((wrong_as_post<mutated_post<P, Fault>>(1, 3) != "") && ...)); });
+      },
+      pgas_test::post_protocols{});
+}
+
+TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is caught") {
+  std::apply(
+      []<class... P>(P...) {
+        each_fault([&]<fault Fault>() {
+          // Publishing late cannot be told where unlock_all sends no signal.
+          if constexpr (Fault != fault::publish_late) CHECK(((wrong_as_lock<mutated_lock<P, Fault>>(1, 3) != "") && ...));
+        });
+      },
+      pgas_test::lock_protocols{});
+}

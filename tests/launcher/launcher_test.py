@@ -20,6 +20,7 @@ import traceback
 import uuid
 
 MARK = "PGAS_LAUNCHER_TEST"
+JOBS = []  # all that were started, so that a case that fails leaves nothing either
 
 
 def environment(mark, extra=None):
@@ -62,6 +63,7 @@ class Job:
 
     def __init__(self, arguments, stdin=b"", extra=None, limit=30, read_output=True, **more):
         self.mark = str(uuid.uuid4())
+        JOBS.append(self)
         self.begin = time.monotonic()
         self.limit = limit
         # Standard input is a file, so that rank 0 gets it as it is.
@@ -628,6 +630,9 @@ def main():
     results = [attempt(*case) for case in chosen(alone)]
     with concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs) as pool:
         results += pool.map(lambda case: attempt(*case), chosen(together))
+    for job in JOBS:
+        if job.process.poll() is None or any(r[1] for r in results):
+            job.clean_up()
     failed = [r for r in results if r[1]]
     for name, problem, seconds in results:
         print(f"{'FAIL' if problem else 'ok  '} {seconds:5.2f} s  {name}")

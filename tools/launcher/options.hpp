@@ -31,7 +31,8 @@ Runs N copies of PROGRAM, the ranks of one job, on this machine, and ends all wh
 
 Each rank finds its number in PGAS_RANK, the number of ranks in PGAS_RANKS, and in PGAS_JOB_FD the
 descriptor of the memory through which a pgas program joins the job. Any other program may be run too.
-Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines.
+Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines
+(of up to 1 MiB; longer ones in pieces).
 
 When a rank fails, the others have a moment (half a second; pgas programs, which are told of the failure,
 one second more) to end by themselves, then get SIGTERM and, after the grace period, SIGKILL. Each signal goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or

@@ -31,14 +31,15 @@ Runs N copies of PROGRAM, the ranks of one job, on this machine, and ends all wh
 
 Each rank finds its number in PGAS_RANK, the number of ranks in PGAS_RANKS, and in PGAS_JOB_FD the
 descriptor of the memory through which a pgas program joins the job. Any other program may be run too.
-Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines
-(of up to 1 MiB; longer ones in pieces).
+Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines (of up to
+1 MiB; longer ones in pieces).
 
-When a rank fails, the others have a moment (half a second; pgas programs, which are told of the failure,
-one second more) to end by themselves, then get SIGTERM and, after the grace period, SIGKILL. Each signal goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or
-SIGQUIT that pgas-run gets is passed on and starts the grace period, the second kills at once; SIGUSR1,
-SIGUSR2, SIGTSTP and SIGCONT are passed on. What ranks leave running when they end (daemons too) is
-given the grace period and then ended like a rank.
+When a rank fails, the others have a moment to end by themselves (half a second; pgas programs, which are
+told of the failure, one second more), then get SIGTERM and, after the grace period, SIGKILL. Each signal
+goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT that pgas-run gets is
+passed on and starts the grace period, the second kills at once; SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT
+are passed on. What ranks leave running when they end (daemons too) is given the grace period and then
+ended like a rank.
 
 Exit status: 0 when all ranks ended with 0; else that of the first rank that failed, 128 + the number of
 the signal if one killed it; 124 after the timeout; 128 + the number of the signal that pgas-run got;

@@ -38,8 +38,9 @@ struct dissemination {
       rank_t const size = control_->size();
       std::size_t round = first_;
       for (rank_t distance = 1; distance < size; distance *= 2, ++round) {
-        rank_t const to = (self + distance) % size;
-        rank_t const from = (self - distance + size) % size;
+        // Around the ring; without a division, which would take longer than all else here but the wait.
+        rank_t const to = self + distance < size ? self + distance : self + distance - size;
+        rank_t const from = self < distance ? self - distance + size : self - distance;
         // release: pairs with the acquire load of wait_until in `to`; carries what this rank has
         // written, and what it has heard of in earlier rounds.
         control_->slot(to, round, self).store(reached_, std::memory_order_release);

@@ -15,16 +15,22 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// How often a wait looks before it lets another rank have the core. With more ranks than cores the awaited
-/// rank is likely not running, so looking on only delays it.
-inline int spins(rank_t ranks) noexcept {
-  static auto const cores = static_cast<rank_t>(std::thread::hardware_concurrency());
-  return ranks <= cores ? 4000 : 40;
-}
+/// How often a wait looks before it asks for anything else, so also before it knows whether ranks share cores. If they
+/// do, the awaited one is likely not running, and looking on only delays it.
+inline constexpr int first_looks = 8;
 
-/// How many of these looks follow each other at once. A pause instruction lasts up to 140 cycles, half of what a line
-/// needs between cores: a wait for a rank that is about to signal must not sleep through the signal in one.
-inline constexpr int eager_looks = 256;
+/// How many further looks follow each other at once where there is a core for every rank: with the first ones they
+/// last as long as a signal that is under way between two cores. A pause among them would last up to 140
+/// cycles, half of what the line needs; many more looks keep the line from its writer.
+inline constexpr int eager_looks = 24;
+
+/// How often a wait looks in all before it yields where there is a core for every rank.
+inline constexpr int patient_looks = 4000;
+
+inline bool shares_cores(rank_t ranks) noexcept {
+  static auto const cores = static_cast<rank_t>(std::thread::hardware_concurrency());
+  return ranks > cores;
+}
 
 /// How often a wait gives the core away before it starts to keep time. A yield between ranks that share a core costs
 /// half a microsecond, and reading the clock or copying the awaited ranks at each would be felt.
@@ -212,14 +218,14 @@ class long_wait {
   bool published_ = false;
 };
 
-/// Returns once `condition()` is true: looks, yields, then waits long. `awaited` is called for the job's ranks
-/// only when the wait is long.
+/// The rest of a wait that its first looks did not end. `awaited` is called for the job's ranks only when the wait is long.
 template <std::predicate Condition, class Awaited>
-void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label, Awaited&& awaited) {
-  int const limit = spins(j.size());
-  for (int i = 0; i < limit; ++i) {
-    if (condition()) return;
-    if (i >= eager_looks) cpu_relax();
+[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label, Awaited& awaited) {
+  if (!shares_cores(j.size())) {
+    for (int i = 0; i < patient_looks; ++i) {
+      if (condition()) return;
+      if (i >= eager_looks) cpu_relax();
+    }
   }
   for (int i = 0; i < eager_yields; ++i) {
     std::this_thread::yield();
@@ -228,6 +234,15 @@ void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::
   }
   long_wait patience(j, why, label, awaited());
   while (!condition()) patience.pause();
+}
+
+/// Returns once `condition()` is true: looks, yields, then waits long.
+template <std::predicate Condition, class Awaited>
+void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label, Awaited&& awaited) {
+  for (int i = 0; i < first_looks; ++i) {
+    if (condition()) return;
+  }
+  wait_on(j, condition, why, label, awaited);
 }
 
 inline void job::get(std::string_view key, bytes_out into) const {

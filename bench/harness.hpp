@@ -183,8 +183,14 @@ class bencher {
   [[nodiscard]] Team& team() const noexcept { return *team_; }
   [[nodiscard]] bool quick() const noexcept { return options_->quick; }
   [[nodiscard]] bool oversubscribed() const noexcept { return static_cast<std::size_t>(team_->size()) > cores_; }
-  /// Lines of raw words that all ranks share, for hand-written baselines.
-  [[nodiscard]] raw::lines lines() const noexcept { return lines_.from(reserved); }
+  /// Lines of raw words that all ranks share, for hand-written baselines; `lines_each` of them in each place.
+  static constexpr std::size_t lines_each = 8;
+  [[nodiscard]] raw::lines lines(std::size_t place) const noexcept { return lines_.from(reserved + lines_each * place); }
+
+  /// In which of several equal places the repetition at hand happens. How long a line takes depends on where in the last
+  /// level cache its address leads, by a third and more: rows about signals use other lines in each repetition.
+  static constexpr std::size_t places = 12;
+  [[nodiscard]] std::size_t place() const noexcept { return place_; }
 
   /// Measures `ours` against the best of the baselines and prints the row on rank 0.
   void compare(row const& what, contender const& ours, std::initializer_list<contender> baselines) {
@@ -199,6 +205,7 @@ class bencher {
     int const most = 4 * options_->repetitions;
     for (int attempt = 0, calm = 0; attempt < most && calm < options_->repetitions; ++attempt) {
       long const before = interruptions();
+      place_ = static_cast<std::size_t>(attempt) % places;
       if (has_pair()) got.hand_overs.push_back(hand_over());
       shuffle(order);
       for (std::size_t const who : order) {
@@ -213,7 +220,7 @@ class bencher {
 
  private:
   static constexpr std::size_t reserved = 8;
-  static constexpr std::size_t words = 64 * raw::lines::stride;
+  static constexpr std::size_t words = (reserved + places * lines_each) * raw::lines::stride;
   /// One way, where a row is called far: on the machine that taught us this, near was 30 to 60 ns and far 170 to 250.
   static constexpr double far_from = 110e-9;
 
@@ -393,6 +400,7 @@ class bencher {
   std::string program_;
   std::size_t cores_;
   std::uint64_t random_ = 1;
+  std::size_t place_ = 0;
   bool pinned_ = false;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) shared_;
   raw::lines lines_;

@@ -15,9 +15,11 @@ struct rows_of {
   std::size_t cols = 0;
   std::size_t pitch = 0;
 
-  /// One past the last element touched, minus `first`.
+  /// One past the last element touched, minus `first`; the largest number if that is larger than any.
   [[nodiscard]] constexpr std::size_t reach() const noexcept {
-    return rows == 0 || cols == 0 ? 0 : (rows - 1) * pitch + cols;
+    if (rows == 0 || cols == 0) return 0;
+    constexpr std::size_t most = ~std::size_t{0};
+    return rows > 1 && pitch > (most - cols) / (rows - 1) ? most : (rows - 1) * pitch + cols;
   }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return rows * cols; }
 };

@@ -19,7 +19,7 @@ std::vector<rank_t> checked_group(State const& s, group given, std::string_view 
     std::vector<rank_t> sorted = kept;
     std::sort(sorted.begin(), sorted.end());
     if (auto const twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-      throw error(errc::invalid_argument, s.rank(), operation,
+      throw error(errc::invalid_argument, s.job_rank(), operation,
                   "rank " + std::to_string(*twice) + " is in the group twice");
     }
   }
@@ -70,7 +70,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     State& s = state();
     s.check_rank(target, "to");
     PGAS_EXPECTS(light, std::find(targets_.begin(), targets_.end(), target) != targets_.end(),
-                 throw error(errc::outside_group, s.rank(), "to",
+                 throw error(errc::outside_group, s.job_rank(), "to",
                              "rank " + std::to_string(target) + " is not in the group of this access epoch"));
     boundary b(s.segment);
     s.post.trigger(target, b, !Hints.no_check);

@@ -53,7 +53,7 @@ class epoch {
 
   void check_open(std::string_view operation) const {
     PGAS_EXPECTS(light, open_,
-                 throw_error(errc::wrong_order, state_->rank(), operation, "the epoch is closed already"));
+                 throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
   }
 
   std::shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open

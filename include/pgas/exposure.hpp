@@ -61,7 +61,7 @@ class exposure : public detail::epoch<exposure<State, Hints>, State> {
     s.exposure_open = false;
     // Who still accesses cannot be waited for by itself: its own complete may be what the origins wait for.
     PGAS_EXPECTS(light, !s.access_open,
-                 detail::throw_error(errc::wrong_order, s.rank(), "wait",
+                 detail::throw_error(errc::wrong_order, s.job_rank(), "wait",
                                      "this rank's access epoch on the same window is still open; complete it first"));
     boundary b(s.segment);
     s.post.wait(origins_, b);

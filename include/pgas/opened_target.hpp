@@ -276,17 +276,17 @@ class opened_target {
 
   void check(assertion_level level, std::string_view operation, std::size_t first, std::size_t count) const {
     if (assertions >= level && !detail::fits(first, count, size_)) [[unlikely]] {
-      detail::throw_out_of_range(state_->rank(), operation, rank_, first, count, size_);
+      detail::throw_out_of_range(state_->job_rank(), operation, rank_, first, count, size_);
     }
   }
   void check_own(std::string_view operation, own_part part) const {
     PGAS_EXPECTS(
         light, detail::fits(part.first, part.count, state_->size),
-        detail::throw_out_of_range(state_->rank(), operation, state_->rank(), part.first, part.count, state_->size));
+        detail::throw_out_of_range(state_->job_rank(), operation, state_->rank(), part.first, part.count, state_->size));
   }
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
     PGAS_EXPECTS(light, given == needed,
-                 throw error(errc::invalid_argument, state_->rank(), operation,
+                 throw error(errc::invalid_argument, state_->job_rank(), operation,
                              std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
   }
 
@@ -304,7 +304,7 @@ class opened_target {
   template <class Move>
   void move_rows(rows_of block, std::size_t private_pitch, Move&& move) const {
     PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),
-                 detail::throw_error(errc::invalid_argument, state_->rank(), "put or get of rows",
+                 detail::throw_error(errc::invalid_argument, state_->job_rank(), "put or get of rows",
                                      "rows overlap: a pitch is less than the length of a row"));
     if (block.size() == 0) return;
     move(at(block.first), block.pitch * sizeof(value_type),

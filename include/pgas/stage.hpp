@@ -95,7 +95,7 @@ template <class Mode, class Window>
   static_assert(std::is_same_v<Mode, read> || std::is_same_v<Mode, write> || std::is_same_v<Mode, update>,
                 "stage: say what for: stage<pgas::read>, stage<pgas::write> or stage<pgas::update>");
   PGAS_EXPECTS(light, detail::fits(first, count, w.size()),
-               detail::throw_out_of_range(w.rank(), "stage", w.rank(), first, count, w.size()));
+               detail::throw_out_of_range(w.state().job_rank(), "stage", w.rank(), first, count, w.size()));
   return detail::staged<Mode, Window>(w, first, count);
 }
 template <class Mode, class Window>

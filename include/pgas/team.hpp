@@ -165,7 +165,7 @@ class team {
 
  private:
   void check_rank(rank_t rank, std::string_view operation) const {
-    PGAS_EXPECTS(light, rank >= 0 && rank < size(), detail::throw_bad_rank(this->rank(), operation, rank, size()));
+    PGAS_EXPECTS(light, rank >= 0 && rank < size(), detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));
   }
 
   std::shared_ptr<detail::team_state<Backend>> state_;

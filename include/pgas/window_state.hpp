@@ -44,17 +44,19 @@ struct window_state {
 
   [[nodiscard]] rank_t rank() const noexcept { return segment.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
+  /// This rank's number in the job: who an error says it is.
+  [[nodiscard]] rank_t job_rank() const { return team->backend.world_rank(rank()); }
   /// How many elements a rank's part has.
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
 
   void check_rank(rank_t target, std::string_view operation) const {
-    PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(rank(), operation, target, ranks()));
+    PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(job_rank(), operation, target, ranks()));
   }
 
   /// What every call that opens an epoch does first: an error that a destructor kept is thrown here.
   void enter(std::string_view operation, bool free, char const* otherwise) {
     team->deferred->rethrow();
-    PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, rank(), operation, otherwise));
+    PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, job_rank(), operation, otherwise));
   }
 
   /// Tells every rank that this one left `operation` by an exception, so that nobody waits for it.

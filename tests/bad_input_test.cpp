@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSL-1.0
+// Wrong programs are refused with rank, operation, index and bound; all ranks end, and nothing is left behind.
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/leftovers.hpp"
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+
+namespace {
+
+std::string me(auto& team) { return "rank " + std::to_string(team.rank()) + ":"; }
+
+/// Runs the body everywhere and checks that nothing is left behind.
+template <class Body>
+void everywhere_and_clean(Body const& body, std::initializer_list<rank_t> sizes = {1, 3}) {
+  leftovers const before;
+  everywhere(body, sizes);
+  before.check("after the errors");
+}
+
+/// The body fails the job on every model: run throws this code and these pieces, soon, and leaves nothing.
+template <class Models = all_models, class Body>
+void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, Body const& body, double within = 3) {
+  for_each_model<Models>([&]<class Model>(Model) {
+    if (!can_have<typename Model::backend>(ranks)) return;
+    leftovers const before;
+    stopwatch const watch;
+    std::optional<pgas::error> const e = error_of<Model>(ranks, body);
+    double const seconds = watch.seconds();
+    CHECK_MESSAGE(e.has_value(), Model::name(), ": run does not throw");
+    if (e) {
+      std::string const what = e->what();
+      CHECK_MESSAGE(e->code() == pgas::make_error_code(code), Model::name(), ": ", what);
+      for (auto const& piece : pieces) CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": '", piece, "' is not in: ", what);
+    }
+    CHECK_MESSAGE(seconds < within, Model::name(), " took ", seconds, " s");
+    before.check(Model::name());
+  });
+}
+
+using models_that_look = std::tuple<thread_model, process_model, write_back_model>;
+
+}  // namespace
+
+TEST_CASE("past the end: every access names rank, operation, index and bound") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 10);
+    rank_t const to = team.size() - 1;
+    std::string const on = "rank " + std::to_string(to);
+    pgas::lock_all epoch{w};
+    auto const refused = [&](std::string const& operation, std::string const& index, auto&& act) {
+      require_error(errc::out_of_range, {me(team), operation, index, on, "10"}, act);
+    };
+    std::vector<int> three(3);
+    std::size_t const huge = ~std::size_t{0};
+    refused("put", "10", [&] { epoch.put(to, 10, 1); });
+    refused("put", std::to_string(huge), [&] { epoch.put(to, huge, 1); });
+    refused("put", "8", [&] { epoch.put(to, 8, three); });
+    refused("put", std::to_string(huge - 1), [&] { epoch.put(to, huge - 1, three); });
+    refused("put", "9", [&] { epoch.put(to, 9, pgas::own_part{0, 2}); });
+    refused("put", "11", [&] { epoch.put(to, 11, std::span<int const>{}); });
+    refused("put", "4", [&] { epoch.put(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
+    refused("get", "10", [&] { static_cast<void>(epoch.get(to, 10)); });
+    refused("get", "8", [&] { epoch.get(to, 8, three); });
+    refused("get", "9", [&] { epoch.get(to, 9, pgas::own_part{0, 2}); });
+    refused("get", "4", [&] { epoch.get(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
+    refused("rput", "8", [&] { epoch.rput(to, 8, three).wait(); });
+    refused("rget", "8", [&] { epoch.rget(to, 8, three).wait(); });
+    refused("accumulate", "10", [&] { epoch.accumulate(to, 10, 1); });
+    refused("accumulate", "8", [&] { epoch.accumulate(to, 8, three); });
+    refused("get_accumulate", "10", [&] { static_cast<void>(epoch.get_accumulate(to, 10, 1)); });
+    refused("fetch_add", "10", [&] { static_cast<void>(epoch.fetch_add(to, 10, 1)); });
+    refused("exchange", "10", [&] { static_cast<void>(epoch.exchange(to, 10, 1)); });
+    int expected = 0;
+    refused("compare_exchange", "10", [&] { static_cast<void>(epoch.compare_exchange(to, 10, expected, 1)); });
+    refused("atomic_load", "10", [&] { static_cast<void>(epoch.atomic_load(to, 10)); });
+    refused("atomic_store", "10", [&] { epoch.atomic_store(to, 10, 1); });
+    refused("ref", "10", [&] { static_cast<void>(epoch.to(to)[10]); });
+    require_error(errc::out_of_range, {me(team), "put", "9", "10"}, [&] { epoch.put(to, 0, pgas::own_part{9, 2}); });
+    require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] { epoch.get(to, 0, pgas::own_part{9, 2}); });
+    require_error(errc::out_of_range, {me(team), "stage", "8", "10"}, [&] { static_cast<void>(pgas::stage<pgas::read>(w, 8, 3)); });
+    // The epoch is as it was.
+    epoch.put(to, 9, 1);
+  });
+}
+
+TEST_CASE("no such rank: every way to name one is refused with the size of the team") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    for (rank_t const wrong : {-1, team.size(), 1 << 30}) {
+      auto const refused = [&](std::string const& operation, auto&& act) {
+        require_error(errc::out_of_range, {me(team), operation, std::to_string(wrong), std::to_string(team.size())}, act);
+      };
+      pgas::lock_all epoch{w};
+      refused("to", [&] { epoch.put(wrong, 0, 1); });
+      refused("to", [&] { static_cast<void>(epoch.get(wrong, 0)); });
+      refused("size", [&] { static_cast<void>(w.size(wrong)); });
+      refused("pointer", [&] { static_cast<void>(w.pointer(wrong, 0)); });
+      refused("world_rank", [&] { static_cast<void>(team.world_rank(wrong)); });
+      refused("locality_of", [&] { static_cast<void>(team.locality_of(wrong)); });
+      refused("broadcast", [&] { static_cast<void>(team.broadcast(1, wrong)); });
+      epoch.close();
+      refused("start", [&] { pgas::access a(w, {wrong}); });
+      refused("post", [&] { pgas::exposure x(w, {wrong}); });
+    }
+  });
+}
+
+TEST_CASE("groups: a target outside the group, a rank named twice") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    pgas::exposure exposed{w, {team.rank()}};
+    pgas::access epoch{w, {team.rank()}};
+    if (team.size() > 1) {
+      rank_t const other = (team.rank() + 1) % team.size();
+      require_error(errc::outside_group, {me(team), "to", "rank " + std::to_string(other), "group"}, [&] { epoch.put(other, 0, 1); });
+    }
+    epoch.complete();
+    exposed.wait();
+    require_error(errc::invalid_argument, {me(team), "start", "twice"}, [&] { pgas::access a(w, {0, 0}); });
+    require_error(errc::invalid_argument, {me(team), "post", "twice"}, [&] { pgas::exposure x(w, {0, 0}); });
+  });
+}
+
+TEST_CASE("order: what the contract forbids is an error and not a deadlock") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    rank_t const self = team.rank();
+    auto const refused = [&](std::string const& operation, std::string const& why, auto&& act) {
+      require_error(errc::wrong_order, {me(team), operation, why}, act);
+    };
+    {
+      pgas::lock_all epoch{w};
+      refused("lock_all", "is open", [&] { pgas::lock_all again{w}; });
+      refused("start", "is open", [&] { pgas::access a(w, {self}); });
+      refused("fence", "is open", [&] { pgas::fence f{w}; });
+      epoch.close();
+      refused("close", "closed already", [&] { epoch.close(); });
+      refused("to", "closed already", [&] { epoch.put(0, 0, 1); });
+      refused("sync", "closed already", [&] { epoch.sync(); });
+    }
+    {
+      pgas::exposure exposed{w, {self}};
+      refused("post", "is open", [&] { pgas::exposure x(w, {self}); });
+      refused("fence", "is open", [&] { pgas::fence f{w}; });
+      pgas::access epoch{w, {self}};
+      refused("start", "is open", [&] { pgas::access a(w, {self}); });
+      epoch.complete();
+      exposed.wait();
+      refused("close", "closed already", [&] { exposed.wait(); });
+      require(exposed.test(), "a closed exposure is over");
+    }
+    {
+      pgas::fence epoch{w};
+      refused("fence", "is open", [&] { pgas::fence f{w}; });
+      refused("post", "is open", [&] { pgas::exposure x(w, {self}); });
+      refused("lock_all", "is open", [&] { pgas::lock_all l{w}; });
+      epoch.close();
+      refused("next", "closed already", [&] { epoch.next(); });
+    }
+  });
+}
+
+TEST_CASE("values and blocks that do not go together") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 30);
+    pgas::lock_all epoch{w};
+    std::vector<int> three(3);
+    std::vector<int> two(2);
+    require_error(errc::invalid_argument, {me(team), "put", "3", "4"},
+                  [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 5}, three); });
+    require_error(errc::invalid_argument, {me(team), "get", "3", "4"},
+                  [&] { epoch.get(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 5}, three); });
+    require_error(errc::invalid_argument, {me(team), "overlap"},
+                  [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 1}, three.data(), 2); });
+    require_error(errc::invalid_argument, {me(team), "get_accumulate", "2", "3"}, [&] { epoch.get_accumulate(0, 0, three, two); });
+  });
+}
+
+TEST_CASE("blocks whose extent overflows are refused, not wrapped") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 30);
+    pgas::lock_all epoch{w};
+    std::vector<int> some(8);
+    std::size_t const half = std::size_t{1} << 63U;
+    // (rows - 1) * pitch + cols is 2 modulo 2^64, and rows * cols is not what it seems either.
+    require_error(errc::out_of_range, {me(team), "put"},
+                  [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half); });
+    require_error(errc::out_of_range, {me(team), "get"},
+                  [&] { epoch.get(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half); });
+  });
+}
+
+TEST_CASE("no space: a window larger than memory is refused on every rank, and the team goes on") {
+  everywhere_and_clean([](auto& team) {
+    for (std::size_t const size : {std::size_t{1} << 50U, ~std::size_t{0}, ~std::size_t{0} / 8 + 2}) {
+      require_error(errc::no_space, {me(team), "make_window"}, [&] { static_cast<void>(make_window<double>(team, size)); });
+    }
+    auto w = make_window<int>(team, 1);
+    pgas::fence epoch{w};
+    epoch.put(0, 0, 1);
+  });
+}
+
+TEST_CASE("errors on a sub-team name the rank of the job") {
+  everywhere_and_clean(
+      [](auto& team) {
+        auto sub = team.split(0, -team.rank());
+        auto w = make_window<int>(sub, 2);
+        std::string const job_rank = "rank " + std::to_string(team.rank()) + ": ";
+        pgas::lock_all epoch{w};
+        require_error(errc::out_of_range, {job_rank, "put"}, [&] { epoch.put(0, 2, 1); });
+        require_error(errc::out_of_range, {job_rank, "to"}, [&] { epoch.put(9, 0, 1); });
+        require_error(errc::out_of_range, {job_rank, "world_rank"}, [&] { static_cast<void>(sub.world_rank(9)); });
+        require_error(errc::wrong_order, {job_rank, "start"}, [&] { pgas::access a(w, {0}); });
+        epoch.close();
+        require_error(errc::wrong_order, {job_rank, "close"}, [&] { epoch.close(); });
+        require_error(errc::invalid_argument, {job_rank, "start"}, [&] { pgas::access a(w, {0, 0}); });
+      },
+      {2, 3});
+}
+
+TEST_CASE("zero ranks, fewer, and too many are refused before anything is started") {
+  leftovers const before;
+  for_each_model([]<class Model>(Model) {
+    for (rank_t const ranks : {0, -3}) {
+      auto const e = error_of<Model>(ranks, [](auto&) {});
+      CHECK_MESSAGE(e.has_value(), Model::name());
+      if (e) {
+        CHECK(e->code() == pgas::make_error_code(errc::invalid_argument));
+        CHECK_MESSAGE(std::string(e->what()).find(std::to_string(ranks)) != std::string::npos, std::string(e->what()));
+      }
+    }
+  });
+  auto const many = error_of<process_model>(1'000'000, [](auto&) {});
+  CHECK((many && many->code() == pgas::make_error_code(errc::invalid_argument)));
+  ::setenv("PGAS_RANKS", "several", 1);
+  CHECK_THROWS_WITH_AS(pgas::run<pgas::backends::process_map>([](auto&) {}), doctest::Contains("several"), pgas::error);
+  ::unsetenv("PGAS_RANKS");
+  before.check("refused");
+}
+
+TEST_CASE("an exception thrown by one rank ends all, wherever they wait, and run throws its text") {
+  for (rank_t const thrower : {0, 1, 2}) {
+    auto const who = "rank " + std::to_string(thrower) + " threw: lost interest";
+    fails(3, errc::rank_failed, {who}, [thrower](auto& team) {
+      if (team.rank() == thrower) throw std::runtime_error("lost interest");
+      team.barrier();
+    });
+    fails(3, errc::rank_failed, {who}, [thrower](auto& team) {
+      auto w = make_window<int>(team, 1);
+      if (team.rank() == thrower) throw std::runtime_error("lost interest");
+      pgas::exposure exposed{w, {thrower}};
+      exposed.wait();
+    });
+    fails(3, errc::rank_failed, {who}, [thrower](auto& team) {
+      if (team.rank() == thrower) throw std::runtime_error("lost interest");
+      auto w = make_window<int>(team, 1);
+    });
+  }
+  fails(2, errc::rank_failed, {"rank 1", "no std::exception"}, [](auto& team) {
+    if (team.rank() == 1) throw 42;  // NOLINT
+    team.barrier();
+  });
+}
+
+TEST_CASE("an exception that passes an open epoch ends all, and run throws the cause and not the symptom") {
+  fails(3, errc::rank_failed, {"rank 1 threw: lost interest"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    pgas::fence epoch{w};
+    if (team.rank() == 1) throw std::runtime_error("lost interest");
+    epoch.close();
+  });
+  fails(3, errc::rank_failed, {"rank 1 threw: lost interest"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() + 2) % team.size();
+    pgas::exposure exposed{w, {from}};
+    pgas::access epoch{w, {to}};
+    epoch.put(to, 0, 1);
+    if (team.rank() == 1) throw std::runtime_error("lost interest");
+    epoch.complete();
+    exposed.wait();
+    team.barrier();
+  });
+  fails(3, errc::rank_failed, {"rank 1 threw: lost interest"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    pgas::lock_all epoch{w};
+    if (team.rank() == 1) throw std::runtime_error("lost interest");
+    team.barrier();
+  });
+}
+
+TEST_CASE("an error of this library that nobody catches keeps its code and its text") {
+  fails(3, errc::out_of_range, {"rank 2: put: element 7 does not exist on rank 0, whose part has 5"}, [](auto& team) {
+    auto w = make_window<int>(team, 5);
+    pgas::fence epoch{w};
+    if (team.rank() == 2) epoch.put(0, 7, 1);
+    epoch.close();
+  });
+}
+
+TEST_CASE("an epoch that an exception passes and that is caught does not hang the others") {
+  fails(2, errc::rank_failed, {"rank 0 left fence"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    try {
+      pgas::fence epoch{w};
+      if (team.rank() == 0) throw std::runtime_error("caught below");
+    } catch (std::runtime_error const&) {
+    }
+    team.barrier();
+  });
+}
+
+TEST_CASE("an error in a destructor is thrown by the next call") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    {
+      pgas::access epoch{w, {team.rank()}};
+      {
+        // Ends while the access is open: an error, but a destructor cannot throw.
+        pgas::exposure exposed{w, {team.rank()}};
+      }
+      epoch.complete();
+    }
+    require_error(errc::wrong_order, {me(team), "wait", "access epoch"}, [&] { pgas::lock_all next{w}; });
+    pgas::lock_all fine{w};  // thrown once
+  });
+}
+
+TEST_CASE("an error in a destructor is thrown when the rank ends, if nothing else came") {
+  fails(2, errc::wrong_order, {"rank 1: wait", "access epoch on the same window is still open"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    if (team.rank() == 1) {
+      pgas::access epoch{w, {1}};
+      { pgas::exposure exposed{w, {1}}; }
+      epoch.complete();
+    }
+  });
+}
+
+TEST_CASE("groups that never match are found as a stable cycle of waits, by name") {
+  // 0 waits for 1 to post, 1 waits for 0 to post: each thinks the other is the target.
+  fails<models_that_look>(2, errc::deadlock, {"rank 0 waits in", "rank 1 waits in", "window 0", "none of them can go on"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    rank_t const other = 1 - team.rank();
+    pgas::access epoch{w, {other}};
+    epoch.put(other, 0, 1);
+  }, 8);
+}
+
+TEST_CASE("a rank that has returned will never come: who waits for it is told") {
+  fails<models_that_look>(3, errc::deadlock, {"rank 1 waits in run (start or end of the job)", "rank 2 waits in wait (window 0) for rank 1"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    if (team.rank() == 2) {
+      pgas::exposure exposed{w, {1}};
+      exposed.wait();
+    }
+  }, 8);
+}
+
+TEST_CASE("ranks that do not all come to a fence are found") {
+  fails<models_that_look>(3, errc::deadlock, {"rank 0 waits in run (start or end of the job)", "waits in fence (window 0)"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    if (team.rank() != 0) pgas::fence epoch{w};
+  }, 8);
+}
+
+TEST_CASE("a rank that ends its process before its body returned is an error with its exit code") {
+  leftovers const before;
+  auto const e = error_of<process_model>(3, [](auto& team) {
+    if (team.rank() == 1) std::_Exit(7);
+    team.barrier();
+  });
+  REQUIRE(e.has_value());
+  CHECK_MESSAGE(std::string(e->what()).find("rank 1 (process") != std::string::npos, std::string(e->what()));
+  CHECK_MESSAGE(std::string(e->what()).find("exit code 7") != std::string::npos, std::string(e->what()));
+  before.check("after the exit");
+}

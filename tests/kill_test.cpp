@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whatever rank is killed at whatever moment, and the supervisor too: an error that names it, soon, and
+// nothing left behind.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "support/leftovers.hpp"
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+
+namespace {
+
+constexpr rank_t ranks = 3;
+using team_type = pgas::team<pgas::backends::process_map>;
+
+/// Memory that the test and all ranks share, apart from the job: where ranks say that they are in the state.
+struct scene {
+  std::atomic<int> arrived{0};
+  std::atomic<::pid_t> process[16]{};
+};
+class shared_scene {
+ public:
+  shared_scene()
+      : at_(new (::mmap(nullptr, sizeof(scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) scene) {}
+  shared_scene(shared_scene const&) = delete;
+  shared_scene& operator=(shared_scene const&) = delete;
+  ~shared_scene() { ::munmap(at_, sizeof(scene)); }
+  scene* operator->() const { return at_; }
+  [[nodiscard]] scene* get() const { return at_; }
+
+ private:
+  scene* at_;
+};
+
+/// A moment in a rank's life: it is killed there, while the others are where they would be.
+struct state {
+  char const* name;
+  void (*reach)(team_type&, rank_t victim);
+};
+
+/// A rank is forked from this test, with the handlers that report a crash of the test: they are not for it.
+void forget_handlers() {
+  for (int const signal : {SIGTERM, SIGSEGV, SIGABRT, SIGINT, SIGILL, SIGFPE}) ::signal(signal, SIG_DFL);
+}
+
+[[noreturn]] void die() {
+  ::kill(::getpid(), SIGKILL);
+  for (;;) ::pause();
+}
+
+state const states[] = {
+    {"barrier",
+     [](team_type& team, rank_t victim) {
+       team.barrier();
+       if (team.rank() == victim) die();
+       for (;;) team.barrier();
+     }},
+    {"fence",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<int>(team, 4);
+       for (int round = 0;; ++round) {
+         pgas::fence epoch{w};
+         epoch.put((team.rank() + 1) % ranks, 0, round);
+         if (round == 3 && team.rank() == victim) die();
+       }
+     }},
+    {"start: its target never posts",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<int>(team, 4);
+       if (team.rank() == victim) die();
+       pgas::access epoch{w, {victim}};
+       epoch.put(victim, 0, 1);
+       epoch.complete();
+       team.barrier();
+     }},
+    {"wait: its origin never completes",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<int>(team, 4);
+       pgas::exposure exposed{w, {(team.rank() + ranks - 1) % ranks}};
+       pgas::access epoch{w, {(team.rank() + 1) % ranks}};
+       epoch.put((team.rank() + 1) % ranks, 0, 1);
+       if (team.rank() == victim) die();
+       epoch.complete();
+       exposed.wait();
+       team.barrier();
+     }},
+    {"complete: while its peers wait in a ring",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<int>(team, 4);
+       for (int round = 0;; ++round) {
+         pgas::exposure exposed{w, {(team.rank() + ranks - 1) % ranks}};
+         pgas::access epoch{w, {(team.rank() + 1) % ranks}};
+         epoch.complete();
+         if (round == 20 && team.rank() == victim) die();
+         exposed.wait();
+       }
+     }},
+    {"lock_all",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<int>(team, 4);
+       pgas::lock_all epoch{w};
+       static_cast<void>(epoch.fetch_add(0, 0, 1));
+       if (team.rank() == victim) die();
+       team.barrier();
+     }},
+    {"accumulate: it may hold the lock of the elements",
+     [](team_type& team, rank_t victim) {
+       struct large {
+         double a, b, c;
+         large operator+(large const& o) const { return {a + o.a, b + o.b, c + o.c}; }
+       };
+       auto w = make_window<large>(team, 1);
+       pgas::lock_all epoch{w};
+       for (int i = 0; i < 50; ++i) {
+         epoch.accumulate(0, 0, large{1, 1, 1});
+         if (team.rank() == victim && i == 20) die();
+       }
+       for (;;) team.barrier();
+     }},
+    {"put loop",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<double>(team, 1000);
+       pgas::lock_all epoch{w};
+       auto const target = epoch.to((team.rank() + 1) % ranks);
+       for (int round = 0;; ++round) {
+         for (std::size_t i = 0; i < 1000; ++i) target.put(i, round);
+         if (team.rank() == victim && round == 10) die();
+         if (team.rank() != victim && round == 1000) break;
+       }
+       team.barrier();
+     }},
+    {"get",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<double>(team, 100'000);
+       pgas::lock_all epoch{w};
+       std::vector<double> into(100'000);
+       for (int round = 0;; ++round) {
+         epoch.get((team.rank() + 1) % ranks, 0, into);
+         if (team.rank() == victim && round == 3) die();
+         if (round == 50) break;
+       }
+       team.barrier();
+     }},
+    {"computing: the others loop on an element that it will not write",
+     [](team_type& team, rank_t victim) {
+       auto w = make_window<int>(team, 1);
+       pgas::lock_all epoch{w};
+       if (team.rank() == victim) {
+         ::usleep(20'000);
+         die();
+       }
+       while (epoch.atomic_load(victim, 0) == 0) std::this_thread::yield();  // never; only a signal ends it
+     }},
+    {"exit: it has left the last barrier",
+     [](team_type& team, rank_t victim) {
+       team.barrier();
+       if (team.rank() == victim) die();
+     }},
+    {"make_window",
+     [](team_type& team, rank_t victim) {
+       for (int i = 0;; ++i) {
+         auto w = make_window<double>(team, 1000);
+         if (i == 5 && team.rank() == victim) die();
+       }
+     }},
+    {"split",
+     [](team_type& team, rank_t victim) {
+       for (int i = 0;; ++i) {
+         auto sub = team.split(team.rank() % 2);
+         if (i == 5 && team.rank() == victim) die();
+       }
+     }},
+    {"start-up",
+     [](team_type& team, rank_t victim) {
+       if (team.rank() == victim) die();
+       auto sub = team.self();
+       team.barrier();
+     }},
+};
+
+bool exists(::pid_t process) { return ::kill(process, 0) == 0; }
+
+}  // namespace
+
+TEST_CASE("kill -9 of each rank in each state: an error that names it within 3 seconds, and nothing left behind") {
+  for (auto const& state : states) {
+    for (rank_t victim = 0; victim < ranks; ++victim) {
+      leftovers const before;
+      stopwatch const watch;
+      auto const reach = state.reach;
+      auto const e = error_of<process_model>(ranks, [reach, victim](auto& team) {
+        forget_handlers();
+        reach(team, victim);
+      });
+      std::string const where = std::string(state.name) + ", rank " + std::to_string(victim);
+      CHECK_MESSAGE(watch.seconds() < 3.5, where, " took ", watch.seconds(), " s");
+      REQUIRE_MESSAGE(e.has_value(), where);
+      CHECK_MESSAGE(e->rank() == victim, where, ": ", std::string(e->what()));
+      std::string const what = e->what();
+      CHECK_MESSAGE(what.find("rank " + std::to_string(victim) + " (process") != std::string::npos, where, ": ", what);
+      CHECK_MESSAGE(what.find("signal 9") != std::string::npos, where, ": ", what);
+      before.check(where);
+    }
+  }
+}
+
+TEST_CASE("kill -9 at random moments of a busy program") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    leftovers const before;
+    stopwatch const watch;
+    auto const e = error_of<process_model>(ranks, [seed](auto& team) {
+      random_source rng(seed);
+      rank_t const victim = rng.rank_below(ranks);
+      auto const delay = 1000 + rng.below(15'000);
+      if (team.rank() == victim) {
+        // A thread that kills its process whatever the rank is doing.
+        std::thread([delay] {
+          ::usleep(static_cast<::useconds_t>(delay));
+          die();
+        }).detach();
+      }
+      for (;;) {
+        auto w = make_window<int>(team, 100);
+        for (int i = 0; i < 3; ++i) {
+          pgas::fence epoch{w};
+          epoch.accumulate((team.rank() + 1) % ranks, 5, 1);
+        }
+        pgas::exposure exposed{w, {(team.rank() + ranks - 1) % ranks}};
+        pgas::access epoch{w, {(team.rank() + 1) % ranks}};
+      }
+    });
+    REQUIRE_MESSAGE(e.has_value(), "seed ", seed);
+    CHECK_MESSAGE(std::string(e->what()).find("signal 9") != std::string::npos, "seed ", seed, ": ", std::string(e->what()));
+    CHECK_MESSAGE(watch.seconds() < 3.5, "seed ", seed, " took ", watch.seconds(), " s");
+    before.check("seed " + std::to_string(seed));
+  }
+}
+
+TEST_CASE("a rank that dies of a signal of its own is named with it") {
+  leftovers const before;
+  auto const e = error_of<process_model>(2, [](auto& team) {
+    forget_handlers();
+    if (team.rank() == 1) ::raise(SIGSEGV);
+    team.barrier();
+  });
+  REQUIRE(e.has_value());
+  CHECK_MESSAGE(std::string(e->what()).find("signal 11") != std::string::npos, std::string(e->what()));
+  before.check("after the signal");
+}
+
+TEST_CASE("kill -9 of the supervisor ends every rank, whatever it does") {
+  for (int const how : {0, 1, 2}) {
+    leftovers const before;
+    shared_scene at;
+    ::pid_t const supervisor = ::fork();
+    if (supervisor == 0) {
+      try {
+        scene* const s = at.get();
+        pgas::run<pgas::backends::process_map>(ranks, [s, how](auto& team) {
+          auto w = make_window<int>(team, 4);
+          s->process[team.rank()] = ::getpid();
+          ++s->arrived;
+          if (how == 0) {
+            for (;;) team.barrier();
+          } else if (how == 1) {
+            if (team.rank() == 0) ::usleep(60'000'000);  // the others sleep in the barrier
+            team.barrier();
+          } else {
+            for (int volatile spin = 0;; spin = spin + 1) {  // computes and asks nobody
+              if (spin == 1'000'000'000) spin = 0;
+            }
+          }
+        });
+      } catch (...) {
+      }
+      ::_exit(0);
+    }
+    stopwatch const watch;
+    while (at->arrived < ranks && watch.seconds() < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    REQUIRE(at->arrived == ranks);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ::kill(supervisor, SIGKILL);
+    ::waitpid(supervisor, nullptr, 0);
+    stopwatch const after;
+    auto const any_alive = [&] {
+      for (rank_t r = 0; r < ranks; ++r) {
+        if (!exists(at->process[r])) continue;
+        // Dead, but not yet reaped by whoever inherited it?
+        std::string const path = "/proc/" + std::to_string(at->process[r].load()) + "/stat";
+        char text[512] = {};
+        int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (fd < 0) continue;
+        auto const bytes = ::read(fd, text, sizeof text - 1);
+        ::close(fd);
+        if (bytes > 0 && std::string_view(text).find(") Z") == std::string_view::npos) return true;
+      }
+      return false;
+    };
+    while (any_alive() && after.seconds() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK_MESSAGE(!any_alive(), "ranks outlive their supervisor, case ", how);
+    for (rank_t r = 0; r < ranks; ++r) {
+      if (exists(at->process[r])) ::kill(at->process[r], SIGKILL);
+    }
+    before.check("after the supervisor");
+  }
+}
+
+TEST_CASE("a rank that does not listen is ended by force") {
+  leftovers const before;
+  stopwatch const watch;
+  auto const e = error_of<process_model>(2, [](auto& team) {
+    if (team.rank() == 1) die();
+    ::signal(SIGTERM, SIG_IGN);
+    for (;;) ::pause();
+  });
+  CHECK((e && e->rank() == 1));
+  CHECK(watch.seconds() < 4.5);
+  before.check("after the force");
+}
+
+TEST_CASE("16 ranks on few cores: a thousand fences do not spin the suite away") {
+  stopwatch const watch;
+  pgas::run<pgas::backends::process_map>(16, [](auto& team) {
+    auto w = make_window<int>(team, 16);
+    pgas::fence epoch{w};
+    for (int round = 0; round < 1000; ++round) {
+      epoch.put((team.rank() + round) % 16, static_cast<std::size_t>(team.rank()), round);
+      epoch.next();
+    }
+  });
+  MESSAGE("1000 fences of 16 ranks: ", watch.seconds(), " s");
+  CHECK(watch.seconds() < 10);
+}

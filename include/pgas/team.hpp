@@ -6,7 +6,7 @@
 #include <memory>
 #include <pgas/backend.hpp>
 #include <pgas/coherence/policy.hpp>
-#include <pgas/collectives/exchange.hpp>
+#include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/op.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
@@ -44,11 +44,11 @@ struct team_state {
   team_state(team_state const&) = delete;
   team_state& operator=(team_state const&) = delete;
 
-  static constexpr control_words words(rank_t ranks) noexcept { return exchange<control_type>::words(ranks); }
+  static constexpr control_words words(rank_t ranks) noexcept { return slot_collectives<control_type>::words(ranks); }
 
   Backend backend;
   control_type control;
-  exchange<control_type> collectives;
+  slot_collectives<control_type> collectives;
   std::shared_ptr<deferred_error> deferred;
   int windows = 0;  ///< made so far: the next one's number, the same on every rank
 };

@@ -18,13 +18,13 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// barrier that its last readers reached after reading. For values of a few words: a round moves 64 bytes.
 /// Memory: 16 slots and a barrier's a rank.
 template <control Control>
-class exchange {
+class slot_collectives {
  public:
   static constexpr control_words words(rank_t ranks) noexcept {
     return sync::dissemination::words(ranks) + control_words{.slots = 2 * slots, .cells = 0};
   }
 
-  explicit exchange(Control& control)
+  explicit slot_collectives(Control& control)
       : control_(&control), barrier_(control, {}), first_(sync::dissemination::words(control.size()).slots) {}
 
   void barrier(std::string_view operation) {

@@ -2,19 +2,19 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <limits>
+#include <cstdint>
 #include <pgas/distribution.hpp>
+#include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What is beyond the edge of an array's domain.
+/// What lies beyond the first and the last index of a dimension.
 enum class edge {
-  fixed,     ///< ghost cells that keep what the program stores there: a boundary value
-  periodic,  ///< the opposite edge: a torus
+  fixed,    ///< ghost cells that keep what the program put there
+  periodic  ///< the other end of the array
 };
 
-/// The ghost cells around a rank's part: how many in each direction, and what they copy at the domain's edge.
+/// How many ghost cells surround a rank's own cells in one dimension, on each side, and what lies beyond the array.
 struct halo {
   std::size_t width = 0;
   edge edges = edge::fixed;
@@ -22,79 +22,122 @@ struct halo {
   friend constexpr bool operator==(halo, halo) = default;
 };
 
-/// A box of an array of N dimensions: [first, first + extent) in each.
+/// A halo for each of N dimensions: one for all, or one each, `{halo{.width = 1}, halo{.width = 2}}`.
+template <std::size_t N>
+class halos {
+ public:
+  constexpr halos() = default;
+  constexpr halos(halo all) noexcept { each_.fill(all); }  // NOLINT(google-explicit-constructor): the same in all
+  template <std::same_as<halo>... More>
+    requires(sizeof...(More) + 2 == N)
+  constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}
+
+  constexpr halo const& operator[](std::size_t d) const noexcept { return each_[d]; }
+  friend constexpr bool operator==(halos const&, halos const&) = default;
+
+ private:
+  std::array<halo, N> each_{};
+};
+
+/// A box of cells: `count[d]` of them from `first[d]` on, in each dimension d.
 template <std::size_t N>
 struct box {
   std::array<std::size_t, N> first{};
-  std::array<std::size_t, N> extent{};
+  std::array<std::size_t, N> count{};
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    std::size_t cells = 1;
+    for (std::size_t c : count) cells *= c;
+    return cells;
+  }
+  friend constexpr bool operator==(box const&, box const&) = default;
 };
 
-/// Where the elements of a distributed array of one or two dimensions lie: which rank's part, and where in it.
+/// Which rank owns which cells of an array, and where they lie in its part: all that is known without communication.
 ///
-/// The first dimension is distributed by blocks. A part holds its rank's rows with `halo.width` ghost rows before and
-/// after them; in two dimensions each row has as many ghost cells before and after it, too. A rank that owns
-/// no row has an empty part.
+/// Dimension 0 is in blocks; the other dimensions are whole on every rank. A *row* is all cells with one index in
+/// dimension 0. A part is the rank's rows with `halo(0).width` ghost rows before and after, each with its ghost
+/// cells at both ends, one row `pitch()` elements after the other. A rank that owns no rows has no part.
 template <std::size_t N>
-  requires(N == 1 || N == 2)
 class array_shape {
+  static_assert(N == 1 || N == 2, "array_shape: arrays have one dimension or two");
+
  public:
-  constexpr array_shape(std::array<std::size_t, N> extents, pgas::halo ghosts, rank_t ranks) noexcept
-      : extents_(extents), halo_(ghosts), rows_(extents[0], ranks) {}
+  constexpr array_shape(std::array<std::size_t, N> const& extents, halos<N> const& halos, rank_t ranks) noexcept
+      : extents_(extents), halos_(halos), rows_(extents[0], ranks) {}
 
   [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return extents_; }
-  [[nodiscard]] constexpr pgas::halo halo() const noexcept { return halo_; }
-  /// The distribution of the first dimension.
+  [[nodiscard]] constexpr std::size_t extent(std::size_t d) const noexcept { return extents_[d]; }
+  [[nodiscard]] constexpr pgas::halo const& halo(std::size_t d) const noexcept { return halos_[d]; }
+  /// Who owns the rows.
   [[nodiscard]] constexpr block const& rows() const noexcept { return rows_; }
 
-  /// Elements in a row of a part: own ones, and ghost cells on both sides.
+  /// The cells a rank owns, in global indices.
+  [[nodiscard]] constexpr box<N> box_of(rank_t rank) const noexcept {
+    box<N> own{{}, extents_};
+    own.first[0] = rows_.first(rank);
+    own.count[0] = rows_.local_size(rank);
+    return own;
+  }
+
+  /// Elements of a part from one row to the next.
   [[nodiscard]] constexpr std::size_t pitch() const noexcept {
-    if constexpr (N == 1) {
-      return 1;
-    } else {
-      return extents_[1] + 2 * halo_.width;
-    }
+    std::size_t elements = 1;
+    for (std::size_t d = 1; d < N; ++d) elements *= extents_[d] + 2 * halos_[d].width;
+    return elements;
   }
-  /// Ghost cells before the first own cell of a row.
-  [[nodiscard]] constexpr std::size_t margin() const noexcept { return N == 1 ? 0 : halo_.width; }
+  /// Rows of a rank's part, ghost rows included.
+  [[nodiscard]] constexpr std::size_t part_rows(rank_t rank) const noexcept {
+    auto const own = rows_.local_size(rank);
+    return own == 0 ? 0 : own + 2 * halos_[0].width;
+  }
+  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return part_rows(rank) * pitch(); }
 
-  /// Elements in a rank's part, ghost cells included; the largest number if that overflows.
-  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept {
-    std::size_t const own = rows_.local_size(rank);
-    if (own == 0) return 0;
-    constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
-    std::size_t const last = N == 1 ? 1 : extents_[N - 1];
-    if (halo_.width > largest / 4 || own > largest / 4 || last > largest / 4) return largest;
-    std::size_t const rows = own + 2 * halo_.width;
-    return pitch() != 0 && rows > largest / pitch() ? largest : rows * pitch();
+  /// Where a rank's first own cell lies in its part.
+  [[nodiscard]] constexpr std::size_t origin() const noexcept {
+    return halos_[0].width * pitch() + (N == 2 ? halos_[N - 1].width : 0);
+  }
+  /// Where a cell lies in its owner's part.
+  [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
+    return origin() + rows_.local_index(index[0]) * pitch() + (N == 2 ? index[N - 1] : 0);
   }
 
-  /// Where row `row`, counted from the first own one of `rank`, begins in that rank's part; ghost rows are negative or
-  /// past the own ones.
-  [[nodiscard]] constexpr std::size_t row_offset(std::ptrdiff_t row) const noexcept {
-    return static_cast<std::size_t>(row + static_cast<std::ptrdiff_t>(halo_.width)) * pitch();
-  }
-  /// Where the first own element lies in a part.
-  [[nodiscard]] constexpr std::size_t origin() const noexcept { return row_offset(0) + margin(); }
-
-  [[nodiscard]] constexpr bool contains(std::array<std::size_t, N> const& i) const noexcept {
+  [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
-      if (i[d] >= extents_[d]) return false;
+      if (b.count[d] > extents_[d] || b.first[d] > extents_[d] - b.count[d]) return false;
     }
     return true;
   }
-  [[nodiscard]] constexpr rank_t owner(std::array<std::size_t, N> const& i) const noexcept { return rows_.owner(i[0]); }
-  /// Where an element lies in its owner's part.
-  [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& i) const noexcept {
-    std::size_t const in_row = N == 1 ? 0 : i[N - 1];
-    return row_offset(static_cast<std::ptrdiff_t>(rows_.local_index(i[0]))) + margin() + in_row;
-  }
 
-  friend constexpr bool operator==(array_shape const&, array_shape const&) = default;
+  /// Whether some number of elements or bytes is more than an address can say.
+  [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
+    constexpr std::size_t most = PTRDIFF_MAX;
+    std::size_t bytes = element_bytes;
+    for (std::size_t d = 0; d < N; ++d) {
+      if (halos_[d].width > most / 2 || extents_[d] > most - 2 * halos_[d].width) return true;
+      std::size_t const cells = extents_[d] + 2 * halos_[d].width;
+      if (cells != 0 && bytes > most / cells) return true;
+      bytes *= cells;
+    }
+    return false;
+  }
 
  private:
   std::array<std::size_t, N> extents_;
-  pgas::halo halo_;
+  halos<N> halos_;
   block rows_;
 };
+
+namespace detail {
+
+/// Numbers as messages show them: "10 x 4".
+template <class Numbers>
+std::string joined(Numbers const& numbers, char const* between) {
+  std::string text;
+  for (auto const& number : numbers) text += (text.empty() ? "" : between) + std::to_string(number);
+  return text;
+}
+
+}  // namespace detail
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,233 +1,265 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <cstring>
 #include <pgas/array_shape.hpp>
-#include <pgas/epoch.hpp>
 #include <pgas/halo_plan.hpp>
 #include <pgas/matrix_view.hpp>
-#include <pgas/stage.hpp>
-#include <string>
+#include <pgas/window.hpp>
+#include <span>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An array of one or two dimensions, distributed by blocks of the first, with ghost cells around each part.
+/// An array of N dimensions spread over the ranks of a team: blocks of dimension 0, with ghost cells around each
+/// rank's part if asked for.
 ///
-/// A window with a shape: epochs open on `window()`, elements are named by global index, own ones are
-/// accessed in place. One rank's handle; moves, swaps. Make one with make_array. DASH: Array, NArray;
-/// Global Arrays: GA_Create_ghosts.
+/// It is a window with a shape: open epochs on the array itself, `pgas::fence epoch{array};`, and name cells
+/// by their global indices. One rank's handle; moves, so that two arrays can be swapped, also while an epoch is open.
+/// Its destructor is local and never blocks. Make one with make_array.
+/// MPI: MPI_Win_allocate and a Cartesian communicator; Global Arrays: ga_create.
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 class global_array {
  public:
   using value_type = T;
-  using window_type = pgas::window<T, Backend, Coherence, Protocols>;
+  using shape_type = array_shape<N>;
   using index_type = std::array<std::size_t, N>;
+  using box_type = box<N>;
+  using window_type = pgas::window<T, Backend, Coherence, Protocols>;
+  using state_type = typename window_type::state_type;
+
   static constexpr std::size_t dimensions = N;
+  /// Whether local() is plain memory.
+  static constexpr bool is_contiguous = window_type::is_contiguous;
 
-  global_array(window_type w, array_shape<N> const& shape)
-      : window_(std::move(w)), shape_(shape), plan_(shape, window_.rank()) {}
-
-  /// The memory behind it: what epochs open on.
-  [[nodiscard]] window_type const& window() const noexcept { return window_; }
-  [[nodiscard]] array_shape<N> const& shape() const noexcept { return shape_; }
-  [[nodiscard]] halo_plan const& plan() const noexcept { return plan_; }
+  /// For make_array.
+  global_array(window_type w, shape_type const& shape)
+      : window_(std::move(w)), shape_(shape), plan_(shape.rows(), shape.halo(0), window_.rank()) {}
+  global_array(global_array&&) noexcept = default;
+  global_array& operator=(global_array&&) noexcept = default;
 
   [[nodiscard]] rank_t rank() const noexcept { return window_.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return window_.ranks(); }
-  /// Elements in a dimension of the whole array.
-  [[nodiscard]] std::size_t extent(std::size_t dimension) const noexcept { return shape_.extents()[dimension]; }
-  /// The first row that this rank owns, and how many it does; a row of a one-dimensional array is an element.
-  [[nodiscard]] std::size_t first_row() const noexcept { return shape_.rows().first(rank()); }
-  [[nodiscard]] std::size_t local_rows() const noexcept { return shape_.rows().local_size(rank()); }
+  [[nodiscard]] shape_type const& shape() const noexcept { return shape_; }
+  /// How many cells there are in dimension d, on all ranks together.
+  [[nodiscard]] std::size_t extent(std::size_t d) const noexcept { return shape_.extent(d); }
+  [[nodiscard]] index_type const& extents() const noexcept { return shape_.extents(); }
+  /// How many cells there are in all.
+  [[nodiscard]] std::size_t size() const noexcept { return box_type{{}, extents()}.size(); }
 
-  /// The rank that owns an element.
-  [[nodiscard]] rank_t owner(index_type const& i) const {
-    check(i, "owner");
-    return shape_.owner(i);
+  /// The cells that this rank owns, or another one: [first(d), last(d)) in each dimension d.
+  [[nodiscard]] box_type own_box() const noexcept { return shape_.box_of(rank()); }
+  [[nodiscard]] box_type box_of(rank_t rank) const {
+    window_.state().check_rank(rank, "box_of");
+    return shape_.box_of(rank);
   }
-  /// Names an element: `epoch[array.at({i, j})].load()`.
-  [[nodiscard]] global_ptr<T> at(index_type const& i) const {
-    check(i, "at");
-    return {shape_.owner(i), static_cast<std::int64_t>(shape_.offset(i))};
+  [[nodiscard]] std::size_t first(std::size_t d = 0) const noexcept { return own_box().first[d]; }
+  [[nodiscard]] std::size_t last(std::size_t d = 0) const noexcept { return own_box().first[d] + own_box().count[d]; }
+
+  /// Which rank owns a cell. Throws errc::out_of_range.
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N)
+  [[nodiscard]] rank_t owner(Indices... index) const {
+    return owner(index_type{static_cast<std::size_t>(index)...});
+  }
+  [[nodiscard]] rank_t owner(index_type const& index) const {
+    check("owner", index);
+    return shape_.rows().owner(index[0]);
   }
 
-  /// This rank's own elements, in place; index 0 is the first own one, ghost cells are around. A view of plain memory
-  /// where that is what it is, else of references through this rank's cache: stage gives real memory everywhere.
-  [[nodiscard]] auto local() const {
-    if constexpr (window_type::is_contiguous) {
-      return view_of(window_.local().data());
+  /// Names a cell: `epoch[array.at(i, j)].load()`. Throws errc::out_of_range.
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N)
+  [[nodiscard]] global_ptr<T> at(Indices... index) const {
+    return at(index_type{static_cast<std::size_t>(index)...});
+  }
+  [[nodiscard]] global_ptr<T> at(index_type const& index) const {
+    check("at", index);
+    return {shape_.rows().owner(index[0]), static_cast<std::int64_t>(shape_.offset(index))};
+  }
+
+  /// This rank's own cells, counted from its first: a span or, of two dimensions, a matrix_view; where they are not
+  /// plain memory, ranges of references that go through this rank's cache. Ghost cells have the indices around.
+  /// Do not store to it while a halo exchange, or another exposure, is pending.
+  [[nodiscard]] auto local() const noexcept {
+    auto const own = own_box();
+    std::size_t const first = own.count[0] == 0 ? 0 : shape_.origin();
+    auto const all = window_.local();
+    if constexpr (N == 1) {
+      return all.subspan(first, own.count[0]);
+    } else if constexpr (is_contiguous) {
+      return matrix_view<T>(all.data() + first, own.count[0], own.count[1], shape_.pitch());
     } else {
-      return view_of(window_.local());
+      return local_matrix<state_type>(window_.state(), first, own.count[0], own.count[1], shape_.pitch());
     }
   }
 
-  /// Puts `values`, row by row, into a box of the array, whoever owns it, through an epoch open on window(). One-sided.
+  /// Puts a box of cells, given without gaps, into the parts of its owners. One-sided, through an epoch that is
+  /// open on this array and to those ranks; complete like the epoch's other bulk puts.
+  /// Throws errc::out_of_range with the box and the extents. Costs a strided put for each owner.
   template <class Epoch>
-  void put(Epoch& epoch, box<N> const& where, std::span<T const> values) const {
-    check(where, values.size(), "put");
-    for_each_owner(where, [&](rank_t owner, rows_of rows, std::size_t first) {
-      epoch.to(owner).put(rows, values.subspan(first, rows.size()));
+  void put(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T const> values) const {
+    check_transfer("put", epoch, at, values.size());
+    for_each_owner(at, [&](rank_t owner, rows_of block, std::size_t done) {
+      epoch.to(owner).put(block, values.data() + done, block.cols);
     });
   }
-  /// Gets a box of the array, whoever owns it, into `values`, row by row. One-sided; complete after flush_local or
-  /// close.
+  /// Gets a box of cells, without gaps, from the parts of its owners; they are here after flush_local of those
+  /// ranks, or close. Else like put.
   template <class Epoch>
-  void get(Epoch& epoch, box<N> const& where, std::span<T> values) const {
-    check(where, values.size(), "get");
-    for_each_owner(where, [&](rank_t owner, rows_of rows, std::size_t first) {
-      epoch.to(owner).get(rows, values.subspan(first, rows.size()));
+  void get(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T> values) const {
+    check_transfer("get", epoch, at, values.size());
+    for_each_owner(at, [&](rank_t owner, rows_of block, std::size_t done) {
+      epoch.to(owner).get(block, values.data() + done, block.cols);
     });
   }
-
-  /// Views of own elements over other memory of the same form, for stage.
-  template <class Elements>
-  [[nodiscard]] auto view_of(Elements elements) const {
-    auto extents = shape_.extents();
-    extents[0] = local_rows();
-    return matrix_view<Elements, N>(elements, local_rows() == 0 ? 0 : shape_.origin(), extents, shape_.pitch());
+  /// The same for cells [first, first + values.size()) of one dimension.
+  template <class Epoch>
+  void put(Epoch& epoch, std::size_t first, std::span<T const> values) const
+    requires(N == 1)
+  {
+    put(epoch, box_type{{first}, {values.size()}}, values);
+  }
+  template <class Epoch>
+  void get(Epoch& epoch, std::size_t first, std::span<T> values) const
+    requires(N == 1)
+  {
+    get(epoch, box_type{{first}, {values.size()}}, values);
   }
 
-  friend void swap(global_array& a, global_array& b) noexcept {
-    std::swap(a.window_, b.window_);
-    std::swap(a.shape_, b.shape_);
-    std::swap(a.plan_, b.plan_);
-  }
+  /// The memory beneath: each rank's part as array_shape lays it out.
+  [[nodiscard]] window_type const& window() const noexcept { return window_; }
+  /// Who exchanges which rows with whom.
+  [[nodiscard]] halo_plan const& plan() const noexcept { return plan_; }
+
+  /// For epochs: an array is opened like its window.
+  [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
+  [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
 
  private:
-  void check(index_type const& i, std::string_view operation) const {
-    PGAS_EXPECTS(normal, shape_.contains(i), refuse(operation, i, index_type{}));
-  }
-  void check(box<N> const& where, std::size_t values, std::string_view operation) const {
-    if constexpr (assertions >= assertion_level::light) {
-      std::size_t size = 1;
-      for (std::size_t d = 0; d < N; ++d) {
-        if (!detail::fits(where.first[d], where.extent[d], extent(d))) refuse(operation, where.first, where.extent);
-        size *= where.extent[d];
-      }
-      if (size != values) {
-        throw error(errc::invalid_argument, rank(), operation,
-                    std::to_string(values) + " values given for a box of " + std::to_string(size));
-      }
+  /// Calls move(owner, block in its part, elements before it) for each owner's piece of a box.
+  template <class Move>
+  void for_each_owner(box_type const& at, Move&& move) const {
+    if (at.size() == 0) return;
+    index_type index = at.first;
+    std::size_t const cols = at.size() / at.count[0];
+    for (std::size_t done = 0; done < at.count[0];) {
+      index[0] = at.first[0] + done;
+      rank_t const owner = shape_.rows().owner(index[0]);
+      auto const theirs = shape_.box_of(owner);
+      std::size_t const rows = std::min(at.count[0] - done, theirs.first[0] + theirs.count[0] - index[0]);
+      move(owner, rows_of{.first = shape_.offset(index), .rows = rows, .cols = cols, .pitch = shape_.pitch()},
+           done * cols);
+      done += rows;
     }
-  }
-  [[noreturn]] void refuse(std::string_view operation, index_type const& first, index_type const& count) const {
-    auto const text = [](index_type const& numbers) {
-      std::string all;
-      for (std::size_t number : numbers) all += (all.empty() ? "" : ", ") + std::to_string(number);
-      return "(" + all + ")";
-    };
-    throw error(errc::out_of_range, rank(), operation,
-                (count == index_type{} ? "element " + text(first) : "a box of " + text(count) + " at " + text(first)) +
-                    " is not in the array of " + text(shape_.extents()));
   }
 
-  /// Calls use(owner, rows in the owner's part, first value) for the piece of the box that each rank owns.
-  template <class Use>
-  void for_each_owner(box<N> const& where, Use&& use) const {
-    std::size_t const cols = N == 1 ? 1 : where.extent[N - 1];
-    if (cols == 0) return;
-    auto const& rows = shape_.rows();
-    std::size_t const end = where.first[0] + where.extent[0];
-    for (std::size_t row = where.first[0]; row < end;) {
-      rank_t const owner = rows.owner(row);
-      std::size_t const count = std::min(end, rows.first(owner) + rows.local_size(owner)) - row;
-      index_type at = where.first;
-      at[0] = row;
-      std::size_t const first = (row - where.first[0]) * cols;
-      if constexpr (N == 1) {
-        use(owner, rows_of{.first = shape_.offset(at), .rows = 1, .cols = count, .pitch = count}, first);
-      } else {
-        use(owner, rows_of{.first = shape_.offset(at), .rows = count, .cols = cols, .pitch = shape_.pitch()}, first);
-      }
-      row += count;
-    }
+  void check(std::string_view operation, index_type const& index) const {
+    index_type one;
+    one.fill(1);
+    PGAS_EXPECTS(normal, shape_.contains({index, one}),
+                 throw error(errc::out_of_range, rank(), operation,
+                             "cell (" + detail::joined(index, ", ") + ") does not exist in an array of " +
+                                 detail::joined(extents(), " x ")));
+  }
+  template <class Epoch>
+  void check_transfer(std::string_view operation, Epoch& epoch, box_type const& at, std::size_t values) const {
+    PGAS_EXPECTS(
+        light, shape_.contains(at),
+        throw error(errc::out_of_range, rank(), operation,
+                    detail::joined(at.count, " x ") + " cells do not fit at (" + detail::joined(at.first, ", ") +
+                        ") in an array of " + detail::joined(extents(), " x ")));
+    PGAS_EXPECTS(light, values == at.size(),
+                 throw error(errc::invalid_argument, rank(), operation,
+                             std::to_string(values) + " values given for " + std::to_string(at.size()) + " cells"));
+    PGAS_EXPECTS(light, &epoch.state() == &state(),
+                 detail::throw_error(errc::invalid_argument, rank(), operation,
+                                     "the epoch is open on another array or window; open one on this array"));
   }
 
   window_type window_;
-  array_shape<N> shape_;
+  shape_type shape_;
   halo_plan plan_;
 };
 
-/// Makes an array of these extents, all bytes zero, with ghost cells as `ghosts` says: `make_array<double, 2>(team,
-/// {rows, cols}, halo{.width = 1})`.
-///
-/// Collective over the team. Extents may be zero, and fewer than there are ranks.
-/// Throws errc::mismatch when ranks ask for different shapes, errc::no_space when the memory is not there; then
-/// on every rank.
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
-[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> team, std::array<std::size_t, N> const& extents,
-                              halo ghosts = {}) {
-  array_shape<N> const shape(extents, ghosts, team.size());
-  struct offer {
-    std::array<std::size_t, N> extents;
-    halo ghosts;
-  };
-  rank_t other = -1;
-  offer first{};
-  offer theirs{};
-  team.state()->collectives.all_gather(offer{extents, ghosts}, "make_array", [&](rank_t rank, offer const& given) {
-    if (rank == 0) first = given;
-    if (other < 0 && !(given.extents == first.extents && given.ghosts == first.ghosts)) {
-      other = rank;
-      theirs = given;
-    }
-  });
-  if (other >= 0) {
-    auto const text = [](offer const& o) {
-      std::string all;
-      for (std::size_t extent : o.extents) all += (all.empty() ? "" : " x ") + std::to_string(extent);
-      return all + " with a " + (o.ghosts.edges == edge::periodic ? "periodic" : "fixed") + " halo of width " +
-             std::to_string(o.ghosts.width);
-    };
-    throw error(errc::mismatch, team.world_rank(team.rank()), "make_array",
-                "rank " + std::to_string(other) + " makes an array of " + text(theirs) + ", rank 0 one of " +
-                    text(first) + "; all must make the same");
-  }
-  return global_array<T, N, Backend, Coherence, Protocols>(make_window<T>(team, shape.part_size(team.rank())), shape);
-}
+/// True of every global_array.
+template <class A>
+inline constexpr bool is_global_array = false;
+template <class T, std::size_t N, class Backend, class Coherence, class Protocols>
+inline constexpr bool is_global_array<global_array<T, N, Backend, Coherence, Protocols>> = true;
 
-/// The same for one dimension: `make_array<double>(team, n)`.
-template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
-[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t extent, halo ghosts = {}) {
-  return make_array<T, 1>(team, std::array<std::size_t, 1>{extent}, ghosts);
-}
+/// Whatever its element type, dimensions and policies: what functions on arrays take.
+template <class A>
+concept any_global_array = is_global_array<std::remove_cvref_t<A>>;
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_global_array = false;
-template <class T, std::size_t N, class B, class C, class P>
-inline constexpr bool is_global_array<global_array<T, N, B, C, P>> = true;
+/// What a rank says about an array it helps to make; all must say the same.
+template <std::size_t N>
+struct array_offer {
+  std::uint64_t dimensions = N;  ///< first, so that it can be read whatever the others' N is
+  std::array<std::uint64_t, N> extents{};
+  std::array<std::uint64_t, N> widths{};
+  std::array<edge, N> edges{};
 
-/// A rank's part of an array, ghost cells included, as real memory.
-template <class Mode, class Array>
-class staged_array {
-  // Ghost cells are not overwritten by who overwrites all own cells: then only what changed goes back.
-  using part_mode = std::conditional_t<std::is_same_v<Mode, write>, update, Mode>;
-  using staged_type = staged<part_mode, typename Array::window_type>;
-
- public:
-  explicit staged_array(Array const& a) : part_(a.window(), 0, a.window().size()), view_(a.view_of(part_.data())) {}
-
-  /// The own elements and their ghost cells; see matrix_view.
-  [[nodiscard]] auto const& view() const noexcept { return view_; }
-  template <class... Index>
-  [[nodiscard]] decltype(auto) operator()(Index... i) const {
-    return view_(static_cast<std::ptrdiff_t>(i)...);
+  friend bool operator==(array_offer const&, array_offer const&) = default;
+  [[nodiscard]] std::string text() const {
+    if (dimensions != N) return std::to_string(dimensions) + " dimensions";
+    std::string shown = joined(extents, " x ") + " with halo " + joined(widths, " x ");
+    for (edge e : edges) shown += e == edge::periodic ? " periodic" : " fixed";
+    return shown;
   }
-
- private:
-  staged_type part_;
-  matrix_view<typename staged_type::element*, Array::dimensions> view_;
 };
 
 }  // namespace detail
 
-/// Gives this rank's part of an array, ghost cells included, as real memory on every backend: `auto u =
-/// stage<pgas::read>(array); u(i, j)`. Free where memory is plain; else two copies. Local.
-template <class Mode, class Array>
-  requires detail::is_global_array<Array>
-[[nodiscard]] auto stage(Array const& a) {
-  return detail::staged_array<Mode, Array>(a);
+/// Makes an array of these extents, all cells and ghost cells zero: `make_array<double>(team, {rows, cols})`, or
+/// `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})`.
+///
+/// Collective over the team. Extents may be zero, and ranks may own nothing.
+/// Throws, on every rank, errc::mismatch when ranks ask for different arrays, errc::no_space when the memory is not
+/// there, or no address could say where. Costs what make_window does, and a barrier or two.
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
+                              std::array<std::size_t, N> const& extents,
+                              std::type_identity_t<halos<N>> const& around = {}) {
+  constexpr std::string_view operation = "make_array";
+  auto& shared = *team.state();
+  shared.deferred->rethrow();
+
+  detail::array_offer<N> mine;
+  for (std::size_t d = 0; d < N; ++d) {
+    mine.extents[d] = extents[d];
+    mine.widths[d] = around[d].width;
+    mine.edges[d] = around[d].edges;
+  }
+  std::vector<detail::array_offer<N>> offers;
+  shared.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
+  rank_t const self = shared.backend.world_rank(team.rank());
+  for (std::size_t r = 1; r < offers.size(); ++r) {
+    if (offers[r] == offers[0]) continue;
+    throw error(errc::mismatch, self, operation,
+                "rank " + std::to_string(r) + " makes an array of " + offers[r].text() + ", rank 0 one of " +
+                    offers[0].text() + "; all must make the same");
+  }
+  array_shape<N> const shape(extents, around, team.size());
+  if (shape.overflows(sizeof(T))) {
+    throw error(errc::no_space, self, operation,
+                "an array of " + mine.text() + " has more bytes than there are addresses");
+  }
+  return global_array<T, N, Backend, Coherence, Protocols>(make_window<T>(team, shape.part_size(team.rank())), shape);
+}
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],
+                              std::type_identity_t<halos<N>> const& around = {}) {
+  return make_array<T>(team, std::to_array(extents), around);
+}
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t extent,
+                              halos<1> const& around = {}) {
+  return make_array<T>(team, std::array{extent}, around);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -2,86 +2,117 @@
 #pragma once
 
 #include <pgas/access.hpp>
+#include <pgas/array_stage.hpp>
 #include <pgas/exposure.hpp>
-#include <pgas/global_array.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An exchange of ghost cells under way: each rank puts its edge rows into the ghost rows of those who need them.
+/// A halo exchange that has begun: what begin_exchange returns.
 ///
-/// Made by begin_exchange. Until `finish` (or destruction) has returned, ghost cells hold nothing certain and this rank
-/// must not store to the array; it may read its own cells, so the interior can be computed meanwhile.
-template <class Array>
-class [[nodiscard]] halo_exchange {
+/// While it is pending this rank may read its own cells, but not its ghost cells, and must not store to
+/// the array. A destructor finishes, too; an error is then thrown by the rank's next call.
+template <class State>
+class [[nodiscard]] pending_exchange {
  public:
-  explicit halo_exchange(Array const& a)
-      : exposure_(a.window(), group(a.plan().origins())), access_(a.window(), group(a.plan().targets()), write_only) {
-    for (auto const& t : a.plan().transfers()) access_.put(t.target, t.to, own_part{.first = t.from, .count = t.count});
+  template <any_global_array Array>
+  explicit pending_exchange(Array const& a)
+      : exposure_(a, group(a.plan().origins())), access_(a, group(a.plan().targets()), write_only) {
+    std::size_t const pitch = a.shape().pitch();
+    for (auto const& run : a.plan().puts()) {
+      access_.to(run.target).put(run.to * pitch, own_part{.first = run.from * pitch, .count = run.rows * pitch});
+    }
   }
+  pending_exchange(pending_exchange&&) noexcept = default;
 
-  /// Returns when this rank's ghost cells are there, and what it had to give is on its way.
+  /// Returns when all ghost cells hold what their owners had when they began. Throws what epochs throw.
   void finish() {
     access_.complete();
     exposure_.wait();
   }
 
  private:
-  using state_type = typename Array::window_type::state_type;
-  // In this order: this rank's access ends before it waits for those of others.
-  exposure<state_type> exposure_;
-  access<state_type, hints{.write_only = true}> access_;
+  // Destroyed in the right order: complete, then wait.
+  exposure<State> exposure_;
+  access<State, write_only.value> access_;
 };
 
 namespace detail {
 
-/// Copies within the own part: from the other edge where the array is periodic, and rows that this rank needs from
-/// itself.
+/// Ghost cells that come from this rank's own cells: the row ends of a periodic dimension 1, and on a
+/// torus with few ranks whole rows. Stored before the post, which makes them agree with memory.
 template <class Array>
-void copy_own_ghosts(Array const& a) {
-  auto const& shape = a.shape();
-  bool const wraps =
-      shape.halo().edges == edge::periodic && Array::dimensions == 2 && a.extent(Array::dimensions - 1) != 0;
-  if (!wraps && a.plan().own().empty()) return;
-  auto const part = a.window().local();
-  if (wraps) {
-    auto const width = static_cast<std::ptrdiff_t>(shape.halo().width);
-    auto const cols = static_cast<std::ptrdiff_t>(a.extent(Array::dimensions - 1));
-    for (std::size_t row = 0; row < a.local_rows(); ++row) {
-      auto const first =
-          static_cast<std::ptrdiff_t>(shape.row_offset(static_cast<std::ptrdiff_t>(row)) + shape.margin());
-      auto const copy = [&](std::ptrdiff_t col) {
-        part[static_cast<std::size_t>(first + col)] =
-            part[static_cast<std::size_t>(first + (col % cols + cols) % cols)];
-      };
-      for (std::ptrdiff_t col = -width; col < 0; ++col) copy(col);
-      for (std::ptrdiff_t col = cols; col < cols + width; ++col) copy(col);
+void fill_own_ghosts(Array const& a) {
+  std::size_t const pitch = a.shape().pitch();
+  if constexpr (Array::dimensions == 2) {
+    auto const [width, edges] = a.shape().halo(1);
+    std::size_t const cols = a.extent(1);
+    std::size_t const rows = edges == edge::periodic && width != 0 ? a.shape().part_rows(a.rank()) : 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      // Outwards from the own cells, each from its image one extent further in: right also when the halo is wider than
+      // the row.
+      auto const row = stage<update>(a.window(), i * pitch, pitch);
+      for (std::size_t j = width; j-- > 0;) row[j] = row[j + cols];
+      for (std::size_t j = width + cols; j < pitch; ++j) row[j] = row[j - cols];
     }
   }
-  for (auto const& t : a.plan().own()) {
-    for (std::size_t i = 0; i < t.count; ++i) part[t.to + i] = part[t.from + i];
+  for (auto const& run : a.plan().copies()) {
+    auto const from = stage<read>(a.window(), run.from * pitch, run.rows * pitch);
+    auto const to = stage<write>(a.window(), run.to * pitch, run.rows * pitch);
+    std::copy(from.begin(), from.end(), to.begin());
   }
 }
 
 }  // namespace detail
 
-/// Starts filling the ghost cells of every rank that calls it: `auto pending = begin_exchange(u); ...;
-/// pending.finish();`.
+/// Begins to fill this rank's ghost cells with their owners' values, and the others' with this rank's; ends with
+/// `finish()` of what it returns: `auto pending = begin_exchange(a); ...interior...; pending.finish();`.
 ///
-/// To be called by all ranks that share an edge, in the same order for each array; no barrier. Own cells stored before
-/// are what the others get. Waits until the neighbours have begun theirs, not until they have finished. Costs a put for
-/// each neighbour and edge. MPI: post, start, put.
-template <class Array>
-  requires detail::is_global_array<Array>
+/// Collective among ranks that share an edge, and no others: all ranks call it as often, but none waits for
+/// a rank it shares no edge with. Waits until the neighbours have begun too, puts, and does not wait for
+/// what they put. Corners are included; row ends beyond a fixed edge travel with their rows; ghost cells beyond
+/// a fixed edge are not touched. Two exchanges of one array do not overlap: finish the first.
+/// Costs a put of contiguous rows for each neighbour and a post/start/complete/wait round.
+/// MPI: neighbourhood collectives, by MPI_Put between MPI_Win_post and MPI_Win_wait.
+template <any_global_array Array>
 [[nodiscard]] auto begin_exchange(Array const& a) {
-  detail::copy_own_ghosts(a);
-  return halo_exchange<Array>(a);
+  a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().access_open,
+                  "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
+  detail::fill_own_ghosts(a);
+  return pending_exchange<typename Array::state_type>(a);
 }
 
-/// Fills the ghost cells, and returns when they are there. begin_exchange and finish in one.
-template <class Array>
-  requires detail::is_global_array<Array>
-void exchange(Array const& a) {
+/// Fills the ghost cells: begin_exchange and finish in one.
+template <any_global_array Array>
+void exchange_halo(Array const& a) {
   begin_exchange(a).finish();
+}
+
+/// Sets this rank's ghost cells beyond a fixed edge: each to value(i, j), or value(i), of its signed global indices.
+///
+/// Local. Exchanges leave them as they are; an array that is swapped with another needs them set in both.
+template <any_global_array Array, class Value>
+void set_edges(Array const& a, Value const& value) {
+  using index = std::ptrdiff_t;
+  constexpr std::size_t N = Array::dimensions;
+  auto const own = a.own_box();
+  if (own.count[0] == 0) return;
+  auto const beyond = [&](std::size_t d, index i) {
+    return a.shape().halo(d).edges == edge::fixed && (i < 0 || i >= static_cast<index>(a.extent(d)));
+  };
+  auto const width = [&](std::size_t d) { return static_cast<index>(a.shape().halo(d).width); };
+  auto const first = static_cast<index>(own.first[0]);
+  auto const rows = static_cast<index>(own.count[0]);
+  auto const cells = stage<update>(a);
+  for (index i = -width(0); i < rows + width(0); ++i) {
+    if constexpr (N == 1) {
+      if (beyond(0, first + i)) cells(i) = value(first + i);
+    } else {
+      auto const cols = static_cast<index>(own.count[1]);
+      for (index j = -width(1); j < cols + width(1); ++j) {
+        if (beyond(0, first + i) || beyond(1, j)) cells(i, j) = value(first + i, j);
+      }
+    }
+  }
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -7,94 +7,130 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Which rows a rank puts where when ghost cells are exchanged, and with whom: made once for an array.
+/// Which of its rows a rank sends where when ghost rows are exchanged: computed once, from the shape alone.
 ///
-/// Ghost rows may come from several owners, since a halo may be wider than a neighbour's block, and from this rank
-/// itself. Memory: the ranks that share an edge with this one.
+/// Each rank puts into the ghost rows of others, so a plan lists sends; of what it receives a rank knows
+/// only from whom. Rows are counted within parts, ghost rows included. Ghost rows that this rank's own rows
+/// belong in (a torus with few ranks) are copies within its part.
+/// Costs time and memory in proportion to the number of ranks that share an edge.
 class halo_plan {
  public:
-  /// Elements [from, from + count) of the own part belong at `to` in the target's.
-  struct transfer {
-    rank_t target;
-    std::size_t from;
-    std::size_t to;
-    std::size_t count;
+  /// `rows` rows of this rank's part, from row `from` on, belong at row `to` of rank `target`'s part.
+  struct run {
+    rank_t target = 0;
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::size_t rows = 0;
+
+    friend constexpr bool operator==(run const&, run const&) = default;
   };
 
-  template <std::size_t N>
-  halo_plan(array_shape<N> const& shape, rank_t self) {
-    if (shape.halo().width == 0 || shape.rows().local_size(self) == 0) return;
-    for_each_ghost_row(shape, self, [&](rank_t owner, std::size_t, std::ptrdiff_t) {
-      if (owner != self) origins_.push_back(owner);
+  halo_plan() = default;
+  halo_plan(block const& rows, halo const& h, rank_t self) {
+    if (h.width == 0 || rows.local_size(self) == 0) return;
+    planner const p(rows, h, self);
+    p.sends([&](run const& r) { (r.target == self ? copies_ : puts_).push_back(r); });
+    std::stable_sort(puts_.begin(), puts_.end(), [](run const& a, run const& b) { return a.target < b.target; });
+    for (run const& put : puts_) targets_.push_back(put.target);
+    p.sources([&](rank_t origin) {
+      if (origin != self) origins_.push_back(origin);
     });
-    unify(origins_);
-    for (rank_t target = 0; target < shape.rows().ranks(); ++target) {
-      for_each_ghost_row(shape, target, [&](rank_t owner, std::size_t row, std::ptrdiff_t ghost) {
-        if (owner == self) add(shape, target, row, ghost);
-      });
-      if (target != self && !transfers_.empty() && transfers_.back().target == target) targets_.push_back(target);
+    for (auto* ranks : {&targets_, &origins_}) {
+      std::sort(ranks->begin(), ranks->end());
+      ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
     }
-    auto const own = std::stable_partition(transfers_.begin(), transfers_.end(),
-                                           [self](transfer const& t) { return t.target != self; });
-    own_.assign(own, transfers_.end());
-    transfers_.erase(own, transfers_.end());
   }
 
-  /// Who puts ghost rows here, and where this rank puts: ascending, without this rank.
-  [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
+  /// What goes to others, by target.
+  [[nodiscard]] std::vector<run> const& puts() const noexcept { return puts_; }
+  /// What stays within this rank's part.
+  [[nodiscard]] std::vector<run> const& copies() const noexcept { return copies_; }
+  /// The ranks that this one puts to, and those that put here: ascending, without this one.
   [[nodiscard]] std::vector<rank_t> const& targets() const noexcept { return targets_; }
-  /// What goes to others, by ascending target, and what stays with this rank.
-  [[nodiscard]] std::vector<transfer> const& transfers() const noexcept { return transfers_; }
-  [[nodiscard]] std::vector<transfer> const& own() const noexcept { return own_; }
+  [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
 
  private:
-  /// Calls use(owner, local row at the owner, ghost row here) for each ghost row of `rank` that copies a row.
-  template <std::size_t N, class Use>
-  static void for_each_ghost_row(array_shape<N> const& shape, rank_t rank, Use&& use) {
-    block const& rows = shape.rows();
-    auto const extent = static_cast<std::ptrdiff_t>(rows.extent());
-    auto const first = static_cast<std::ptrdiff_t>(rows.first(rank));
-    auto const size = static_cast<std::ptrdiff_t>(rows.local_size(rank));
-    auto const width = static_cast<std::ptrdiff_t>(shape.halo().width);
-    if (size == 0) return;
-    auto const visit = [&](std::ptrdiff_t ghost) {
-      std::ptrdiff_t row = first + ghost;
-      if (shape.halo().edges == edge::periodic) {
-        row = (row % extent + extent) % extent;
-      } else if (row < 0 || row >= extent) {
-        return;
-      }
-      auto const global = static_cast<std::size_t>(row);
-      use(rows.owner(global), rows.local_index(global), ghost);
-    };
-    for (std::ptrdiff_t ghost = -width; ghost < 0; ++ghost) visit(ghost);
-    for (std::ptrdiff_t ghost = size; ghost < size + width; ++ghost) visit(ghost);
-  }
+  // Indices may lie beyond the array, on either side. A periodic array is seen as itself repeated without end.
+  using index = std::ptrdiff_t;
 
-  /// Adds a row, to the last transfer if it goes on where that ends on both sides.
-  template <std::size_t N>
-  void add(array_shape<N> const& shape, rank_t target, std::size_t row, std::ptrdiff_t ghost) {
-    std::size_t const from = shape.row_offset(static_cast<std::ptrdiff_t>(row));
-    std::size_t const to = shape.row_offset(ghost);
-    if (!transfers_.empty()) {
-      transfer& last = transfers_.back();
-      if (last.target == target && last.from + last.count == from && last.to + last.count == to) {
-        last.count += shape.pitch();
-        return;
+  class planner {
+   public:
+    planner(block const& rows, halo const& h, rank_t self) noexcept
+        : rows_(rows),
+          width_(static_cast<index>(h.width)),
+          extent_(static_cast<index>(rows.extent())),
+          owners_(static_cast<rank_t>(std::min<index>(extent_, rows.ranks()))),
+          self_(self),
+          periodic_(h.edges == edge::periodic) {}
+
+    /// Calls send(run) for each image of this rank's rows that lies in somebody's ghost rows.
+    template <class Send>
+    void sends(Send&& send) const {
+      index const images = periodic_ ? (width_ + extent_ - 1) / extent_ : 0;
+      for (index image = -images; image <= images; ++image) {
+        index const first = begin(self_) + image * extent_;
+        index const last = end(self_) + image * extent_;
+        auto const put = [&](rank_t target, index from, index to) {
+          from = std::max(from, first);
+          to = std::min(to, last);
+          if (from >= to) return;
+          send(run{.target = target,
+                   .from = static_cast<std::size_t>(from - first + width_),
+                   .to = static_cast<std::size_t>(from - begin(target) + width_),
+                   .rows = static_cast<std::size_t>(to - from)});
+        };
+        // Ghost rows before a block: of those blocks that begin after `first`, until they begin too far behind.
+        for (rank_t t = owner_at(first) + 1; t < owners_ && begin(t) < last + width_; ++t) {
+          put(t, begin(t) - width_, begin(t));
+        }
+        // Ghost rows after a block: of those that end after first - width, until they end behind `last`.
+        for (rank_t t = std::max(owner_at(first - width_), 0); t < owners_ && end(t) < last; ++t) {
+          put(t, end(t), end(t) + width_);
+        }
       }
     }
-    transfers_.push_back({.target = target, .from = from, .to = to, .count = shape.pitch()});
-  }
 
-  static void unify(std::vector<rank_t>& ranks) {
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  }
+    /// Calls receive(rank) for each rank that owns rows which are ghost rows here, perhaps more than once.
+    template <class Receive>
+    void sources(Receive&& receive) const {
+      auto const walk = [&](index from, index to) {
+        if (!periodic_) {
+          from = std::max<index>(from, 0);
+          to = std::min(to, extent_);
+        }
+        while (from < to) {
+          index const row = ((from % extent_) + extent_) % extent_;
+          rank_t const owner = rows_.owner(static_cast<std::size_t>(row));
+          receive(owner);
+          from += end(owner) - row;
+        }
+      };
+      walk(begin(self_) - width_, begin(self_));
+      walk(end(self_), end(self_) + width_);
+    }
 
-  std::vector<rank_t> origins_;
+   private:
+    [[nodiscard]] index begin(rank_t rank) const noexcept { return static_cast<index>(rows_.first(rank)); }
+    [[nodiscard]] index end(rank_t rank) const noexcept {
+      return begin(rank) + static_cast<index>(rows_.local_size(rank));
+    }
+    /// The owner of a row; -1 for rows before the first, owners_ for rows behind the last.
+    [[nodiscard]] rank_t owner_at(index row) const noexcept {
+      return row < 0 ? -1 : row >= extent_ ? owners_ : rows_.owner(static_cast<std::size_t>(row));
+    }
+
+    block rows_;
+    index width_;
+    index extent_;
+    rank_t owners_;  ///< only the first ranks own rows when there are more ranks than rows
+    rank_t self_;
+    bool periodic_;
+  };
+
+  std::vector<run> puts_;
+  std::vector<run> copies_;
   std::vector<rank_t> targets_;
-  std::vector<transfer> transfers_;
-  std::vector<transfer> own_;
+  std::vector<rank_t> origins_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,67 +1,163 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The library's bridge to range-v3, and the only header that includes it.
-
 #include <pgas/global_array.hpp>
+#include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>
-#include <range/v3/view/join.hpp>
 #include <range/v3/view/subrange.hpp>
 #include <range/v3/view/transform.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What one rank owns of an array: a contiguous range of rows, here or elsewhere. distributed-ranges: a segment.
-struct row_segment {
-  rank_t owner = 0;
-  std::size_t first = 0;  ///< global number of its first row
-  std::size_t rows = 0;
+/// The piece of an array that one rank owns, seen from any rank: whose it is, which cells, and their memory where
+/// this rank can reach it.
+///
+/// Valid as long as its array stays where it is. Named after distributed-ranges' remote segments.
+template <any_global_array Array>
+class array_segment {
+ public:
+  using value_type = typename Array::value_type;
 
-  [[nodiscard]] std::size_t size() const noexcept { return rows; }
+  array_segment(Array const& a, rank_t rank) noexcept : array_(&a), rank_(rank) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
+  /// Its cells in global indices.
+  [[nodiscard]] typename Array::box_type box() const noexcept { return array_->shape().box_of(rank_); }
+  [[nodiscard]] std::size_t first(std::size_t d = 0) const noexcept { return box().first[d]; }
+  [[nodiscard]] std::size_t size() const noexcept { return box().size(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] bool is_own() const noexcept { return rank_ == array_->rank(); }
+
+  /// Its memory, a span or a matrix_view, on whatever rank it is: for code that synchronizes by itself, on coherent
+  /// shared memory.
+  [[nodiscard]] auto local() const
+    requires Array::state_type::is_direct
+  {
+    auto const own = box();
+    auto* const data = array_->window().part(rank_).data() + (own.count[0] == 0 ? 0 : array_->shape().origin());
+    if constexpr (Array::dimensions == 1) {
+      return std::span<value_type>(data, own.count[0]);
+    } else {
+      return matrix_view<value_type>(data, own.count[0], own.count[1], array_->shape().pitch());
+    }
+  }
+
+ private:
+  Array const* array_;
+  rank_t rank_;
 };
 
-/// The rank that owns a segment.
-inline rank_t rank(row_segment const& s) noexcept { return s.owner; }
+namespace detail {
 
-/// Every rank's segment of an array, in order: a random access view.
-template <class Array>
-  requires detail::is_global_array<Array>
+/// All cells of a matrix in one sequence, row after row, without a division.
+template <class Matrix>
+class cells_view : public ranges::view_facade<cells_view<Matrix>, ranges::finite> {
+  friend ranges::range_access;
+
+  class cursor {
+   public:
+    using value_type = typename Matrix::value_type;
+
+    cursor() = default;
+    cursor(Matrix const& m, std::ptrdiff_t row) noexcept : matrix_(m), row_(row) {}
+
+    [[nodiscard]] decltype(auto) read() const noexcept { return matrix_(row_, col_); }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept { return row_ == other.row_ && col_ == other.col_; }
+    void next() noexcept {
+      if (++col_ == cols()) {
+        col_ = 0;
+        ++row_;
+      }
+    }
+    void prev() noexcept {
+      if (col_-- == 0) {
+        col_ = cols() - 1;
+        --row_;
+      }
+    }
+    void advance(std::ptrdiff_t n) noexcept {
+      if (n == 0) return;
+      std::ptrdiff_t const at = row_ * cols() + col_ + n;
+      row_ = at / cols();
+      col_ = at % cols();
+    }
+    [[nodiscard]] std::ptrdiff_t distance_to(cursor const& other) const noexcept {
+      return (other.row_ - row_) * cols() + other.col_ - col_;
+    }
+
+   private:
+    [[nodiscard]] std::ptrdiff_t cols() const noexcept { return static_cast<std::ptrdiff_t>(matrix_.extent(1)); }
+
+    Matrix matrix_{};
+    std::ptrdiff_t row_ = 0;
+    std::ptrdiff_t col_ = 0;
+  };
+
+  [[nodiscard]] cursor begin_cursor() const noexcept { return {matrix_, 0}; }
+  [[nodiscard]] cursor end_cursor() const noexcept {
+    return {matrix_, matrix_.empty() ? 0 : static_cast<std::ptrdiff_t>(matrix_.extent(0))};
+  }
+
+  Matrix matrix_{};
+
+ public:
+  cells_view() = default;
+  explicit cells_view(Matrix const& m) noexcept : matrix_(m) {}
+};
+
+/// A row or a part as a range-v3 view: a pair of iterators.
+template <class Sequence>
+auto as_view(Sequence const& s) {
+  return ranges::make_subrange(s.begin(), s.end());
+}
+
+}  // namespace detail
+
+/// The pieces of an array in rank order, empty ones included: `for (auto s : segments(a))`. Local.
+template <any_global_array Array>
 [[nodiscard]] auto segments(Array const& a) {
-  return ranges::views::iota(rank_t{0}, a.ranks()) | ranges::views::transform([rows = a.shape().rows()](rank_t rank) {
-           return row_segment{rank, rows.first(rank), rows.local_size(rank)};
-         });
+  return ranges::views::transform(ranges::views::iota(rank_t{0}, a.ranks()),
+                                  [array = &a](rank_t r) { return array_segment<Array>(*array, r); });
+}
+
+/// Whose piece it is.
+template <any_global_array Array>
+[[nodiscard]] rank_t rank(array_segment<Array> const& s) noexcept {
+  return s.rank();
+}
+
+/// What of it is memory of this rank: a.local().
+template <any_global_array Array>
+[[nodiscard]] auto local(Array const& a) {
+  return a.local();
+}
+template <any_global_array Array>
+[[nodiscard]] auto local(array_segment<Array> const& s)
+  requires Array::state_type::is_direct
+{
+  return s.local();
 }
 
 namespace views {
 
-/// The numbers of the rows that this rank owns: `for (auto row : views::owned_rows(a))`.
-template <class Array>
-[[nodiscard]] auto owned_rows(Array const& a) {
-  return ranges::views::iota(a.first_row(), a.first_row() + a.local_rows());
-}
-
-/// The rows of this rank's part, each a view of its own elements; ghost cells left out.
-template <class Array>
-  requires(Array::dimensions == 2)
-[[nodiscard]] auto rows(Array const& a) {
-  return ranges::views::iota(std::size_t{0}, a.local_rows()) |
-         ranges::views::transform([part = a.window().local(), shape = a.shape()](std::size_t row) {
-           auto const first = shape.row_offset(static_cast<std::ptrdiff_t>(row)) + shape.margin();
-           auto const all = part.subspan(first, shape.extents()[1]);
-           return ranges::subrange(all.begin(), all.end());
-         });
-}
-
-/// This rank's own elements, row by row; ghost cells left out.
-template <class Array>
+/// This rank's own cells in one sequence, row after row, as a random access view: `views::local(a) |
+/// ranges::views::transform(f)`. On every backend; references go through this rank's cache where there is one.
+template <any_global_array Array>
 [[nodiscard]] auto local(Array const& a) {
   if constexpr (Array::dimensions == 1) {
-    auto const all =
-        a.local_rows() == 0 ? a.window().local() : a.window().local().subspan(a.shape().origin(), a.local_rows());
-    return ranges::subrange(all.begin(), all.end());
+    return detail::as_view(a.local());
   } else {
-    return rows(a) | ranges::views::join;
+    return detail::cells_view(a.local());
   }
+}
+
+/// This rank's own rows, each a random access view.
+template <any_global_array Array>
+  requires(Array::dimensions == 2)
+[[nodiscard]] auto rows(Array const& a) {
+  auto const matrix = a.local();
+  return ranges::views::transform(ranges::views::iota(std::size_t{0}, matrix.extent(0)),
+                                  [matrix](std::size_t i) { return detail::as_view(matrix.row(i)); });
 }
 
 }  // namespace views

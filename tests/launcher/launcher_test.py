@@ -251,7 +251,9 @@ CASES = {
     "pgas: who threw is blamed, not who was faster": (
         ["-n", "3", "{pgas_probe}", "throw"],
         {"code": 11, "err_lines": [r"pgas-run: rank 1 .* exited with code 11.*"] + [r"rank 1 threw: the coffee is cold.*"] * 3}),
-    "pgas: nobody waits for one that has left": (["-n", "2", "{pgas_probe}", "leave"], {"code": 10, "within": 5}),
+    "pgas: a rank that leaves its body by exit(0) has failed": (
+        ["-n", "2", "{pgas_probe}", "leave"],
+        {"code": 1, "within": 5, "contains_err": r"rank \d+ .* exited with code 0 before its body returned"}),
     "pgas: a timeout names what is waited in": (
         ["-n", "2", "--timeout", "1", "{pgas_probe}", "publish"],
         {"code": 124, "contains_err": r"rank 0 \(pid \d+, waits in coffee break\), rank 1 \(pid \d+, waits in coffee break\)"}),

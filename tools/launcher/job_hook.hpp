@@ -32,6 +32,11 @@ class job_hook {
     return job_.record(rank).phase.load(std::memory_order_acquire) != pgas::detail::job_block::absent;
   }
 
+  /// Whether `rank` has begun a job's body and not returned from it.
+  [[nodiscard]] bool in_body(int rank) const noexcept {
+    return job_.record(rank).phase.load(std::memory_order_acquire) == pgas::detail::job_block::running;
+  }
+
   /// The rank that has told the others of its own failure, most likely just before it ends.
   [[nodiscard]] std::optional<int> culprit() const noexcept {
     if (int const rank = job_.failed_rank(); rank >= 0) return rank;

@@ -163,6 +163,8 @@ class supervisor {
                         (WCOREDUMP(status) ? ", core dumped)" : ")")};
     } else if (int const code = WEXITSTATUS(status); code != 0) {
       failed = {.rank = r.rank, .exit_code = code, .what = who + " exited with code " + std::to_string(code)};
+    } else if (job_.in_body(r.rank)) {
+      failed = {.rank = r.rank, .exit_code = 1, .what = who + " exited with code 0 before its body returned"};
     }
     if (failed) {
       job_.failed(r.rank, failed->what);

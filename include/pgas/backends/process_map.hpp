@@ -58,6 +58,7 @@ class basic_process_map {
       if (auto const given = detail::inherited::find(); given.fd >= 0) {
         auto mine = detail::job::attach(given.fd, given.rank);
         if (!detail::run_rank(mine, [&] { body(mine); })) detail::throw_failure(mine);
+        mine.mark_returned();
         return mine;
       }
       auto job = detail::job::create(ranks);

@@ -29,7 +29,7 @@ class self {
     [[nodiscard]] static rank_t rank() noexcept { return 0; }
     [[nodiscard]] static rank_t size() noexcept { return 1; }
     [[nodiscard]] std::size_t part_bytes(rank_t) const noexcept { return bytes_; }
-    [[nodiscard]] std::byte* part(rank_t) noexcept { return memory_.data()->bytes; }
+    [[nodiscard]] std::byte* part(rank_t) noexcept { return reinterpret_cast<std::byte*>(memory_.data()); }
     [[nodiscard]] bytes_out local() noexcept { return {part(0), bytes_}; }
 
     void put(location at, bytes_in from) noexcept { std::memcpy(part(0) + at.offset, from.data(), from.size()); }

@@ -19,8 +19,8 @@ struct job_block {
   static constexpr std::size_t max_entries = 64;
   static constexpr std::size_t max_value = 4096;
 
-  /// A life has these phases, in this order.
-  enum phase : std::uint32_t { absent, running, finished };
+  /// A rank runs the body of a job; it has returned from it, and its program may run another; it is gone for good.
+  enum phase : std::uint32_t { absent, running, returned, finished };
 
   /// One rank's wait, written by that rank alone and read by whoever looks for a deadlock.
   struct alignas(128) rank_record {

@@ -67,7 +67,7 @@ class job {
     }
   }
 
-  /// Joins a job whose memfd this process inherited.
+  /// Joins a job whose memfd this process inherited, by a descriptor of its own: a program may do so again later.
   [[nodiscard]] static job attach(int fd, rank_t rank) {
     struct ::stat info {};
     if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < block_bytes()) {
@@ -75,9 +75,14 @@ class job {
                   "descriptor " + std::to_string(fd) + " (PGAS_JOB_FD) is not the memory of a pgas job");
     }
     auto const bytes = static_cast<std::uint64_t>(info.st_size);
-    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (base == MAP_FAILED) throw error(errc::no_space, rank, "attach", std::strerror(errno));
-    job joined(std::make_shared<mapping>(base, bytes, fd), rank);
+    int const own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own, 0);
+    if (base == MAP_FAILED) {
+      int const why = errno;
+      ::close(own);
+      throw error(errc::no_space, rank, "attach", std::strerror(why));
+    }
+    job joined(std::make_shared<mapping>(base, bytes, own), rank);
     if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
       throw error(errc::mismatch, rank, "attach", "launcher and program were built from different versions of pgas");
     }
@@ -103,6 +108,7 @@ class job {
     record().process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
     record().phase.store(job_block::running, std::memory_order_release);
   }
+  void mark_returned() const noexcept { record().phase.store(job_block::returned, std::memory_order_release); }
   void mark_finished(rank_t rank) const noexcept {
     record(rank).phase.store(job_block::finished, std::memory_order_release);
   }

@@ -218,9 +218,11 @@ class long_wait {
   bool published_ = false;
 };
 
-/// The rest of a wait that its first looks did not end. `awaited` is called for the job's ranks only when the wait is long.
+/// The rest of a wait that its first looks did not end. `awaited` is called for the job's ranks only when the wait is
+/// long.
 template <std::predicate Condition, class Awaited>
-[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label, Awaited& awaited) {
+[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label,
+                               Awaited& awaited) {
   if (!shares_cores(j.size())) {
     for (int i = 0; i < patient_looks; ++i) {
       if (condition()) return;

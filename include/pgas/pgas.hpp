@@ -26,6 +26,8 @@
 // 3 models
 #include <pgas/backends/process_map.hpp>
 #include <pgas/coherence/coherent.hpp>
+#include <pgas/sync/by_size.hpp>
+#include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>

@@ -8,6 +8,9 @@
 #include <pgas/coherence/policy.hpp>
 #include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/op.hpp>
+#include <pgas/sync/by_size.hpp>
+#include <pgas/sync/central_counter.hpp>
+#include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
 #include <utility>
@@ -15,8 +18,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// The fence a window uses unless it is told another, and the barrier of teams. Up to 16 ranks one word that all add to
+/// is cheaper, also where ranks share cores; more would queue for it.
+using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 16>;
+
 /// The protocols a window uses unless it is told others.
-using default_protocols = protocols<sync::dissemination, sync::match_vector, sync::shared_only>;
+using default_protocols = protocols<default_fence, sync::match_vector, sync::shared_only>;
 
 namespace detail {
 
@@ -44,11 +51,13 @@ struct team_state {
   team_state(team_state const&) = delete;
   team_state& operator=(team_state const&) = delete;
 
-  static constexpr control_words words(rank_t ranks) noexcept { return slot_collectives<control_type>::words(ranks); }
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return slot_collectives<control_type, default_fence>::words(ranks);
+  }
 
   Backend backend;
   control_type control;
-  slot_collectives<control_type> collectives;
+  slot_collectives<control_type, default_fence> collectives;
   std::shared_ptr<deferred_error> deferred;
   int windows = 0;  ///< made so far: the next one's number, the same on every rank
 };
@@ -165,7 +174,8 @@ class team {
 
  private:
   void check_rank(rank_t rank, std::string_view operation) const {
-    PGAS_EXPECTS(light, rank >= 0 && rank < size(), detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));
+    PGAS_EXPECTS(light, rank >= 0 && rank < size(),
+                 detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));
   }
 
   std::shared_ptr<detail::team_state<Backend>> state_;

@@ -36,10 +36,11 @@ using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
 
 using all_backends =
     std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map, incoherent::backend>;
-using all_models =
-    std::tuple<self_model, thread_model, process_model, write_back_model, at_get_model, uncached_model>;
+using coherent_models = std::tuple<self_model, thread_model, process_model>;
+using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model>;
+using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));
 
-using fence_protocols = std::tuple<pgas::sync::dissemination>;
+using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
 using post_protocols = std::tuple<pgas::sync::match_vector>;
 using lock_protocols = std::tuple<pgas::sync::shared_only>;
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 #include <pgas/error.hpp>
-#include <pgas/sync/dissemination.hpp>
+#include <pgas/sync/policy.hpp>
 #include <pgas/transportable.hpp>
 #include <vector>
 
@@ -17,15 +17,15 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// used in turn, so that one barrier a round is enough: who writes a set again has passed the
 /// barrier that its last readers reached after reading. For values of a few words: a round moves 64 bytes.
 /// Memory: 16 slots and a barrier's a rank.
-template <control Control>
+template <control Control, fence_protocol Barrier>
 class slot_collectives {
  public:
   static constexpr control_words words(rank_t ranks) noexcept {
-    return sync::dissemination::words(ranks) + control_words{.slots = 2 * slots, .cells = 0};
+    return Barrier::words(ranks) + control_words{.slots = 2 * slots, .cells = 0};
   }
 
   explicit slot_collectives(Control& control)
-      : control_(&control), barrier_(control, {}), first_(sync::dissemination::words(control.size()).slots) {}
+      : control_(&control), barrier_(control, {}), first_(Barrier::words(control.size()).slots) {}
 
   void barrier(std::string_view operation) {
     no_boundary nothing;
@@ -107,7 +107,7 @@ class slot_collectives {
   }
 
   Control* control_;
-  typename sync::dissemination::template on<Control> barrier_;
+  typename Barrier::template on<Control> barrier_;
   std::size_t first_;
   std::size_t round_ = 0;
 };

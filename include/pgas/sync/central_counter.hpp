@@ -39,8 +39,8 @@ struct central_counter {
       // acq_rel: a release that the acquire of whoever sees this arrival pairs with, there or in wait_until (later
       // arrivals continue its release sequence); an acquire for the rank that comes last and does not wait.
       if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < all_) {
-        control_->wait_until(
-            arrived, [all = all_](word seen) { return seen >= all; }, {.operation = operation, .awaited = others_});
+        control_->wait_until(arrived, [all = all_](word seen) { return seen >= all; },
+                             {.operation = operation, .awaited = others_});
       }
       b.refresh(everyone);
     }

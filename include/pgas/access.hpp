@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <pgas/epoch.hpp>
 #include <vector>
@@ -10,20 +11,45 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
+/// The ranks of an epoch: a few, as neighbours are, without memory of their own.
+class kept_group {
+ public:
+  explicit kept_group(group given) : size_(given.size()) {
+    if (size_ > few_.size())
+      many_.assign(given.begin(), given.end());
+    else
+      std::copy(given.begin(), given.end(), few_.begin());
+  }
+  operator group() const noexcept { return size_ > few_.size() ? group(many_) : group(few_.data(), size_); }
+
+ private:
+  std::size_t size_;
+  std::array<rank_t, 8> few_;
+  std::vector<rank_t> many_;
+};
+
 /// A group as an epoch keeps it: checked once, so that a wrong one is an error and not a hang.
 template <class State>
-std::vector<rank_t> checked_group(State const& s, group given, std::string_view operation) {
-  std::vector<rank_t> kept(given.begin(), given.end());
-  for (rank_t rank : kept) s.check_rank(rank, operation);
+kept_group checked_group(State const& s, group given, std::string_view operation) {
+  for (rank_t rank : given) s.check_rank(rank, operation);
   if constexpr (assertions >= assertion_level::light) {
-    std::vector<rank_t> sorted = kept;
-    std::sort(sorted.begin(), sorted.end());
-    if (auto const twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-      throw error(errc::invalid_argument, s.job_rank(), operation,
-                  "rank " + std::to_string(*twice) + " is in the group twice");
+    auto const refuse = [&](rank_t twice) {
+      throw error(errc::invalid_argument, s.rank(), operation,
+                  "rank " + std::to_string(twice) + " is in the group twice");
+    };
+    if (given.size() <= 8) {
+      for (std::size_t i = 1; i < given.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          if (given[i] == given[j]) refuse(given[i]);
+        }
+      }
+    } else {
+      std::vector<rank_t> sorted(given.begin(), given.end());
+      std::sort(sorted.begin(), sorted.end());
+      if (auto const twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) refuse(*twice);
     }
   }
-  return kept;
+  return kept_group(given);
 }
 
 }  // namespace detail
@@ -69,7 +95,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     this->check_open("to");
     State& s = state();
     s.check_rank(target, "to");
-    PGAS_EXPECTS(light, std::find(targets_.begin(), targets_.end(), target) != targets_.end(),
+    PGAS_EXPECTS(light, in_group(target),
                  throw error(errc::outside_group, s.job_rank(), "to",
                              "rank " + std::to_string(target) + " is not in the group of this access epoch"));
     boundary b(s.segment);
@@ -83,6 +109,11 @@ class access : public detail::epoch<access<State, Hints>, State>,
  private:
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
 
+  [[nodiscard]] bool in_group(rank_t target) const noexcept {
+    group const all = targets_;
+    return std::find(all.begin(), all.end(), target) != all.end();
+  }
+
   void finish() {
     State& s = state();
     s.access_open = false;
@@ -90,7 +121,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     s.post.complete(targets_, b, !Hints.no_check);
   }
 
-  std::vector<rank_t> targets_;
+  detail::kept_group targets_;
 };
 
 template <class Window, hints... Given>

@@ -248,8 +248,9 @@ class opened_target {
   /// MPI_Win_flush.
   void flush() const {
     typename State::template boundary_type<boundary_of::remote, Hints> b(state_->segment);
-    b.publish(group(&rank_, 1));
-    b.refresh(group(&rank_, 1));
+    rank_t const target = rank_;  // a local: through `this` the compiler keeps a test of the group's end in a loop
+    b.publish(group(&target, 1));
+    b.refresh(group(&target, 1));
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   /// Returns when sources of bulk puts may be reused and destinations of bulk gets hold the data. MPI_Win_flush_local.
@@ -280,9 +281,9 @@ class opened_target {
     }
   }
   void check_own(std::string_view operation, own_part part) const {
-    PGAS_EXPECTS(
-        light, detail::fits(part.first, part.count, state_->size),
-        detail::throw_out_of_range(state_->job_rank(), operation, state_->rank(), part.first, part.count, state_->size));
+    PGAS_EXPECTS(light, detail::fits(part.first, part.count, state_->size),
+                 detail::throw_out_of_range(state_->job_rank(), operation, state_->rank(), part.first, part.count,
+                                            state_->size));
   }
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
     PGAS_EXPECTS(light, given == needed,

@@ -79,14 +79,15 @@ class window {
       if constexpr (state_type::is_direct) {
         return part(p.rank);
       } else {
-        PGAS_EXPECTS(
-            light, p.rank == rank(),
-            detail::throw_error(errc::out_of_range, state_->job_rank(), "local", "the pointer's part is not on this rank"));
+        PGAS_EXPECTS(light, p.rank == rank(),
+                     detail::throw_error(errc::out_of_range, state_->job_rank(), "local",
+                                         "the pointer's part is not on this rank"));
         return local();
       }
     }();
     PGAS_EXPECTS(normal, p.index >= 0 && static_cast<std::size_t>(p.index) < all.size(),
-                 detail::throw_out_of_range(state_->job_rank(), "local", p.rank, static_cast<std::size_t>(p.index), 1, all.size()));
+                 detail::throw_out_of_range(state_->job_rank(), "local", p.rank, static_cast<std::size_t>(p.index), 1,
+                                            all.size()));
     return all.data() + p.index;
   }
 

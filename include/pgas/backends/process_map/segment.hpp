@@ -5,6 +5,7 @@
 #include <cstring>
 #include <pgas/backends/job/held_extent.hpp>
 #include <pgas/backends/job/ranks.hpp>
+#include <pgas/detail/copy.hpp>
 #include <pgas/op.hpp>
 #include <pgas/segment.hpp>
 #include <utility>
@@ -59,7 +60,7 @@ class mapped_segment {
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
 
   void put(location at, bytes_in from) const noexcept {
-    std::memcpy(part(at.rank) + at.offset, from.data(), from.size());
+    copy(part(at.rank) + at.offset, from.data(), from.size());
   }
   void get(location at, bytes_out into) const noexcept {
     std::memcpy(into.data(), part(at.rank) + at.offset, into.size());

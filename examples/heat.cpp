@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
       }
       if (step == steps) break;
 
-      pgas::exchange(now);  // my edge rows go into my neighbours' ghost rows, theirs into mine
+      pgas::exchange_halo(now);  // my edge rows go into my neighbours' ghost rows, theirs into mine
       double change = 0;
       {
         auto const u = pgas::stage<pgas::read>(now);

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstring>
 #include <pgas/array_shape.hpp>
+#include <pgas/block_shape.hpp>
 #include <pgas/halo_plan.hpp>
 #include <pgas/matrix_view.hpp>
 #include <pgas/window.hpp>
@@ -49,14 +50,15 @@ class global_array {
   /// How many cells there are in all.
   [[nodiscard]] std::size_t size() const noexcept { return box_type{{}, extents()}.size(); }
 
-  /// The cells that this rank owns, or another one: [first(d), last(d)) in each dimension d.
+  /// The first row that this rank owns, and how many; a row of a one-dimensional array is a cell.
+  [[nodiscard]] std::size_t first_row() const noexcept { return own_box().first[0]; }
+  [[nodiscard]] std::size_t local_rows() const noexcept { return own_box().count[0]; }
+  /// The cells that this rank owns, or another one, in global indices.
   [[nodiscard]] box_type own_box() const noexcept { return shape_.box_of(rank()); }
   [[nodiscard]] box_type box_of(rank_t rank) const {
     window_.state().check_rank(rank, "box_of");
     return shape_.box_of(rank);
   }
-  [[nodiscard]] std::size_t first(std::size_t d = 0) const noexcept { return own_box().first[d]; }
-  [[nodiscard]] std::size_t last(std::size_t d = 0) const noexcept { return own_box().first[d] + own_box().count[d]; }
 
   /// Which rank owns a cell. Throws errc::out_of_range.
   template <std::integral... Indices>
@@ -137,6 +139,12 @@ class global_array {
   /// For epochs: an array is opened like its window.
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
   [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
+
+  friend void swap(global_array& a, global_array& b) noexcept {
+    global_array kept = std::move(a);
+    a = std::move(b);
+    b = std::move(kept);
+  }
 
  private:
   /// Calls move(owner, block in its part, elements before it) for each owner's piece of a box.

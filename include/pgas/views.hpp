@@ -23,7 +23,7 @@ class array_segment {
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   /// Its cells in global indices.
   [[nodiscard]] typename Array::box_type box() const noexcept { return array_->shape().box_of(rank_); }
-  [[nodiscard]] std::size_t first(std::size_t d = 0) const noexcept { return box().first[d]; }
+  [[nodiscard]] std::size_t first_row() const noexcept { return box().first[0]; }
   [[nodiscard]] std::size_t size() const noexcept { return box().size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_own() const noexcept { return rank_ == array_->rank(); }

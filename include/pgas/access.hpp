@@ -34,7 +34,7 @@ kept_group checked_group(State const& s, group given, std::string_view operation
   for (rank_t rank : given) s.check_rank(rank, operation);
   if constexpr (assertions >= assertion_level::light) {
     auto const refuse = [&](rank_t twice) {
-      throw error(errc::invalid_argument, s.rank(), operation,
+      throw error(errc::invalid_argument, s.job_rank(), operation,
                   "rank " + std::to_string(twice) + " is in the group twice");
     };
     if (given.size() <= 8) {

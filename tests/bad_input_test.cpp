@@ -86,7 +86,7 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] { epoch.get(to, 0, pgas::own_part{9, 2}); });
     require_error(errc::out_of_range, {me(team), "stage", "8", "10"}, [&] { static_cast<void>(pgas::stage<pgas::read>(w, 8, 3)); });
     // The epoch is as it was.
-    epoch.put(to, 9, 1);
+    epoch.put(to, static_cast<std::size_t>(team.rank()), 1);
   });
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("no space: a window larger than memory is refused on every rank, and t
     }
     auto w = make_window<int>(team, 1);
     pgas::fence epoch{w};
-    epoch.put(0, 0, 1);
+    epoch.put(team.rank(), 0, 1);
   });
 }
 

@@ -115,7 +115,7 @@ TEST_CASE("post: an origin gets in after post, and wait returns after it has com
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 5);
     auto const n = static_cast<std::size_t>(b.size());
     std::vector<std::vector<bool>> const all(n, std::vector<bool>(n, true));  // a rank is its own origin too
-    for (pgas::word round = 1; round <= 500; ++round) play_round(f, b, all, round, rng, false);
+    for (pgas::word round = 1; round <= 200; ++round) play_round(f, b, all, round, rng, false);
   });
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("post: groups may change from round to round, be empty, and overtake e
     post_fixture<Protocol, Backend> f(b, boot, "g");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 50);
     random_source shared(99);
-    for (pgas::word round = 1; round <= 1000; ++round) {
+    for (pgas::word round = 1; round <= 300; ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, false);
     }

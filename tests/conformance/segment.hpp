@@ -225,11 +225,10 @@ TEST_CASE("segment: where parts can be reached by load and store, put is a store
 
 TEST_CASE("segment: atomic operations on one element lose nothing under contention") {
   on_every_backend([](auto& b, auto& boot) {
-    auto s = make_segment(b, boot, "s", even_sizes(b, 64));
-    using segment = decltype(s);
+    auto memory = make_segment(b, boot, "s", even_sizes(b, 64));
     constexpr int times = 300;
-    auto const contend = [&]<class T>(std::size_t offset, T) {
-      if constexpr (pgas::atomic_segment<segment, T, pgas::op::sum>) {
+    auto const contend = [&]<class Segment, class T>(Segment& s, std::size_t offset, T) {
+      if constexpr (pgas::atomic_segment<Segment, T, pgas::op::sum>) {
         pgas::location const at{0, offset};
         for (int i = 0; i < times; ++i) {
           T const before = s.template fetch_op<T>(at, T{1}, pgas::op::sum{});
@@ -256,10 +255,10 @@ TEST_CASE("segment: atomic operations on one element lose nothing under contenti
         boot.fence();
       }
     };
-    contend(0, std::int64_t{});
-    contend(8, double{});
-    contend(16, std::int32_t{});
-    contend(20, float{});
+    contend(memory, 0, std::int64_t{});
+    contend(memory, 8, double{});
+    contend(memory, 16, std::int32_t{});
+    contend(memory, 20, float{});
   });
 }
 

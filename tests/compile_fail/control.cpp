@@ -1,0 +1,12 @@
+// expects: success
+// SPDX-License-Identifier: BSL-1.0
+// The right program next to the wrong ones: were the set-up broken, each of them would be refused too.
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    pgas::fence epoch{w};
+    epoch.put(0, 0, 1);
+  });
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+# An example runs in an empty folder, prints a line that matches EXPECTED, and writes FILES (a pattern, may be
+# empty): check.sh EXPECTED FILES PROGRAM ARGS...
+set -eu
+expected=$1
+files=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+"$@" >out 2>err || { status=$?; cat out err; echo "ends with status $status"; exit 1; }
+cat out err
+grep -Eq -e "$expected" out || { echo "prints no line that matches: $expected"; exit 1; }
+[ -z "$files" ] || [ -n "$(find . -name "$files" -size +0)" ] || { echo "writes no $files"; exit 1; }

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
           }
         }
       }
-      swap(now, next);
+      std::swap(now, next);
       if (step % 100 == 99) bar.update(step + 1, "residual", team.all_reduce(change, pgas::op::max{}));
     }
     bar.finish();

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
         live(0, 1, u, v);
         if (last > 0) live(last, last + 1, u, v);
       }
-      swap(now, next);
+      std::swap(now, next);
 
       population = team.all_reduce(population);
       hash = team.all_reduce(hash);

@@ -140,12 +140,6 @@ class global_array {
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
   [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
 
-  friend void swap(global_array& a, global_array& b) noexcept {
-    global_array kept = std::move(a);
-    a = std::move(b);
-    b = std::move(kept);
-  }
-
  private:
   /// Calls move(owner, block in its part, elements before it) for each owner's piece of a box.
   template <class Move>

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSL-1.0
+// What distributed arrays promise, on every model: shapes, names of cells, boxes across owners, staging, errors.
+#include <limits>
+#include <pgas/array_stage.hpp>
+#include <utility>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::edge;
+using pgas::halo;
+using pgas::make_array;
+using pgas::stage;
+
+namespace {
+
+using pgas::array_shape;
+using pgas::halos;
+
+// What needs no communication is checked by the compiler.
+constexpr array_shape<2> plate({10, 6}, {halo{2, edge::fixed}, halo{1, edge::periodic}}, 4);
+static_assert(plate.pitch() == 6 + 2 && plate.part_rows(0) == 3 + 4 && plate.part_rows(3) == 2 + 4);
+static_assert(plate.part_size(0) == 7 * 8 && plate.origin() == 2 * 8 + 1);
+static_assert(plate.offset({0, 0}) == plate.origin() && plate.offset({3, 2}) == plate.origin() + 2);
+static_assert(plate.box_of(1) == pgas::box<2>{{3, 0}, {3, 6}});
+static_assert(plate.contains({{9, 5}, {1, 1}}) && !plate.contains({{9, 5}, {2, 1}}) &&
+              !plate.contains({{10, 0}, {1, 1}}));
+static_assert(!plate.overflows(8) && plate.overflows(std::size_t{1} << 60U));
+constexpr array_shape<1> crowded({2}, halo{3}, 5);
+static_assert(crowded.part_size(1) == 1 + 6 && crowded.part_size(2) == 0, "who owns nothing has no ghost cells");
+
+template <class Array>
+void fill_by_index(Array const& a, int round) {
+  auto const cells = stage<pgas::write>(a);
+  for (std::size_t i = 0; i < a.local_rows(); ++i) {
+    for (std::size_t j = 0; j < a.extent(1); ++j) {
+      cells(i, j) = static_cast<int>((a.first_row() + i) * 1000 + j) + round * 1'000'000;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("global_array: each cell has one owner, and the owners' boxes cover the array in rank order") {
+  everywhere([](auto& team) {
+    for (std::size_t rows : {0, 1, 2, 5, 12}) {
+      for (std::size_t cols : {0, 1, 5}) {
+        auto const a = make_array<int>(team, {rows, cols}, halo{.width = rows % 3});
+        require_equal(a.extent(0), rows, "extent(0)");
+        require_equal(a.extent(1), cols, "extent(1)");
+        require_equal(a.size(), rows * cols, "size");
+        std::size_t next = 0;
+        for (rank_t r = 0; r < a.ranks(); ++r) {
+          auto const theirs = a.box_of(r);
+          require_equal(theirs.first[0], next, "first row of a box");
+          require_equal(theirs.count[1], cols, "columns of a box");
+          next += theirs.count[0];
+          for (std::size_t i = theirs.first[0]; cols != 0 && i < next; ++i)
+            require_equal(a.owner(i, cols - 1), r, "owner");
+        }
+        require_equal(next, rows, "rows in all");
+        require_equal(a.first_row(), a.box_of(team.rank()).first[0], "first_row");
+        require_equal(a.local().extent(0), a.local_rows(), "rows of local()");
+        require_equal(a.local().extent(1), cols, "columns of local()");
+      }
+    }
+    auto const one = make_array<double>(team, 3);
+    require_equal(one.local().size(), one.local_rows(), "a span of own cells");
+    require_equal(one.size(), std::size_t{3}, "size");
+  });
+}
+
+TEST_CASE("global_array: a cell is named by its global indices, and stored and loaded through an epoch") {
+  everywhere([](auto& team) {
+    auto const grid = make_array<int>(team, {7, 3}, {halo{.width = 1}, halo{.width = 2}});
+    auto const line = make_array<double>(team, 11, halo{.width = 2});
+    auto const ranks = static_cast<std::size_t>(team.size());
+    auto const mine = [&](std::size_t k) { return k % ranks == static_cast<std::size_t>(team.rank()); };
+    pgas::fence at_grid{grid};
+    pgas::fence at_line{line};
+    for (std::size_t i = 0; i < 7; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        if (mine(i + j)) at_grid[grid.at(i, j)].store(static_cast<int>(10 * i + j));
+      }
+    }
+    for (std::size_t i = 0; i < 11; ++i) {
+      if (mine(i)) at_line[line.at(i)].store(0.5 * static_cast<double>(i));
+    }
+    at_grid.next();
+    at_line.next();
+    for (std::size_t i = 0; i < 7; ++i) {
+      for (std::size_t j = 0; j < 3; ++j)
+        require_equal(at_grid[grid.at({i, j})].load(), static_cast<int>(10 * i + j), "cell");
+    }
+    for (std::size_t i = 0; i < 11; ++i)
+      require_equal(at_line[line.at(i)].load(), 0.5 * static_cast<double>(i), "cell");
+    at_grid.close();
+    at_line.close();
+    for (std::size_t i = 0; i < grid.local_rows(); ++i) {
+      int const own = grid.local()(i, 2);
+      require_equal(own, static_cast<int>(10 * (grid.first_row() + i) + 2), "own cell");
+    }
+    for (std::size_t i = 0; i < line.local_rows(); ++i) {
+      double const own = line.local()[i];
+      require_equal(own, 0.5 * static_cast<double>(line.first_row() + i), "own cell");
+    }
+  });
+}
+
+TEST_CASE("global_array: random boxes put and got across owners are those of a serial matrix") {
+  everywhere([](auto& team) {
+    random_source same(7);  // on every rank
+    random_source own(100 + static_cast<std::uint64_t>(team.rank()));
+    for (int array = 0; array < 4; ++array) {
+      std::size_t const rows = 1 + same.below(12);
+      std::size_t const cols = 1 + same.below(9);
+      auto const a = make_array<int>(team, {rows, cols}, {halo{.width = same.below(3)}, halo{.width = same.below(3)}});
+      std::vector<int> serial(rows * cols);
+      auto const some_box = [&](random_source& rng) {
+        pgas::box<2> b;
+        b.first = {rng.below(rows), rng.below(cols)};
+        b.count = {rng.below(rows - b.first[0] + 1), rng.below(cols - b.first[1] + 1)};
+        return b;
+      };
+      pgas::fence epoch{a};
+      for (int round = 0; round < 6; ++round) {
+        auto const box = some_box(same);
+        rank_t const writer = same.rank_below(team.size());
+        std::vector<int> values(box.size());
+        for (int& value : values) value = static_cast<int>(same());
+        if (team.rank() == writer) a.put(epoch, box, values);
+        for (std::size_t k = 0; k < values.size(); ++k) {
+          serial[(box.first[0] + k / box.count[1]) * cols + box.first[1] + k % box.count[1]] = values[k];
+        }
+        epoch.next();
+        auto const wanted = some_box(own);
+        std::vector<int> seen(wanted.size(), -1);
+        a.get(epoch, wanted, seen);
+        epoch.flush_local_all();
+        for (std::size_t k = 0; k < seen.size(); ++k) {
+          require_equal(seen[k],
+                        serial[(wanted.first[0] + k / wanted.count[1]) * cols + wanted.first[1] + k % wanted.count[1]],
+                        "a cell of a box");
+        }
+        epoch.next();
+      }
+    }
+  });
+}
+
+TEST_CASE("global_array: ranges of one dimension are put and got across owners") {
+  everywhere([](auto& team) {
+    std::size_t const n = 23;
+    auto const a = make_array<double>(team, n, halo{.width = 3, .edges = edge::periodic});
+    std::vector<double> all(n);
+    for (std::size_t i = 0; i < n; ++i) all[i] = 1.0 / static_cast<double>(i + 1);
+    pgas::fence epoch{a};
+    if (team.rank() == team.size() - 1) a.put(epoch, 0, all);
+    epoch.next();
+    for (std::size_t first = 0; first <= n; first += 4) {
+      std::vector<double> seen((n - first) / 2);
+      a.get(epoch, first, seen);
+      epoch.flush_local_all();
+      for (std::size_t i = 0; i < seen.size(); ++i) require_equal(seen[i], all[first + i], "element of a range");
+    }
+  });
+}
+
+TEST_CASE("global_array: stage gives own cells as plain memory, for reading, overwriting and changing a few") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {9, 4}, halo{.width = 1});
+    {
+      auto const whole = stage<pgas::update>(a);  // ghost cells too
+      for (std::ptrdiff_t i = -1; i <= static_cast<std::ptrdiff_t>(a.local_rows()); ++i) {
+        for (std::ptrdiff_t j = -1; a.local_rows() != 0 && j <= 4; ++j) whole(i, j) = -7;
+      }
+    }
+    fill_by_index(a, 0);
+    {
+      auto const some = stage<pgas::update>(a);
+      if (a.local_rows() != 0) some(0, 1) = 5;
+    }
+    auto const seen = stage<pgas::read>(a);
+    auto const view = seen.view();
+    require_equal(view.extent(0), a.local_rows(), "rows of a view");
+    require_equal(view.size(), seen.size(), "size of a view");
+    for (std::size_t i = 0; i < view.extent(0); ++i) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        require_equal(view(i, j), i == 0 && j == 1 ? 5 : static_cast<int>((a.first_row() + i) * 1000 + j), "own cell");
+        require_equal(&view.row(i)[j], &view(i, j), "a row is a span of the same memory");
+      }
+      require_equal(view(i, -1), -7, "ghost cell before a row");
+      require_equal(view(i, 4), -7, "ghost cell after a row");
+    }
+    for (int j = -1; a.local_rows() != 0 && j <= 4; ++j) {
+      require_equal(view(-1, j), -7, "ghost row above");
+      require_equal(view(a.local_rows(), j), -7, "ghost row below");
+    }
+
+    auto const line = make_array<int>(team, 10, halo{.width = 2});
+    {
+      auto const out = stage<pgas::write>(line);
+      int next = static_cast<int>(line.first_row());
+      for (int& cell : out) cell = next++;
+    }
+    auto const in = stage<pgas::read>(line);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      require_equal(in[i], static_cast<int>(line.first_row() + i), "own cell");
+    if (line.local_rows() != 0) require_equal(in(-1) + in(line.local_rows()), 0, "ghost cells are untouched");
+    require_equal(in.view().size(), line.local_rows(), "a span");
+  });
+}
+
+TEST_CASE("global_array: an array moves and is swapped, also while an epoch is open on it") {
+  everywhere([](auto& team) {
+    auto a = make_array<int>(team, {5, 3});
+    auto b = make_array<int>(team, {5, 3});
+    fill_by_index(a, 1);
+    fill_by_index(b, 2);
+    pgas::fence epoch{a};
+    std::swap(a, b);
+    require_equal(epoch[b.at(4, 2)].load(), 1'004'002, "the epoch stays with the memory");
+    epoch.close();
+    auto c = std::move(b);
+    pgas::fence again{c};
+    require_equal(again[c.at(3, 0)].load(), 1'003'000, "cell");
+  });
+}
+
+TEST_CASE("global_array: ranks that ask for different arrays all learn who asks for what") {
+  everywhere([](auto& team) {
+    if (team.size() == 1) return;
+    bool const other = team.rank() == team.size() - 1;
+    std::string const who = "rank " + std::to_string(team.size() - 1) + " makes an array of ";
+    require_error(errc::mismatch, {who + "11 x 4", "rank 0 one of 10 x 4", "make_array"}, [&] {
+      return make_array<int>(team, {other ? 11U : 10U, 4U});
+    });
+    require_error(errc::mismatch, {who + "9 with halo 2 fixed", "rank 0 one of 9 with halo 1 fixed"},
+                  [&] { return make_array<int>(team, 9, halo{.width = other ? 2U : 1U}); });
+    require_error(errc::mismatch, {who, "periodic", "fixed"}, [&] {
+      return make_array<int>(team, 9, halo{.width = 1, .edges = other ? edge::periodic : edge::fixed});
+    });
+    require_error(errc::mismatch, {"dimensions"}, [&] {
+      if (other) {
+        static_cast<void>(make_array<int>(team, 9));
+      } else {
+        static_cast<void>(make_array<int>(team, {9, 9}));
+      }
+    });
+    fill_by_index(make_array<int>(team, {4, 4}), 0);  // the team is as good as before
+    team.barrier();
+  });
+}
+
+TEST_CASE("global_array: extents that no address can reach are refused on every rank") {
+  everywhere([](auto& team) {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    require_error(errc::no_space, {"make_array", std::to_string(most)}, [&] { return make_array<char>(team, most); });
+    require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 4, 3}); });
+    require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 2 + 1, 0}); });
+    require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, 5, halo{.width = most - 1}); });
+    require_error(errc::no_space, {"make_array"}, [&] {
+      return make_array<int>(team, {5, 5}, halo{.width = most / 16});
+    });
+    team.barrier();
+  });
+}
+
+TEST_CASE("global_array: an index or a box past the end is an error with rank, index and bound") {
+  everywhere([](auto& team) {
+    std::string const self = "rank " + std::to_string(team.rank());
+    auto const a = make_array<int>(team, {10, 4}, halo{.width = 1});
+    auto const empty = make_array<int>(team, 0);
+    require_error(errc::out_of_range, {self, "at", "cell (10, 0)", "10 x 4"}, [&] { return a.at(10, 0); });
+    require_error(errc::out_of_range, {self, "cell (3, 4)"}, [&] { return a.at(3, 4); });
+    require_error(errc::out_of_range, {self, "at"}, [&] { return a.at(-1, 0); });
+    require_error(errc::out_of_range, {self, "owner", "cell (11, 1)"}, [&] { return a.owner(11, 1); });
+    require_error(errc::out_of_range, {self, "cell (0)", "array of 0"}, [&] { return empty.at(0); });
+    require_error(errc::out_of_range, {self, "box_of"}, [&] { return a.box_of(team.size()); });
+    pgas::fence epoch{a};
+    std::vector<int> values(16);
+    require_error(errc::out_of_range, {self, "get", "4 x 4 cells do not fit at (7, 0)", "10 x 4"}, [&] {
+      a.get(epoch, {{7, 0}, {4, 4}}, values);
+    });
+    require_error(errc::out_of_range, {self, "put", "2 x 8 cells"}, [&] { a.put(epoch, {{0, 0}, {2, 8}}, values); });
+    require_error(errc::out_of_range, {self, "put"}, [&] {
+      a.put(epoch, {{std::numeric_limits<std::size_t>::max(), 0}, {4, 4}}, values);
+    });
+    require_error(errc::invalid_argument, {self, "get", "16 values given for 12 cells"}, [&] {
+      a.get(epoch, {{0, 0}, {3, 4}}, values);
+    });
+    pgas::fence elsewhere{empty};
+    require_error(errc::invalid_argument, {self, "get", "another array"}, [&] {
+      a.get(elsewhere, {{0, 0}, {4, 4}}, values);
+    });
+  });
+}

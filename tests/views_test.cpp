@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+// Views over local parts and over segments, with range-v3, on every model.
+#include <numeric>
+#include <pgas/array_stage.hpp>
+#include <pgas/views.hpp>
+#include <range/v3/algorithm/copy.hpp>
+#include <range/v3/algorithm/equal.hpp>
+#include <range/v3/algorithm/for_each.hpp>
+#include <range/v3/algorithm/sort.hpp>
+#include <range/v3/numeric/accumulate.hpp>
+#include <range/v3/view/reverse.hpp>
+#include <range/v3/view/stride.hpp>
+#include <range/v3/view/zip.hpp>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::halo;
+using pgas::make_array;
+namespace views = ranges::views;
+
+namespace {
+
+constexpr int cells[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+constexpr pgas::matrix_view<int const> inner(cells + 5, 2, 2, 4);  // 5 6 / 9 10 of a matrix of 3 x 4
+static_assert(inner(0, 0) == 5 && inner(1, 1) == 10 && inner(-1, -1) == 0 && inner(std::size_t{0} - 1, 2) == 3);
+static_assert(inner.extent(0) == 2 && inner.stride(0) == 4 && inner.stride(1) == 1 && inner.size() == 4);
+static_assert(inner.row(1).size() == 2 && inner.row(1)[0] == 9 && inner[std::array{1, 0}] == 9);
+static_assert(inner.submatrix(1, 0, 1, 2)(0, 1) == 10 && pgas::matrix_view<int const>::rank() == 2);
+static_assert(std::is_convertible_v<pgas::matrix_view<int>, pgas::matrix_view<int const>> &&
+              !std::is_convertible_v<pgas::matrix_view<int const>, pgas::matrix_view<int>>);
+
+}  // namespace
+
+TEST_CASE("views: own cells of one dimension are a random access view, to read and to write") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, 17, halo{.width = 2});
+    auto const own = pgas::views::local(a);
+    static_assert(ranges::view_<decltype(own)> || ranges::view_<std::remove_const_t<decltype(own)>>);
+    static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
+    require_equal(static_cast<std::size_t>(ranges::size(own)), a.local_rows(), "size");
+    ranges::copy(
+        views::iota(static_cast<int>(a.first_row()), static_cast<int>(a.first_row() + a.local_rows())) | views::reverse,
+        own.begin());
+    ranges::sort(own);
+    int next = static_cast<int>(a.first_row());
+    for (int const value : own) require_equal(value, next++, "sorted cell");
+    auto const squares = own | views::transform([](int x) { return x * x; });
+    int const sum = team.all_reduce(ranges::accumulate(squares, 0));
+    require_equal(sum, 16 * 17 * 33 / 6, "sum of squares over all ranks");
+    std::vector<int> copied(a.local_rows());
+    ranges::copy(pgas::views::local(a) | views::transform([](int x) { return 2 * x; }), copied.begin());
+    require(ranges::equal(copied, own, [](int twice, int x) { return twice == 2 * x; }), "copied through a transform");
+  });
+}
+
+TEST_CASE("views: own cells of two dimensions are one sequence, row after row, without ghost cells") {
+  everywhere([](auto& team) {
+    for (std::size_t cols : {0, 1, 5}) {
+      auto const a = make_array<int>(team, {6, cols}, {halo{.width = 1}, halo{.width = 2}});
+      auto const own = pgas::views::local(a);
+      static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
+      require_equal(static_cast<std::size_t>(ranges::size(own)), a.own_box().size(), "size");
+      ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), own.begin());
+      {
+        auto const staged = pgas::stage<pgas::read>(a);
+        for (std::size_t i = 0; i < a.local_rows(); ++i) {
+          for (std::size_t j = 0; j < cols; ++j) require_equal(staged(i, j), static_cast<int>(i * cols + j), "cell");
+          require_equal(staged(i, -1) + staged(i, cols), 0, "ghost cells");
+        }
+      }
+      for (std::ptrdiff_t k = 0; k < ranges::distance(own); ++k) {
+        require_equal(static_cast<int>(own.begin()[k]), static_cast<int>(k), "by index");
+        require_equal(static_cast<int>(*(own.end() - (k + 1))), static_cast<int>(ranges::distance(own) - k - 1),
+                      "from the end");
+        require_equal((own.begin() + k) - own.begin(), k, "distance");
+      }
+      int last = static_cast<int>(a.own_box().size());
+      for (int const value : own | views::reverse) require_equal(value, --last, "backwards");
+      require_equal(last, 0, "all cells backwards");
+    }
+  });
+}
+
+TEST_CASE("views: rows of the own part are views themselves") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {7, 3}, halo{.width = 1});
+    std::size_t row = 0;
+    for (auto cells_of_row : pgas::views::rows(a)) {
+      require_equal(static_cast<int>(ranges::distance(cells_of_row)), 3, "cells of a row");
+      ranges::copy(views::iota(0, 3), cells_of_row.begin());
+      ++row;
+    }
+    require_equal(row, a.local_rows(), "rows");
+    int const sum = ranges::accumulate(pgas::views::local(a) | views::stride(3), 0);
+    require_equal(sum, 0, "the first column");
+    require_equal(ranges::accumulate(pgas::views::local(a), 0), static_cast<int>(3 * a.local_rows()), "all columns");
+  });
+}
+
+TEST_CASE("views: aligned arrays are zipped where they are") {
+  everywhere([](auto& team) {
+    auto const a = make_array<double>(team, {5, 4}, halo{.width = 1});
+    auto const b = make_array<double>(team, {5, 4});
+    ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), pgas::views::local(a).begin());
+    for (auto&& [from, to] : views::zip(pgas::views::local(a), pgas::views::local(b)))
+      to = 2 * static_cast<double>(from);
+    double const sum = ranges::accumulate(pgas::views::local(b), 0.0);
+    auto const n = static_cast<double>(b.own_box().size());
+    require_equal(sum, n * (n - 1), "twice the sum");
+  });
+}
+
+TEST_CASE("views: segments name every rank's piece in order, and their memory where it is shared") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {5, 2}, halo{.width = 1});
+    auto const line = make_array<int>(team, 3);
+    std::size_t next = 0;
+    rank_t r = 0;
+    for (auto piece : segments(a)) {
+      require_equal(rank(piece), r, "rank");
+      require_equal(piece.first_row(), next, "first row");
+      require_equal(piece.size(), a.box_of(r).size(), "size");
+      require_equal(piece.empty(), piece.size() == 0, "empty");
+      require_equal(piece.is_own(), r == team.rank(), "is_own");
+      next += piece.box().count[0];
+      ++r;
+    }
+    require_equal(r, team.size(), "a piece for each rank");
+    require_equal(next, std::size_t{5}, "rows in all");
+    require_equal(local(a).extent(0), a.local_rows(), "local(array)");
+    ranges::for_each(pgas::views::local(a), [&](auto&& cell) { cell = team.rank(); });
+    ranges::for_each(pgas::views::local(line), [&](auto&& cell) { cell = team.rank() + 1; });
+    {
+      pgas::fence synchronize{a};
+      pgas::fence too{line};
+    }
+    if constexpr (std::remove_cvref_t<decltype(a)>::state_type::is_direct) {
+      for (auto piece : segments(a)) {
+        auto const there = local(piece);
+        for (std::size_t i = 0; i < there.extent(0); ++i)
+          require_equal(there(i, 1), rank(piece), "another rank's cell");
+      }
+      for (auto piece : segments(line)) {
+        for (int cell : local(piece)) require_equal(cell, rank(piece) + 1, "another rank's cell");
+      }
+    }
+    team.barrier();
+  });
+}

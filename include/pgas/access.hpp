@@ -44,9 +44,11 @@ kept_group checked_group(State const& s, group given, std::string_view operation
         }
       }
     } else {
-      std::vector<rank_t> sorted(given.begin(), given.end());
-      std::sort(sorted.begin(), sorted.end());
-      if (auto const twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) refuse(*twice);
+      std::vector<bool> named(static_cast<std::size_t>(s.ranks()));
+      for (rank_t rank : given) {
+        if (named[static_cast<std::size_t>(rank)]) refuse(rank);
+        named[static_cast<std::size_t>(rank)] = true;
+      }
     }
   }
   return kept_group(given);

@@ -249,6 +249,7 @@ TEST_CASE("segment: atomic operations on one element lose nothing under contenti
         }
         boot.fence();
         require_equal(s.template atomic_load<T>(at), static_cast<T>(2 * times * b.size()), "the sum of all exchanges");
+        boot.fence();  // all have looked
         if (b.rank() == 0) s.template atomic_store<T>(at, T{5});
         boot.fence();
         require_equal(s.template fetch_op<T>(at, T{9}, pgas::op::no_op{}), T{5}, "no_op is an atomic get");

@@ -6,6 +6,7 @@ set -eu
 expected=$1
 files=$2
 shift 2
+case "$1" in /*) ;; *) program=$PWD/$1; shift; set -- "$program" "$@" ;; esac  # the folder will change
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// heat: a picture is a hot plate; watch it cool. heat IMAGE [ITERATIONS] [FRAMES], writes heat-NNNNN.png.
+// heat: a picture is a hot plate; watch it cool. heat IMAGE [ITERATIONS] [FRAMES] [PREFIX], writes PREFIX-NNNNN.png.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 #include <string>
+#include <vector>
 
+#include "support/arguments.hpp"
 #include "support/image.hpp"
 #include "support/progress.hpp"
 
@@ -13,34 +17,32 @@ using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thre
 
 int main(int argc, char** argv) {
   return pgas::run<backends>(argc, argv, [](auto& team, auto arguments) {
-    if (arguments.empty()) throw std::runtime_error("usage: heat IMAGE [ITERATIONS] [FRAMES]");
-    auto const plate = example::read_image(std::string(arguments[0]));
-    auto const number = [&](std::size_t i, std::size_t otherwise) {
-      return i < arguments.size() ? std::stoul(std::string(arguments[i])) : otherwise;
-    };
-    std::size_t const steps = number(1, 2000);
-    std::size_t const every = std::max<std::size_t>(1, steps / std::max<std::size_t>(1, number(2, 5)));
+    if (arguments.empty()) throw std::runtime_error("usage: heat IMAGE [ITERATIONS] [FRAMES] [PREFIX]");
+    std::size_t const steps = example::number(arguments, 1, 2000);
+    std::size_t const every =
+        std::max<std::size_t>(1, steps / std::max<std::size_t>(1, example::number(arguments, 2, 5)));
+    std::string const prefix(arguments.size() > 3 ? arguments[3] : "heat");
 
-    // Rows are shared out; each part has a ghost row above and below, and ghost columns that stay cold.
-    auto now = pgas::make_array<double, 2>(team, {plate.rows, plate.cols}, pgas::halo{.width = 1});
-    auto next = pgas::make_array<double, 2>(team, {plate.rows, plate.cols}, pgas::halo{.width = 1});
-    std::size_t const rows = now.local_rows();
+    example::image photo;
+    if (team.rank() == 0) photo = example::read_image(arguments[0]);
+    auto const [rows, cols] = team.broadcast(std::array{photo.rows, photo.cols});
+    std::vector<double> plate(photo.pixels.begin(), photo.pixels.end());  // all of it on rank 0, nothing elsewhere
+
+    // Rows are shared out. Each part has ghost cells around it; those beyond the plate stay at 0, cold.
+    auto now = pgas::make_array<double>(team, {rows, cols}, pgas::halo{.width = 1});
+    auto next = pgas::make_array<double>(team, {rows, cols}, pgas::halo{.width = 1});
     {
-      auto u = pgas::stage<pgas::write>(now);
-      for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t j = 0; j < plate.cols; ++j) u(i, j) = static_cast<double>(plate(now.first_row() + i, j));
+      pgas::fence epoch{now};  // rank 0 puts the picture into the parts of all
+      if (team.rank() == 0) now.put(epoch, {{0, 0}, {rows, cols}}, plate);
     }
 
     example::progress bar("heat", steps, team.rank() == 0);
     for (std::size_t step = 0;; ++step) {
-      if (step % every == 0) {  // rank 0 fetches the whole plate; nobody has to send it
-        pgas::fence epoch{now.window(), pgas::read_only};
-        if (team.rank() == 0) {
-          std::vector<double> picture(plate.rows * plate.cols);
-          now.get(epoch, {{0, 0}, {plate.rows, plate.cols}}, picture);
-          epoch.flush_local_all();
-          example::write_png(example::frame_name("heat", step), plate.rows, plate.cols, picture);
-        }
+      if (step % every == 0 || step == steps) {
+        pgas::fence epoch{now, pgas::read_only};  // rank 0 gets the picture; nobody has to send it
+        if (team.rank() == 0) now.get(epoch, {{0, 0}, {rows, cols}}, plate);
+        epoch.close();
+        if (team.rank() == 0) example::write_png(example::frame_name(prefix, step), rows, cols, plate);
       }
       if (step == steps) break;
 
@@ -49,20 +51,23 @@ int main(int argc, char** argv) {
       {
         auto const u = pgas::stage<pgas::read>(now);
         auto const v = pgas::stage<pgas::write>(next);
-        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rows); ++i) {
-          for (std::ptrdiff_t j = 0; j < static_cast<std::ptrdiff_t>(plate.cols); ++j) {
-            double const flow = u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1) - 4 * u(i, j);
-            v(i, j) = u(i, j) + 0.2 * flow;
+        for (std::size_t i = 0; i < now.local_rows(); ++i) {
+          for (std::size_t j = 0; j < cols; ++j) {
+            double const flow = 0.2 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1) - 4 * u(i, j));
+            v(i, j) = u(i, j) + flow;
             change = std::max(change, std::abs(flow));
           }
         }
       }
       std::swap(now, next);
-      if (step % 100 == 99) bar.update(step + 1, "residual", team.all_reduce(change, pgas::op::max{}));
+      bool const reports = step % 50 == 49 || step + 1 == steps;
+      if (reports) bar.update(step + 1, "residual", team.all_reduce(change, pgas::op::max{}));
     }
     bar.finish();
-    if (team.rank() == 0) std::printf("heat: %zu steps on %d ranks, see heat-*.png\n", steps, team.size());
+    if (team.rank() == 0)
+      std::printf("heat: %zu steps on %d ranks, see %s-*.png\n", steps, team.size(), prefix.c_str());
   });
 }
 // tools/run heat examples/data/pgas.png:
+//   heat: 2000 of 2000 iterations in 0:01, 3127 it/s, residual 1.15e-03
 //   heat: 2000 steps on 2 ranks, see heat-*.png

@@ -12,7 +12,9 @@ int main(int argc, char** argv) {
   bench::options const options(argc, argv);
   return bench::run(options, "barrier", {2, 4, 8}, [](auto& b) {
     using counting = pgas::protocols<pgas::sync::central_counter, pgas::sync::match_vector, pgas::sync::shared_only>;
-    auto const fence_on = [](auto& window) { return std::make_unique<pgas::fence<typename std::decay_t<decltype(window)>::state_type>>(window); };
+    auto const fence_on = [](auto& window) {
+      return std::make_unique<pgas::fence<typename std::decay_t<decltype(window)>::state_type>>(window);
+    };
 
     auto& team = b.team();
     auto const ranks = static_cast<std::uint64_t>(team.size());
@@ -33,7 +35,10 @@ int main(int argc, char** argv) {
       auto again = pgas::make_window<double>(team, 16);
       auto counted_again = pgas::make_window<double>(team.template with<pgas::coherence::coherent, counting>(), 16);
       auto const lines = b.lines(i);
-      places.push_back({team.split(0), fence_on(again), fence_on(counted_again), {lines.at(0), lines.at(1), ranks},
+      places.push_back({team.split(0),
+                        fence_on(again),
+                        fence_on(counted_again),
+                        {lines.at(0), lines.at(1), ranks},
                         {lines.at(2 + self % 2), lines.at(3 - self % 2)}});
     }
 

@@ -33,15 +33,23 @@ int main(int argc, char** argv) {
         auto const ours = copying("put", [&](std::size_t at, std::size_t size) {
           target.put(at, std::span<std::byte const>(source.data() + at, size));
         });
-        auto const plain = copying("memcpy", [&](std::size_t at, std::size_t size) { std::memcpy(base + at, source.data() + at, size); });
+        auto const plain = copying(
+            "memcpy", [&](std::size_t at, std::size_t size) { std::memcpy(base + at, source.data() + at, size); });
         std::string const name =
-            "put " + (bytes < mib ? std::to_string(bytes / kib) + " KiB" : std::to_string(bytes / mib) + " MiB") + (walks ? ", walking" : "");
+            "put " + (bytes < mib ? std::to_string(bytes / kib) + " KiB" : std::to_string(bytes / mib) + " MiB") +
+            (walks ? ", walking" : "");
         bench::row const row{.name = name, .target = bytes == 4 * mib ? 1 / 0.97 : 0, .bytes = bytes};
 #if defined(__x86_64__)
-        auto const movsb = copying("rep movsb", [&](std::size_t at, std::size_t size) { bench::raw::rep_movsb(base + at, source.data() + at, size); });
-        auto const sse2 = copying("stream 16 B", [&](std::size_t at, std::size_t size) { bench::raw::stream_sse2(base + at, source.data() + at, size); });
+        auto const movsb = copying("rep movsb", [&](std::size_t at, std::size_t size) {
+          bench::raw::rep_movsb(base + at, source.data() + at, size);
+        });
+        auto const sse2 = copying("stream 16 B", [&](std::size_t at, std::size_t size) {
+          bench::raw::stream_sse2(base + at, source.data() + at, size);
+        });
         if (bench::raw::has_avx512()) {
-          auto const wide = copying("stream 64 B", [&](std::size_t at, std::size_t size) { bench::raw::stream_avx512(base + at, source.data() + at, size); });
+          auto const wide = copying("stream 64 B", [&](std::size_t at, std::size_t size) {
+            bench::raw::stream_avx512(base + at, source.data() + at, size);
+          });
           b.compare(row, ours, {plain, movsb, sse2, wide});
         } else {
           b.compare(row, ours, {plain, movsb, sse2});

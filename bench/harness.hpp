@@ -98,9 +98,9 @@ struct spread {
 /// What is asked of a row.
 struct row {
   std::string name;
-  double target = 0;        ///< largest ratio of ours to the best baseline; 0: told, not judged
-  double per_call = 1;      ///< operations in one iteration, to print the time of one
-  std::size_t bytes = 0;    ///< moved by one operation, to print a bandwidth; 0: none
+  double target = 0;          ///< largest ratio of ours to the best baseline; 0: told, not judged
+  double per_call = 1;        ///< operations in one iteration, to print the time of one
+  std::size_t bytes = 0;      ///< moved by one operation, to print a bandwidth; 0: none
   double baseline_times = 1;  ///< how many of the baseline's operations make a fair equal of one of ours
 };
 
@@ -175,7 +175,11 @@ template <class Team>
 class bencher {
  public:
   bencher(Team& team, options const& o, std::string_view program, std::vector<int> const& cores)
-      : team_(&team), options_(&o), program_(program), cores_(cores.size()), shared_(pgas::make_window<std::uint64_t>(team, words)) {
+      : team_(&team),
+        options_(&o),
+        program_(program),
+        cores_(cores.size()),
+        shared_(pgas::make_window<std::uint64_t>(team, words)) {
     pinned_ = !cores.empty() && pin_to(cores[static_cast<std::size_t>(team.rank()) % cores.size()]);
     lines_ = raw::lines(shared_.part(0).data());
   }
@@ -185,10 +189,12 @@ class bencher {
   [[nodiscard]] bool oversubscribed() const noexcept { return static_cast<std::size_t>(team_->size()) > cores_; }
   /// Lines of raw words that all ranks share, for hand-written baselines; `lines_each` of them in each place.
   static constexpr std::size_t lines_each = 8;
-  [[nodiscard]] raw::lines lines(std::size_t place) const noexcept { return lines_.from(reserved + lines_each * place); }
+  [[nodiscard]] raw::lines lines(std::size_t place) const noexcept {
+    return lines_.from(reserved + lines_each * place);
+  }
 
-  /// In which of several equal places the repetition at hand happens. How long a line takes depends on where in the last
-  /// level cache its address leads, by a third and more: rows about signals use other lines in each repetition.
+  /// In which of several equal places the repetition at hand happens. How long a line takes depends on where in the
+  /// last level cache its address leads, by a third and more: rows about signals use other lines in each repetition.
   static constexpr std::size_t places = 12;
   [[nodiscard]] std::size_t place() const noexcept { return place_; }
 
@@ -209,7 +215,8 @@ class bencher {
       if (has_pair()) got.hand_overs.push_back(hand_over());
       shuffle(order);
       for (std::size_t const who : order) {
-        got.times[who].push_back(timed(*all[who], iterations[who]) / static_cast<double>(iterations[who]) / what.per_call);
+        got.times[who].push_back(timed(*all[who], iterations[who]) / static_cast<double>(iterations[who]) /
+                                 what.per_call);
       }
       bool const interrupted = any_rank(interruptions() != before) && !oversubscribed();
       got.interrupted.push_back(interrupted);
@@ -251,7 +258,8 @@ class bencher {
   [[nodiscard]] bool has_pair() const noexcept { return team_->size() >= 2 && cores_ >= 2; }
 
   void align() {
-    raw::central_barrier{lines_.at(0), lines_.at(1), static_cast<std::uint64_t>(team_->size())}.pass(oversubscribed() ? 40 : 2000);
+    raw::central_barrier{lines_.at(0), lines_.at(1), static_cast<std::uint64_t>(team_->size())}.pass(
+        oversubscribed() ? 40 : 2000);
   }
 
   /// What rank 0 says, on every rank.
@@ -263,7 +271,8 @@ class bencher {
     return value;
   }
 
-  /// In another order each time, the same on every rank: what a contender leaves in the caches meets each of the others.
+  /// In another order each time, the same on every rank: what a contender leaves in the caches meets each of the
+  /// others.
   void shuffle(std::vector<std::size_t>& order) {
     for (std::size_t k = order.size(); k > 1; --k) {
       random_ = random_ * 6364136223846793005U + 1442695040888963407U;
@@ -361,9 +370,10 @@ class bencher {
 
     double const unit = ours.median < 1e-6 ? 1e-9 : ours.median < 1e-3 ? 1e-6 : 1e-3;
     char const* const unit_name = unit < 5e-9 ? "ns" : unit < 5e-6 ? "us" : "ms";
-    std::printf("%-34s %2d %8.3f [%8.3f..%8.3f] %8.3f [%8.3f..%8.3f] %s  %6.3f [%5.2f..%5.2f] %6.3f ", what.name.c_str(), team_->size(),
-                ours.median / unit, ours.p10 / unit, ours.p90 / unit, base.median / unit, base.p10 / unit, base.p90 / unit,
-                unit_name, ratio.median, ratio.p10, ratio.p90, of_lows);
+    std::printf("%-34s %2d %8.3f [%8.3f..%8.3f] %8.3f [%8.3f..%8.3f] %s  %6.3f [%5.2f..%5.2f] %6.3f ",
+                what.name.c_str(), team_->size(), ours.median / unit, ours.p10 / unit, ours.p90 / unit,
+                base.median / unit, base.p10 / unit, base.p90 / unit, unit_name, ratio.median, ratio.p10, ratio.p90,
+                of_lows);
     if (what.target > 0) {
       std::printf("%6.3f %-6s", what.target, verdict.data());
     } else {
@@ -373,7 +383,6 @@ class bencher {
       std::printf("  -");
     } else {
       std::printf("  %s %.0f ns", placement.data(), one_way.median * 1e9);
-      
     }
     if (kept < made) std::printf(" (%zu of %zu)", kept, made);
     if (restless) std::printf(" restless");
@@ -382,16 +391,18 @@ class bencher {
     std::printf("\n");
     std::fflush(stdout);
 
-    std::string line = R"({"type":"row","program":)" + detail::quoted(program_) + R"(,"row":)" + detail::quoted(what.name) +
-                       R"(,"ranks":)" + std::to_string(team_->size()) + R"(,"pinned":)" + (pinned_ ? "true" : "false") +
-                       R"(,"assertions":)" + detail::quoted(detail::level()) + R"(,"repetitions":)" + std::to_string(kept) +
-                       R"(,"placement":)" + detail::quoted(placement) + R"(,"hand_over_s":)" + detail::json(one_way) +
-                       R"(,"ours_s":)" + detail::json(ours) + R"(,"baselines":{)";
+    std::string line = R"({"type":"row","program":)" + detail::quoted(program_) + R"(,"row":)" +
+                       detail::quoted(what.name) + R"(,"ranks":)" + std::to_string(team_->size()) + R"(,"pinned":)" +
+                       (pinned_ ? "true" : "false") + R"(,"assertions":)" + detail::quoted(detail::level()) +
+                       R"(,"repetitions":)" + std::to_string(kept) + R"(,"placement":)" + detail::quoted(placement) +
+                       R"(,"hand_over_s":)" + detail::json(one_way) + R"(,"ours_s":)" + detail::json(ours) +
+                       R"(,"baselines":{)";
     for (std::size_t k = 1; k < all.size(); ++k) {
       line += std::string(k > 1 ? "," : "") + detail::quoted(all[k]->name) + ":" + detail::json(spread(times[k]));
     }
-    line += R"(},"best":)" + detail::quoted(all[best]->name) + R"(,"ratio":)" + detail::json(ratio) + R"(,"ratio_of_p10":)" +
-            std::to_string(of_lows) + R"(,"target":)" + std::to_string(what.target) + R"(,"verdict":)" + detail::quoted(verdict) + "}";
+    line += R"(},"best":)" + detail::quoted(all[best]->name) + R"(,"ratio":)" + detail::json(ratio) +
+            R"(,"ratio_of_p10":)" + std::to_string(of_lows) + R"(,"target":)" + std::to_string(what.target) +
+            R"(,"verdict":)" + detail::quoted(verdict) + "}";
     detail::append(*options_, line);
   }
 
@@ -413,12 +424,13 @@ int run(options const& o, std::string_view program, std::initializer_list<pgas::
   std::printf("# %s: %s, %zu cores; %s; assertions %s; %s; ranks pinned to cores in turn; %d repetitions\n",
               std::string(program).c_str(), detail::machine().c_str(), cores.size(), detail::compiler().c_str(),
               std::string(detail::level()).c_str(), detail::date().c_str(), o.repetitions);
-  std::printf("%-34s %2s %8s [%8s..%8s] %8s [%8s..%8s] %s  %6s [%5s..%5s] %6s %6s %-6s  %s\n", "row", "n", "ours", "p10", "p90",
-              "baseline", "p10", "p90", "  ", "ratio", "p10", "p90", "of p10", "target", "", "one way");
+  std::printf("%-34s %2s %8s [%8s..%8s] %8s [%8s..%8s] %s  %6s [%5s..%5s] %6s %6s %-6s  %s\n", "row", "n", "ours",
+              "p10", "p90", "baseline", "p10", "p90", "  ", "ratio", "p10", "p90", "of p10", "target", "", "one way");
   std::fflush(stdout);
-  detail::append(o, R"({"type":"machine","program":)" + detail::quoted(program) + R"(,"cpu":)" + detail::quoted(detail::machine()) +
-                        R"(,"cores":)" + std::to_string(cores.size()) + R"(,"compiler":)" + detail::quoted(detail::compiler()) +
-                        R"(,"assertions":)" + detail::quoted(detail::level()) + R"(,"date":)" + detail::quoted(detail::date()) +
+  detail::append(o, R"({"type":"machine","program":)" + detail::quoted(program) + R"(,"cpu":)" +
+                        detail::quoted(detail::machine()) + R"(,"cores":)" + std::to_string(cores.size()) +
+                        R"(,"compiler":)" + detail::quoted(detail::compiler()) + R"(,"assertions":)" +
+                        detail::quoted(detail::level()) + R"(,"date":)" + detail::quoted(detail::date()) +
                         R"(,"quick":)" + (o.quick ? "true" : "false") + "}");
   try {
     for (pgas::rank_t const ranks : rank_counts) {

@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
       double* const mine = window.local().data();
       std::fill(mine, mine + 2 * block, 1.0 + self);
       double* const theirs = window.part(other).data();
-      std::size_t const edge = self == 0 ? rows * cols : cols;             // my row at the border
-      std::size_t const halo = self == 0 ? 0 : (rows + 1) * cols;          // where it belongs on the other side
+      std::size_t const edge = self == 0 ? rows * cols : cols;     // my row at the border
+      std::size_t const halo = self == 0 ? 0 : (rows + 1) * cols;  // where it belongs on the other side
       std::string const name = "heat " + std::to_string(side) + " x " + std::to_string(side);
       team.barrier();
 
@@ -43,20 +43,22 @@ int main(int argc, char** argv) {
       auto const me = static_cast<std::size_t>(self);
       std::uint64_t step = 0;
       // The planes alternate in either contender; both leave what the other can go on with.
-      b.compare({.name = name, .target = 1.02}, {"epochs", [&](std::size_t n) {
-                  for (; n > 0; --n) {
-                    {
-                      pgas::exposure exposed{window, {other}};
-                      {
-                        pgas::access epoch{window, {other}};
-                        epoch.put(other, now * block + halo, std::span<double const>(mine + now * block + edge, cols));
-                      }
-                      exposed.wait();
-                    }
-                    relax(mine + (1 - now) * block, mine + now * block, rows, cols);
-                    now = 1 - now;
-                  }
-                }},
+      b.compare({.name = name, .target = 1.02},
+                {"epochs",
+                 [&](std::size_t n) {
+                   for (; n > 0; --n) {
+                     {
+                       pgas::exposure exposed{window, {other}};
+                       {
+                         pgas::access epoch{window, {other}};
+                         epoch.put(other, now * block + halo, std::span<double const>(mine + now * block + edge, cols));
+                       }
+                       exposed.wait();
+                     }
+                     relax(mine + (1 - now) * block, mine + now * block, rows, cols);
+                     now = 1 - now;
+                   }
+                 }},
                 {{"flags by hand", [&](std::size_t n) {
                     for (; n > 0; --n) {
                       ++step;

@@ -16,19 +16,21 @@ int main(int argc, char** argv) {
     bool const is_target = team.rank() == 1;
     std::uint64_t round = 0;
 
-    b.compare({.name = "post, start, put, complete, wait", .target = 1.5}, {"epochs", [&](std::size_t n) {
-                auto& window = here();
-                for (; n > 0; --n) {
-                  if (is_target) {
-                    pgas::exposure exposed{window, {0}};
-                    exposed.wait();
-                  } else {
-                    pgas::access epoch{window, {1}};
-                    epoch.put(1, 0, static_cast<double>(n));
-                    epoch.complete();
-                  }
-                }
-              }},
+    b.compare({.name = "post, start, put, complete, wait", .target = 1.5},
+              {"epochs",
+               [&](std::size_t n) {
+                 auto& window = here();
+                 for (; n > 0; --n) {
+                   if (is_target) {
+                     pgas::exposure exposed{window, {0}};
+                     exposed.wait();
+                   } else {
+                     pgas::access epoch{window, {1}};
+                     epoch.put(1, 0, static_cast<double>(n));
+                     epoch.complete();
+                   }
+                 }
+               }},
               {{"two hand-overs and a store", [&](std::size_t n) {
                   auto const lines = b.lines(b.place());
                   double* const base = here().part(1).data();
@@ -46,17 +48,19 @@ int main(int argc, char** argv) {
                 }}});
 
     // Both ways at once, as neighbours in a halo exchange do.
-    b.compare({.name = "the same, both ways at once", .target = 1.5}, {"epochs", [&](std::size_t n) {
-                auto& window = here();
-                for (; n > 0; --n) {
-                  pgas::exposure exposed{window, {other}};
-                  {
-                    pgas::access epoch{window, {other}};
-                    epoch.put(other, 0, static_cast<double>(n));
-                  }
-                  exposed.wait();
-                }
-              }},
+    b.compare({.name = "the same, both ways at once", .target = 1.5},
+              {"epochs",
+               [&](std::size_t n) {
+                 auto& window = here();
+                 for (; n > 0; --n) {
+                   pgas::exposure exposed{window, {other}};
+                   {
+                     pgas::access epoch{window, {other}};
+                     epoch.put(other, 0, static_cast<double>(n));
+                   }
+                   exposed.wait();
+                 }
+               }},
               {{"two hand-overs and a store", [&](std::size_t n) {
                   auto const lines = b.lines(b.place());
                   double* const there = here().part(other).data();

@@ -39,45 +39,56 @@ int main(int argc, char** argv) {
     auto const* const at = where.data();
     constexpr double per_call = elements;
 
-    b.compare({.name = "put8", .target = 1.03, .per_call = per_call}, {"put", on_first(self, [=](std::size_t pass) {
-                for (std::size_t i = 0; i < elements; ++i) target.put(i, static_cast<double>(pass));
-              })},
+    b.compare({.name = "put8", .target = 1.03, .per_call = per_call},
+              {"put", on_first(self,
+                               [=](std::size_t pass) {
+                                 for (std::size_t i = 0; i < elements; ++i) target.put(i, static_cast<double>(pass));
+                               })},
               {{"store", on_first(self, [=](std::size_t pass) {
                   for (std::size_t i = 0; i < elements; ++i) base[i] = static_cast<double>(pass);
                 })}});
-    b.compare({.name = "put8, scattered", .target = 1.03, .per_call = per_call}, {"put", on_first(self, [=](std::size_t pass) {
-                for (std::size_t i = 0; i < elements; ++i) target.put(at[i], static_cast<double>(pass));
-              })},
+    b.compare({.name = "put8, scattered", .target = 1.03, .per_call = per_call},
+              {"put", on_first(self,
+                               [=](std::size_t pass) {
+                                 for (std::size_t i = 0; i < elements; ++i)
+                                   target.put(at[i], static_cast<double>(pass));
+                               })},
               {{"store", on_first(self, [=](std::size_t pass) {
                   for (std::size_t i = 0; i < elements; ++i) base[at[i]] = static_cast<double>(pass);
                 })}});
-    b.compare({.name = "put8 and flush", .target = 1.1, .per_call = per_call}, {"put, flush", on_first(self, [=](std::size_t pass) {
-                for (std::size_t i = 0; i < elements; ++i) {
-                  target.put(i, static_cast<double>(pass));
-                  target.flush();
-                }
-              })},
+    b.compare({.name = "put8 and flush", .target = 1.1, .per_call = per_call},
+              {"put, flush", on_first(self,
+                                      [=](std::size_t pass) {
+                                        for (std::size_t i = 0; i < elements; ++i) {
+                                          target.put(i, static_cast<double>(pass));
+                                          target.flush();
+                                        }
+                                      })},
               {{"store, compiler barrier", on_first(self, [=](std::size_t pass) {
                   for (std::size_t i = 0; i < elements; ++i) {
                     base[i] = static_cast<double>(pass);
                     std::atomic_signal_fence(std::memory_order_seq_cst);
                   }
                 })}});
-    b.compare({.name = "get8", .target = 1.03, .per_call = per_call}, {"get", on_first(self, [=](std::size_t) {
-                std::uint64_t sum = 0;
-                for (std::size_t i = 0; i < elements; ++i) sum += word_target.get(i);
-                bench::keep(sum);
-              })},
+    b.compare({.name = "get8", .target = 1.03, .per_call = per_call},
+              {"get", on_first(self,
+                               [=](std::size_t) {
+                                 std::uint64_t sum = 0;
+                                 for (std::size_t i = 0; i < elements; ++i) sum += word_target.get(i);
+                                 bench::keep(sum);
+                               })},
               {{"load", on_first(self, [=](std::size_t) {
                   std::uint64_t sum = 0;
                   for (std::size_t i = 0; i < elements; ++i) sum += word_base[i];
                   bench::keep(sum);
                 })}});
-    b.compare({.name = "get8, scattered", .target = 1.03, .per_call = per_call}, {"get", on_first(self, [=](std::size_t) {
-                std::uint64_t sum = 0;
-                for (std::size_t i = 0; i < elements; ++i) sum += word_target.get(at[i]);
-                bench::keep(sum);
-              })},
+    b.compare({.name = "get8, scattered", .target = 1.03, .per_call = per_call},
+              {"get", on_first(self,
+                               [=](std::size_t) {
+                                 std::uint64_t sum = 0;
+                                 for (std::size_t i = 0; i < elements; ++i) sum += word_target.get(at[i]);
+                                 bench::keep(sum);
+                               })},
               {{"load", on_first(self, [=](std::size_t) {
                   std::uint64_t sum = 0;
                   for (std::size_t i = 0; i < elements; ++i) sum += word_base[at[i]];
@@ -85,15 +96,21 @@ int main(int argc, char** argv) {
                 })}});
     // Without an opened target: the epoch looks the part up at each access. Told, not judged.
     auto* const opened = &epoch;
-    b.compare({.name = "put8 through the epoch", .per_call = per_call}, {"put", on_first(self, [=](std::size_t pass) {
-                for (std::size_t i = 0; i < elements; ++i) opened->put(neighbour, i, static_cast<double>(pass));
-              })},
+    b.compare({.name = "put8 through the epoch", .per_call = per_call},
+              {"put", on_first(self,
+                               [=](std::size_t pass) {
+                                 for (std::size_t i = 0; i < elements; ++i)
+                                   opened->put(neighbour, i, static_cast<double>(pass));
+                               })},
               {{"store", on_first(self, [=](std::size_t pass) {
                   for (std::size_t i = 0; i < elements; ++i) base[i] = static_cast<double>(pass);
                 })}});
-    b.compare({.name = "fetch_add", .target = 1.1, .per_call = per_call}, {"fetch_add", on_first(self, [=](std::size_t) {
-                for (std::size_t i = 0; i < elements; ++i) static_cast<void>(word_target.fetch_add(i, 1));
-              })},
+    b.compare({.name = "fetch_add", .target = 1.1, .per_call = per_call},
+              {"fetch_add", on_first(self,
+                                     [=](std::size_t) {
+                                       for (std::size_t i = 0; i < elements; ++i)
+                                         static_cast<void>(word_target.fetch_add(i, 1));
+                                     })},
               {{"atomic_ref", on_first(self, [=](std::size_t) {
                   for (std::size_t i = 0; i < elements; ++i) {
                     std::atomic_ref(word_base[i]).fetch_add(1, std::memory_order_acq_rel);

@@ -34,8 +34,7 @@ class lines {
 
 /// The quickest way to notice a store: look, and do nothing else.
 inline void spin_until(word_ref word, std::uint64_t at_least) noexcept {
-  while (word.load(std::memory_order_acquire) < at_least) {
-  }
+  while (word.load(std::memory_order_acquire) < at_least) {}
 }
 
 inline void spin_then_yield_until(word_ref word, std::uint64_t at_least, int spins) noexcept {

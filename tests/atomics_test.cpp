@@ -51,12 +51,14 @@ template <class T, class Team>
 void check_integer(Team& team, std::string const& type) {
   auto const small = [](rank_t r, int i) { return static_cast<T>(r * 3 + i + 1); };
   check_op<T>(team, type + " sum", T{1}, op::sum{}, small);
-  check_op<T>(team, type + " product", T{1}, op::product{}, [](rank_t r, int i) { return static_cast<T>((r + i) % 2 + 1); });
+  check_op<T>(team, type + " product", T{1}, op::product{},
+              [](rank_t r, int i) { return static_cast<T>((r + i) % 2 + 1); });
   check_op<T>(team, type + " min", T{100}, op::min{}, small);
   check_op<T>(team, type + " max", T{1}, op::max{}, small);
   check_op<T>(team, type + " bit_and", static_cast<T>(~T{0}), op::bit_and{},
               [](rank_t r, int i) { return static_cast<T>(~(T{1} << ((r + i) % 6))); });
-  check_op<T>(team, type + " bit_or", T{0}, op::bit_or{}, [](rank_t r, int i) { return static_cast<T>(T{1} << ((r + i) % 6)); });
+  check_op<T>(team, type + " bit_or", T{0}, op::bit_or{},
+              [](rank_t r, int i) { return static_cast<T>(T{1} << ((r + i) % 6)); });
   check_op<T>(team, type + " bit_xor", T{0}, op::bit_xor{}, small);
   check_op<T>(team, type + " replace", T{3}, op::replace{}, [](rank_t, int) { return T{77}; });
   check_op<T>(team, type + " no_op", T{3}, op::no_op{}, small);
@@ -66,7 +68,8 @@ template <class T, class Team>
 void check_floating(Team& team, std::string const& type) {
   auto const exact = [](rank_t r, int i) { return static_cast<T>(0.25 * (r + 1) + i); };
   check_op<T>(team, type + " sum", T{1}, op::sum{}, exact);
-  check_op<T>(team, type + " product", T{1}, op::product{}, [](rank_t r, int i) { return (r + i) % 2 == 0 ? T{2} : T{0.5}; });
+  check_op<T>(team, type + " product", T{1}, op::product{},
+              [](rank_t r, int i) { return (r + i) % 2 == 0 ? T{2} : T{0.5}; });
   check_op<T>(team, type + " min", T{100}, op::min{}, exact);
   check_op<T>(team, type + " max", T{-100}, op::max{}, exact);
   check_op<T>(team, type + " replace", T{1}, op::replace{}, [](rank_t, int) { return T{2.5}; });
@@ -95,7 +98,9 @@ TEST_CASE("accumulate: every operation on floating point numbers loses nothing")
 
 TEST_CASE("accumulate: types that no instruction can modify are still modified in one step") {
   everywhere([](auto& team) {
-    check_op<pair_of_words>(team, "a struct", {1, -1}, op::sum{}, [](rank_t r, int i) { return pair_of_words{r + i, -r - i}; });
+    check_op<pair_of_words>(team, "a struct", {1, -1}, op::sum{}, [](rank_t r, int i) {
+      return pair_of_words{r + i, -r - i};
+    });
     check_op<std::complex<double>>(team, "complex", {1, 0.5}, op::sum{},
                                    [](rank_t r, int i) { return std::complex<double>(r * 0.5, i); });
     auto w = make_window<pair_of_words>(team, 1);

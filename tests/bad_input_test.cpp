@@ -37,7 +37,8 @@ void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, B
     if (e) {
       std::string const what = e->what();
       CHECK_MESSAGE(e->code() == pgas::make_error_code(code), Model::name(), ": ", what);
-      for (auto const& piece : pieces) CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": '", piece, "' is not in: ", what);
+      for (auto const& piece : pieces)
+        CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": '", piece, "' is not in: ", what);
     }
     CHECK_MESSAGE(seconds < within, Model::name(), " took ", seconds, " s");
     before.check(Model::name());
@@ -65,11 +66,13 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     refused("put", std::to_string(huge - 1), [&] { epoch.put(to, huge - 1, three); });
     refused("put", "9", [&] { epoch.put(to, 9, pgas::own_part{0, 2}); });
     refused("put", "11", [&] { epoch.put(to, 11, std::span<int const>{}); });
-    refused("put", "4", [&] { epoch.put(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
+    refused("put", "4",
+            [&] { epoch.put(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
     refused("get", "10", [&] { static_cast<void>(epoch.get(to, 10)); });
     refused("get", "8", [&] { epoch.get(to, 8, three); });
     refused("get", "9", [&] { epoch.get(to, 9, pgas::own_part{0, 2}); });
-    refused("get", "4", [&] { epoch.get(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
+    refused("get", "4",
+            [&] { epoch.get(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
     refused("rput", "8", [&] { epoch.rput(to, 8, three).wait(); });
     refused("rget", "8", [&] { epoch.rget(to, 8, three).wait(); });
     refused("accumulate", "10", [&] { epoch.accumulate(to, 10, 1); });
@@ -84,7 +87,8 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     refused("ref", "10", [&] { static_cast<void>(epoch.to(to)[10]); });
     require_error(errc::out_of_range, {me(team), "put", "9", "10"}, [&] { epoch.put(to, 0, pgas::own_part{9, 2}); });
     require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] { epoch.get(to, 0, pgas::own_part{9, 2}); });
-    require_error(errc::out_of_range, {me(team), "stage", "8", "10"}, [&] { static_cast<void>(pgas::stage<pgas::read>(w, 8, 3)); });
+    require_error(errc::out_of_range, {me(team), "stage", "8", "10"},
+                  [&] { static_cast<void>(pgas::stage<pgas::read>(w, 8, 3)); });
     // The epoch is as it was.
     epoch.put(to, static_cast<std::size_t>(team.rank()), 1);
   });
@@ -95,7 +99,8 @@ TEST_CASE("no such rank: every way to name one is refused with the size of the t
     auto w = make_window<int>(team, 1);
     for (rank_t const wrong : {-1, team.size(), 1 << 30}) {
       auto const refused = [&](std::string const& operation, auto&& act) {
-        require_error(errc::out_of_range, {me(team), operation, std::to_string(wrong), std::to_string(team.size())}, act);
+        require_error(errc::out_of_range, {me(team), operation, std::to_string(wrong), std::to_string(team.size())},
+                      act);
       };
       pgas::lock_all epoch{w};
       refused("to", [&] { epoch.put(wrong, 0, 1); });
@@ -119,7 +124,8 @@ TEST_CASE("groups: a target outside the group, a rank named twice") {
     pgas::access epoch{w, {team.rank()}};
     if (team.size() > 1) {
       rank_t const other = (team.rank() + 1) % team.size();
-      require_error(errc::outside_group, {me(team), "to", "rank " + std::to_string(other), "group"}, [&] { epoch.put(other, 0, 1); });
+      require_error(errc::outside_group, {me(team), "to", "rank " + std::to_string(other), "group"},
+                    [&] { epoch.put(other, 0, 1); });
     }
     epoch.complete();
     exposed.wait();
@@ -179,7 +185,8 @@ TEST_CASE("values and blocks that do not go together") {
                   [&] { epoch.get(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 5}, three); });
     require_error(errc::invalid_argument, {me(team), "overlap"},
                   [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 1}, three.data(), 2); });
-    require_error(errc::invalid_argument, {me(team), "get_accumulate", "2", "3"}, [&] { epoch.get_accumulate(0, 0, three, two); });
+    require_error(errc::invalid_argument, {me(team), "get_accumulate", "2", "3"},
+                  [&] { epoch.get_accumulate(0, 0, three, two); });
   });
 }
 
@@ -190,17 +197,20 @@ TEST_CASE("blocks whose extent overflows are refused, not wrapped") {
     std::vector<int> some(8);
     std::size_t const half = std::size_t{1} << 63U;
     // (rows - 1) * pitch + cols is 2 modulo 2^64, and rows * cols is not what it seems either.
-    require_error(errc::out_of_range, {me(team), "put"},
-                  [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half); });
-    require_error(errc::out_of_range, {me(team), "get"},
-                  [&] { epoch.get(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half); });
+    require_error(errc::out_of_range, {me(team), "put"}, [&] {
+      epoch.put(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half);
+    });
+    require_error(errc::out_of_range, {me(team), "get"}, [&] {
+      epoch.get(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half);
+    });
   });
 }
 
 TEST_CASE("no space: a window larger than memory is refused on every rank, and the team goes on") {
   everywhere_and_clean([](auto& team) {
     for (std::size_t const size : {std::size_t{1} << 50U, ~std::size_t{0}, ~std::size_t{0} / 8 + 2}) {
-      require_error(errc::no_space, {me(team), "make_window"}, [&] { static_cast<void>(make_window<double>(team, size)); });
+      require_error(errc::no_space, {me(team), "make_window"},
+                    [&] { static_cast<void>(make_window<double>(team, size)); });
     }
     auto w = make_window<int>(team, 1);
     pgas::fence epoch{w};
@@ -312,8 +322,7 @@ TEST_CASE("an epoch that an exception passes and that is caught does not hang th
     try {
       pgas::fence epoch{w};
       if (team.rank() == 0) throw std::runtime_error("caught below");
-    } catch (std::runtime_error const&) {
-    }
+    } catch (std::runtime_error const&) {}
     team.barrier();
   });
 }
@@ -347,29 +356,39 @@ TEST_CASE("an error in a destructor is thrown when the rank ends, if nothing els
 
 TEST_CASE("groups that never match are found as a stable cycle of waits, by name") {
   // 0 waits for 1 to post, 1 waits for 0 to post: each thinks the other is the target.
-  fails<models_that_look>(2, errc::deadlock, {"rank 0 waits in", "rank 1 waits in", "window 0", "none of them can go on"}, [](auto& team) {
-    auto w = make_window<int>(team, 1);
-    rank_t const other = 1 - team.rank();
-    pgas::access epoch{w, {other}};
-    epoch.put(other, 0, 1);
-  }, 8);
+  fails<models_that_look>(
+      2, errc::deadlock, {"rank 0 waits in", "rank 1 waits in", "window 0", "none of them can go on"},
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        rank_t const other = 1 - team.rank();
+        pgas::access epoch{w, {other}};
+        epoch.put(other, 0, 1);
+      },
+      8);
 }
 
 TEST_CASE("a rank that has returned will never come: who waits for it is told") {
-  fails<models_that_look>(3, errc::deadlock, {"rank 1 waits in run (start or end of the job)", "rank 2 waits in wait (window 0) for rank 1"}, [](auto& team) {
-    auto w = make_window<int>(team, 1);
-    if (team.rank() == 2) {
-      pgas::exposure exposed{w, {1}};
-      exposed.wait();
-    }
-  }, 8);
+  fails<models_that_look>(
+      3, errc::deadlock,
+      {"rank 1 waits in run (start or end of the job)", "rank 2 waits in wait (window 0) for rank 1"},
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        if (team.rank() == 2) {
+          pgas::exposure exposed{w, {1}};
+          exposed.wait();
+        }
+      },
+      8);
 }
 
 TEST_CASE("ranks that do not all come to a fence are found") {
-  fails<models_that_look>(3, errc::deadlock, {"rank 0 waits in run (start or end of the job)", "waits in fence (window 0)"}, [](auto& team) {
-    auto w = make_window<int>(team, 1);
-    if (team.rank() != 0) pgas::fence epoch{w};
-  }, 8);
+  fails<models_that_look>(
+      3, errc::deadlock, {"rank 0 waits in run (start or end of the job)", "waits in fence (window 0)"},
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        if (team.rank() != 0) pgas::fence epoch{w};
+      },
+      8);
 }
 
 TEST_CASE("a rank that ends its process before its body returned is an error with its exit code") {

@@ -102,7 +102,8 @@ std::size_t count(record const& r, std::string_view what) {
   return static_cast<std::size_t>(std::count_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }));
 }
 std::size_t first(record const& r, std::string_view what) {
-  return static_cast<std::size_t>(std::find_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }) - r.begin());
+  return static_cast<std::size_t>(std::find_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }) -
+                                  r.begin());
 }
 std::size_t last(record const& r, std::string_view what) {
   std::size_t found = r.size();
@@ -130,7 +131,8 @@ std::string wrong_fence(record const& r, rank_t size) {
 std::string wrong_signals(record const& r, std::vector<rank_t> const& targets) {
   if (count(r, "publish") != 1) return "publish once";
   if (r[first(r, "publish")] != names("publish", targets)) return "publish to the group";
-  if (!targets.empty() && first(r, "signal") != first(r, "publish") + 1) return "publish immediately before the first signal";
+  if (!targets.empty() && first(r, "signal") != first(r, "publish") + 1)
+    return "publish immediately before the first signal";
   for (rank_t target : targets) {
     if (std::count(r.begin(), r.end(), "signal " + std::to_string(target)) != 1) return "signal each target once";
   }
@@ -207,7 +209,8 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         for (rank_t target : g) {
           r.clear();
           p.trigger(target, b, true);
-          if (r != record{names("seen", {target}), names("refresh", {target})}) return "trigger: waits for the target, then refreshes it";
+          if (r != record{names("seen", {target}), names("refresh", {target})})
+            return "trigger: waits for the target, then refreshes it";
           r.clear();
           p.trigger(target, b, true);
           if (!r.empty()) return "trigger: once an epoch";
@@ -218,7 +221,8 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
       if (count(r, "refresh") != 0) return "complete: no refresh";
       if (count(r, "seen") != (triggers ? 0 : g.size())) return "complete: waits for those not met yet";
-      if (!triggers && !g.empty() && last(r, "seen") > first(r, "publish")) return "complete: waits before it publishes";
+      if (!triggers && !g.empty() && last(r, "seen") > first(r, "publish"))
+        return "complete: waits before it publishes";
     }
   }
   return {};
@@ -233,10 +237,12 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
   for (int round = 0; round < 2; ++round) {
     r.clear();
     p.lock_all(b);
-    if (count(r, "refresh all") != 1 || r.back() != "refresh all" || count(r, "publish") != 0) return "lock_all refreshes everything, last";
+    if (count(r, "refresh all") != 1 || r.back() != "refresh all" || count(r, "publish") != 0)
+      return "lock_all refreshes everything, last";
     r.clear();
     p.unlock_all(b);
-    if (count(r, "publish all") != 1 || r.front() != "publish all" || count(r, "refresh") != 0) return "unlock_all publishes everything, first";
+    if (count(r, "publish all") != 1 || r.front() != "publish all" || count(r, "refresh") != 0)
+      return "unlock_all publishes everything, first";
   }
   return {};
 }
@@ -416,7 +422,8 @@ TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is cau
       []<class... P>(P...) {
         each_fault([&]<fault Fault>() {
           // Publishing late cannot be told where unlock_all sends no signal.
-          if constexpr (Fault != fault::publish_late) CHECK(((wrong_as_lock<mutated_lock<P, Fault>>(1, 3) != "") && ...));
+          if constexpr (Fault != fault::publish_late)
+            CHECK(((wrong_as_lock<mutated_lock<P, Fault>>(1, 3) != "") && ...));
         });
       },
       pgas_test::lock_protocols{});

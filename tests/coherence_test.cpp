@@ -236,7 +236,8 @@ bool passes(std::uint64_t seed) {
   // Seed 0: memory that does what it must as late as it may. Even seeds: the adversary does much; odd ones: less.
   incoherent::adversary against{.seed = seed};
   if (seed == 0) against = incoherent::no_adversary;
-  if (seed % 2 == 1) against = {.seed = seed, .fill = 2, .evict = 64, .deliver = 64, .drain = 64, .delay = 2, .yield = 2};
+  if (seed % 2 == 1)
+    against = {.seed = seed, .fill = 2, .evict = 64, .deliver = 64, .drain = 64, .delay = 2, .yield = 2};
   incoherent::against const misbehaviour(against);
   std::atomic<bool> right{true};
   pgas::run<incoherent::backend>(2, [&right](auto& world) {
@@ -282,9 +283,13 @@ auto counted(Window const& w) {
 
 }  // namespace
 
-TEST_CASE("write_back: every kind of epoch gives the right values against every seed") { check_right<coherence::write_back>(); }
+TEST_CASE("write_back: every kind of epoch gives the right values against every seed") {
+  check_right<coherence::write_back>();
+}
 TEST_CASE("at_get: every kind of epoch gives the right values against every seed") { check_right<coherence::at_get>(); }
-TEST_CASE("uncached: every kind of epoch gives the right values against every seed") { check_right<coherence::uncached>(); }
+TEST_CASE("uncached: every kind of epoch gives the right values against every seed") {
+  check_right<coherence::uncached>();
+}
 
 TEST_CASE("write_back without one of its steps gives a wrong value, by fence") {
   check_caught<by_fence, coherence::mutated<coherence::write_back, step::clean_own>>("clean_own");
@@ -383,7 +388,8 @@ TEST_CASE("hints erase work: a read only access emits no clean, a write only one
     }
     {
       auto const c = in_epoch([&] { by_post_of(pgas::no_put)(pgas::read_only); });
-      require(c.cleans == 1 && c.drops == 1 && c.flushes == 0, "read only: the clean is the exposure's, the drop the access's");
+      require(c.cleans == 1 && c.drops == 1 && c.flushes == 0,
+              "read only: the clean is the exposure's, the drop the access's");
       require(c.store_drains == 1 && c.full_drains == 1, "and a drain for each");
     }
     {
@@ -392,9 +398,7 @@ TEST_CASE("hints erase work: a read only access emits no clean, a write only one
       require(c.store_drains == 1 && c.full_drains == 1, "and a drain for each");
     }
     {
-      auto const c = in_epoch([&] {
-        pgas::fence epoch{w, pgas::read_only, pgas::no_store, pgas::no_put};
-      });
+      auto const c = in_epoch([&] { pgas::fence epoch{w, pgas::read_only, pgas::no_store, pgas::no_put}; });
       require(c.cleans == 0, "a fence of readers who stored nothing cleans nothing");
     }
     {

@@ -10,7 +10,9 @@ using pgas::make_window;
 namespace {
 
 /// A value that says who wrote it, in which round, and where.
-int mark(rank_t writer, int round, std::size_t at = 0) { return writer * 10'000 + round * 10 + static_cast<int>(at) + 1; }
+int mark(rank_t writer, int round, std::size_t at = 0) {
+  return writer * 10'000 + round * 10 + static_cast<int>(at) + 1;
+}
 
 std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
 
@@ -57,7 +59,8 @@ TEST_CASE("fence: next() closes one epoch and opens another") {
       epoch.next();  // all have read before anybody puts
       epoch.put(to, 0, here);
       epoch.next();
-      require_equal(epoch.get(team.rank(), 0), (team.rank() + 20 * team.size() - hops - 1) % team.size(), "the value that came round");
+      require_equal(epoch.get(team.rank(), 0), (team.rank() + 20 * team.size() - hops - 1) % team.size(),
+                    "the value that came round");
       epoch.next();
     }
     require(epoch.is_open(), "it is open still");
@@ -227,18 +230,20 @@ TEST_CASE("access and exposure: groups may be empty, be everybody, and change") 
 }
 
 TEST_CASE("access and exposure: an origin that accesses nothing still meets its targets") {
-  everywhere([](auto& team) {
-    auto w = make_window<int>(team, 1);
-    std::vector<rank_t> all;
-    for (rank_t r = 0; r < team.size(); ++r) all.push_back(r);
-    for (int round = 0; round < 20; ++round) {
-      pgas::exposure exposed{w, all};
-      pgas::access epoch{w, all};
-      if (round % 2 == 0) epoch.put((team.rank() + round) % team.size(), 0, round);
-      epoch.complete();
-      exposed.wait();
-    }
-  }, {1, 2, 3, 7, 10});
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        std::vector<rank_t> all;
+        for (rank_t r = 0; r < team.size(); ++r) all.push_back(r);
+        for (int round = 0; round < 20; ++round) {
+          pgas::exposure exposed{w, all};
+          pgas::access epoch{w, all};
+          if (round % 2 == 0) epoch.put((team.rank() + round) % team.size(), 0, round);
+          epoch.complete();
+          exposed.wait();
+        }
+      },
+      {1, 2, 3, 7, 10});
 }
 
 TEST_CASE("access and exposure: epochs on two windows may overlap") {
@@ -402,7 +407,8 @@ TEST_CASE("lock_all: flush_all is flush of every rank, this one too") {
       } else {
         for (rank_t r = 0; r < team.size(); ++r) epoch.flush(r);
       }
-      for (rank_t r = 0; r < team.size(); ++r) require_equal(epoch.get(r, mine), mark(team.rank(), round), "on rank " + std::to_string(r));
+      for (rank_t r = 0; r < team.size(); ++r)
+        require_equal(epoch.get(r, mine), mark(team.rank(), round), "on rank " + std::to_string(r));
     }
   });
 }

@@ -173,9 +173,10 @@ std::map<std::string, std::string> sample_images() {
       {"colour", encode(5, 7, {.colour = PNG_COLOR_TYPE_RGB}, noise(105))},
       {"colour and alpha, 16 bits", encode(3, 3, {.depth = 16, .colour = PNG_COLOR_TYPE_RGB_ALPHA}, noise(72))},
       {"palette with alpha, 1 bit, interlaced",
-       encode(9, 9, {.depth = 1, .colour = PNG_COLOR_TYPE_PALETTE, .interlaced = true, .palette = two,
-                     .palette_alpha = {128}},
-              noise(18))},
+       encode(
+           9, 9,
+           {.depth = 1, .colour = PNG_COLOR_TYPE_PALETTE, .interlaced = true, .palette = two, .palette_alpha = {128}},
+           noise(18))},
   };
 }
 
@@ -596,8 +597,8 @@ TEST_CASE("dots are dead and capital letters alive, as editors for more than two
 }
 
 TEST_CASE("Windows line ends, blank lines, folded runs, late remarks and text behind the end are tolerated") {
-  auto const p = example::parse_rle(
-      "x", "\r\n#N  Two words \r\n#C no\r\n\r\nx=3,y=2\r\n2\r\no b$\r\n#C late\r\n3o!\r\nbye");
+  auto const p =
+      example::parse_rle("x", "\r\n#N  Two words \r\n#C no\r\n\r\nx=3,y=2\r\n2\r\no b$\r\n#C late\r\n3o!\r\nbye");
   CHECK(p.name == "Two words");
   CHECK(p.cells == std::vector<std::uint8_t>{1, 1, 0, 1, 1, 1});
 }
@@ -636,8 +637,9 @@ TEST_CASE("a malformed header is refused with the place and what was expected th
   CHECK(rle_message("x = -3") == "cannot read 'x': line 1, column 5: expected the number x, found '-'");
   CHECK(rle_message("x = 3\n") ==
         "cannot read 'x': line 1, column 6: expected ',' and 'y = <rows>', found the end of the line");
-  CHECK(rle_message("x = 3, z = 2") == "cannot read 'x': line 1, column 8: expected the header "
-                                       "'x = <columns>, y = <rows>', here 'y', found 'z'");
+  CHECK(rle_message("x = 3, z = 2") ==
+        "cannot read 'x': line 1, column 8: expected the header "
+        "'x = <columns>, y = <rows>', here 'y', found 'z'");
   CHECK(rle_message("x = 3, y = 2 rule") ==
         "cannot read 'x': line 1, column 14: expected the end of the header line, found 'r'");
   CHECK(rle_message("x = 3, y = 2, role = 1") ==
@@ -677,10 +679,10 @@ TEST_CASE("a malformed pattern is refused with the place and what was expected t
         std::string::npos);
   CHECK(rle_message(head + "o$o$b!") == at + "5: expected at most y = 2 rows, found cells in row 3");
   CHECK(rle_message(head + "9999999999999999999$o!").find("expected at most y = 2 rows") != std::string::npos);
-  CHECK(rle_message(head + "3o$3o") ==
-        at + "6: expected '!' at the end of the pattern, found the end of the file");
-  CHECK(rle_message(head + "o\nq!") == "cannot read 'x': line 3, column 1: expected b (dead), o (alive), "
-                                       "$ (end of row), ! (end) or a run count, found 'q'");
+  CHECK(rle_message(head + "3o$3o") == at + "6: expected '!' at the end of the pattern, found the end of the file");
+  CHECK(rle_message(head + "o\nq!") ==
+        "cannot read 'x': line 3, column 1: expected b (dead), o (alive), "
+        "$ (end of row), ! (end) or a run count, found 'q'");
   CHECK(rle_message(head + "o\0!"s).find("found byte 0x00") != std::string::npos);
 }
 

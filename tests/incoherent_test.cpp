@@ -82,7 +82,6 @@ void on_ranks(rank_t ranks, adversary const& a, Body const& body) {
   backend::launch(ranks, [&](backend b, job& boot) { body(seat{b, boot}); });
 }
 
-
 location element(rank_t rank, std::size_t i) { return {rank, i * sizeof(int)}; }
 void store(segment_type& s, location at, int value) { s.store(at, std::as_bytes(std::span(&value, 1))); }
 void put(segment_type& s, location at, int value) { s.put(at, std::as_bytes(std::span(&value, 1))); }
@@ -298,12 +297,24 @@ TEST_CASE("one rank alone sees its own stores against 200 seeds") {
       for (int step = 0; step < 400; ++step) {
         std::size_t const i = d.below(expected.size());
         switch (d.below(6)) {
-          case 0: s.clean(element(0, i), 4); break;
-          case 1: s.drop(element(0, i), 4); break;
-          case 2: s.drain_all(); break;
-          case 3: s.drain_stores(); break;
-          case 4: right = right && load(s, element(0, i)) == expected[i]; break;
-          default: store(s, element(0, i), expected[i] = step); break;
+          case 0:
+            s.clean(element(0, i), 4);
+            break;
+          case 1:
+            s.drop(element(0, i), 4);
+            break;
+          case 2:
+            s.drain_all();
+            break;
+          case 3:
+            s.drain_stores();
+            break;
+          case 4:
+            right = right && load(s, element(0, i)) == expected[i];
+            break;
+          default:
+            store(s, element(0, i), expected[i] = step);
+            break;
         }
       }
       CHECK_MESSAGE(right, "seed " << seed);
@@ -379,8 +390,7 @@ TEST_CASE("an rput's source is read before its wait returns, an rget's destinati
         s.flush(1);
         int into = 0;
         auto back = s.rget(element(1, 0), std::as_writable_bytes(std::span(&into, 1)));
-        while (!back.test()) {
-        }
+        while (!back.test()) {}
         CHECK(into == 1);
       }
       me.all_here();
@@ -443,8 +453,7 @@ TEST_CASE("read-modify-writes are indivisible under contention from 4 ranks") {
       sum.fetch_add(1, std::memory_order_relaxed);
       bits.fetch_xor(word{1} << static_cast<unsigned>(me.rank()), std::memory_order_relaxed);
       for (word old = swaps.load(std::memory_order_relaxed);
-           !swaps.compare_exchange(old, old + 1, std::memory_order_acq_rel);) {
-      }
+           !swaps.compare_exchange(old, old + 1, std::memory_order_acq_rel);) {}
       word const mine = i * 4 + static_cast<word>(me.rank()) + 1;
       given += mine;
       taken += tokens.exchange(mine, std::memory_order_acq_rel);
@@ -490,11 +499,15 @@ TEST_CASE("waits end with the value, the index, or the deadline") {
     } else {
       std::array slots{words.slot(0, 0, 1), words.slot(0, 1, 1), words.slot(0, 2, 1)};
       pgas::waiting_for const why{.operation = "test", .awaited = group(&other, 1)};
-      CHECK(words.wait_any(std::span<control::slot_type>(slots), [](word w) { return w != 0; }, why) == 2);
-      CHECK(words.wait_until(slots[2], [](word w) { return w > 4; }, why) == 9);
+      CHECK(words.wait_any(
+                std::span<control::slot_type>(slots), [](word w) { return w != 0; }, why) == 2);
+      CHECK(words.wait_until(
+                slots[2], [](word w) { return w > 4; }, why) == 9);
       late = message_of([&] {
         words.wait_until(slots[0], [](word w) { return w != 0; },
-                         {.operation = "test", .awaited = group(&other, 1), .deadline = backend::now() + std::chrono::milliseconds(20)});
+                         {.operation = "test",
+                          .awaited = group(&other, 1),
+                          .deadline = backend::now() + std::chrono::milliseconds(20)});
       });
     }
     me.all_here();
@@ -511,7 +524,8 @@ TEST_CASE("a wait for a rank that has failed ends, and the launch throws its rea
       if (me.rank() == 1) throw std::runtime_error("had enough");
       rank_t const other = 1;
       waiter = message_of([&] {
-        words.wait_until(words.slot(0, 0, 1), [](word w) { return w != 0; }, {.operation = "test", .awaited = group(&other, 1)});
+        words.wait_until(words.slot(0, 0, 1), [](word w) { return w != 0; },
+                         {.operation = "test", .awaited = group(&other, 1)});
       });
       me.b.check("test");
     });
@@ -540,7 +554,9 @@ TEST_CASE("parts may differ in size and be empty; what does not fit is refused w
       said[0] = message_of([&] { put(s, {1, 10}, 1); });
       said[1] = message_of([&] { store(s, {0, 0}, 1); });
       said[2] = message_of([&] { put(s, {2, 0}, 1); });
-      said[3] = message_of([&] { static_cast<void>(me.b.reserve_segment(std::vector<std::size_t>{~std::size_t{0}, 1})); });
+      said[3] = message_of([&] {
+        static_cast<void>(me.b.reserve_segment(std::vector<std::size_t>{~std::size_t{0}, 1}));
+      });
       said[4] = message_of([&] { static_cast<void>(me.b.attach_segment(handle, 0)); });
       put(s, element(1, 2), 6);
       s.flush(1);
@@ -710,7 +726,8 @@ TEST_CASE_TEMPLATE("message passing gives a wrong value without one of write_bac
                    std::integral_constant<step, step::drain_all>) {
   auto const seed = caught<coherence::mutated<coherence::write_back, Missing::value>>();
   REQUIRE(seed);
-  std::cout << "covered: step " << static_cast<int>(Missing::value) << " of write_back is missed at seed " << *seed << "\n";
+  std::cout << "covered: step " << static_cast<int>(Missing::value) << " of write_back is missed at seed " << *seed
+            << "\n";
 }
 
 TEST_CASE("message passing gives a wrong value without flush, without any step, and with a drop before the signal") {

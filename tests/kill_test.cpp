@@ -30,7 +30,7 @@ struct scene {
 class shared_scene {
  public:
   shared_scene()
-      : at_(new (::mmap(nullptr, sizeof(scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) scene) {}
+      : at_(new(::mmap(nullptr, sizeof(scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) scene) {}
   shared_scene(shared_scene const&) = delete;
   shared_scene& operator=(shared_scene const&) = delete;
   ~shared_scene() { ::munmap(at_, sizeof(scene)); }
@@ -239,7 +239,8 @@ TEST_CASE("kill -9 at random moments of a busy program") {
       }
     });
     REQUIRE_MESSAGE(e.has_value(), "seed ", seed);
-    CHECK_MESSAGE(std::string(e->what()).find("signal 9") != std::string::npos, "seed ", seed, ": ", std::string(e->what()));
+    CHECK_MESSAGE(std::string(e->what()).find("signal 9") != std::string::npos, "seed ", seed, ": ",
+                  std::string(e->what()));
     CHECK_MESSAGE(watch.seconds() < 3.5, "seed ", seed, " took ", watch.seconds(), " s");
     before.check("seed " + std::to_string(seed));
   }
@@ -278,8 +279,7 @@ TEST_CASE("kill -9 of the supervisor ends every rank, whatever it does") {
             for (std::atomic<int> spin{0};;) spin.fetch_add(1, std::memory_order_relaxed);  // computes and asks nobody
           }
         });
-      } catch (...) {
-      }
+      } catch (...) {}
       ::_exit(0);
     }
     stopwatch const watch;

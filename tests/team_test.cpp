@@ -71,12 +71,14 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce of small and large 
       require_equal(ranks.size(), static_cast<std::size_t>(team.size()), "how many");
       for (rank_t r = 0; r < team.size(); ++r) require_equal(ranks[static_cast<std::size_t>(r)], r + round, "gathered");
       auto const all = team.all_gather(large::of(team.rank() + round));
-      for (rank_t r = 0; r < team.size(); ++r) require(all[static_cast<std::size_t>(r)] == large::of(r + round), "large ones");
+      for (rank_t r = 0; r < team.size(); ++r)
+        require(all[static_cast<std::size_t>(r)] == large::of(r + round), "large ones");
       int const n = team.size();
       require_equal(team.all_reduce(team.rank() + 1), n * (n + 1) / 2, "sum");
       require_equal(team.all_reduce(team.rank(), pgas::op::max{}), n - 1, "max");
       require_equal(team.all_reduce(team.rank() + 5, pgas::op::min{}), 5, "min");
-      require_equal(team.all_reduce(std::uint64_t{1} << team.rank(), pgas::op::bit_or{}), (std::uint64_t{1} << n) - 1, "bit_or");
+      require_equal(team.all_reduce(std::uint64_t{1} << team.rank(), pgas::op::bit_or{}), (std::uint64_t{1} << n) - 1,
+                    "bit_or");
       require_equal(team.all_reduce(0.5), 0.5 * n, "doubles");
       large sum = large::of(0);
       for (rank_t r = 1; r < n; ++r) sum = sum + large::of(r);
@@ -106,7 +108,8 @@ TEST_CASE("split: by color, ordered by key, then by rank") {
       if (r % 2 == color) members.push_back(r);
     }
     require_equal(sub.size(), static_cast<rank_t>(members.size()), "size");
-    for (rank_t r = 0; r < sub.size(); ++r) require_equal(sub.world_rank(r), members[static_cast<std::size_t>(r)], "order");
+    for (rank_t r = 0; r < sub.size(); ++r)
+      require_equal(sub.world_rank(r), members[static_cast<std::size_t>(r)], "order");
     require_equal(sub.world_rank(sub.rank()), team.rank(), "this rank");
     require_equal(sub.all_reduce(team.rank(), pgas::op::max{}), members.front(), "its own collectives");
     auto same_keys = team.split(7, 3);
@@ -156,7 +159,8 @@ TEST_CASE("split: again and again, one within the other") {
         rank_t const half = (current.size() + 1) / 2;
         bool const upper = current.rank() >= half;
         auto next = current.split(upper ? 1 : 0, round % 2 == 0 ? 0 : -current.rank());
-        std::vector<rank_t> members(upper ? world.begin() + half : world.begin(), upper ? world.end() : world.begin() + half);
+        std::vector<rank_t> members(upper ? world.begin() + half : world.begin(),
+                                    upper ? world.end() : world.begin() + half);
         if (round % 2 == 1) std::reverse(members.begin(), members.end());
         require_equal(next.size(), static_cast<rank_t>(members.size()), "size");
         for (rank_t r = 0; r < next.size(); ++r) {
@@ -185,7 +189,8 @@ TEST_CASE("team: windows and epochs may outlive it") {
     pgas::fence epoch{w};
     epoch.put((w.rank() + 1) % w.ranks(), 0, w.rank());
     epoch.next();
-    require_equal(epoch.get(w.rank(), 0), (w.rank() - 1 + w.ranks()) % w.ranks(), "the team is gone, its words are not");
+    require_equal(epoch.get(w.rank(), 0), (w.rank() - 1 + w.ranks()) % w.ranks(),
+                  "the team is gone, its words are not");
   });
 }
 

@@ -47,7 +47,8 @@ TEST_CASE("window: parts may differ in size and be empty, and every rank knows a
     pgas::fence epoch{w};
     for (rank_t r = 0; r < team.size(); ++r) {
       require_equal(epoch.to(r).size(), size_of(r), "an opened target's size");
-      for (std::size_t i = index(team.rank()); i < size_of(r); i += index(team.size())) epoch.put(r, i, 0.5 + static_cast<double>(i));
+      for (std::size_t i = index(team.rank()); i < size_of(r); i += index(team.size()))
+        epoch.put(r, i, 0.5 + static_cast<double>(i));
     }
     epoch.close();
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -169,7 +170,8 @@ TEST_CASE("put and get: blocks of rows and strided elements, and nothing beside 
     }
     std::vector<int> expected(70);
     for (std::size_t row = 0; row < 4; ++row) {
-      for (std::size_t col = 0; col < 5; ++col) expected[14 + row * pitch + col] = from * 1000 + 1 + static_cast<int>(row * 7 + col);
+      for (std::size_t col = 0; col < 5; ++col)
+        expected[14 + row * pitch + col] = from * 1000 + 1 + static_cast<int>(row * 7 + col);
     }
     for (std::size_t i = 0; i < 6; ++i) expected[1 + i * pitch] = from * 1000 + 500 + static_cast<int>(i);
     require(own(w) == expected, "a block and a column, and zeros beside them");
@@ -335,7 +337,8 @@ TEST_CASE("local: a random access range of elements, whatever they are") {
     auto const part = range.subspan(5, 3);
     int const first = part[0];
     require(part.size() == 3 && first == 14, "subspan");
-    require(range.end() - range.begin() == 20 && range.begin() + 20 == range.end() && range.begin() < range.end(), "iterators");
+    require(range.end() - range.begin() == 20 && range.begin() + 20 == range.end() && range.begin() < range.end(),
+            "iterators");
     using std::swap;
     swap(range[10], range[11]);
     int const swapped = range[10];
@@ -384,7 +387,8 @@ TEST_CASE("window: it may go while an epoch is open, since the epoch holds its s
     w.reset();
     epoch.put((team.rank() + 1) % team.size(), 0, team.rank());
     epoch.next();
-    require_equal(epoch.get(team.rank(), 0), (team.rank() - 1 + team.size()) % team.size(), "what was put after it went");
+    require_equal(epoch.get(team.rank(), 0), (team.rank() - 1 + team.size()) % team.size(),
+                  "what was put after it went");
   });
 }
 

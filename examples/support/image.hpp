@@ -117,8 +117,7 @@ inline image decode_pgm(std::string_view name, byte_view bytes) {
   if (bytes[1] == '2') {
     require(2 * count, scan.left() + 1);  // a blank and a digit each; a last newline may be missing
     picture.pixels.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
-      picture.pixels.push_back(scaled(scan.number("next grey value")));
+    for (std::size_t i = 0; i < count; ++i) picture.pixels.push_back(scaled(scan.number("next grey value")));
     return picture;
   }
   std::size_t const width = white > 255 ? 2 : 1;
@@ -126,8 +125,7 @@ inline image decode_pgm(std::string_view name, byte_view bytes) {
   require(width * count, raster.size());
   picture.pixels.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
-    picture.pixels.push_back(
-        scaled(width == 1 ? raster[i] : std::size_t{raster[2 * i]} * 256 + raster[2 * i + 1]));
+    picture.pixels.push_back(scaled(width == 1 ? raster[i] : std::size_t{raster[2 * i]} * 256 + raster[2 * i + 1]));
   return picture;
 }
 
@@ -296,7 +294,7 @@ class png_writer {
 /// 255 steps from cold to hot after matplotlib's "inferno", whose lightness rises evenly, so that it also
 /// prints in grey; the last entry is for a value that is not a number.
 inline std::array<png_color, 256> heat_palette() {
-  constexpr int points[9][3] = {{0, 0, 4},    {31, 12, 72},  {85, 15, 109},  {136, 34, 106}, {186, 54, 85},
+  constexpr int points[9][3] = {{0, 0, 4},     {31, 12, 72},   {85, 15, 109},  {136, 34, 106}, {186, 54, 85},
                                 {227, 89, 51}, {249, 140, 10}, {249, 201, 50}, {252, 255, 164}};
   std::array<png_color, 256> palette{};
   for (int i = 0; i < 255; ++i) {

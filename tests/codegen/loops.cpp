@@ -37,7 +37,8 @@ template <class Access>
   for (std::size_t i = 0; i < n; ++i) target.put(i, from[i] * 2.0);
 }
 template <class Access>
-[[gnu::always_inline]] inline void put_scattered(Access const& target, std::size_t n, std::size_t const* at, double value) {
+[[gnu::always_inline]] inline void put_scattered(Access const& target, std::size_t n, std::size_t const* at,
+                                                 double value) {
   for (std::size_t i = 0; i < n; ++i) target.put(at[i], value);
 }
 template <class Access>
@@ -71,8 +72,12 @@ void ours_put_loop(ours<double> const& t, std::size_t n, double v) { put_loop(t,
 void raw_put_loop(raw<double> const& t, std::size_t n, double v) { put_loop(t, n, v); }
 void ours_put_values(ours<double> const& t, std::size_t n, double const* from) { put_values(t, n, from); }
 void raw_put_values(raw<double> const& t, std::size_t n, double const* from) { put_values(t, n, from); }
-void ours_put_scattered(ours<double> const& t, std::size_t n, std::size_t const* at, double v) { put_scattered(t, n, at, v); }
-void raw_put_scattered(raw<double> const& t, std::size_t n, std::size_t const* at, double v) { put_scattered(t, n, at, v); }
+void ours_put_scattered(ours<double> const& t, std::size_t n, std::size_t const* at, double v) {
+  put_scattered(t, n, at, v);
+}
+void raw_put_scattered(raw<double> const& t, std::size_t n, std::size_t const* at, double v) {
+  put_scattered(t, n, at, v);
+}
 void ours_put_flush(ours<double> const& t, std::size_t n, double v) { put_flush(t, n, v); }
 void raw_put_flush(raw<double> const& t, std::size_t n, double v) { put_flush(t, n, v); }
 double ours_get_sum(ours<double> const& t, std::size_t n) { return get_sum(t, n); }

@@ -1,7 +1,7 @@
 // expects: is_direct
 // SPDX-License-Identifier: BSL-1.0
-#include "../incoherent/backend.hpp"
 #include <pgas/pgas.hpp>
+#include "../incoherent/backend.hpp"
 
 int main() {
   pgas::run<pgas_test::incoherent::backend>(2, [](auto& team) {

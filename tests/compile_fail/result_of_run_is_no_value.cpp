@@ -4,5 +4,6 @@
 #include <string>
 
 int main() {
-  return static_cast<int>(pgas::run<pgas::backends::process_map>(2, [](auto&) { return std::string("rank 0"); }).size());
+  return static_cast<int>(
+      pgas::run<pgas::backends::process_map>(2, [](auto&) { return std::string("rank 0"); }).size());
 }

@@ -96,7 +96,8 @@ TEST_CASE("backend: a sub-team has its own numbers and memory") {
     boot.fence();
     s.get({mine, 0}, std::as_writable_bytes(std::span(&value, 1)));
     s.flush_local(mine);
-    require_equal(static_cast<rank_t>(value), (b.rank() + 1) % b.size(), "put by the one before, whose job rank is one more");
+    require_equal(static_cast<rank_t>(value), (b.rank() + 1) % b.size(),
+                  "put by the one before, whose job rank is one more");
     boot.fence();
   });
 }

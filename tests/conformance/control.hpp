@@ -52,9 +52,8 @@ TEST_CASE("control: a token goes round through slots of the next rank, hundreds 
     if (b.size() == 1) return;
     for (pgas::word round = 1; round <= 300; ++round) {
       if (b.rank() == 0) c.slot(next, 0, 0).store(round, std::memory_order_release);
-      pgas::word const seen = c.wait_until(
-          c.slot(b.rank(), 0, previous), [round](pgas::word w) { return w >= round; },
-          {.operation = "token", .awaited = pgas::group(&previous, 1)});
+      pgas::word const seen = c.wait_until(c.slot(b.rank(), 0, previous), [round](pgas::word w) { return w >= round; },
+                                           {.operation = "token", .awaited = pgas::group(&previous, 1)});
       require_equal(seen, round, "wait_until returns the value that satisfied it");
       if (b.rank() != 0) c.slot(next, 0, b.rank()).store(round, std::memory_order_release);
     }
@@ -72,14 +71,12 @@ TEST_CASE("control: who sees a word stored with release order sees what its writ
           c.slot(to, 3, writer).store(round, std::memory_order_release);
         }
         for (rank_t from = 1; from < b.size(); ++from) {
-          c.wait_until(
-              c.slot(from, 4, from), [round](pgas::word w) { return w == round; },
-              {.operation = "answer", .awaited = pgas::group(&from, 1)});
+          c.wait_until(c.slot(from, 4, from), [round](pgas::word w) { return w == round; },
+                       {.operation = "answer", .awaited = pgas::group(&from, 1)});
         }
       } else {
-        c.wait_until(
-            c.slot(b.rank(), 3, writer), [round](pgas::word w) { return w >= round; },
-            {.operation = "message", .awaited = pgas::group(&writer, 1)});
+        c.wait_until(c.slot(b.rank(), 3, writer), [round](pgas::word w) { return w >= round; },
+                     {.operation = "message", .awaited = pgas::group(&writer, 1)});
         for (std::size_t i = 0; i < 3; ++i) {
           require_equal(c.slot(b.rank(), i, writer).load(std::memory_order_relaxed), round * 10 + i, "the message");
         }
@@ -102,8 +99,7 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
         seen.push_back(c.cell(owner, 0).fetch_add(1, std::memory_order_acq_rel));
         c.cell(owner, 1).fetch_xor(pgas::word{1} << self, std::memory_order_acq_rel);
         pgas::word expected = c.cell(owner, 2).load(std::memory_order_acquire);
-        while (!c.cell(owner, 2).compare_exchange(expected, expected + 2, std::memory_order_acq_rel)) {
-        }
+        while (!c.cell(owner, 2).compare_exchange(expected, expected + 2, std::memory_order_acq_rel)) {}
       }
       for (std::size_t i = 1; i < seen.size(); ++i) require(seen[i] > seen[i - 1], "fetch_add returns what was there");
       boot.fence();
@@ -129,8 +125,7 @@ TEST_CASE("control: a cell may be a lock") {
       auto const counter = c.cell(0, 1);  // counted in two steps, by whoever holds the lock
       for (int i = 0; i < 100; ++i) {
         while (c.cell(0, 0).exchange(1, std::memory_order_acquire) != 0) {
-          c.wait_until(
-              c.cell(0, 0), [](pgas::word w) { return w == 0; }, {.operation = "lock"});
+          c.wait_until(c.cell(0, 0), [](pgas::word w) { return w == 0; }, {.operation = "lock"});
         }
         counter.exchange(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         c.cell(0, 0).exchange(0, std::memory_order_release);
@@ -154,15 +149,13 @@ TEST_CASE("control: wait_any returns the first word that satisfies, whichever it
       if (b.rank() == writer) {
         c.slot(0, which, writer).store(round, std::memory_order_release);
         rank_t const zero = 0;
-        c.wait_until(
-            c.slot(writer, n_words, 0), [round](pgas::word w) { return w == round; },
-            {.operation = "answer", .awaited = pgas::group(&zero, 1)});
+        c.wait_until(c.slot(writer, n_words, 0), [round](pgas::word w) { return w == round; },
+                     {.operation = "answer", .awaited = pgas::group(&zero, 1)});
       } else if (b.rank() == 0) {
         std::vector<decltype(c.slot(0, 0, 0))> words;
         for (std::size_t i = 0; i < n_words; ++i) words.push_back(c.slot(0, i, writer));
-        std::size_t const found = c.wait_any(
-            std::span(words), [round](pgas::word w) { return w == round; },
-            {.operation = "any", .awaited = pgas::group(&writer, 1)});
+        std::size_t const found = c.wait_any(std::span(words), [round](pgas::word w) { return w == round; },
+                                             {.operation = "any", .awaited = pgas::group(&writer, 1)});
         require_equal(found, which, "the word that was stored to");
         c.slot(writer, n_words, 0).store(round, std::memory_order_release);
       }
@@ -177,14 +170,13 @@ TEST_CASE("control: a wait that meets its deadline throws timed_out and names ra
     auto const started = std::chrono::steady_clock::now();
     auto const who = "rank " + std::to_string(b.rank());
     require_error(errc::timed_out, {who, "patience"}, [&] {
-      c.wait_until(
-          c.slot(b.rank(), 0, b.rank()), [](pgas::word w) { return w == 77; },
-          {.operation = "patience", .deadline = b.now() + 30ms});
+      c.wait_until(c.slot(b.rank(), 0, b.rank()), [](pgas::word w) { return w == 77; },
+                   {.operation = "patience", .deadline = b.now() + 30ms});
     });
     require_error(errc::timed_out, {who, "patience"}, [&] {
       std::vector<decltype(c.cell(0, 0))> words{c.cell(b.rank(), 0)};
-      static_cast<void>(c.wait_any(
-          std::span(words), [](pgas::word w) { return w == 77; }, {.operation = "patience", .deadline = b.now() + 30ms}));
+      static_cast<void>(c.wait_any(std::span(words), [](pgas::word w) { return w == 77; },
+                                   {.operation = "patience", .deadline = b.now() + 30ms}));
     });
     require(std::chrono::steady_clock::now() - started < 5s, "not long after the deadline");
     boot.fence();
@@ -199,7 +191,8 @@ TEST_CASE("control: a wait ends with the failure of the rank it waits for") {
       team.barrier();
     });
     REQUIRE_MESSAGE(e.has_value(), Model::name());
-    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ", std::string(e->what()));
+    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ",
+                  std::string(e->what()));
   });
 }
 

@@ -16,7 +16,8 @@ void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_
         std::apply(
             [&](auto... protocol) {
               auto const one = [&]<class Protocol>(Protocol p) {
-                if constexpr (pgas::can_carry(Backend::control_type::read_modify_write, Protocol::needs)) use(p, b, boot);
+                if constexpr (pgas::can_carry(Backend::control_type::read_modify_write, Protocol::needs))
+                  use(p, b, boot);
               };
               (one(protocol), ...);
             },
@@ -28,7 +29,8 @@ void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_
 TEST_CASE("fence: nobody leaves before everybody has come, round after round, whatever the delays") {
   with_protocols<fence_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
     auto const own = Protocol::words(b.size());
-    auto c = make_control(b, boot, std::string("f") + std::string(Protocol::name), own + pgas::control_words{.slots = 1, .cells = 0});
+    auto c = make_control(b, boot, std::string("f") + std::string(Protocol::name),
+                          own + pgas::control_words{.slots = 1, .cells = 0});
     typename Protocol::template on<decltype(c)> protocol(c, {});
     pgas::no_boundary nothing;
     random_source rng(static_cast<std::uint64_t>(b.rank()));
@@ -71,7 +73,8 @@ TEST_CASE("fence: it works from any first word on, and two of them do not meet")
 TEST_CASE("lock: lock_all is shared by all ranks at once") {
   with_protocols<lock_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
     auto const own = Protocol::words(b.size());
-    auto c = make_control(b, boot, std::string("l") + std::string(Protocol::name), own + pgas::control_words{.slots = 1, .cells = 0});
+    auto c = make_control(b, boot, std::string("l") + std::string(Protocol::name),
+                          own + pgas::control_words{.slots = 1, .cells = 0});
     typename Protocol::template on<decltype(c)> protocol(c, {});
     pgas::no_boundary nothing;
     for (int round = 0; round < 20; ++round) {

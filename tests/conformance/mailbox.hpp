@@ -41,7 +41,8 @@ TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole
       std::vector<std::byte> bytes(sizeof i + (i * 7) % (longest - sizeof i + 1));
       std::memcpy(bytes.data(), &i, sizeof i);
       for (std::size_t k = sizeof i; k < bytes.size(); ++k) {
-        bytes[k] = static_cast<std::byte>(static_cast<std::size_t>(from) * 5 + static_cast<std::size_t>(to) * 3 + i + k);
+        bytes[k] =
+            static_cast<std::byte>(static_cast<std::size_t>(from) * 5 + static_cast<std::size_t>(to) * 3 + i + k);
       }
       return bytes;
     };
@@ -51,7 +52,8 @@ TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole
     auto const handler = [&](rank_t from, pgas::bytes_in bytes) {
       auto& i = received[static_cast<std::size_t>(from)];
       auto const expected = message(from, b.rank(), i++);
-      if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end())) wrong = "message " + std::to_string(i);
+      if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end()))
+        wrong = "message " + std::to_string(i);
     };
     auto const over = [&] {
       for (std::size_t r = 0; r < sent.size(); ++r) {

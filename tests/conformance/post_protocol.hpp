@@ -70,8 +70,8 @@ inline std::vector<rank_t> targets_of(std::vector<std::vector<bool>> const& expo
 
 /// One round: this rank posts to its origins, and puts `value` where it is an origin itself; all of it is checked.
 template <class Fixture, class Backend>
-void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& exposes, pgas::word value, random_source& rng,
-                bool wait_by_test) {
+void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& exposes, pgas::word value,
+                random_source& rng, bool wait_by_test) {
   rank_t const self = b.rank();
   auto const origins = origins_of(exposes, self);
   auto const targets = targets_of(exposes, self);
@@ -197,7 +197,8 @@ TEST_CASE("post: more than 64 ranks") {
         post_fixture<Protocol, Backend> f(b, boot, "m");
         random_source rng(static_cast<std::uint64_t>(b.rank()));
         random_source shared(3);
-        for (pgas::word round = 1; round <= 5; ++round) play_round(f, b, random_graph(shared, b.size()), round, rng, false);
+        for (pgas::word round = 1; round <= 5; ++round)
+          play_round(f, b, random_graph(shared, b.size()), round, rng, false);
       },
       {67});
 }

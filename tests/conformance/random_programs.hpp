@@ -44,10 +44,10 @@ enum class kind {
   atomic_load,
   atomic_store
 };
-inline constexpr char const* kind_names[] = {"put_value",        "put_bulk",       "put_rows",  "put_own",  "rput",
-                                  "get_value",        "get_bulk",       "get_rows",  "rget",     "accumulate_value",
-                                  "accumulate_bulk",  "get_accumulate", "fetch_add", "exchange", "compare_exchange",
-                                  "atomic_load",      "atomic_store"};
+inline constexpr char const* kind_names[] = {
+    "put_value",        "put_bulk",    "put_rows",         "put_own",         "rput",           "get_value", "get_bulk",
+    "get_rows",         "rget",        "accumulate_value", "accumulate_bulk", "get_accumulate", "fetch_add", "exchange",
+    "compare_exchange", "atomic_load", "atomic_store"};
 
 /// One call, and what it must return.
 template <class T>
@@ -124,17 +124,25 @@ T value_of(random_source& rng) {
 template <class T>
 T combined(pgas::op_kind how, T old, T value) {
   switch (how) {
-    case pgas::op_kind::sum: return op::sum{}(old, value);
-    case pgas::op_kind::min: return op::min{}(old, value);
-    case pgas::op_kind::max: return op::max{}(old, value);
-    default: break;
+    case pgas::op_kind::sum:
+      return op::sum{}(old, value);
+    case pgas::op_kind::min:
+      return op::min{}(old, value);
+    case pgas::op_kind::max:
+      return op::max{}(old, value);
+    default:
+      break;
   }
   if constexpr (std::is_integral_v<T>) {
     switch (how) {
-      case pgas::op_kind::bit_and: return op::bit_and{}(old, value);
-      case pgas::op_kind::bit_or: return op::bit_or{}(old, value);
-      case pgas::op_kind::bit_xor: return op::bit_xor{}(old, value);
-      default: break;
+      case pgas::op_kind::bit_and:
+        return op::bit_and{}(old, value);
+      case pgas::op_kind::bit_or:
+        return op::bit_or{}(old, value);
+      case pgas::op_kind::bit_xor:
+        return op::bit_xor{}(old, value);
+      default:
+        break;
     }
   }
   return op::replace{}(old, value);
@@ -146,8 +154,8 @@ struct run_of_elements {
   enum class use { read, written, combined, owned } how;
   std::size_t first;
   std::size_t count;
-  rank_t origin;          ///< written, owned: the only one who may
-  pgas::op_kind combine;  ///< combined: by anybody, with this
+  rank_t origin;           ///< written, owned: the only one who may
+  pgas::op_kind combine;   ///< combined: by anybody, with this
   std::vector<bool> done;  ///< written: put already
 };
 
@@ -252,7 +260,8 @@ class maker {
       for (std::size_t i = 0; i < n; ++i) a.values.push_back(value_of<T>(rng_));
     };
     auto const expect = [&](std::size_t n) {
-      a.expected.assign(part.begin() + static_cast<std::ptrdiff_t>(a.first), part.begin() + static_cast<std::ptrdiff_t>(a.first + n));
+      a.expected.assign(part.begin() + static_cast<std::ptrdiff_t>(a.first),
+                        part.begin() + static_cast<std::ptrdiff_t>(a.first + n));
     };
     auto const rows_within = [&] {
       std::size_t const cols = 1 + rng_.below(std::min<std::size_t>(count, 3));
@@ -295,7 +304,8 @@ class maker {
         if (a.what == kind::put_own) {
           // From elements of the own part that nobody changes in this epoch.
           auto const& own = runs[origin];
-          auto const found = std::find_if(own.begin(), own.end(), [&](auto const& r) { return r.how == use::read && r.count >= count; });
+          auto const found = std::find_if(own.begin(), own.end(),
+                                          [&](auto const& r) { return r.how == use::read && r.count >= count; });
           if (found == own.end()) return;
           a.own_first = found->first + rng_.below(found->count - count + 1);
           for (std::size_t i = 0; i < count; ++i) a.values[i] = parts[origin][a.own_first + i];
@@ -326,7 +336,8 @@ class maker {
             a.combine = run.combine;
             bring(count);
             expect(count);
-            for (std::size_t i = 0; i < count; ++i) part[a.first + i] = combined(a.combine, part[a.first + i], a.values[i]);
+            for (std::size_t i = 0; i < count; ++i)
+              part[a.first + i] = combined(a.combine, part[a.first + i], a.values[i]);
             break;
           case kind::fetch_add:
             bring(1);
@@ -346,7 +357,9 @@ class maker {
             if (std::memcmp(&a.values[0], &element, sizeof(T)) == 0) element = a.values[1];
             break;
           }
-          case kind::atomic_load: expect(1); break;
+          case kind::atomic_load:
+            expect(1);
+            break;
           default:
             bring(1);
             element = a.values[0];
@@ -377,23 +390,32 @@ std::string text(std::vector<T> const& values) {
 
 template <class T>
 void check_equal(std::vector<T> const& actual, std::vector<T> const& expected, std::string const& where) {
-  if (!same_bytes(actual, expected)) throw std::runtime_error(where + ": is " + text(actual) + ", should be " + text(expected));
+  if (!same_bytes(actual, expected))
+    throw std::runtime_error(where + ": is " + text(actual) + ", should be " + text(expected));
 }
 
 template <class T, class Use>
 void with_op(pgas::op_kind how, Use&& use) {
   switch (how) {
-    case pgas::op_kind::min: return use(op::min{});
-    case pgas::op_kind::max: return use(op::max{});
-    case pgas::op_kind::replace: return use(op::replace{});
-    default: break;
+    case pgas::op_kind::min:
+      return use(op::min{});
+    case pgas::op_kind::max:
+      return use(op::max{});
+    case pgas::op_kind::replace:
+      return use(op::replace{});
+    default:
+      break;
   }
   if constexpr (std::is_integral_v<T>) {
     switch (how) {
-      case pgas::op_kind::bit_and: return use(op::bit_and{});
-      case pgas::op_kind::bit_or: return use(op::bit_or{});
-      case pgas::op_kind::bit_xor: return use(op::bit_xor{});
-      default: break;
+      case pgas::op_kind::bit_and:
+        return use(op::bit_and{});
+      case pgas::op_kind::bit_or:
+        return use(op::bit_or{});
+      case pgas::op_kind::bit_xor:
+        return use(op::bit_xor{});
+      default:
+        break;
     }
   }
   return use(op::sum{});
@@ -409,19 +431,31 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
   std::vector<late> gets;
   gets.reserve(actions.size());  // destinations must not move
   auto const name = [&](action<T> const& a) {
-    return where + ": " + kind_names[static_cast<int>(a.what)] + " of element " + std::to_string(a.first) + " on rank " +
-           std::to_string(a.target);
+    return where + ": " + kind_names[static_cast<int>(a.what)] + " of element " + std::to_string(a.first) +
+           " on rank " + std::to_string(a.target);
   };
   for (auto const& a : actions) {
     auto const one = [&](T value) { check_equal(std::vector<T>{value}, a.expected, name(a)); };
     std::span<T const> const values(a.values);
     switch (a.what) {
-      case kind::put_value: epoch.put(a.target, a.first, a.values[0]); break;
-      case kind::put_bulk: epoch.put(a.target, a.first, values); break;
-      case kind::put_rows: epoch.put(a.target, a.rows, values); break;
-      case kind::put_own: epoch.put(a.target, a.first, pgas::own_part{a.own_first, a.values.size()}); break;
-      case kind::rput: epoch.rput(a.target, a.first, values).wait(); break;
-      case kind::get_value: one(epoch.get(a.target, a.first)); break;
+      case kind::put_value:
+        epoch.put(a.target, a.first, a.values[0]);
+        break;
+      case kind::put_bulk:
+        epoch.put(a.target, a.first, values);
+        break;
+      case kind::put_rows:
+        epoch.put(a.target, a.rows, values);
+        break;
+      case kind::put_own:
+        epoch.put(a.target, a.first, pgas::own_part{a.own_first, a.values.size()});
+        break;
+      case kind::rput:
+        epoch.rput(a.target, a.first, values).wait();
+        break;
+      case kind::get_value:
+        one(epoch.get(a.target, a.first));
+        break;
       case kind::get_bulk:
       case kind::get_rows: {
         gets.push_back({std::vector<T>(a.expected.size()), &a});
@@ -450,8 +484,12 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
         check_equal(before, a.expected, name(a));
         break;
       }
-      case kind::fetch_add: one(epoch.fetch_add(a.target, a.first, a.values[0])); break;
-      case kind::exchange: one(epoch.exchange(a.target, a.first, a.values[0])); break;
+      case kind::fetch_add:
+        one(epoch.fetch_add(a.target, a.first, a.values[0]));
+        break;
+      case kind::exchange:
+        one(epoch.exchange(a.target, a.first, a.values[0]));
+        break;
       case kind::compare_exchange: {
         T expected = a.values[0];
         bool const done = epoch.compare_exchange(a.target, a.first, expected, a.values[1]);
@@ -460,8 +498,12 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
         require(done == should, name(a));
         break;
       }
-      case kind::atomic_load: one(epoch.atomic_load(a.target, a.first)); break;
-      case kind::atomic_store: epoch.atomic_store(a.target, a.first, a.values[0]); break;
+      case kind::atomic_load:
+        one(epoch.atomic_load(a.target, a.first));
+        break;
+      case kind::atomic_store:
+        epoch.atomic_store(a.target, a.first, a.values[0]);
+        break;
     }
     dawdle(rng);
   }
@@ -515,7 +557,8 @@ void play(Team& team, std::uint64_t seed) {
     auto const in_epochs = [&](auto const& open) {
       auto const on_integers = [&] {
         if (e.integers) {
-          open(integers[e.integers->window], [&](auto& epoch) { act(epoch, e.integers->actions[index(self)], where, rng); });
+          open(integers[e.integers->window],
+               [&](auto& epoch) { act(epoch, e.integers->actions[index(self)], where, rng); });
         }
       };
       if (e.doubles) {
@@ -592,7 +635,9 @@ void play_on() {
   constexpr std::uint64_t least = 40;  // whatever the time
   std::uint64_t const first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
   auto const started = std::chrono::steady_clock::now();
-  auto const in_time = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds; };
+  auto const in_time = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds;
+  };
   std::uint64_t seed = first;
   std::size_t models = 0;
   int failures = 0;
@@ -614,7 +659,8 @@ void play_on() {
       }
     });
   }
-  std::cout << "covered: " << seed - first << " programs (seeds " << first << ".." << seed - 1 << ") on " << models << " models\n";
+  std::cout << "covered: " << seed - first << " programs (seeds " << first << ".." << seed - 1 << ") on " << models
+            << " models\n";
 }
 
 }  // namespace pgas_test::random_programs

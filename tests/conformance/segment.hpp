@@ -39,7 +39,8 @@ TEST_CASE("segment: it knows its rank, how many ranks there are, and how many by
     auto s = make_segment(b, boot, "s", sizes);
     require_equal(s.rank(), b.rank(), "rank");
     require_equal(s.size(), b.size(), "size");
-    for (rank_t r = 0; r < b.size(); ++r) require_equal(s.part_bytes(r), sizes[static_cast<std::size_t>(r)], "part_bytes");
+    for (rank_t r = 0; r < b.size(); ++r)
+      require_equal(s.part_bytes(r), sizes[static_cast<std::size_t>(r)], "part_bytes");
   });
 }
 
@@ -49,7 +50,8 @@ TEST_CASE("segment: memory is zero at first, also when it was used before") {
       auto s = make_segment(b, boot, key, even_sizes(b, 5000));
       for (rank_t r = 0; r < b.size(); ++r) {
         auto const all = got(s, {r, 0}, 5000);
-        require(std::all_of(all.begin(), all.end(), [](std::byte x) { return x == std::byte{}; }), "new memory is zero");
+        require(std::all_of(all.begin(), all.end(), [](std::byte x) { return x == std::byte{}; }),
+                "new memory is zero");
       }
       boot.fence();
       s.put({b.rank(), 0}, pattern(b.rank(), 0, 5000));

@@ -21,7 +21,8 @@ struct adversary {
 };
 
 /// Memory that does what it must, as late as it may.
-inline constexpr adversary no_adversary{.seed = 0, .fill = 0, .evict = 0, .deliver = 0, .drain = 0, .delay = 0, .yield = 0};
+inline constexpr adversary no_adversary{
+    .seed = 0, .fill = 0, .evict = 0, .deliver = 0, .drain = 0, .delay = 0, .yield = 0};
 
 /// While it lives, this thread's launches are against the given adversary.
 class against {

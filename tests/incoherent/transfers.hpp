@@ -104,7 +104,8 @@ class transfers {
 
   [[nodiscard]] bool is_done(rank_t target, ticket t) {
     queues& q = to(target);
-    return std::none_of(q.puts.begin(), q.puts.end(), [&](auto const& put) { return put.number == t && !put.source.empty(); }) &&
+    return std::none_of(q.puts.begin(), q.puts.end(),
+                        [&](auto const& put) { return put.number == t && !put.source.empty(); }) &&
            std::none_of(q.gets.begin(), q.gets.end(), [&](auto const& get) { return get.number == t; });
   }
   [[nodiscard]] queues& to(rank_t rank) { return targets_[static_cast<std::size_t>(rank)]; }

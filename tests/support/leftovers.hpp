@@ -31,7 +31,8 @@ class leftovers {
   static std::set<std::string> names_in(char const* folder) {
     std::set<std::string> names;
     std::error_code ignored;
-    for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) names.insert(entry.path().filename().string());
+    for (auto const& entry : std::filesystem::directory_iterator(folder, ignored))
+      names.insert(entry.path().filename().string());
     return names;
   }
 

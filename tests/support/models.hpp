@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/pgas.hpp>
 #include <pgas/backends/self.hpp>
 #include <pgas/coherence/at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/write_back.hpp>
+#include <pgas/pgas.hpp>
 #include <string>
 #include <tuple>
 
@@ -15,7 +15,8 @@
 namespace pgas_test {
 
 /// A window's four choices but for where.
-template <class Backend, class Coherence = typename Backend::default_coherence, class Protocols = pgas::default_protocols>
+template <class Backend, class Coherence = typename Backend::default_coherence,
+          class Protocols = pgas::default_protocols>
 struct model {
   using backend = Backend;
   using coherence = Coherence;

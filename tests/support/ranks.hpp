@@ -58,7 +58,8 @@ template <class A, class E>
 void require_equal(A const& actual, E const& expected, std::string_view what,
                    std::source_location const& where = std::source_location::current()) {
   if (!(actual == expected)) {
-    detail::broken(std::string(what) + ": is " + detail::shown(actual) + ", should be " + detail::shown(expected), where);
+    detail::broken(std::string(what) + ": is " + detail::shown(actual) + ", should be " + detail::shown(expected),
+                   where);
   }
 }
 
@@ -69,7 +70,8 @@ void require_error(errc code, std::initializer_list<std::string> pieces, Act&& a
   try {
     act();
   } catch (pgas::error const& e) {
-    if (e.code() != pgas::make_error_code(code)) detail::broken("another code than expected: " + std::string(e.what()), where);
+    if (e.code() != pgas::make_error_code(code))
+      detail::broken("another code than expected: " + std::string(e.what()), where);
     for (auto const& piece : pieces) {
       if (std::string_view(e.what()).find(piece) == std::string_view::npos) {
         detail::broken("the message lacks '" + piece + "': " + e.what(), where);

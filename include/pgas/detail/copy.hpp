@@ -37,8 +37,9 @@ inline std::size_t streams_above() noexcept {
   return bytes;
 }
 
-// In assembly, since the header of the intrinsics would be a tenth of what pgas.hpp costs to compile. `to` is at a line's
-// beginning; returns how many bytes, whole lines, it copied. Wider registers gained nothing where it was measured.
+// In assembly, since the header of the intrinsics would be a tenth of what pgas.hpp costs to compile. `to` is at a
+// line's beginning; returns how many bytes, whole lines, it copied. Wider registers gained nothing where it was
+// measured.
 inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   std::size_t done = 0;
   for (; bytes - done >= 64; done += 64) {

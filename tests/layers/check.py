@@ -40,10 +40,13 @@ for path in headers:
     if mine is None:
         wrong.append(f'{name}: belongs to no layer; add it to the table in tests/layers/check.py and README.md')
         continue
-    for included in re.findall(r'#include <([^>]+)>', path.read_text()):
+    text = path.read_text()
+    for quoted in re.findall(r'#\s*include\s*"([^"]+)"', text):
+        wrong.append(f'{name} includes "{quoted}": write <pgas/...>, which this test can place')
+    for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
         for heavy, where in HEAVY.items():
             if included.startswith(heavy) and not re.fullmatch(where, name):
-                wrong.append(f'{name} includes {included}, which only {where} may')
+                wrong.append(f'{name} includes {included}, and only headers that match {where} may')
         if not included.startswith('pgas/'):
             continue
         target = included.removeprefix('pgas/')

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <pgas/backend.hpp>
+#include <pgas/backends/job/threads.hpp>
+#include <pgas/backends/loopback/control.hpp>
+#include <pgas/backends/loopback/mailbox.hpp>
+#include <pgas/backends/loopback/segment.hpp>
+#include <pgas/coherence/coherent.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail::loopback {
+
+/// How the ranks of a loopback job meet: the job's own bootstrap, and a fence that also orders messages.
+class rank_bootstrap {
+ public:
+  explicit rank_bootstrap(std::shared_ptr<agent> mine) noexcept : agent_(std::move(mine)) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return agent_->rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return agent_->of_job().size(); }
+  void put(std::string_view key, bytes_in value) const { agent_->of_job().put(key, value); }
+  void get(std::string_view key, bytes_out into) const { agent_->of_job().get(key, into); }
+  void fence() const {
+    agent_->settle("run");
+    agent_->of_job().fence();
+  }
+  void fail(std::string_view what) const noexcept { agent_->of_job().fail(what); }
+
+ private:
+  std::shared_ptr<agent> agent_;
+};
+static_assert(bootstrap<rank_bootstrap>);
+
+}  // namespace detail::loopback
+
+namespace backends {
+
+/// Threads of one process that share no memory: every access to another rank is a serialized message.
+///
+/// Each rank has an agent, a Boost.Asio progress engine on a thread of its own, and agents are connected pairwise by
+/// local streams; nothing but bytes crosses between ranks. So a rank that only computes is still reachable, and what a
+/// program gets from memory it forgot to synchronize is what it asked for. Correct before fast: the
+/// reference to compare other backends with. Descriptors: ranks * (ranks + 2).
+class loopback {
+ public:
+  using segment_type = detail::message_segment;
+  using control_type = detail::message_control;
+  using mailbox_type = detail::message_mailbox;
+  using default_coherence = coherence::coherent;
+  using handle = detail::loopback::memory_id;
+
+  static constexpr std::string_view name = "loopback";
+  static constexpr progress progress_by = progress::agent;
+
+  /// Runs main(backend, bootstrap) on a thread for each rank; agents end after all of these. Returns the bootstrap.
+  template <class Main>
+  static detail::job launch(rank_t ranks, Main const& main) {
+    if (std::getenv("PGAS_JOB_FD") != nullptr) {
+      throw error(errc::unsupported, detail::job::supervisor,
+                  "run: loopback ranks are threads of one process: start the program without pgas-run");
+    }
+    auto job = detail::job::create(ranks, false);
+    detail::loopback::agents const agents(job);
+    detail::run_threads(job, [&](detail::job const& mine) {
+      auto const& agent = agents.share(mine.rank());
+      detail::loopback::rank_bootstrap boot(agent);
+      main(loopback(agent), boot);
+    });
+    return job;
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
+  /// No other rank's memory can be mapped.
+  [[nodiscard]] locality locality_of(rank_t rank) const {
+    return rank == this->rank() ? locality::self : locality::remote;
+  }
+
+  handle reserve_segment(std::span<std::size_t const> sizes) const {
+    std::uint64_t total = 0;
+    for (std::size_t const bytes : sizes) {
+      total = bytes > std::numeric_limits<std::uint64_t>::max() - total ? std::numeric_limits<std::uint64_t>::max()
+                                                                        : total + bytes;
+    }
+    if (std::uint64_t const available = detail::available_memory(); total > available) {
+      throw error(errc::no_space, agent_->rank(), "reserve",
+                  std::to_string(total) + " bytes asked for, memory for " + std::to_string(available) + " is left");
+    }
+    return reserve();
+  }
+  segment_type attach_segment(handle memory, std::size_t own_bytes) const {
+    try {
+      return {agent_, memory, own_bytes, ranks_};
+    } catch (std::bad_alloc const&) {
+      throw error(errc::no_space, agent_->rank(), "attach", "no memory for " + std::to_string(own_bytes) + " bytes");
+    }
+  }
+  handle reserve_control(control_words) const { return reserve(); }
+  control_type attach_control(handle memory, control_words words, std::string_view label) const {
+    return {agent_, memory, words, ranks_, label};
+  }
+  handle reserve_mailbox() const { return reserve(); }
+  mailbox_type attach_mailbox(handle memory) const { return {agent_, memory, ranks_}; }
+  loopback sub_team(group members, rank_t rank) const {
+    loopback sub = *this;
+    sub.ranks_ = ranks_.sub_team(members, rank);
+    return sub;
+  }
+
+  void fail(std::string_view what) const noexcept { agent_->of_job().fail(what); }
+  void check(std::string_view operation) const { agent_->check(operation); }
+
+  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+  static void charge(std::uint64_t) noexcept {}
+
+ private:
+  explicit loopback(std::shared_ptr<detail::loopback::agent> agent)
+      : agent_(std::move(agent)), ranks_(agent_->rank(), agent_->of_job().size()) {}
+
+  [[nodiscard]] handle reserve() const {
+    std::vector<rank_t> holders;
+    for (rank_t rank = 0; rank < size(); ++rank) holders.push_back(world_rank(rank));
+    return agent_->reserve(std::move(holders));
+  }
+
+  std::shared_ptr<detail::loopback::agent> agent_;
+  detail::team_ranks ranks_;
+};
+static_assert(mailbox_backend<loopback>);
+
+}  // namespace backends
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <optional>
+#include <pgas/backends/job/wait.hpp>
+#include <pgas/backends/loopback/link.hpp>
+#include <pgas/backends/loopback/server.hpp>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
+
+/// What came back for a question: written by the asker's agent, then read by the asker.
+struct reply {
+  std::atomic<bool> arrived{false};
+  message head;
+  packet body;
+  std::size_t room = 0;  ///< how much of the agent's bound it takes
+};
+
+/// One rank's engine: a thread that carries out what other ranks ask for, and sends what this one asks.
+///
+/// Three kinds of members: called by whoever starts and ends the job; by the rank's thread; by the agent's own
+/// thread. The first two hand bytes to the third through its io_context. The agent never blocks; a rank blocks in
+/// `await` only, which throws when the job has failed.
+///
+/// One-way messages to a rank are numbered, and an answer tells up to which number they were carried out: `settle`
+/// uses this to make a release what it is in shared memory, a promise about all this rank has done, not only
+/// towards the one that it signals.
+class agent {
+ public:
+  explicit agent(job const& mine)
+      : job_(mine),
+        server_(memory_),
+        work_(context_.get_executor()),
+        links_(static_cast<std::size_t>(mine.size())),
+        sent_(links_.size()),
+        asked_(links_.size()),
+        done_(links_.size()),
+        is_open_(links_.size()) {}
+  agent(agent const&) = delete;
+  agent& operator=(agent const&) = delete;
+  ~agent() { end(); }
+
+  // Called by whoever starts and ends the job
+
+  static void connect(agent& a, agent& b) {
+    auto& to_b = a.links_[b.index()] = std::make_unique<link<agent>>(a, b.rank(), a.context_);
+    auto& to_a = b.links_[a.index()] = std::make_unique<link<agent>>(b, a.rank(), b.context_);
+    boost::asio::local::connect_pair(to_b->socket(), to_a->socket());
+  }
+
+  void start() {
+    thread_ = std::thread([this] {
+      try {
+        for (auto& peer : links_) {
+          if (peer) peer->read();
+        }
+        context_.run();
+      } catch (std::exception const& e) {
+        fail(e.what());
+      }
+    });
+  }
+
+  /// Ends the agent's thread. Its descriptors stay until `close`, so that a peer that still runs sees no broken stream.
+  void end() noexcept {
+    ended_.store(true, std::memory_order_relaxed);  // for calls after the job; the joins order it
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  void close() noexcept { links_.clear(); }
+
+  // Called by the rank
+
+  [[nodiscard]] rank_t rank() const noexcept { return job_.rank(); }
+  [[nodiscard]] job const& of_job() const noexcept { return job_; }
+  [[nodiscard]] directory& memory() noexcept { return memory_; }
+
+  /// A handle for memory of these ranks of the job, never used before.
+  [[nodiscard]] memory_id reserve(std::vector<rank_t> holders) {
+    memory_id const id = (static_cast<memory_id>(rank()) << home_shift) + ++reservations_;
+    memory_.reserve(id, std::move(holders));
+    return id;
+  }
+
+  /// This rank holds the memory no more. Its part goes when no rank does.
+  void release(memory_id id) noexcept {
+    if (ended_.load(std::memory_order_relaxed)) return;
+    try {
+      boost::asio::post(context_, [this, id] { release_at_home(id); });
+    } catch (...) {
+      // No memory for a message: what this rank has attached stays until the job ends.
+    }
+  }
+
+  /// Sends a one-way message whose order and completion matter. The body's bytes have been taken when it returns.
+  void tell(rank_t to, message m, std::byte const* rows = nullptr, std::size_t pitch = 0, row_shape shape = {}) {
+    wait_for_room("put");
+    m.number = ++sent_[index(to)];
+    if (m.kind == message_kind::word_store) asked_[index(to)] = m.number;
+    if (!is_open_[index(to)]) {
+      is_open_[index(to)] = true;
+      open_.push_back(to);
+    }
+    send(to, pack(m, rows, pitch, shape));
+  }
+
+  /// Sends a one-way message that is neither numbered nor held back.
+  void notify(rank_t to, message const& m, bytes_in body = {}) { send(to, pack(m, body)); }
+
+  /// Sends a question.
+  [[nodiscard]] std::shared_ptr<reply> ask(rank_t to, message m) {
+    auto expected = std::make_shared<reply>();
+    if (m.kind == message_kind::get) {
+      wait_for_room("get");
+      expected->room = m.rows * m.row_bytes;
+      under_way_.fetch_add(expected->room, std::memory_order_relaxed);  // a bound: orders nothing
+    }
+    if (m.kind == message_kind::flush) m.number = asked_[index(to)] = sent_[index(to)];
+    m.ticket = ++tickets_;
+    send(to, pack(m), expected);
+    return expected;
+  }
+
+  /// Waits for the answer to a question; throws what the owner refused.
+  message const& answer_to(reply const& r, rank_t owner, std::string_view operation) const {
+    await([&] { return has_arrived(r); }, operation);
+    if (r.head.result != outcome::done) refuse(r.head.result, owner, operation);
+    return r.head;
+  }
+  message ask_now(rank_t to, message const& m, std::string_view operation) {
+    return answer_to(*ask(to, m), to, operation);
+  }
+
+  // acquire: pairs with the release in received(); carries the answer.
+  static bool has_arrived(reply const& r) noexcept { return r.arrived.load(std::memory_order_acquire); }
+
+  /// Returns when every one-way message of this rank, but for those to `except`, has been carried out.
+  ///
+  /// What a release promises: whoever has seen this rank's next signal, at whatever rank, finds all that came before.
+  /// Streams keep the order towards one rank only.
+  void settle(std::string_view operation, rank_t except = -1) {
+    if (open_.empty()) return;
+    for (rank_t to : open_) {
+      if (to == except || asked_[index(to)] == sent_[index(to)]) continue;
+      message m;
+      m.kind = message_kind::flush;
+      m.number = asked_[index(to)] = sent_[index(to)];
+      send(to, pack(m));
+    }
+    std::erase_if(open_, [&](rank_t to) {
+      if (to == except) return false;
+      // acquire: pairs with the release in received(); the owner has carried it out.
+      await([&] { return done_[index(to)].load(std::memory_order_acquire) >= sent_[index(to)]; }, operation);
+      is_open_[index(to)] = false;
+      return true;
+    });
+  }
+
+  /// Waits for this rank's or a peer's agent: they always get on, so this is published as no wait for a rank.
+  template <std::predicate Condition>
+  void await(Condition&& condition, std::string_view operation) const {
+    using clock = std::chrono::steady_clock;
+    for (int i = 0; i < eager_yields; ++i) {
+      if (condition()) return;
+      std::this_thread::yield();
+    }
+    for (auto const started = clock::now(); !condition();) {
+      check(operation);
+      auto const waited = clock::now() - started;
+      if (waited < std::chrono::milliseconds(1)) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::min<clock::duration>(waited / 8, std::chrono::milliseconds(1)));
+      }
+    }
+  }
+
+  void check(std::string_view operation) const {
+    job_.check(operation);
+    if (ended_.load(std::memory_order_relaxed)) {
+      throw error(errc::wrong_order, rank(), operation, "the job this memory belongs to has ended");
+    }
+  }
+
+  [[noreturn]] void refuse(outcome result, rank_t owner, std::string_view operation) const {
+    std::string const who = "rank " + std::to_string(owner);
+    switch (result) {
+      case outcome::out_of_range:
+        throw error(errc::out_of_range, rank(), operation, "past the end of the memory of " + who + ", or not aligned");
+      case outcome::unsupported:
+        throw error(errc::unsupported, rank(), operation, who + " knows no such operation on such an element");
+      default:
+        throw error(errc::wrong_order, rank(), operation,
+                    who + " has not attached this memory yet, or all ranks have given it up");
+    }
+  }
+
+  // Called by the agent's own links
+
+  void received(rank_t from, message const& m, packet body) {
+    if (m.kind == message_kind::answer) {
+      // release: pairs with the acquire in settle. Streams keep order, so numbers only grow.
+      if (m.number != 0) done_[index(from)].store(m.number, std::memory_order_release);
+      if (m.ticket == 0) return;
+      auto const it = awaited_.find(m.ticket);
+      if (it == awaited_.end()) return;
+      auto const to = std::move(it->second);
+      awaited_.erase(it);
+      to->head = m;
+      to->body = std::move(body);
+      under_way_.fetch_sub(to->room, std::memory_order_relaxed);
+      to->arrived.store(true, std::memory_order_release);  // pairs with the acquire in has_arrived
+    } else if (m.kind == message_kind::release) {
+      release_here(m.memory);
+    } else if (auto back = server_.serve(from, m, body)) {
+      under_way_.fetch_add(back->size(), std::memory_order_relaxed);
+      links_[index(from)]->write(std::move(*back));
+    }
+  }
+
+  void written(std::size_t bytes) noexcept { under_way_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  void broken(rank_t peer, boost::system::error_code const& error) {
+    if (ended_.load(std::memory_order_relaxed)) return;
+    fail("its connection to rank " + std::to_string(peer) + " broke: " + error.message());
+  }
+
+ private:
+  /// How many bytes may be under way before a rank that wants to send more waits.
+  static constexpr std::size_t bound = std::size_t{16} << 20U;
+
+  static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
+  [[nodiscard]] std::size_t index() const noexcept { return index(rank()); }
+
+  void fail(std::string const& why) const noexcept {
+    try {
+      job_.mark_failed(rank(), "the agent of rank " + std::to_string(rank()) + " failed: " + why);
+    } catch (...) {
+      job_.mark_failed(rank(), "an agent failed");
+    }
+  }
+
+  void wait_for_room(std::string_view operation) const {
+    await([&] { return under_way_.load(std::memory_order_relaxed) < bound; }, operation);
+  }
+
+  void send(rank_t to, packet bytes, std::shared_ptr<reply> expected = nullptr) {
+    if (ended_.load(std::memory_order_relaxed)) check("send");
+    under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);
+    std::uint64_t const ticket = expected ? tickets_ : 0;
+    boost::asio::post(context_, [this, to, bytes = std::move(bytes), expected = std::move(expected), ticket]() mutable {
+      if (expected) awaited_.emplace(ticket, std::move(expected));
+      links_[index(to)]->write(std::move(bytes));
+    });
+  }
+
+  // By the agent's thread
+
+  void release_at_home(memory_id id) {
+    if (home_of(id) == rank()) {
+      release_here(id);
+    } else {
+      post_from_agent(home_of(id), message_kind::release, id);
+    }
+  }
+  void release_here(memory_id id) {
+    for (rank_t holder : memory_.release(id)) {
+      if (holder == rank()) {
+        memory_.forget(id);
+      } else {
+        post_from_agent(holder, message_kind::forget, id);
+      }
+    }
+  }
+  void post_from_agent(rank_t to, message_kind kind, memory_id id) {
+    message m;
+    m.kind = kind;
+    m.memory = id;
+    packet bytes = pack(m);
+    under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);
+    links_[index(to)]->write(std::move(bytes));
+  }
+
+  job job_;
+  directory memory_;
+  server server_;
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::vector<std::unique_ptr<link<agent>>> links_;  ///< by rank of the job; none to itself
+  std::thread thread_;
+  std::atomic<bool> ended_{false};
+  std::atomic<std::size_t> under_way_{0};  ///< bytes not yet written, or asked for and not yet here
+
+  // The rank's
+  std::vector<std::uint64_t> sent_;               ///< the number of the last one-way message to each rank
+  std::vector<std::uint64_t> asked_;              ///< the number up to which an answer was asked for
+  std::vector<std::atomic<std::uint64_t>> done_;  ///< the number up to which it has answered; the agent stores it
+  std::vector<bool> is_open_;                     ///< whether a rank is in open_
+  std::vector<rank_t> open_;                      ///< ranks to which messages may not have been carried out yet
+  std::uint64_t tickets_ = 0;
+  std::uint64_t reservations_ = 0;
+
+  // The agent's
+  std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;
+};
+
+/// The agents of a job, connected and running; in its destructor they end, all before any closes a stream.
+class agents {
+ public:
+  explicit agents(job const& all) {
+    try {
+      for (rank_t rank = 0; rank < all.size(); ++rank) {
+        agents_.push_back(std::make_shared<agent>(all.as(rank)));
+        for (rank_t peer = 0; peer < rank; ++peer) agent::connect(*agents_.back(), (*this)[peer]);
+      }
+      for (auto const& a : agents_) a->start();
+    } catch (std::exception const& e) {
+      stop();
+      throw error(
+          errc::no_space, job::supervisor,
+          "run: loopback needs a descriptor for every pair of ranks at each of them, and a thread for each rank; " +
+              std::to_string(all.size()) + " ranks cannot be connected: " + e.what());
+    }
+  }
+  agents(agents const&) = delete;
+  agents& operator=(agents const&) = delete;
+  ~agents() { stop(); }
+
+  [[nodiscard]] agent& operator[](rank_t rank) const noexcept { return *agents_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::shared_ptr<agent> const& share(rank_t rank) const noexcept {
+    return agents_[static_cast<std::size_t>(rank)];
+  }
+
+ private:
+  void stop() noexcept {
+    for (auto const& a : agents_) a->end();
+    for (auto const& a : agents_) a->close();
+  }
+
+  std::vector<std::shared_ptr<agent>> agents_;
+};
+
+/// One rank's hold on memory that it has attached, given up when it goes. Never blocks.
+class held_memory {
+ public:
+  template <class Memory>
+  held_memory(std::shared_ptr<agent> a, memory_id id, std::shared_ptr<Memory> memory) : agent_(std::move(a)), id_(id) {
+    agent_->memory().attach(id, std::move(memory));
+  }
+  held_memory(held_memory&& other) noexcept = default;
+  held_memory& operator=(held_memory&& other) noexcept {
+    std::swap(agent_, other.agent_);
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  ~held_memory() {
+    if (agent_) agent_->release(id_);
+  }
+
+  [[nodiscard]] memory_id id() const noexcept { return id_; }
+  [[nodiscard]] agent& owner() const noexcept { return *agent_; }
+  [[nodiscard]] std::shared_ptr<agent> const& shared_owner() const noexcept { return agent_; }
+
+ private:
+  std::shared_ptr<agent> agent_;
+  memory_id id_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <pgas/backends/loopback.hpp>
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 #include <string>
@@ -13,7 +14,7 @@
 #include "support/image.hpp"
 #include "support/progress.hpp"
 
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map>;
+using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback>;
 
 int main(int argc, char** argv) {
   return pgas::run<backends>(argc, argv, [](auto& team, auto arguments) {

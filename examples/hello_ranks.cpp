@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // hello_ranks: who is here, and what everybody knows of everybody.
 #include <cstdio>
+#include <pgas/backends/loopback.hpp>
 #include <pgas/backends/self.hpp>
 #include <pgas/pgas.hpp>
 
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::self>;
+using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback,
+                               pgas::backends::self>;
 
 int main(int argc, char** argv) {
   return pgas::run<backends>(argc, argv, [](auto& team) {

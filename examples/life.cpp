@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <pgas/backends/loopback.hpp>
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 
 #include "support/arguments.hpp"
 #include "support/rle.hpp"
 
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map>;
+using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback>;
 
 /// What a living cell adds to the hash of a generation: no order, so that ranks can add up theirs.
 std::uint64_t hash_of(std::uint64_t cell) {

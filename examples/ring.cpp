@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // ring: a token goes round; each rank puts it into its right neighbour, which only waits and looks.
 #include <cstdio>
+#include <pgas/backends/loopback.hpp>
 #include <pgas/pgas.hpp>
 
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map>;
+using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback>;
 
 int main(int argc, char** argv) {
   return pgas::run<backends>(argc, argv, [](auto& team) {

@@ -177,8 +177,8 @@ TEST_CASE("halo_plan: a rank in the middle has two neighbours, whatever the numb
 
 TEST_CASE("halo: ghost cells of one dimension, any width, also wider than blocks and than the array") {
   everywhere([](auto& team) {
-    for (std::size_t extent : {0, 1, 2, 5, 9}) {
-      for (std::size_t width : {1, 2, 3, 4, 11}) {
+    for (std::size_t extent : {0U, 1U, 2U, 5U, 9U}) {
+      for (std::size_t width : {1U, 2U, 3U, 4U, 11U}) {
         for (edge edges : {edge::fixed, edge::periodic}) {
           halo const h{width, edges};
           exchange_some_rounds(make_array<int>(team, extent, h), make_array<int>(team, extent, h), [](auto&&...) {});
@@ -191,7 +191,7 @@ TEST_CASE("halo: ghost cells of one dimension, any width, also wider than blocks
 TEST_CASE("halo: ghost cells of two dimensions with corners, each dimension fixed or periodic, any width") {
   everywhere([](auto& team) {
     for (auto const& [rows, cols] : {std::pair{1U, 1U}, {3U, 2U}, {4U, 7U}, {13U, 5U}}) {
-      for (std::size_t width : {1, 2, 3, 4}) {
+      for (std::size_t width : {1U, 2U, 3U, 4U}) {
         for (int edges = 0; edges < 4; ++edges) {
           halo const across{width, edges % 2 == 0 ? edge::fixed : edge::periodic};
           halo const along{5 - width, edges / 2 == 0 ? edge::fixed : edge::periodic};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/backends/loopback.hpp>
 #include <pgas/backends/self.hpp>
 #include <pgas/coherence/at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
@@ -29,6 +30,7 @@ struct model {
 
 using self_model = model<pgas::backends::self>;
 using thread_model = model<pgas::backends::thread_map>;
+using loopback_model = model<pgas::backends::loopback>;
 using process_model = model<pgas::backends::process_map>;
 
 using write_back_model = model<incoherent::backend, pgas::coherence::write_back>;
@@ -36,13 +38,13 @@ using at_get_model = model<incoherent::backend, pgas::coherence::at_get>;
 using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
 
 #ifdef PGAS_TEST_FEW_MODELS  // sanitizer builds: each model once, ranks as threads, in half the time to compile
-using all_backends = std::tuple<pgas::backends::thread_map, incoherent::backend>;
-using coherent_models = std::tuple<thread_model>;
+using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::loopback, incoherent::backend>;
+using coherent_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model>;
 #else
-using all_backends =
-    std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map, incoherent::backend>;
-using coherent_models = std::tuple<self_model, thread_model, process_model>;
+using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map,
+                                pgas::backends::loopback, incoherent::backend>;
+using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model>;
 #endif
 using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));

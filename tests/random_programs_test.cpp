@@ -3,5 +3,6 @@
 #include "conformance/random_programs.hpp"
 
 TEST_CASE("random programs give byte-equal values and memory on every coherent model, and in a serial run") {
-  pgas_test::random_programs::play_on<pgas_test::coherent_models>();
+  using namespace pgas_test;
+  random_programs::play_on<decltype(std::tuple_cat(coherent_models{}, message_models{}))>();
 }

@@ -67,8 +67,9 @@ class message_segment {
   /// Waits until rank `rank` has acknowledged this rank's puts to this segment.
   void flush(rank_t rank) {
     if (is_unflushed_[index(rank)]) {
-      agent().answer_to(*ask_flush(rank), world(rank), "flush");
+      auto const expected = ask_flush(rank);
       is_unflushed_[index(rank)] = false;
+      agent().answer_to(*expected, world(rank), "flush");
     }
     flush_local(rank);
   }
@@ -76,11 +77,9 @@ class message_segment {
     std::vector<std::pair<rank_t, std::shared_ptr<loopback::reply>>> asked;
     for (rank_t rank = 0; rank < size(); ++rank) {
       if (is_unflushed_[index(rank)]) asked.emplace_back(rank, ask_flush(rank));
-    }
-    for (auto const& [rank, expected] : asked) {
-      agent().answer_to(*expected, world(rank), "flush");
       is_unflushed_[index(rank)] = false;
     }
+    for (auto const& [rank, expected] : asked) agent().answer_to(*expected, world(rank), "flush");
     flush_local_all();
   }
   void flush_local(rank_t rank) {

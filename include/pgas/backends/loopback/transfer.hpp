@@ -30,13 +30,14 @@ class transfer {
   void finish(agent const& mine) {
     if (!expected_) return;
     mine.check(operation_);  // nobody may wait for the rows any more
-    mine.answer_to(*expected_, owner_, operation_);
-    std::byte const* from = expected_->body.data();
+    mine.await([&] { return has_arrived(); }, operation_);
+    auto const answer = std::exchange(expected_, nullptr);  // also if it is a refusal: it is told once
+    mine.answer_to(*answer, owner_, operation_);
+    std::byte const* from = answer->body.data();
     std::byte* to = into_;
     for (std::size_t row = 0; row < shape_.rows; ++row, to += pitch_, from += shape_.row_bytes) {
       std::memcpy(to, from, shape_.row_bytes);
     }
-    expected_.reset();
   }
 
  private:

@@ -44,8 +44,8 @@ void fill_by_index(Array const& a, int round) {
 
 TEST_CASE("global_array: each cell has one owner, and the owners' boxes cover the array in rank order") {
   everywhere([](auto& team) {
-    for (std::size_t rows : {0, 1, 2, 5, 12}) {
-      for (std::size_t cols : {0, 1, 5}) {
+    for (std::size_t rows : {0U, 1U, 2U, 5U, 12U}) {
+      for (std::size_t cols : {0U, 1U, 5U}) {
         auto const a = make_array<int>(team, {rows, cols}, halo{.width = rows % 3});
         require_equal(a.extent(0), rows, "extent(0)");
         require_equal(a.extent(1), cols, "extent(1)");

@@ -150,26 +150,26 @@ void compare_life(Team& team, problem const& p) {
 
 TEST_CASE("stencil: heat with fixed edges equals a serial run, halos of 1 to 4") {
   everywhere([](auto& team) {
-    for (std::size_t width : {1, 2, 3, 4}) compare_heat(team, {12, 9, width, edge::fixed, 4});
+    for (std::size_t width : {1U, 2U, 3U, 4U}) compare_heat(team, {12, 9, width, edge::fixed, 4});
   });
 }
 
 TEST_CASE("stencil: heat on a torus equals a serial run, halos of 1 to 4") {
   everywhere([](auto& team) {
-    for (std::size_t width : {1, 2, 3, 4}) compare_heat(team, {12, 9, width, edge::periodic, 4});
+    for (std::size_t width : {1U, 2U, 3U, 4U}) compare_heat(team, {12, 9, width, edge::periodic, 4});
   });
 }
 
 TEST_CASE("stencil: life on a torus equals a serial run, halos of 1 to 4") {
   everywhere([](auto& team) {
-    for (std::size_t width : {1, 2, 3, 4}) compare_life(team, {13, 10, width, edge::periodic, 5});
+    for (std::size_t width : {1U, 2U, 3U, 4U}) compare_life(team, {13, 10, width, edge::periodic, 5});
   });
 }
 
 TEST_CASE("stencil: more ranks than rows, single rows and columns") {
   everywhere([](auto& team) {
     for (edge edges : {edge::fixed, edge::periodic}) {
-      for (std::size_t width : {1, 3}) {
+      for (std::size_t width : {1U, 3U}) {
         compare_heat(team, {2, 6, width, edges, 3});
         compare_heat(team, {1, 1, width, edges, 3});
         compare_life(team, {5, 1, width, edges, 3});

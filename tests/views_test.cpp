@@ -57,7 +57,7 @@ TEST_CASE("views: own cells of one dimension are a random access view, to read a
 
 TEST_CASE("views: own cells of two dimensions are one sequence, row after row, without ghost cells") {
   everywhere([](auto& team) {
-    for (std::size_t cols : {0, 1, 5}) {
+    for (std::size_t cols : {0U, 1U, 5U}) {
       auto const a = make_array<int>(team, {6, cols}, {halo{.width = 1}, halo{.width = 2}});
       auto const own = pgas::views::local(a);
       static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);

@@ -543,7 +543,7 @@ TEST_CASE("letters keep their order, are bounded at each receiver, and none is l
     }
     require(most == 3 * 16, "16 letters fit for each receiver");
     me.barrier();
-    while (*std::min_element(heard.begin(), heard.end()) < 200) {
+    while (*std::min_element(heard.begin(), heard.end()) < 200 || *std::min_element(sent.begin(), sent.end()) < 200) {
       for (rank_t to = 0; to < 3; ++to) {
         while (sent[at(to)] < 200 && send(to)) {}
       }

@@ -14,7 +14,7 @@ class staged_array {
   using window_type = typename Array::window_type;
   using value_type = typename Array::value_type;
   using element = std::conditional_t<std::is_same_v<Mode, read>, value_type const, value_type>;
-  static constexpr std::size_t N = Array::dimensions;
+  static constexpr std::size_t dimensions = Array::dimensions;
   // Writing all own cells must leave the ghost cells between them alone: the copy is of own cells only.
   static constexpr bool copies_own_cells = std::is_same_v<Mode, write> && !Array::is_contiguous;
 
@@ -41,7 +41,7 @@ class staged_array {
 
   /// The own cells: a span or, of two dimensions, a matrix_view. Take it before a loop.
   [[nodiscard]] auto view() const noexcept {
-    if constexpr (N == 1) {
+    if constexpr (dimensions == 1) {
       return std::span<element>(data_, own_.count[0]);
     } else {
       return matrix_view<element>(data_, own_.count[0], own_.count[1], copy_pitch_);
@@ -49,9 +49,9 @@ class staged_array {
   }
   /// A cell, counted from the first own one; around the own cells, staged to read or update, are the ghost cells.
   template <std::integral... Indices>
-    requires(sizeof...(Indices) == N)
+    requires(sizeof...(Indices) == dimensions)
   [[nodiscard]] element& operator()(Indices... index) const noexcept {
-    if constexpr (N == 1) {
+    if constexpr (dimensions == 1) {
       return data_[(static_cast<std::ptrdiff_t>(index), ...)];
     } else {
       return view()(index...);
@@ -61,17 +61,17 @@ class staged_array {
   [[nodiscard]] std::size_t size() const noexcept { return own_.size(); }
   [[nodiscard]] element* data() const noexcept { return data_; }
   [[nodiscard]] element* begin() const noexcept
-    requires(N == 1)
+    requires(dimensions == 1)
   {
     return data_;
   }
   [[nodiscard]] element* end() const noexcept
-    requires(N == 1)
+    requires(dimensions == 1)
   {
     return data_ + size();
   }
   [[nodiscard]] element& operator[](std::size_t i) const noexcept
-    requires(N == 1)
+    requires(dimensions == 1)
   {
     return data_[i];
   }
@@ -86,11 +86,11 @@ class staged_array {
       return memory(a.window(), 0, a.window().size());
     }
   }
-  [[nodiscard]] std::size_t cols() const noexcept { return N == 1 ? 1 : own_.count[N - 1]; }
+  [[nodiscard]] std::size_t cols() const noexcept { return dimensions == 1 ? 1 : own_.count[dimensions - 1]; }
 
   void write_back() noexcept {
-    std::size_t const pieces = N == 1 ? 1 : own_.count[0];
-    std::size_t const length = N == 1 ? own_.count[0] : cols();
+    std::size_t const pieces = dimensions == 1 ? 1 : own_.count[0];
+    std::size_t const length = dimensions == 1 ? own_.count[0] : cols();
     try {
       for (std::size_t i = 0; i < pieces && length != 0; ++i) {
         auto const piece = stage<write>(*window_, first_ + i * pitch_, length);

@@ -93,7 +93,7 @@ void exchange_halo(Array const& a) {
 template <any_global_array Array, class Value>
 void set_edges(Array const& a, Value const& value) {
   using index = std::ptrdiff_t;
-  constexpr std::size_t N = Array::dimensions;
+  constexpr std::size_t dimensions = Array::dimensions;
   auto const own = a.own_box();
   if (own.count[0] == 0) return;
   auto const beyond = [&](std::size_t d, index i) {
@@ -104,7 +104,7 @@ void set_edges(Array const& a, Value const& value) {
   auto const rows = static_cast<index>(own.count[0]);
   auto const cells = stage<update>(a);
   for (index i = -width(0); i < rows + width(0); ++i) {
-    if constexpr (N == 1) {
+    if constexpr (dimensions == 1) {
       if (beyond(0, first + i)) cells(i) = value(first + i);
     } else {
       auto const cols = static_cast<index>(own.count[1]);

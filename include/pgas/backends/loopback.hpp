@@ -123,8 +123,8 @@ class loopback {
       : agent_(std::move(agent)), ranks_(agent_->rank(), agent_->of_job().size()) {}
 
   [[nodiscard]] handle reserve() const {
-    std::vector<rank_t> holders;
-    for (rank_t rank = 0; rank < size(); ++rank) holders.push_back(world_rank(rank));
+    std::vector<rank_t> holders(static_cast<std::size_t>(size()));
+    for (rank_t rank = 0; rank < size(); ++rank) holders[static_cast<std::size_t>(rank)] = world_rank(rank);
     return agent_->reserve(std::move(holders));
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <optional>
 #include <pgas/sync/policy.hpp>
+#include <variant>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -19,26 +19,28 @@ struct by_size {
   template <control Control>
   class on {
    public:
-    on(Control& control, control_words first) {
-      if (Control::read_modify_write == rmw::native && control.size() <= most) {
-        few_.emplace(control, first);
-      } else {
-        many_.emplace(control, first + Few::words(control.size()));
-      }
-    }
+    on(Control& control, control_words first) : chosen_(choose(control, first)) {}
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
-      if (few_) {
-        few_->fence(b, operation);
+      if (auto* few = std::get_if<0>(&chosen_)) {
+        few->fence(b, operation);
       } else {
-        many_->fence(b, operation);
+        std::get_if<1>(&chosen_)->fence(b, operation);
       }
     }
 
    private:
-    std::optional<typename Few::template on<Control>> few_;
-    std::optional<typename Many::template on<Control>> many_;
+    using either = std::variant<typename Few::template on<Control>, typename Many::template on<Control>>;
+
+    static either choose(Control& control, control_words first) {
+      if (Control::read_modify_write == rmw::native && control.size() <= most) {
+        return either(std::in_place_index<0>, control, first);
+      }
+      return either(std::in_place_index<1>, control, first + Few::words(control.size()));
+    }
+
+    either chosen_;
   };
 };
 

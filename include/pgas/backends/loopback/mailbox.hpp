@@ -13,7 +13,7 @@ class message_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
 
-  message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id, team_ranks ranks)
+  message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id, team_ranks const& ranks)
       : message_mailbox(std::move(a), id,
                         std::make_shared<loopback::letter_box>(static_cast<std::size_t>(ranks.size())), ranks) {}
 
@@ -58,8 +58,8 @@ class message_mailbox {
 
  private:
   message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::shared_ptr<loopback::letter_box> box,
-                  team_ranks ranks)
-      : held_(std::move(a), id, box), ranks_(std::move(ranks)), box_(std::move(box)) {}
+                  team_ranks const& ranks)
+      : held_(std::move(a), id, box), ranks_(ranks), box_(std::move(box)) {}
 
   [[nodiscard]] loopback::message head(loopback::message_kind kind) const noexcept {
     loopback::message m;

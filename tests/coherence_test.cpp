@@ -230,6 +230,34 @@ struct by_flush {
   }
 };
 
+/// A rank's own stores under lock_all survive the drops of its own part.
+enum class dropped_by { opening, flush, get };
+template <dropped_by By>
+struct by_own_store {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    for (int round = 1; round <= rounds; ++round) {
+      if constexpr (By == dropped_by::opening) w.local()[stored] = round;
+      pgas::lock_all epoch{w};
+      if constexpr (By != dropped_by::opening) w.local()[stored] = round;
+      if constexpr (By == dropped_by::flush) epoch.flush(team.rank());
+      if constexpr (By == dropped_by::get) v.expect(epoch.get(team.rank(), stored), round);
+      int const seen = w.local()[stored];
+      v.expect(seen, round);
+    }
+  }
+};
+
+/// A passive get that drops its rank's own stores without writing them back.
+struct get_without_clean : coherence::write_back {
+  static constexpr std::string_view name = "get_without_clean";
+  static void get_now(pgas::cache_controlled auto& s, pgas::location at, pgas::bytes_out into) {
+    s.drop(at, into.size());
+    s.drain_all();
+    s.load(at, into);
+  }
+};
+
 /// Whether the program gave only right values.
 template <class Program, class Policy, class Protocols = pgas::default_protocols>
 bool passes(std::uint64_t seed) {
@@ -266,6 +294,9 @@ void check_right() {
     CHECK_MESSAGE((passes<by_post<true>, Policy>(seed)), "seed ", seed);
     CHECK_MESSAGE((passes<by_lock, Policy>(seed)), "seed ", seed);
     CHECK_MESSAGE((passes<by_flush<>, Policy>(seed)), "seed ", seed);
+    CHECK_MESSAGE((passes<by_own_store<dropped_by::opening>, Policy>(seed)), "seed ", seed);
+    CHECK_MESSAGE((passes<by_own_store<dropped_by::flush>, Policy>(seed)), "seed ", seed);
+    CHECK_MESSAGE((passes<by_own_store<dropped_by::get>, Policy>(seed)), "seed ", seed);
   }
 }
 
@@ -316,6 +347,13 @@ TEST_CASE("write_back without one of its steps gives a wrong value, by lock_all"
   check_caught<by_lock, coherence::mutated<coherence::write_back, step::drain_stores>>("drain_stores");
   check_caught<by_lock, coherence::mutated<coherence::write_back, step::drain_all>>("drain_all");
   check_caught<by_lock, coherence::unsafe_none>("unsafe_none");
+}
+
+TEST_CASE("a drop of the own part without a clean before it loses this rank's stores") {
+  using without_clean = coherence::mutated<coherence::write_back, step::clean_own>;
+  check_caught<by_own_store<dropped_by::opening>, without_clean>("lock_all");
+  check_caught<by_own_store<dropped_by::flush>, without_clean>("flush of the own rank");
+  check_caught<by_own_store<dropped_by::get>, get_without_clean>("get from the own rank");
 }
 
 TEST_CASE("write_back puts past its cache, so that clean_remote has nothing to do: that mutant is no mutant") {

@@ -289,7 +289,7 @@ TEST_CASE("the adversary fetches, evicts and drains by itself, and the same seed
 
 TEST_CASE("one rank alone sees its own stores against 200 seeds") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    on_ranks(1, {.seed = seed, .evict = 4, .drain = 2}, [&](seat me) {
+    on_ranks(1, {.seed = seed, .evict = 4, .drain = 2, .discard = 0}, [&](seat me) {
       auto s = me.segment(200);
       std::array<int, 50> expected{};
       dice d(seed, 0, 99);
@@ -596,13 +596,13 @@ TEST_CASE("a sub-team numbers its ranks anew, and its memory is its own") {
 }
 
 TEST_CASE("a read-only access emits no clean, a write-only one no drop") {
-  on_ranks(1, no_adversary, [](seat me) {
+  on_ranks(2, no_adversary, [](seat me) {
     auto s = me.segment(256);
-    rank_t const target = 0;
+    rank_t const target = 1 - me.rank();
     group const targets(&target, 1);
     window_boundary<segment_type, coherence::write_back, boundary_of::remote, hints{.read_only = true}> reads(s);
     reads.refresh(targets);
-    CHECK(load(s, element(0, 0)) == 0);
+    CHECK(load(s, element(target, 0)) == 0);
     reads.publish(targets);
     CHECK(s.counters().cleans == 0);
     CHECK(s.counters().store_drains == 0);
@@ -610,7 +610,8 @@ TEST_CASE("a read-only access emits no clean, a write-only one no drop") {
     CHECK(s.counters().drops == 1);
     window_boundary<segment_type, coherence::write_back, boundary_of::remote, hints{.write_only = true}> writes(s);
     writes.refresh(targets);
-    put(s, element(0, 0), 1);
+    me.all_here();
+    put(s, element(target, 0), 1);
     writes.publish(targets);
     CHECK(s.counters().drops == 1);
     CHECK(s.counters().full_drains == 1);

@@ -127,6 +127,17 @@ TEST_CASE("put: a source may be reused after flush_local") {
   });
 }
 
+TEST_CASE("put: a braced list of two members is one element, not a piece of the own part") {
+  everywhere([](auto& team) {
+    auto w = make_window<particle>(team, 2);
+    pgas::fence epoch{w};
+    epoch.put(team.rank(), 0, {1.5, 7});
+    epoch.to(team.rank()).put(1, {2.5, 8});
+    epoch.next();
+    require(epoch.get(team.rank(), 0) == particle{1.5, 7} && epoch.get(team.rank(), 1) == particle{2.5, 8}, "both");
+  });
+}
+
 TEST_CASE("put and get: sources and destinations may be pieces of the own part, as this rank sees it") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 64);

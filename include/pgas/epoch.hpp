@@ -72,14 +72,20 @@ class accesses {
 
   void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
   void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
-  void put(rank_t target, std::size_t first, own_part from) { to(target).put(first, from); }
+  template <std::same_as<own_part> Piece>
+  void put(rank_t target, std::size_t first, Piece from) {
+    to(target).put(first, from);
+  }
   void put(rank_t target, rows_of at, std::span<value_type const> values) { to(target).put(at, values); }
   void put(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
     to(target).put(at, from, from_pitch);
   }
   [[nodiscard]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
   void get(rank_t target, std::size_t first, std::span<value_type> values) { to(target).get(first, values); }
-  void get(rank_t target, std::size_t first, own_part into) { to(target).get(first, into); }
+  template <std::same_as<own_part> Piece>
+  void get(rank_t target, std::size_t first, Piece into) {
+    to(target).get(first, into);
+  }
   void get(rank_t target, rows_of at, std::span<value_type> values) { to(target).get(at, values); }
   void get(rank_t target, rows_of at, value_type* into, std::size_t into_pitch) {
     to(target).get(at, into, into_pitch);

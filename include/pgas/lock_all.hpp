@@ -26,6 +26,8 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
   explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
     s.enter(operation, !s.access_open, "an access epoch of this rank on the window is open; close it first");
+    typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
+    before.publish(everyone);  // its own stores until now: the drop of the refresh may lose them
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
     s.lock.lock_all(b);
     s.access_open = true;

@@ -52,8 +52,11 @@ class opened_target {
     if (!values.empty()) put_bytes(first, std::as_bytes(values));
   }
 
-  /// Puts a piece of this rank's own part, read as this rank sees it.
-  void put(std::size_t first, own_part from) const {
+  /// Puts a piece of this rank's own part, an own_part, read as this rank sees it.
+  ///
+  /// A template, so that `put(i, {a, b})` is one element of two members.
+  template <std::same_as<own_part> Piece>
+  void put(std::size_t first, Piece from) const {
     check_writes();
     check(light_level, "put", first, from.count);
     check_own("put", from);
@@ -106,7 +109,8 @@ class opened_target {
   }
 
   /// Gets into a piece of this rank's own part, which then holds it as if this rank had stored it.
-  void get(std::size_t first, own_part into) const {
+  template <std::same_as<own_part> Piece>
+  void get(std::size_t first, Piece into) const {
     check_reads();
     check(light_level, "get", first, into.count);
     check_own("get", into);

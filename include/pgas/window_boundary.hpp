@@ -88,6 +88,10 @@ class window_boundary {
     if (target != segment_->rank()) {
       Coherence::drop_remote(*segment_, target);
     } else if constexpr (!drops_own) {
+      if constexpr (!exposes) {  // else publish has done it
+        Coherence::clean_own(*segment_);
+        Coherence::drain_stores(*segment_);
+      }
       Coherence::drop_own(*segment_);
     }
   }

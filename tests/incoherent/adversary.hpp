@@ -16,13 +16,14 @@ struct adversary {
   unsigned evict = 16;   ///< gives up a copy, and writes it back if it was modified
   unsigned deliver = 8;  ///< delivers a put before its flush
   unsigned drain = 8;    ///< carries out a clean or a drop before its drain
+  unsigned discard = 2;  ///< forgets a modified copy at a drop, where it could have written it back
   unsigned delay = 2;    ///< leaves a get open until flush_local; says that a request is not done yet
   unsigned yield = 4;    ///< lets another rank run inside a read-modify-write, or before a store to a slot
 };
 
 /// Memory that does what it must, as late as it may.
 inline constexpr adversary no_adversary{
-    .seed = 0, .fill = 0, .evict = 0, .deliver = 0, .drain = 0, .delay = 0, .yield = 0};
+    .seed = 0, .fill = 0, .evict = 0, .deliver = 0, .drain = 0, .discard = 0, .delay = 0, .yield = 0};
 
 /// While it lives, this thread's launches are against the given adversary.
 class against {

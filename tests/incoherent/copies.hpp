@@ -144,8 +144,12 @@ class copies {
     }
     return lines_.erase(it);
   }
+  /// A drop: it may write modified copies back, or lose them.
   void forget(line_range range) {
-    for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last;) it = give_up(it);
+    for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last;) {
+      if (it->second.modified && dice_->one_in(against_->discard)) it->second.modified = false;
+      it = give_up(it);
+    }
   }
 
   void speculate() {

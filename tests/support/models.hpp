@@ -40,15 +40,16 @@ using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
 #ifdef PGAS_TEST_FEW_MODELS  // sanitizer builds: each model once, ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, incoherent::backend>;
 using coherent_models = std::tuple<thread_model>;
+using random_program_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model>;
 #else
 using all_backends =
-    std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map, incoherent::backend>;
-using coherent_models = std::tuple<self_model, thread_model, process_model>;
+    std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map, pgas::backends::loopback,
+               incoherent::backend>;
+using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
+using random_program_models = coherent_models;
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model>;
 #endif
-/// Not in the lists above yet: with a message for every word, suites that spin on words take minutes on it.
-using message_models = std::tuple<loopback_model>;
 using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;

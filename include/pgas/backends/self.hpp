@@ -32,8 +32,12 @@ class self {
     [[nodiscard]] std::byte* part(rank_t) noexcept { return reinterpret_cast<std::byte*>(memory_.data()); }
     [[nodiscard]] bytes_out local() noexcept { return {part(0), bytes_}; }
 
-    void put(location at, bytes_in from) noexcept { std::memcpy(part(0) + at.offset, from.data(), from.size()); }
-    void get(location at, bytes_out into) noexcept { std::memcpy(into.data(), part(0) + at.offset, into.size()); }
+    void put(location at, bytes_in from) noexcept {
+      if (!from.empty()) std::memcpy(part(0) + at.offset, from.data(), from.size());
+    }
+    void get(location at, bytes_out into) noexcept {
+      if (!into.empty()) std::memcpy(into.data(), part(0) + at.offset, into.size());
+    }
     done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
     done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
     static void flush(rank_t) noexcept {}
@@ -145,7 +149,7 @@ class self {
     void put(std::string_view key, bytes_in value) { values_[std::string(key)].assign(value.begin(), value.end()); }
     void get(std::string_view key, bytes_out into) const {
       auto const& value = values_.at(std::string(key));
-      std::memcpy(into.data(), value.data(), into.size());
+      if (!into.empty()) std::memcpy(into.data(), value.data(), into.size());
     }
     static void fence() noexcept {}
     static void fail(std::string_view) noexcept {}

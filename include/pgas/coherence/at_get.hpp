@@ -12,9 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 struct at_get : write_back {
   static constexpr std::string_view name = "at_get";
 
-  static void drop_remote(cache_controlled auto& s, rank_t rank) {
-    if (rank == s.rank()) detail::drop_part(s, rank);  // a get from the own part does not drop
-  }
+  static constexpr void drop_remote(cache_controlled auto&, rank_t) noexcept {}
   static void get(cache_controlled auto& s, location at, bytes_out into) {
     if (at.rank != s.rank() && !into.empty()) {
       s.drop(at, into.size());

@@ -25,10 +25,10 @@ struct coherent {
   static void get(segment auto& s, location at, bytes_out into) { s.get(at, into); }
   static void get_now(segment auto& s, location at, bytes_out into) { s.get(at, into); }
   static void load(local_segment auto& s, location at, bytes_out into) {
-    std::memcpy(into.data(), s.local().data() + at.offset, into.size());
+    if (!into.empty()) std::memcpy(into.data(), s.local().data() + at.offset, into.size());
   }
   static void store(local_segment auto& s, location at, bytes_in from) {
-    std::memcpy(s.local().data() + at.offset, from.data(), from.size());
+    if (!from.empty()) std::memcpy(s.local().data() + at.offset, from.data(), from.size());
   }
 };
 static_assert(coherence_policy<coherent> && !coherent::fits<detail::cache_archetype>);

@@ -29,7 +29,10 @@ struct write_back {
   static void put(cache_controlled auto& s, location at, bytes_in from) { s.put(at, from); }
   static void get(cache_controlled auto& s, location at, bytes_out into) { s.load(at, into); }
   static void get_now(cache_controlled auto& s, location at, bytes_out into) {
-    if (!into.empty()) s.drop(at, into.size());
+    if (!into.empty()) {
+      if (at.rank == s.rank()) s.clean(at, into.size());  // its own stores, which a drop may lose
+      s.drop(at, into.size());
+    }
     s.drain_all();
     s.load(at, into);
   }

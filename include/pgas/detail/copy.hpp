@@ -82,7 +82,7 @@ inline void copy(std::byte* to, std::byte const* from, std::size_t bytes) noexce
     return;
   }
 #endif
-  std::memcpy(to, from, bytes);
+  if (bytes != 0) std::memcpy(to, from, bytes);  // an empty span may have no address
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

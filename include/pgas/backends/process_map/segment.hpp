@@ -61,7 +61,7 @@ class mapped_segment {
 
   void put(location at, bytes_in from) const noexcept { copy(part(at.rank) + at.offset, from.data(), from.size()); }
   void get(location at, bytes_out into) const noexcept {
-    std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
+    if (!into.empty()) std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
   }
   done rput(location at, bytes_in from) const noexcept { return put(at, from), done{}; }
   done rget(location at, bytes_out into) const noexcept { return get(at, into), done{}; }

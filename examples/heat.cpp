@@ -4,20 +4,18 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <pgas/backends/loopback.hpp>
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 #include <string>
+#include <support/backends.hpp>
 #include <vector>
 
 #include "support/arguments.hpp"
 #include "support/image.hpp"
 #include "support/progress.hpp"
 
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback>;
-
 int main(int argc, char** argv) {
-  return pgas::run<backends>(argc, argv, [](auto& team, auto arguments) {
+  return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
     if (arguments.empty()) throw std::runtime_error("usage: heat IMAGE [ITERATIONS] [FRAMES] [PREFIX]");
     std::size_t const steps = example::number(arguments, 1, 2000);
     std::size_t const every =

@@ -3,14 +3,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <pgas/backends/loopback.hpp>
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
+#include <support/backends.hpp>
 
 #include "support/arguments.hpp"
 #include "support/rle.hpp"
-
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback>;
 
 /// What a living cell adds to the hash of a generation: no order, so that ranks can add up theirs.
 std::uint64_t hash_of(std::uint64_t cell) {
@@ -20,7 +18,7 @@ std::uint64_t hash_of(std::uint64_t cell) {
 }
 
 int main(int argc, char** argv) {
-  return pgas::run<backends>(argc, argv, [](auto& team, auto arguments) {
+  return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
     if (arguments.empty()) throw std::runtime_error("usage: life PATTERN.rle [GENERATIONS]");
     auto const pattern = example::read_rle(arguments[0]);  // small: every rank reads it
     std::size_t const generations = example::number(arguments, 1, 100);

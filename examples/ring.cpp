@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // ring: a token goes round; each rank puts it into its right neighbour, which only waits and looks.
 #include <cstdio>
-#include <pgas/backends/loopback.hpp>
 #include <pgas/pgas.hpp>
-
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback>;
+#include <support/backends.hpp>
 
 int main(int argc, char** argv) {
-  return pgas::run<backends>(argc, argv, [](auto& team) {
+  return pgas::run<example::backends>(argc, argv, [](auto& team) {
     auto token = pgas::make_window<long>(team, 1);  // one element on each rank
     int const right = (team.rank() + 1) % team.size();
     int const left = (team.rank() + team.size() - 1) % team.size();

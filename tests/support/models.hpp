@@ -43,9 +43,8 @@ using coherent_models = std::tuple<thread_model>;
 using random_program_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model>;
 #else
-using all_backends =
-    std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map, pgas::backends::loopback,
-               incoherent::backend>;
+using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map,
+                                pgas::backends::loopback, incoherent::backend>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
 using random_program_models = coherent_models;
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model>;

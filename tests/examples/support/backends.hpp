@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/pgas.hpp>
+
+#include "../../incoherent/backend.hpp"
+
+/// Takes the place of examples/support/backends.hpp: the same examples, on the backend that lies about caches.
+namespace example {
+
+using backends = pgas::choices<pgas_test::incoherent::backend>;
+
+}  // namespace example

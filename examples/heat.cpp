@@ -15,7 +15,7 @@
 #include "support/progress.hpp"
 
 int main(int argc, char** argv) {
-  return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
+  return pgas::run<example::backends, example::policies>(argc, argv, [](auto& team, auto arguments) {
     if (arguments.empty()) throw std::runtime_error("usage: heat IMAGE [ITERATIONS] [FRAMES] [PREFIX]");
     std::size_t const steps = example::number(arguments, 1, 2000);
     std::size_t const every =

@@ -18,7 +18,7 @@ std::uint64_t hash_of(std::uint64_t cell) {
 }
 
 int main(int argc, char** argv) {
-  return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
+  return pgas::run<example::backends, example::policies>(argc, argv, [](auto& team, auto arguments) {
     if (arguments.empty()) throw std::runtime_error("usage: life PATTERN.rle [GENERATIONS]");
     auto const pattern = example::read_rle(arguments[0]);  // small: every rank reads it
     std::size_t const generations = example::number(arguments, 1, 100);

@@ -5,7 +5,7 @@
 #include <support/backends.hpp>
 
 int main(int argc, char** argv) {
-  return pgas::run<example::backends>(argc, argv, [](auto& team) {
+  return pgas::run<example::backends, example::policies>(argc, argv, [](auto& team) {
     auto token = pgas::make_window<long>(team, 1);  // one element on each rank
     int const right = (team.rank() + 1) % team.size();
     int const left = (team.rank() + team.size() - 1) % team.size();

@@ -20,6 +20,8 @@ enum class errc {
   timed_out,         ///< a wait went past its deadline
   invalid_argument,  ///< an argument has no meaning here
   unsupported,       ///< this backend or machine cannot do it
+  stale_copy,        ///< a copy older than the last write before it was read
+  race,              ///< two accesses to one place, at least one of them a write, are not ordered
 };
 
 namespace detail {
@@ -49,6 +51,10 @@ class error_category final : public std::error_category {
         return "invalid argument";
       case errc::unsupported:
         return "unsupported";
+      case errc::stale_copy:
+        return "stale copy";
+      case errc::race:
+        return "race";
     }
     return "unknown";
   }

@@ -86,6 +86,17 @@ concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in fr
   { S::tagged_drop } -> std::convertible_to<bool>;
 };
 
+/// Copies can also be tagged, and all tagged copies of this rank are forgotten in one step, whatever they are of.
+///
+/// `load_tagged` leaves tagged copies; `store_through` changes a copy that is there and goes to memory, as far as
+/// `drain_stores` then sees to. `drop_tagged` loses nothing that was stored through.
+template <class S>
+concept tagged_segment = cache_controlled<S> && requires(S& s, location at, bytes_in from, bytes_out into) {
+  s.load_tagged(at, into);
+  s.store_through(at, from);
+  s.drop_tagged();
+};
+
 /// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
 ///
 /// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of

@@ -13,11 +13,11 @@ in_folder() {
   mkdir "$1"
   (cd "$1"; shift; "$@" >out 2>err) || { cat "$1/out" "$1/err"; echo "on $1: failed"; exit 1; }
 }
-for backend in process_map thread_map loopback; do
+for backend in process_map thread_map loopback scc; do
   in_folder $backend "$program" "$@" --pgas-backend $backend
 done
 in_folder incoherent "$on_incoherent" "$@"
-for other in thread_map loopback incoherent; do
+for other in thread_map loopback scc incoherent; do
   diff -r -x err process_map $other || { echo "on $other: not what process_map gives"; exit 1; }
 done
 [ -s process_map/out ]

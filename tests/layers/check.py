@@ -17,8 +17,8 @@ LAYERS = [
 ]
 # Ends of the leaves' world: what models may share, and which model is built on which.
 SHARED = {'backends/job'}
-ALLOWED = {('backends', 'coherence/coherent.hpp'), ('backends', 'coherence/write_back.hpp')}
-HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'range/v3': r'views\.hpp', 'iostream': r'$^'}
+ALLOWED = {('backends', 'coherence/' + name + '.hpp') for name in ('coherent', 'write_back', 'write_through')}
+HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'backends/scc/fiber\.hpp', 'range/v3': r'views\.hpp', 'iostream': r'$^'}
 
 
 def layer(name):

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/backends/loopback.hpp>
+#include <pgas/backends/scc.hpp>
 #include <pgas/backends/self.hpp>
 #include <pgas/coherence/at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
@@ -36,18 +37,20 @@ using process_model = model<pgas::backends::process_map>;
 using write_back_model = model<incoherent::backend, pgas::coherence::write_back>;
 using at_get_model = model<incoherent::backend, pgas::coherence::at_get>;
 using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
+using scc_model = model<pgas::backends::scc>;
+using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_back>;
 
 #ifdef PGAS_TEST_FEW_MODELS  // sanitizer builds: each model once, ranks as threads, in half the time to compile
-using all_backends = std::tuple<pgas::backends::thread_map, incoherent::backend>;
+using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using coherent_models = std::tuple<thread_model>;
 using random_program_models = std::tuple<thread_model, loopback_model>;
-using incoherent_models = std::tuple<write_back_model>;
+using incoherent_models = std::tuple<write_back_model, scc_model>;
 #else
 using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map,
-                                pgas::backends::loopback, incoherent::backend>;
+                                pgas::backends::loopback, pgas::backends::scc, incoherent::backend>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
 using random_program_models = coherent_models;
-using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model>;
+using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model>;
 #endif
 using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));
 

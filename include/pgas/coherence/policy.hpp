@@ -37,6 +37,14 @@ struct cache_archetype {
 };
 static_assert(cache_controlled<cache_archetype>);
 
+/// The same with tagged copies.
+struct tagged_archetype : cache_archetype {
+  void load_tagged(location, bytes_out) {}
+  void store_through(location, bytes_in) {}
+  void drop_tagged() {}
+};
+static_assert(tagged_segment<tagged_archetype>);
+
 }  // namespace detail
 
 /// A coherence policy says *which copy*: it decides when copies are made to agree, and how an access

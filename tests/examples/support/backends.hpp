@@ -9,5 +9,6 @@
 namespace example {
 
 using backends = pgas::choices<pgas_test::incoherent::backend>;
+using policies = pgas::coherences<pgas::default_coherence>;
 
 }  // namespace example

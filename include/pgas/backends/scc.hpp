@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdio>
+#include <limits>
+#include <pgas/backend.hpp>
+#include <pgas/backends/job/ranks.hpp>
+#include <pgas/backends/scc/control.hpp>
+#include <pgas/backends/scc/mailbox.hpp>
+#include <pgas/backends/scc/segment.hpp>
+#include <pgas/coherence/write_through.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail::scc {
+
+/// How the ranks of a chip meet before they have memory.
+class rank_bootstrap {
+ public:
+  rank_bootstrap(std::shared_ptr<chip> c, job const& mine) noexcept : chip_(std::move(c)), job_(mine) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return job_.rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return job_.size(); }
+  void put(std::string_view key, bytes_in value) const {
+    job_.put(key, value);
+    auto& m = chip_->meeting();
+    chip_->turns().wake(std::exchange(m.waiting, 0));
+  }
+  void get(std::string_view key, bytes_out into) const {
+    wait([&] { return job_.find(key) != nullptr; });
+    job_.get(key, into);
+  }
+  void fence() const {
+    auto& m = chip_->meeting();
+    std::uint64_t const all = (m.arrived / static_cast<std::uint64_t>(size()) + 1) * static_cast<std::uint64_t>(size());
+    if (++m.arrived == all) {
+      if (auto* const oracle = chip_->oracle()) oracle->all_met();
+      chip_->turns().wake(std::exchange(m.waiting, 0));
+    }
+    wait([&] { return m.arrived >= all; });
+  }
+  void fail(std::string_view what) const noexcept {
+    job_.fail(what);
+    chip_->turns().wake_all();
+  }
+
+ private:
+  template <class Condition>
+  void wait(Condition&& condition) const {
+    team_ranks const everybody(rank(), size());
+    std::vector<rank_t> others;
+    for (rank_t r = 0; r < size(); ++r) {
+      if (r != rank()) others.push_back(r);
+    }
+    waiting_for const why{.operation = "run", .awaited = others};
+    waiters* const waiting = &chip_->meeting().waiting;
+    chip_->turns().wait(std::span(&waiting, 1), condition, why, "start or end of the job", everybody);
+  }
+
+  std::shared_ptr<chip> chip_;
+  job job_;
+};
+static_assert(bootstrap<rank_bootstrap>);
+
+}  // namespace detail::scc
+
+namespace backends {
+
+/// Intel's 48-core Single-chip Cloud Computer, emulated: cores whose private caches nothing keeps coherent.
+///
+/// Ranks are fibers of one thread, in an order that scc::options determine: the same seed gives the same run. A rank
+/// that neither accesses memory past its caches nor waits keeps its turn. With the oracle on, the first
+/// read of a stale byte ends the job with a report; see scc::options for what else can be chosen. What a rank
+/// may not do is wait for another in any way of its own.
+/// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
+class scc {
+ public:
+  using segment_type = detail::scc_segment;
+  using control_type = detail::scc_control;
+  using mailbox_type = detail::scc_mailbox;
+  using default_coherence = coherence::write_through;
+  using handle = std::uint64_t;
+
+  static constexpr std::string_view name = "scc";
+  static constexpr progress progress_by = progress::hardware;
+  static constexpr rank_t max_ranks = detail::scc::scheduler::most_cores;
+
+  /// Runs main(backend, bootstrap) on a fiber for each rank; returns the bootstrap.
+  template <class Main>
+  static detail::job launch(rank_t ranks, Main const& main) {
+    if (std::getenv("PGAS_JOB_FD") != nullptr) {
+      throw error(errc::unsupported, detail::job::supervisor,
+                  "run: the cores of the emulated chip are fibers of one process: start the program without pgas-run");
+    }
+    if (ranks > max_ranks) {
+      throw error(errc::invalid_argument, detail::job::supervisor,
+                  "run: the chip has " + std::to_string(max_ranks) + " cores, and " + std::to_string(ranks) +
+                      " ranks were asked for");
+    }
+    auto const job = detail::job::create(ranks, false);
+    auto const chip = std::make_shared<detail::scc::chip>(job, pgas::scc::with_options::chosen());
+    chip->turns().run([&](rank_t rank) {
+      auto const mine = job.as(rank);
+      detail::run_rank(mine, [&] {
+        detail::scc::rank_bootstrap boot(chip, mine);
+        main(scc(mine, chip), boot);
+      });
+      mine.mark_finished(rank);
+    });
+    last_counters().clear();
+    for (rank_t r = 0; r < ranks; ++r) last_counters().push_back(chip->at(r).count());
+    detail::throw_failure(job);
+    return job;
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
+  [[nodiscard]] locality locality_of(rank_t rank) const {
+    return rank == this->rank() ? locality::self : locality::node;
+  }
+
+  handle reserve_segment(std::span<std::size_t const> sizes) const {
+    std::vector<detail::scc::part_place> parts;
+    for (rank_t r = 0; r < size(); ++r) {
+      parts.push_back({ranks_.to_world(r), 0, sizes[static_cast<std::size_t>(r)]});
+    }
+    return chip_->parts.add(chip_->reserve_parts(std::move(parts)), sizes.size());
+  }
+  segment_type attach_segment(handle which, std::size_t own_bytes) const {
+    auto home = chip_->parts.attach(which, job_.rank());
+    if (home->parts().size() != static_cast<std::size_t>(size()) ||
+        home->parts()[static_cast<std::size_t>(rank())].bytes != own_bytes) {
+      throw error(errc::mismatch, job_.rank(), "attach",
+                  std::to_string(own_bytes) + " bytes for rank " + std::to_string(rank()) +
+                      " asked for, but that is not what was reserved");
+    }
+    return {chip_, std::move(home), ranks_};
+  }
+  handle reserve_control(control_words words) const {
+    return chip_->words.add(std::make_shared<detail::scc::home_words>(size(), words), static_cast<std::size_t>(size()));
+  }
+  control_type attach_control(handle which, control_words words, std::string_view label) const {
+    auto home = chip_->words.attach(which, job_.rank());
+    if (!(home->words == words)) {
+      throw error(errc::mismatch, job_.rank(), "attach",
+                  "other control words asked for than were reserved (" + std::string(label) + ")");
+    }
+    return {chip_, std::move(home), ranks_, label};
+  }
+  handle reserve_mailbox() const {
+    std::vector<rank_t> members;
+    for (rank_t r = 0; r < size(); ++r) members.push_back(ranks_.to_world(r));
+    return chip_->sections.add(std::make_shared<detail::scc::home_sections>(*chip_, std::move(members)),
+                               static_cast<std::size_t>(size()));
+  }
+  mailbox_type attach_mailbox(handle which) const {
+    return {chip_, chip_->sections.attach(which, job_.rank()), ranks_};
+  }
+  scc sub_team(group members, rank_t rank) const {
+    scc sub = *this;
+    sub.ranks_ = ranks_.sub_team(members, rank);
+    return sub;
+  }
+
+  void fail(std::string_view what) const noexcept {
+    job_.fail(what);
+    chip_->turns().wake_all();
+  }
+  /// Also gives the turn away: a program may loop on it.
+  void check(std::string_view operation) const {
+    chip_->turns().point();
+    job_.check(operation);
+  }
+
+  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+  void charge(std::uint64_t cycles) const noexcept { chip_->at(job_.rank()).count().charged += cycles; }
+
+  /// What each core did in this thread's last launch.
+  static std::vector<pgas::scc::counters>& last_counters() {
+    static thread_local std::vector<pgas::scc::counters> all;
+    return all;
+  }
+  /// Prints it as a table.
+  static void report(std::FILE* to) {
+    std::fprintf(
+        to, "core    loads   stores  L1 hits  L2 hits    fills  uncached  write-backs   pushes  drops  words  spins\n");
+    rank_t number = 0;
+    for (auto const& c : last_counters()) {
+      std::fprintf(to, "%4d %8zu %8zu %8zu %8zu %8zu %9zu %12zu %8zu %6zu %6zu %6zu\n", number++, std::size_t{c.loads},
+                   std::size_t{c.stores}, std::size_t{c.l1_hits}, std::size_t{c.l2_hits}, std::size_t{c.fills},
+                   std::size_t{c.reads + c.writes}, std::size_t{c.write_backs}, std::size_t{c.pushes},
+                   std::size_t{c.tagged_drops}, std::size_t{c.word_accesses}, std::size_t{c.register_spins});
+    }
+  }
+
+ private:
+  scc(detail::job const& j, std::shared_ptr<detail::scc::chip> c)
+      : job_(j), chip_(std::move(c)), ranks_(j.rank(), j.size()) {}
+
+  detail::job job_;
+  std::shared_ptr<detail::scc::chip> chip_;
+  detail::team_ranks ranks_;
+};
+static_assert(mailbox_backend<scc>);
+
+}  // namespace backends
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

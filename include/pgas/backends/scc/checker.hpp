@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <pgas/backends/scc/cache.hpp>
+#include <pgas/backends/scc/memory.hpp>
+#include <pgas/rank.hpp>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+/// What one core knows of the others: how many releases of each happened before.
+using vector_clock = std::array<std::uint32_t, 48>;
+
+/// Knows for each byte of a window what its last write was, whoever looks at it through whichever copy.
+///
+/// Ranks are ordered by their control words: a release leaves what its rank knows in the word, an acquire takes it
+/// along. A read whose value is not that of the last write before it is stale; a read or write of a byte whose last
+/// write is neither before nor its own is a race; and if that happens to different bytes of a line that was
+/// written through a cache, it is false sharing, since the line goes back whole.
+/// Memory: 16 bytes and the line itself for each line that was written; 16 more for each further rank that wrote some
+/// of it, until a write after it takes its bytes over.
+class checker {
+ public:
+  /// Where in the program an access is: the address it returns to.
+  using site = void const*;
+
+  struct write {
+    rank_t writer = 0;
+    site where = nullptr;
+  };
+  enum class fault { none, stale, race, false_sharing };
+  struct verdict {
+    fault what = fault::none;
+    write last;
+    std::size_t byte = 0;  ///< in the line: the first one that is wrong
+    std::byte expected{};
+  };
+
+  explicit checker(rank_t cores) : clocks_(static_cast<std::size_t>(cores)) {
+    for (std::size_t r = 0; r < clocks_.size(); ++r) clocks_[r][r] = 1;
+    records_.emplace_back();  // index 0 is none
+    truths_.emplace_back();
+    sites_.push_back(nullptr);
+  }
+
+  // Order
+
+  void release(rank_t self, vector_clock& word) {
+    auto& mine = clocks_[index(self)];
+    join(word, mine);
+    ++mine[index(self)];
+  }
+  void acquire(rank_t self, vector_clock const& word) { join(clocks_[index(self)], word); }
+  /// All ranks have met, by other means than words.
+  void all_met() {
+    vector_clock all{};
+    for (auto const& c : clocks_) join(all, c);
+    for (std::size_t r = 0; r < clocks_.size(); ++r) {
+      clocks_[r] = all;
+      ++clocks_[r][r];
+    }
+  }
+
+  // Accesses: to bytes of one line
+
+  verdict wrote(rank_t self, system_address at, bytes_in bytes, bool through_cache, site where) {
+    std::size_t const in_line = at % line_bytes;
+    std::uint32_t const mask = mask_of(in_line, bytes.size());
+    std::uint32_t& head = head_of(at);
+    verdict v;
+    record* mine = nullptr;
+    for (std::uint32_t i = head; i != 0; i = records_[i].next) {
+      record& r = records_[i];
+      bool const ordered = static_cast<rank_t>(r.writer) == self || knows(self, r);
+      if (!ordered && r.mask != 0 && v.what == fault::none) {
+        if ((r.mask & mask) != 0) {
+          v = {fault::race, {static_cast<rank_t>(r.writer), sites_[r.where]}, first_of(r.mask & mask), {}};
+        } else if (through_cache || r.through_cache != 0) {
+          v = {fault::false_sharing, {static_cast<rank_t>(r.writer), sites_[r.where]}, first_of(r.mask), {}};
+        }
+      }
+      r.mask &= ~mask;
+      if (static_cast<rank_t>(r.writer) == self && (r.clock == clock_of(self) || r.mask == 0)) mine = &r;
+    }
+    if (mine == nullptr) {
+      std::uint32_t const made = make();
+      if (head == 0) {
+        head = made;
+      } else {  // behind the first, whose line is the truth
+        records_[made].next = records_[head].next;
+        records_[head].next = made;
+      }
+      mine = &records_[made];
+      mine->mask = 0;
+    }
+    mine->mask |= mask;
+    mine->clock = clock_of(self);
+    mine->writer = static_cast<std::uint32_t>(self) & 0x1fffU;
+    mine->through_cache = through_cache ? 1 : 0;
+    mine->where = number_of(where) & most_sites;
+    drop_empty(head);
+    std::copy(bytes.begin(), bytes.end(), truths_[head].begin() + static_cast<std::ptrdiff_t>(in_line));
+    return v;
+  }
+
+  /// `may_race`: of bytes that the program may never look at, such as a copy of a whole part.
+  [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race) {
+    std::uint32_t const head = known_head_of(at);
+    if (head == 0) return {};
+    std::size_t const in_line = at % line_bytes;
+    std::uint32_t const mask = mask_of(in_line, seen.size());
+    for (std::uint32_t i = head; i != 0; i = records_[i].next) {
+      record const& r = records_[i];
+      std::uint32_t both = r.mask & mask;
+      if (both == 0) continue;
+      if (static_cast<rank_t>(r.writer) != self && !knows(self, r)) {
+        if (may_race) continue;
+        return {fault::race, {static_cast<rank_t>(r.writer), sites_[r.where]}, first_of(both), {}};
+      }
+      for (; both != 0; both &= both - 1) {
+        std::size_t const byte = first_of(both);
+        if (seen[byte - in_line] != truths_[head][byte]) {
+          return {fault::stale, {static_cast<rank_t>(r.writer), sites_[r.where]}, byte, truths_[head][byte]};
+        }
+      }
+    }
+    return {};
+  }
+
+  /// These bytes are nobody's any more.
+  void forget(system_address first, std::uint64_t bytes) {
+    for (std::uint64_t n = first / line_bytes; n * line_bytes < first + bytes; ++n) {
+      auto const it = chunks_.find(n / chunk_lines);
+      if (it == chunks_.end()) {
+        n = (n / chunk_lines + 1) * chunk_lines - 1;
+        continue;
+      }
+      std::uint32_t& head = (*it->second)[n % chunk_lines];
+      while (head != 0) free(std::exchange(head, records_[head].next));
+    }
+  }
+
+ private:
+  struct record {
+    std::uint32_t mask = 0;   ///< bytes of which this write is the last
+    std::uint32_t clock = 0;  ///< how many releases of the writer were before
+    std::uint32_t next = 0;
+    std::uint32_t where : 18 = 0;  ///< in sites_
+    std::uint32_t through_cache : 1 = 0;
+    std::uint32_t writer : 13 = 0;
+  };
+  static_assert(sizeof(record) == 16);
+
+  static constexpr std::uint32_t most_sites = (1U << 18U) - 1;
+  static constexpr std::size_t chunk_lines = 2048;
+  using chunk = std::array<std::uint32_t, chunk_lines>;
+
+  static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
+  static std::size_t first_of(std::uint32_t mask) noexcept { return static_cast<std::size_t>(std::countr_zero(mask)); }
+  static std::uint32_t mask_of(std::size_t in_line, std::size_t count) noexcept {
+    std::uint32_t const ones = count == line_bytes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
+    return ones << in_line;
+  }
+  static void join(vector_clock& a, vector_clock const& b) noexcept {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::max(a[i], b[i]);
+  }
+
+  [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept { return clocks_[index(self)][index(self)]; }
+  [[nodiscard]] bool knows(rank_t self, record const& r) const noexcept {
+    return clocks_[index(self)][r.writer] >= r.clock;
+  }
+
+  std::uint32_t& head_of(system_address at) {
+    std::uint64_t const n = at / line_bytes;
+    if (n / chunk_lines != last_chunk_number_ || last_chunk_ == nullptr) {
+      auto& c = chunks_[n / chunk_lines];
+      if (!c) c = std::make_unique<chunk>();
+      last_chunk_number_ = n / chunk_lines;
+      last_chunk_ = c.get();
+    }
+    return (*last_chunk_)[n % chunk_lines];
+  }
+  [[nodiscard]] std::uint32_t known_head_of(system_address at) {
+    std::uint64_t const n = at / line_bytes;
+    if (n / chunk_lines != last_chunk_number_ || last_chunk_ == nullptr) {
+      auto const it = chunks_.find(n / chunk_lines);
+      if (it == chunks_.end()) return 0;
+      last_chunk_number_ = n / chunk_lines;
+      last_chunk_ = it->second.get();
+    }
+    return (*last_chunk_)[n % chunk_lines];
+  }
+
+  std::uint32_t make() {
+    if (!free_.empty()) {
+      std::uint32_t const i = free_.back();
+      free_.pop_back();
+      records_[i] = {};
+      return i;
+    }
+    records_.emplace_back();
+    truths_.emplace_back();
+    return static_cast<std::uint32_t>(records_.size() - 1);
+  }
+  void free(std::uint32_t i) { free_.push_back(i); }
+
+  /// Records whose bytes others have taken over go, but for the first.
+  void drop_empty(std::uint32_t head) {
+    for (std::uint32_t i = head; records_[i].next != 0;) {
+      std::uint32_t const next = records_[i].next;
+      if (records_[next].mask == 0) {
+        records_[i].next = records_[next].next;
+        free(next);
+      } else {
+        i = next;
+      }
+    }
+  }
+
+  /// Programs have few places that write: each is stored once. The last number stands for all that find no room.
+  std::uint32_t number_of(site where) {
+    if (where == last_site_) return last_site_number_;
+    auto const [it, is_new] = site_numbers_.try_emplace(where, static_cast<std::uint32_t>(sites_.size()));
+    if (is_new && sites_.size() <= most_sites) sites_.push_back(where);
+    last_site_ = where;
+    last_site_number_ = std::min(it->second, most_sites);
+    return last_site_number_;
+  }
+
+  std::vector<vector_clock> clocks_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;
+  std::uint64_t last_chunk_number_ = 0;
+  chunk* last_chunk_ = nullptr;
+  std::vector<record> records_;
+  std::vector<line> truths_;  ///< beside the first record of each line: its bytes as they were written last
+  std::vector<std::uint32_t> free_;
+  std::vector<site> sites_;
+  std::unordered_map<site, std::uint32_t> site_numbers_;
+  site last_site_ = nullptr;
+  std::uint32_t last_site_number_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <pgas/backends/scc/checker.hpp>
+#include <pgas/backends/scc/core.hpp>
+#include <pgas/backends/scc/site.hpp>
+#include <string>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+/// A core's test-and-set register: read as 1 when it was free, which takes it; any write frees it.
+struct test_and_set {
+  bool taken = false;
+  waiters waiting = 0;
+};
+
+/// Memory that one rank has reserved and others have still to attach to; it goes with the last that holds it.
+template <class Memory>
+class registry {
+ public:
+  using handle = std::uint64_t;
+
+  [[nodiscard]] handle add(std::shared_ptr<Memory> memory, std::size_t holders) {
+    entries_.emplace(++last_, entry{std::move(memory), holders});
+    return last_;
+  }
+  [[nodiscard]] std::shared_ptr<Memory> attach(handle which, rank_t self) {
+    auto const found = entries_.find(which);
+    if (found == entries_.end()) {
+      throw error(errc::invalid_argument, self, "attach",
+                  "there is no memory " + std::to_string(which) + ", or all its ranks have attached");
+    }
+    auto memory = found->second.memory;
+    if (--found->second.missing == 0) entries_.erase(found);
+    return memory;
+  }
+
+ private:
+  struct entry {
+    std::shared_ptr<Memory> memory;
+    std::size_t missing;
+  };
+  std::map<handle, entry> entries_;
+  handle last_ = 0;
+};
+
+class chip;
+
+/// A part of a window: whose it is, and where.
+struct part_place {
+  rank_t owner = 0;          ///< its core
+  std::uint64_t offset = 0;  ///< in the owner's memory
+  std::uint64_t bytes = 0;
+};
+
+/// The parts of one window. They are given back when its last rank lets go of it.
+class home_parts {
+ public:
+  home_parts(chip& c, std::vector<part_place> parts, std::uint64_t number) noexcept
+      : chip_(&c), parts_(std::move(parts)), number_(number) {}
+  home_parts(home_parts const&) = delete;
+  home_parts& operator=(home_parts const&) = delete;
+  ~home_parts();
+
+  [[nodiscard]] std::vector<part_place> const& parts() const noexcept { return parts_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+ private:
+  chip* chip_;
+  std::vector<part_place> parts_;
+  std::uint64_t number_;
+};
+
+/// A control word: in its owner's memory, accessed past all caches.
+struct chip_word {
+  word value = 0;
+  rank_t writer = -1;  ///< of a slot, once it has been stored to
+  waiters waiting = 0;
+  std::unique_ptr<vector_clock> clock;  ///< what the last releases knew, if the oracle is on
+};
+
+/// The control words of one team or window.
+struct home_words {
+  home_words(rank_t ranks, control_words w) : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)) {}
+
+  [[nodiscard]] chip_word& at(rank_t owner, std::size_t i) noexcept {
+    return all[static_cast<std::size_t>(owner) * (words.slots + words.cells) + i];
+  }
+
+  control_words words;
+  std::vector<chip_word> all;
+};
+
+/// The sections of one mailbox: for each receiver and sender, where in the receiver's buffer.
+class home_sections;
+
+/// The chip of one launch: its cores, their memory and registers, the order of their turns, and the oracle.
+class chip {
+ public:
+  chip(job const& j, options const& how)
+      : job_(j), turns_(j, how), memory_(j.size(), how.own_pages), registers_(static_cast<std::size_t>(j.size())) {
+    for (rank_t r = 0; r < j.size(); ++r) cores_.push_back(std::make_unique<core>(r, memory_, turns_));
+    if (how.check) oracle_.emplace(j.size());
+  }
+
+  [[nodiscard]] job const& of_job() const noexcept { return job_; }
+  [[nodiscard]] scheduler& turns() noexcept { return turns_; }
+  [[nodiscard]] memory& dram() noexcept { return memory_; }
+  [[nodiscard]] core& at(rank_t rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] test_and_set& register_of(rank_t rank) noexcept { return registers_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
+
+  [[nodiscard]] std::shared_ptr<home_parts> reserve_parts(std::vector<part_place> wanted) {
+    std::size_t done = 0;
+    try {
+      for (; done < wanted.size(); ++done) {
+        auto& p = wanted[done];
+        if (p.bytes != 0) p.offset = memory_.reserve(p.owner, p.bytes);
+      }
+    } catch (...) {
+      while (done-- > 0) {
+        if (wanted[done].bytes != 0) memory_.release(wanted[done].owner, wanted[done].offset, wanted[done].bytes);
+      }
+      throw;
+    }
+    auto made = std::make_shared<home_parts>(*this, std::move(wanted), windows_++);
+    for (rank_t r = 0; r < static_cast<rank_t>(made->parts().size()); ++r) {
+      auto const& p = made->parts()[static_cast<std::size_t>(r)];
+      if (p.bytes != 0) places_[address(p)] = {p, made->number(), r};
+    }
+    return made;
+  }
+  void release_parts(std::vector<part_place> const& all) {
+    for (auto const& p : all) {
+      if (p.bytes == 0) continue;
+      places_.erase(address(p));
+      if (oracle_) oracle_->forget(address(p), p.bytes);
+      memory_.release(p.owner, p.offset, p.bytes);
+    }
+  }
+
+  /// Who has come to the bootstrap's fence, and waits for it or for a key.
+  struct meeting_place {
+    std::uint64_t arrived = 0;
+    waiters waiting = 0;
+  };
+  [[nodiscard]] meeting_place& meeting() noexcept { return meeting_; }
+
+  /// What a rank last waited for: named when what follows goes wrong.
+  void waited(rank_t rank, std::string_view operation) {
+    if (oracle_) last_wait_[rank] = operation;
+  }
+
+  /// Ends the job with a report of what the oracle found, and throws it.
+  [[noreturn]] void complain(checker::verdict const& v, rank_t self, system_address at, checker::site where,
+                             bool writes) {
+    system_address const byte = at / line_bytes * line_bytes + v.byte;
+    std::string const place = describe(byte);
+    std::string const me = "rank " + std::to_string(self);
+    std::string const other = v.last.writer == self ? "it" : "rank " + std::to_string(v.last.writer);
+    std::string const mine_at = line_of_program(where);
+    std::string const theirs_at = line_of_program(v.last.where);
+    std::string text;
+    errc code = errc::race;
+    switch (v.what) {
+      case checker::fault::stale:
+        code = errc::stale_copy;
+        text = me + " reads " + place + " at " + mine_at + " and finds an old value; " + other + " wrote it last, at " +
+               theirs_at + ": " + missing(v, self, byte);
+        break;
+      case checker::fault::race:
+        text = me + (writes ? " writes " : " reads ") + place + " at " + mine_at + ", unordered with the write of " +
+               other + " at " + theirs_at + ": missing is an epoch's end, or another signal, between the two";
+        break;
+      case checker::fault::false_sharing:
+        text = me + " writes beside " + place + " at " + mine_at + ", in one line with what " + other + " wrote at " +
+               theirs_at +
+               " and nothing orders the two: a line goes back whole, so one of them can be lost; give each writer "
+               "lines of its own";
+        break;
+      case checker::fault::none:
+        break;
+    }
+    job_.mark_failed(self, text, code);
+    turns_.wake_all();
+    throw error(code, self, text);
+  }
+
+ private:
+  struct known_place {
+    part_place part;
+    std::uint64_t window = 0;
+    rank_t rank = 0;  ///< in the window's team
+  };
+
+  [[nodiscard]] system_address address(part_place const& p) const noexcept {
+    return std::uint64_t{memory_.first_page(p.owner)} * page_bytes + p.offset;
+  }
+
+  [[nodiscard]] std::string describe(system_address at) const {
+    auto it = places_.upper_bound(at);
+    if (it == places_.begin()) return "memory of no window";
+    --it;
+    return "byte " + std::to_string(at - it->first) + " of rank " + std::to_string(it->second.rank) +
+           "'s part of memory " + std::to_string(it->second.window);
+  }
+
+  /// What would have made the copies agree.
+  [[nodiscard]] std::string missing(checker::verdict const& v, rank_t self, system_address at) {
+    rank_t const writer = v.last.writer;
+    std::string const who = "rank " + std::to_string(writer);
+    if (*memory_.host(at) == v.expected) {
+      auto const seen = last_wait_.find(self);
+      return "rank " + std::to_string(self) + " did not drop its copy after it was signalled" +
+             (seen == last_wait_.end() ? "" : ", last in " + seen->second);
+    }
+    core& theirs = *cores_[static_cast<std::size_t>(writer)];
+    if (auto const where = theirs.physical(at)) {
+      switch (theirs.look(*where, v.expected)) {
+        case core::found::modified:
+          return who + " never cleaned it before it signalled: it is still in its cache";
+        case core::found::combined:
+          return who + " did not drain its stores before it signalled: it is still in its write-combining buffer";
+        case core::found::copied:
+        case core::found::nowhere:
+          break;
+      }
+    }
+    return "it is in no cache and not in memory: a drop without a clean lost it, or another rank's line went back "
+           "whole "
+           "over it";
+  }
+
+  job job_;
+  scheduler turns_;
+  memory memory_;
+  std::vector<std::unique_ptr<core>> cores_;
+  std::vector<test_and_set> registers_;
+  std::optional<checker> oracle_;
+  std::map<system_address, known_place> places_;
+  std::map<rank_t, std::string> last_wait_;
+  std::uint64_t windows_ = 0;
+  meeting_place meeting_;
+
+ public:
+  // Last: what is still in them gives its memory back to the members above.
+  registry<home_parts> parts;
+  registry<home_words> words;
+  registry<home_sections> sections;
+};
+
+inline home_parts::~home_parts() { chip_->release_parts(parts_); }
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

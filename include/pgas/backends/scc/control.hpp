@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <pgas/backends/scc/chip.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Control words in their owners' memory, accessed past all caches; a read-modify-write holds the test-and-set
+/// register of the owner's core. Each access is a scheduling point. Memory: a line a word.
+class scc_control {
+  /// One word, as one core reaches it.
+  class word_at {
+   public:
+    word_at(scc::chip& c, rank_t self, rank_t owner, scc::chip_word& at) noexcept
+        : chip_(&c), self_(self), owner_(owner), at_(&at) {}
+
+    // The chip is in order and has one copy of a word, so orders say only what a rank learns.
+    [[nodiscard]] word load(std::memory_order order) const {
+      enter();
+      if (order != std::memory_order_relaxed) acquire();
+      return at_->value;
+    }
+    [[nodiscard]] scc::chip_word& home() const noexcept { return *at_; }
+
+   protected:
+    void enter() const {
+      ++chip_->at(self_).count().word_accesses;
+      chip_->turns().point();
+    }
+    void acquire() const {
+      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->clock) oracle->acquire(self_, *at_->clock);
+    }
+    void release() const {
+      auto* const oracle = chip_->oracle();
+      if (oracle == nullptr) return;
+      if (!at_->clock) at_->clock = std::make_unique<scc::vector_clock>();
+      oracle->release(self_, *at_->clock);
+    }
+    void set(word value) const noexcept {
+      at_->value = value;
+      chip_->turns().wake(std::exchange(at_->waiting, 0));
+    }
+
+    scc::chip* chip_;
+    rank_t self_;  ///< numbers of the job
+    rank_t owner_;
+    scc::chip_word* at_;
+  };
+
+ public:
+  static constexpr rmw read_modify_write = rmw::test_and_set;
+  static constexpr bool can_park = true;
+
+  class slot_type : public word_at {
+   public:
+    slot_type(word_at w, rank_t writer) noexcept : word_at(w), writer_(writer) {}
+    void store(word value, std::memory_order order) const {
+      if (self_ != writer_ || (at_->writer != -1 && at_->writer != writer_)) {
+        throw error(errc::wrong_order, self_, "store",
+                    "only rank " + std::to_string(at_->writer == -1 ? writer_ : at_->writer) +
+                        " may store to this slot of rank " + std::to_string(owner_));
+      }
+      enter();
+      at_->writer = writer_;
+      if (order != std::memory_order_relaxed) release();
+      set(value);
+    }
+
+   private:
+    rank_t writer_;
+  };
+
+  class cell_type : public word_at, public refuses_store {
+   public:
+    explicit cell_type(word_at w) noexcept : word_at(w) {}
+
+    word fetch_add(word value, std::memory_order order) const {
+      return modify(order, [&](word old) { return old + value; });
+    }
+    word fetch_xor(word value, std::memory_order order) const {
+      return modify(order, [&](word old) { return old ^ value; });
+    }
+    word exchange(word value, std::memory_order order) const {
+      return modify(order, [&](word) { return value; });
+    }
+    bool compare_exchange(word& expected, word desired, std::memory_order order) const {
+      word const wanted = expected;
+      expected = modify(order, [&](word old) { return old == wanted ? desired : old; });
+      return expected == wanted;
+    }
+    void reset_unshared(word value) const {
+      enter();
+      set(value);
+    }
+
+   private:
+    template <class Change>
+    word modify(std::memory_order order, Change&& change) const {
+      auto& lock = chip_->register_of(owner_);
+      auto& spins = chip_->at(self_).count().register_spins;
+      enter();
+      if (lock.taken) {
+        scc::waiters* const waiting = &lock.waiting;
+        waiting_for const why{.operation = "test-and-set register"};
+        team_ranks const nobody(0, 0);
+        chip_->turns().wait(
+            std::span(&waiting, 1), [&] { return ++spins, !lock.taken; }, why, "control words", nobody);
+      }
+      lock.taken = true;
+      enter();
+      word const old = at_->value;
+      bool const acquires = order != std::memory_order_relaxed && order != std::memory_order_release;
+      bool const releases = order != std::memory_order_relaxed && order != std::memory_order_acquire;
+      if (acquires) acquire();
+      enter();
+      if (releases) release();
+      set(change(old));
+      enter();
+      lock.taken = false;
+      chip_->turns().wake(std::exchange(lock.waiting, 0));
+      return old;
+    }
+  };
+
+  scc_control(std::shared_ptr<scc::chip> c, std::shared_ptr<scc::home_words> home, team_ranks ranks,
+              std::string_view label)
+      : chip_(std::move(c)), home_(std::move(home)), ranks_(std::move(ranks)), label_(label) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+
+  [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t writer) const {
+    check("slot", owner, i, home_->words.slots);
+    return {at(owner, i), ranks_.to_world(writer)};
+  }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const {
+    check("cell", owner, i, home_->words.cells);
+    return cell_type(at(owner, home_->words.slots + i));
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+    for (;;) {
+      word const seen = w.load(std::memory_order_acquire);
+      if (predicate(seen)) {
+        chip_->waited(ranks_.to_world(rank()), why.operation);
+        return seen;
+      }
+      scc::waiters* const waiting = &w.home().waiting;
+      chip_->turns().wait(
+          std::span(&waiting, 1), [&] { return w.home().value != seen; }, why, label_, ranks_);
+    }
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+    std::vector<word> seen(words.size());
+    std::vector<scc::waiters*> waiting(words.size());
+    for (;;) {
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        seen[i] = words[i].load(std::memory_order_acquire);
+        waiting[i] = &words[i].home().waiting;
+        if (predicate(seen[i])) {
+          chip_->waited(ranks_.to_world(rank()), why.operation);
+          return i;
+        }
+      }
+      chip_->turns().wait(
+          waiting,
+          [&] {
+            for (std::size_t i = 0; i < words.size(); ++i) {
+              if (words[i].home().value != seen[i]) return true;
+            }
+            return false;
+          },
+          why, label_, ranks_);
+    }
+  }
+
+ private:
+  [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
+    return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};
+  }
+  void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
+    if (owner < 0 || owner >= size()) throw_bad_rank(ranks_.to_world(rank()), operation, owner, size());
+    if (i >= count) {
+      throw error(errc::out_of_range, ranks_.to_world(rank()), operation,
+                  "word " + std::to_string(i) + " of rank " + std::to_string(owner) + " (" + label_ +
+                      ") does not exist, there are " + std::to_string(count));
+    }
+  }
+
+  std::shared_ptr<scc::chip> chip_;
+  std::shared_ptr<scc::home_words> home_;
+  team_ranks ranks_;
+  std::string label_;
+};
+static_assert(control<scc_control>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

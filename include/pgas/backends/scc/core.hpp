@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <pgas/backends/scc/cache.hpp>
+#include <pgas/backends/scc/memory.hpp>
+#include <pgas/backends/scc/scheduler.hpp>
+#include <pgas/segment.hpp>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace scc {
+
+/// How a page table entry says that a page is to be accessed.
+///
+/// | type    | L1                    | L2 | write-combining buffer |
+/// |---------|-----------------------|----|------------------------|
+/// | dcm     | write-back            | write-back | no |
+/// | ncm     | no                    | no | no |
+/// | ncm_wcb | no                    | no | yes |
+/// | mpbt_wb | write-back, tagged    | no | yes, for stores that miss |
+/// | mpbt_wt | write-through, tagged | no | yes |
+/// Source: Christgau 2017, section 2.2.4.
+enum class page_type : std::uint8_t { dcm, ncm, ncm_wcb, mpbt_wb, mpbt_wt };
+
+/// How often one core did what.
+struct counters {
+  std::uint64_t loads = 0, stores = 0;             ///< calls, each for a piece of a line
+  std::uint64_t l1_hits = 0, l2_hits = 0;          ///< of loads and stores
+  std::uint64_t fills = 0, reads = 0, writes = 0;  ///< lines fetched; uncached reads and writes
+  std::uint64_t write_backs = 0;                   ///< modified lines that went to memory
+  std::uint64_t pushes = 0;                        ///< of the write-combining buffer
+  std::uint64_t tagged_drops = 0;                  ///< CL1INVMB
+  std::uint64_t l1_flushes = 0, l2_flushes = 0;    ///< WBINVD and INVD; calls of the kernel's routine
+  std::uint64_t l2_lines_flushed = 0;
+  std::uint64_t remaps = 0;  ///< of look-up table entries
+  std::uint64_t word_accesses = 0, register_spins = 0;
+  std::uint64_t charged = 0;                        ///< cycles of computation, by charge()
+  std::uint64_t evictions = 0, spurious_fills = 0;  ///< the adversary's
+
+  friend bool operator==(counters const&, counters const&) = default;
+};
+
+}  // namespace scc
+
+namespace detail::scc {
+
+using pgas::scc::counters;
+using pgas::scc::page_type;
+
+/// One core: its caches, its write-combining buffer and its look-up table, over the chip's memory.
+///
+/// In order, one access at a time, nothing kept coherent, and no line allocated by a store. Each access that leaves
+/// the caches is a scheduling point, and takes place after it. Used by the core's fiber, or by none.
+class core {
+ public:
+  static constexpr std::size_t lut_entries = 256;
+  /// Where all cores' message passing buffers are mapped, an entry each.
+  static constexpr unsigned first_buffer = 192;
+
+  core(rank_t number, memory& m, scheduler& s)
+      : number_(number), memory_(&m), scheduler_(&s), dice_(s.how().seed * 64 + static_cast<std::uint64_t>(number)) {
+    page_number const first = m.first_page(number);
+    for (unsigned entry = 0; entry < m.own_pages(); ++entry) point_entry(entry, first + entry);
+    for (rank_t r = 0; r < s.cores(); ++r) point_entry(first_buffer + static_cast<unsigned>(r), m.buffer_page(r));
+    slots_.resize(std::clamp(s.how().mappable_pages, 1U, most_slots));
+    counters_.remaps = 0;
+  }
+  core(core const&) = delete;
+  core& operator=(core const&) = delete;
+
+  [[nodiscard]] rank_t number() const noexcept { return number_; }
+  [[nodiscard]] counters& count() noexcept { return counters_; }
+  [[nodiscard]] scheduler& turns() const noexcept { return *scheduler_; }
+
+  // Loads and stores: of any bytes whose physical addresses follow each other
+
+  void load(page_type type, physical_address at, bytes_out into) {
+    each_line(at, into.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      load_piece(type, piece, into.data() + done, count);
+      if (std::exchange(left_, false)) misbehave();
+    });
+  }
+  void store(page_type type, physical_address at, bytes_in from) {
+    each_line(at, from.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      store_piece(type, piece, from.data() + done, count);
+      if (std::exchange(left_, false)) misbehave();
+    });
+  }
+
+  // Instructions
+
+  /// CL1INVMB: forgets all tagged lines of L1; what a mpbt_wb page had modified is lost.
+  void drop_tagged() noexcept {
+    ++counters_.tagged_drops;
+    l1_.forget_tagged();
+  }
+  /// WBINVD: writes L1 back, to L2 where that holds the line, and empties it. L2 stays.
+  void write_back_l1() {
+    ++counters_.l1_flushes;
+    for (std::size_t i = 0; i < l1_.lines; ++i) give_up_l1(i);
+  }
+  /// INVD: empties L1, and loses what it had modified.
+  void invalidate_l1() noexcept {
+    ++counters_.l1_flushes;
+    for (std::size_t i = 0; i < l1_.lines; ++i) l1_.forget(i);
+  }
+  /// The kernel's routine: evicts a range from L2, or all of L2 if the range is as large, by reading other lines.
+  void flush_l2(physical_address first, std::size_t bytes) {
+    ++counters_.l2_flushes;
+    if (bytes >= l2_.lines * line_bytes) {
+      for (std::size_t i = 0; i < l2_.lines; ++i) give_up_l2(i);
+      return;
+    }
+    line_number const last = line_of(static_cast<physical_address>(first + bytes - 1));
+    for (line_number n = line_of(first); n <= last; ++n) {
+      if (auto const i = l2_.look(n); i != l2_.none) give_up_l2(i);
+    }
+  }
+  /// A store to another line empties the write-combining buffer: this is what software does to have it empty.
+  void drain() {
+    if (combined_mask_ != 0) push();
+  }
+  /// Whether the buffer holds bytes of this line.
+  [[nodiscard]] bool combines(physical_address at) const noexcept {
+    return combined_mask_ != 0 && combined_line_ == line_of(at);
+  }
+
+  // The look-up table
+
+  [[nodiscard]] page_number page_of(unsigned entry) const noexcept { return lut_[entry]; }
+  /// Points an entry at a page of the chip. Caches are not asked: lines of the old page go to the new one.
+  void point_entry(unsigned entry, page_number page) noexcept {
+    lut_[entry] = page;
+    host_[entry] = memory_->host(page);
+    ++counters_.remaps;
+  }
+  [[nodiscard]] system_address system(physical_address at) const noexcept {
+    return std::uint64_t{lut_[at / page_bytes]} * page_bytes + at % page_bytes;
+  }
+
+  /// Where this core has a byte of the chip mapped, if it has.
+  [[nodiscard]] std::optional<physical_address> physical(system_address at) const noexcept {
+    for (unsigned entry = 0; entry < lut_entries; ++entry) {
+      if (host_[entry] != nullptr && lut_[entry] == at / page_bytes) {
+        return static_cast<physical_address>(entry * page_bytes + at % page_bytes);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The entry that maps a page of another core: of a bounded number, the least used goes for a new one.
+  ///
+  /// Caches know physical addresses only, so what is cached of the old page goes first. The paper's implementation
+  /// does not do this, and writes the old page's lines into the new one.
+  unsigned map(page_number page) {
+    auto& known = entry_of_[page];
+    if (known == 0) {
+      unsigned slot = 0;
+      while (slot < slots_.size() && slots_[slot].uses != 0) ++slot;
+      if (slot == slots_.size()) {
+        slot = static_cast<unsigned>(std::min_element(slots_.begin(), slots_.end(),
+                                                      [](auto const& a, auto const& b) { return a.uses < b.uses; }) -
+                                     slots_.begin());
+        auto const first = static_cast<physical_address>((first_slot + slot) * page_bytes);
+        drain();
+        drop_tagged();
+        write_back_l1();
+        flush_l2(first, page_bytes);
+        entry_of_.erase(slots_[slot].page);
+      }
+      slots_[slot] = {page, 0};
+      point_entry(first_slot + slot, page);
+      entry_of_[page] = first_slot + slot;
+      ++slots_[slot].uses;
+      return first_slot + slot;
+    }
+    ++slots_[known - first_slot].uses;
+    return known;
+  }
+
+  /// Makes the caches forget the lines of a range, and what they modified: its memory is given back.
+  void forget(physical_address first, std::size_t bytes) noexcept {
+    if (bytes == 0) return;
+    line_number const begin = line_of(first);
+    line_number const last = line_of(static_cast<physical_address>(first + bytes - 1));
+    auto const in_range = [&](line_number n) { return n >= begin && n <= last; };
+    for (std::size_t i = 0; i < l1_.lines; ++i) {
+      if (l1_.holds(i) && in_range(l1_.number(i))) l1_.forget(i);
+    }
+    for (std::size_t i = 0; i < l2_.lines; ++i) {
+      if (l2_.holds(i) && in_range(l2_.number(i))) l2_.forget(i);
+    }
+    if (combined_mask_ != 0 && in_range(combined_line_)) combined_mask_ = 0;
+  }
+
+  /// What this core would read at an address without going to memory: for the oracle's report.
+  enum class found { nowhere, modified, copied, combined };
+  [[nodiscard]] found look(physical_address at, std::byte expected) const noexcept {
+    std::size_t const in_line = at % line_bytes;
+    if (combines(at) && (combined_mask_ >> in_line & 1U) != 0 && combined_[in_line] == expected) return found::combined;
+    found best = found::nowhere;
+    auto const in = [&](auto const& cache) {
+      auto const i = cache.look(line_of(at));
+      if (i == cache.none || cache.bytes(i)[in_line] != expected) return;
+      if (cache.is_modified(i)) best = found::modified;
+      if (best == found::nowhere) best = found::copied;
+    };
+    in(l1_);
+    in(l2_);
+    return best;
+  }
+
+ private:
+  using l1_cache = cache<16384, 4>;
+  using l2_cache = cache<262144, 4>;
+
+  template <class Use>
+  static void each_line(physical_address at, std::size_t bytes, Use&& use) {
+    std::size_t const first = std::min(bytes, line_bytes - at % line_bytes);
+    if (first == bytes) {
+      if (bytes != 0) use(at, std::size_t{0}, bytes);
+      return;
+    }
+    use(at, std::size_t{0}, first);
+    for (std::size_t done = first; done < bytes; done += line_bytes) {
+      use(static_cast<physical_address>(at + done), done, std::min(line_bytes, bytes - done));
+    }
+  }
+
+  [[nodiscard]] bool is_cached_in_l1(page_type type) const noexcept {
+    return type == page_type::dcm || type == page_type::mpbt_wb ||
+           (type == page_type::mpbt_wt && scheduler_->how().through_pages_cached);
+  }
+
+  void load_piece(page_type type, physical_address at, std::byte* into, std::size_t count) {
+    ++counters_.loads;
+    if (!is_cached_in_l1(type)) {
+      if (combines(at)) push();  // a core sees its own stores in order
+      leave();
+      ++counters_.reads;
+      std::memcpy(into, memory_at(at), count);
+      return;
+    }
+    line_number const number = line_of(at);
+    std::size_t i = l1_.find(number);
+    if (i != l1_.none) {
+      ++counters_.l1_hits;
+    } else {
+      i = fill(type, number);
+    }
+    std::memcpy(into, l1_.bytes(i).data() + at % line_bytes, count);
+  }
+
+  void store_piece(page_type type, physical_address at, std::byte const* from, std::size_t count) {
+    ++counters_.stores;
+    line_number const number = line_of(at);
+    std::size_t const in_line = at % line_bytes;
+    if (is_cached_in_l1(type)) {
+      if (auto const i = l1_.find(number); i != l1_.none) {
+        ++counters_.l1_hits;
+        std::memcpy(l1_.bytes(i).data() + in_line, from, count);
+        if (type != page_type::mpbt_wt) {
+          l1_.set_modified(i, true);
+          return;
+        }
+      } else if (type == page_type::dcm) {
+        if (auto const j = l2_.find(number); j != l2_.none) {
+          ++counters_.l2_hits;
+          std::memcpy(l2_.bytes(j).data() + in_line, from, count);
+          l2_.set_modified(j, true);
+          return;
+        }
+      }
+    }
+    if (type == page_type::ncm || type == page_type::dcm) {
+      leave();
+      ++counters_.writes;
+      std::memcpy(memory_at(at), from, count);
+    } else {
+      combine(number, in_line, from, count);
+    }
+  }
+
+  std::size_t fill(page_type type, line_number number) {
+    bool const tagged = type != page_type::dcm;
+    line fetched;
+    if (std::size_t const j = tagged ? l2_.none : l2_.find(number); j != l2_.none) {
+      ++counters_.l2_hits;
+      fetched = l2_.bytes(j);
+    } else {
+      if (combines(number * static_cast<physical_address>(line_bytes))) push();
+      leave();
+      ++counters_.fills;
+      fetched = read_line(number);
+      if (!tagged) {
+        std::size_t const at = l2_.place_for(number);
+        give_up_l2(at);
+        l2_.put(at, number, fetched, false);
+      }
+      last_ = number;
+      last_tagged_ = tagged;
+    }
+    std::size_t const i = l1_.place_for(number);
+    give_up_l1(i);
+    l1_.put(i, number, fetched, tagged);
+    return i;
+  }
+
+  void combine(line_number number, std::size_t in_line, std::byte const* from, std::size_t count) {
+    if (combined_mask_ != 0 && combined_line_ != number) push();
+    combined_line_ = number;
+    std::memcpy(combined_.data() + in_line, from, count);
+    combined_mask_ |= mask_of(in_line, count);
+    // It is written when a further store finds it full: a full one is as good as written.
+    if (combined_mask_ == ~std::uint32_t{0}) push();
+  }
+  void push() {
+    leave();
+    push_now();
+  }
+  void push_now() noexcept {
+    ++counters_.pushes;
+    std::byte* const to = memory_at(combined_line_ * static_cast<physical_address>(line_bytes));
+    for (std::size_t i = 0; i < line_bytes; ++i) {
+      if ((combined_mask_ >> i & 1U) != 0) to[i] = combined_[i];
+    }
+    combined_mask_ = 0;
+  }
+
+  void give_up_l1(std::size_t i) {
+    if (!l1_.holds(i)) return;
+    if (l1_.is_modified(i)) {
+      line_number const number = l1_.number(i);
+      std::size_t const j = l1_.is_tagged(i) ? l2_.none : l2_.look(number);
+      if (j != l2_.none) {
+        l2_.bytes(j) = l1_.bytes(i);
+        l2_.set_modified(j, true);
+      } else {
+        write_line(number, l1_.bytes(i));
+      }
+    }
+    l1_.forget(i);
+  }
+  void give_up_l2(std::size_t j) {
+    if (!l2_.holds(j)) return;
+    ++counters_.l2_lines_flushed;
+    if (l2_.is_modified(j)) write_line(l2_.number(j), l2_.bytes(j));
+    l2_.forget(j);
+  }
+
+  [[nodiscard]] std::byte* memory_at(physical_address at) const noexcept {
+    return host_[at / page_bytes] + at % page_bytes;
+  }
+  [[nodiscard]] line read_line(line_number number) const noexcept {
+    line bytes;
+    std::memcpy(bytes.data(), memory_at(number * static_cast<physical_address>(line_bytes)), line_bytes);
+    return bytes;
+  }
+  // Not a scheduling point: the access that needs the place is one.
+  void write_line(line_number number, line const& bytes) noexcept {
+    ++counters_.write_backs;
+    std::memcpy(memory_at(number * static_cast<physical_address>(line_bytes)), bytes.data(), line_bytes);
+  }
+
+  static std::uint32_t mask_of(std::size_t in_line, std::size_t count) noexcept {
+    std::uint32_t const ones = count == line_bytes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
+    return ones << in_line;
+  }
+
+  /// An access leaves the core: others may go first.
+  void leave() {
+    scheduler_->point();
+    left_ = true;
+  }
+  /// After an access that left the core the caches may do what nobody asked for.
+  void misbehave() {
+    auto const& against = scheduler_->how().against;
+    if (against.evict != 0 && dice_.one_in(against.evict)) evict();
+    if (against.fill != 0 && dice_.one_in(against.fill)) fill_unasked();
+    if (against.drain != 0 && combined_mask_ != 0 && dice_.one_in(against.drain)) push_now();
+  }
+  void evict() {
+    ++counters_.evictions;
+    // Beside the last fill, where something is, or anywhere.
+    std::size_t const i =
+        dice_.one_in(2) ? last_ % l1_.sets * l1_.ways + dice_.below(l1_.ways) : dice_.below(l1_.lines);
+    give_up_l1(i);
+    std::size_t const j =
+        dice_.one_in(2) ? last_ % l2_.sets * l2_.ways + dice_.below(l2_.ways) : dice_.below(l2_.lines);
+    give_up_l2(j);
+  }
+  void fill_unasked() {
+    if (last_ == nothing) return;
+    // In the same page: another may be accessed in another way.
+    constexpr auto page_lines = static_cast<line_number>(table_page_bytes / line_bytes);
+    line_number const number = last_ + static_cast<line_number>(dice_.below(3)) - 1;
+    if (number / page_lines != last_ / page_lines || l1_.look(number) != l1_.none) return;
+    if (l2_.look(number) != l2_.none || combines(number * static_cast<physical_address>(line_bytes))) return;
+    ++counters_.spurious_fills;
+    line const fetched = read_line(number);
+    std::size_t const i = l1_.place_for(number);
+    give_up_l1(i);
+    l1_.put(i, number, fetched, last_tagged_);
+  }
+
+  static constexpr unsigned first_slot = 132;
+  static constexpr unsigned most_slots = 58;
+  static constexpr line_number nothing = ~line_number{0};
+  struct mapped_page {
+    page_number page = 0;
+    std::uint64_t uses = 0;  ///< 0: free
+  };
+
+  rank_t number_;
+  memory* memory_;
+  scheduler* scheduler_;
+  dice dice_;
+  counters counters_;
+  std::array<page_number, lut_entries> lut_{};
+  std::array<std::byte*, lut_entries> host_{};
+  std::vector<mapped_page> slots_;
+  std::unordered_map<page_number, unsigned> entry_of_;
+  l1_cache l1_;
+  l2_cache l2_;
+  line combined_{};
+  line_number combined_line_ = 0;
+  std::uint32_t combined_mask_ = 0;
+  line_number last_ = nothing;  ///< the line fetched last
+  bool last_tagged_ = false;
+  bool left_ = false;  ///< the access at hand has left the core
+};
+
+}  // namespace detail::scc
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstring>
+#include <pgas/backends/scc/chip.hpp>
+#include <pgas/mailbox.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+namespace scc {
+
+/// Where each receiver's sections begin in its buffer; and what each section's sender knew, for the oracle.
+class home_sections {
+ public:
+  /// A line for how many were sent, one for how many were taken, and the message with its length.
+  static constexpr std::size_t section_bytes = 5 * line_bytes;
+
+  home_sections(chip& c, std::vector<rank_t> members) : chip_(&c), members_(std::move(members)) {
+    for (rank_t owner : members_)
+      starts_.push_back(static_cast<std::uint32_t>(c.dram().reserve_buffer(owner, bytes())));
+    clocks_.resize(members_.size() * members_.size() * 2);
+  }
+  home_sections(home_sections const&) = delete;
+  home_sections& operator=(home_sections const&) = delete;
+  ~home_sections() {
+    for (std::size_t i = 0; i < starts_.size(); ++i) chip_->dram().release_buffer(members_[i], starts_[i], bytes());
+  }
+
+  [[nodiscard]] std::uint32_t start(rank_t receiver, rank_t sender) const noexcept {
+    return starts_[static_cast<std::size_t>(receiver)] +
+           static_cast<std::uint32_t>(static_cast<std::size_t>(sender) * section_bytes);
+  }
+  /// Of the messages, and of the room for them.
+  [[nodiscard]] vector_clock& clock(rank_t receiver, rank_t sender, bool of_room) noexcept {
+    return clocks_[(static_cast<std::size_t>(receiver) * members_.size() + static_cast<std::size_t>(sender)) * 2 +
+                   (of_room ? 1 : 0)];
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const noexcept { return members_.size() * section_bytes; }
+
+  chip* chip_;
+  std::vector<rank_t> members_;
+  std::vector<std::uint32_t> starts_;
+  std::vector<vector_clock> clocks_;
+};
+
+}  // namespace scc
+
+/// Messages through the receivers' message passing buffers: each sender has a section of its own in each, for one
+/// message, as in RCKMPI (Christgau 2017, section 2.3.3).
+///
+/// `sent` is written by the sender alone, `taken` by the receiver alone, both past all caches; the section is full
+/// while they differ. Memory: 160 bytes of each buffer of 8 KiB for each rank: one mailbox of 48 ranks.
+class scc_mailbox {
+ public:
+  static constexpr std::size_t max_message_bytes = 3 * scc::line_bytes - sizeof(std::uint32_t);
+
+  scc_mailbox(std::shared_ptr<scc::chip> c, std::shared_ptr<scc::home_sections> home, team_ranks ranks)
+      : chip_(std::move(c)),
+        home_(std::move(home)),
+        ranks_(std::move(ranks)),
+        core_(&chip_->at(ranks_.to_world(ranks_.self()))) {}
+
+  /// Sends unless the last message is still there. Throws errc::invalid_argument when it is too long.
+  [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
+    if (message.size() > max_message_bytes) {
+      throw error(
+          errc::invalid_argument, core_->number(), "try_send",
+          std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
+    }
+    auto const section = at(to, ranks_.self());
+    std::uint32_t const sent = number(section);
+    if (sent != number(section + taken_at)) return false;
+    if (auto* const oracle = chip_->oracle()) {
+      oracle->acquire(core_->number(), home_->clock(to, ranks_.self(), true));
+      oracle->release(core_->number(), home_->clock(to, ranks_.self(), false));
+    }
+    set_number(section + length_at, static_cast<std::uint32_t>(message.size()));
+    core_->store(pgas::scc::page_type::ncm, section + message_at, message);
+    set_number(section, sent + 1);
+    return true;
+  }
+
+  /// Handles what has arrived; returns how many messages that were.
+  template <class Handler>
+  std::size_t poll(Handler&& handler) {
+    std::size_t handled = 0;
+    for (rank_t from = 0; from < ranks_.size(); ++from) {
+      auto const section = at(ranks_.self(), from);
+      std::uint32_t const taken = number(section + taken_at);
+      if (number(section) == taken) continue;
+      std::array<std::byte, max_message_bytes> copy;
+      auto const message = bytes_out(copy).first(number(section + length_at));
+      core_->load(pgas::scc::page_type::ncm, section + message_at, message);
+      if (auto* const oracle = chip_->oracle()) {
+        oracle->acquire(core_->number(), home_->clock(ranks_.self(), from, false));
+        oracle->release(core_->number(), home_->clock(ranks_.self(), from, true));
+      }
+      set_number(section + taken_at, taken + 1);
+      handler(from, bytes_in(message));
+      ++handled;
+    }
+    return handled;
+  }
+
+ private:
+  static constexpr scc::physical_address taken_at = scc::line_bytes;
+  static constexpr scc::physical_address length_at = 2 * scc::line_bytes;
+  static constexpr scc::physical_address message_at = length_at + sizeof(std::uint32_t);
+
+  [[nodiscard]] scc::physical_address at(rank_t receiver, rank_t sender) const noexcept {
+    return static_cast<scc::physical_address>(
+        (scc::core::first_buffer + static_cast<std::size_t>(ranks_.to_world(receiver))) * scc::page_bytes +
+        home_->start(receiver, sender));
+  }
+  [[nodiscard]] std::uint32_t number(scc::physical_address at) {
+    std::uint32_t value = 0;
+    core_->load(pgas::scc::page_type::ncm, at, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  void set_number(scc::physical_address at, std::uint32_t value) {
+    core_->store(pgas::scc::page_type::ncm, at, std::as_bytes(std::span(&value, 1)));
+  }
+
+  std::shared_ptr<scc::chip> chip_;
+  std::shared_ptr<scc::home_sections> home_;
+  team_ranks ranks_;
+  scc::core* core_;
+};
+static_assert(mailbox<scc_mailbox>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdlib>
+#include <pgas/backends/scc/schedule.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::scc {
+
+/// What the caches do that nobody asked for. Each number n means: at one access that leaves a core in n; 0: never.
+///
+/// All of it is allowed to hardware, some of it not to the SCC itself: what is right against it is right on other
+/// memory, too.
+struct adversary {
+  unsigned fill = 0;   ///< fetches a line beside the last one, or one that was dropped
+  unsigned evict = 0;  ///< gives up a copy, and writes it back if it was modified
+  unsigned drain = 0;  ///< empties the write-combining buffer early
+};
+
+/// How a chip is run: what a test, or the environment, chooses before a launch.
+struct options {
+  std::uint64_t seed = 0;
+  scheduling schedule = scheduling::turns;
+  adversary against{};
+  bool check = true;                 ///< stop at the first stale byte
+  bool through_pages_cached = true;  ///< false: the chip's defect, reads of write-through pages miss always
+  unsigned own_pages = 42;           ///< 16 MiB pages of memory a core has
+  unsigned mappable_pages = 56;      ///< of other cores at one time: four pages of 14 cores, as in the paper
+  decisions* script = nullptr;       ///< of scheduling::script
+
+  /// PGAS_SEED=n: random schedules and a hostile memory, replayed by the same number. PGAS_CHECK=0: no oracle.
+  [[nodiscard]] static options from_environment() {
+    options o;
+    if (char const* text = std::getenv("PGAS_SEED"); text != nullptr && *text != '\0')
+      o.disturb(std::strtoull(text, nullptr, 0));
+    if (char const* text = std::getenv("PGAS_CHECK"); text != nullptr && *text == '0') o.check = false;
+    return o;
+  }
+
+  /// A hostile memory and another schedule for each seed.
+  options& disturb(std::uint64_t with) noexcept {
+    seed = with;
+    schedule = with % 4 == 3 ? scheduling::priority : scheduling::random;
+    against = {.fill = 4, .evict = 8, .drain = 8};
+    if (with % 2 == 1) against = {.fill = 2, .evict = 64, .drain = 0};
+    return *this;
+  }
+};
+
+/// While it lives, this thread's launches are run with these options.
+class with_options {
+ public:
+  explicit with_options(options o) noexcept : before_(std::exchange(chosen(), o)) {}
+  with_options(with_options const&) = delete;
+  with_options& operator=(with_options const&) = delete;
+  ~with_options() { chosen() = before_; }
+
+  static options& chosen() {
+    static thread_local options instance = options::from_environment();
+    return instance;
+  }
+
+ private:
+  options before_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::scc

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <pgas/backends/job/ranks.hpp>
+#include <pgas/backends/scc/fiber.hpp>
+#include <pgas/backends/scc/options.hpp>
+#include <pgas/control.hpp>
+#include <pgas/error.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+using pgas::scc::dice;
+using pgas::scc::options;
+using pgas::scc::scheduling;
+
+/// Which cores wait for a word to change: bit r is core r.
+using waiters = std::uint64_t;
+
+/// Runs one fiber for each core, one at a time, in an order that options and seed determine.
+///
+/// A fiber gives its turn away at a scheduling point or when it waits for a word; a change of the word wakes it. When
+/// nobody can go on, the job has failed and the sentence says who waits for whom: exact, at once, and without a clock.
+class scheduler {
+ public:
+  static constexpr rank_t most_cores = 48;
+
+  scheduler(job const& j, options const& o)
+      : job_(j), how_(o), dice_(o.seed), blocked_(static_cast<std::size_t>(j.size())) {
+    if (how_.schedule == scheduling::priority) {
+      for (rank_t r = 0; r < j.size(); ++r) priorities_.push_back(r);
+      for (std::size_t i = priorities_.size(); i > 1; --i) std::swap(priorities_[i - 1], priorities_[dice_.below(i)]);
+      next_change_ = dice_.below(points_guess);
+    }
+  }
+  scheduler(scheduler const&) = delete;
+  scheduler& operator=(scheduler const&) = delete;
+
+  /// Calls main(rank) on a fiber for each rank, and returns when all have returned.
+  template <class Main>
+  void run(Main const& main) {
+    rank_t const size = job_.size();
+    for (rank_t rank = 0; rank < size; ++rank)
+      fibers_.push_back(std::make_unique<fiber>([&main, rank] { main(rank); }));
+    runnable_ = size == 64 ? ~waiters{0} : (waiters{1} << static_cast<unsigned>(size)) - 1;
+    unfinished_ = runnable_;
+    budget_ = turn();
+    while (unfinished_ != 0) {
+      if (runnable_ == 0) nobody_can_go_on();
+      if (current_ < 0 || (runnable_ & bit(current_)) == 0) current_ = choose();
+      fiber& f = *fibers_[static_cast<std::size_t>(current_)];
+      f.resume();
+      if (f.is_done()) {
+        unfinished_ &= ~bit(current_);
+        runnable_ &= ~bit(current_);
+        if (job_.failed()) wake(unfinished_);
+      }
+    }
+    current_ = -1;
+  }
+
+  [[nodiscard]] rank_t cores() const noexcept { return job_.size(); }
+  [[nodiscard]] rank_t current() const noexcept { return current_; }
+  [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
+  [[nodiscard]] std::uint64_t switches() const noexcept { return switches_; }
+  [[nodiscard]] options const& how() const noexcept { return how_; }
+
+  /// An access left the running core: somebody else may go first.
+  void point() {
+    ++points_;
+    if (--budget_ > 0) return;
+    change_turn();
+  }
+
+  /// Suspends the running core until a word in whose `waiting` it is changes. Throws as control::wait_until does.
+  template <std::predicate Condition>
+  void wait(std::span<waiters* const> waiting, Condition&& condition, waiting_for const& why, std::string_view label,
+            team_ranks const& ranks) {
+    rank_t const self = current_;
+    auto& mine = blocked_[static_cast<std::size_t>(self)];
+    while (!condition()) {
+      job_.check(why.operation);
+      for (waiters* w : waiting) *w |= bit(self);
+      mine = {&why, label, &ranks, deadline(why), false};
+      runnable_ &= ~bit(self);
+      switch_out();
+      for (waiters* w : waiting) *w &= ~bit(self);
+      bool const late = mine.timed_out;
+      mine = {};
+      job_.check(why.operation);
+      if (late) {
+        throw error(errc::timed_out, self, why.operation,
+                    "waited too long (" + std::string(label) + ") for " + named(ranks.to_world(why.awaited)));
+      }
+    }
+  }
+
+  /// Lets these cores look again.
+  void wake(waiters which) noexcept {
+    runnable_ |= which & unfinished_;
+    // A core of higher priority goes on at once.
+    if (how_.schedule == scheduling::priority && which != 0) budget_ = 0;
+  }
+  void wake_all() noexcept { wake(unfinished_); }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  /// About how many points a test program has: PCT wants its changes spread over them.
+  static constexpr std::size_t points_guess = 2000;
+  static constexpr std::int64_t usual_turn = 64;
+
+  struct blocked {
+    waiting_for const* why = nullptr;
+    std::string_view label;
+    team_ranks const* ranks = nullptr;
+    time_point deadline = no_deadline;
+    bool timed_out = false;
+  };
+
+  static waiters bit(rank_t rank) noexcept { return waiters{1} << static_cast<unsigned>(rank); }
+
+  std::int64_t turn() noexcept {
+    switch (how_.schedule) {
+      case scheduling::turns:
+        return usual_turn;
+      case scheduling::random:
+        return 1 + static_cast<std::int64_t>(dice_.below(dice_.one_in(4) ? 64 : 4));
+      case scheduling::priority:
+      case scheduling::script:
+        return 1;
+    }
+    return 1;
+  }
+
+  void change_turn() {
+    budget_ = turn();
+    last_ = current_;
+    if ((runnable_ & ~bit(current_)) == 0) return;
+    if (rank_t const next = choose(); next != current_) {
+      ++switches_;
+      next_ = next;
+      switch_out();
+    }
+  }
+
+  void switch_out() {
+    rank_t const self = current_;
+    last_ = self;
+    current_ = std::exchange(next_, -1);
+    fibers_[static_cast<std::size_t>(self)]->suspend();
+    budget_ = turn();
+  }
+
+  /// Who goes on, of those who can. In a search and for priorities it may be the running one.
+  rank_t choose() {
+    switch (how_.schedule) {
+      case scheduling::turns: {
+        auto const start = static_cast<int>(last_ + 1);
+        waiters const rotated = std::rotr(runnable_, start % 64);
+        return static_cast<rank_t>((std::countr_zero(rotated) + start) % 64);
+      }
+      case scheduling::random:
+        return nth(dice_.below(static_cast<std::size_t>(std::popcount(runnable_))));
+      case scheduling::priority:
+        return first_by_priority();
+      case scheduling::script:
+        return by_script();
+    }
+    return current_;
+  }
+
+  [[nodiscard]] rank_t nth(std::size_t n) const noexcept {
+    waiters left = runnable_;
+    for (; n > 0; --n) left &= left - 1;
+    return static_cast<rank_t>(std::countr_zero(left));
+  }
+
+  // Source: Burckhardt and others, A randomized scheduler with probabilistic guarantees of finding bugs, 2010.
+  rank_t first_by_priority() {
+    if (points_ >= next_change_ && current_ >= 0) {
+      auto const it = std::find(priorities_.begin(), priorities_.end(), current_);
+      std::rotate(it, it + 1, priorities_.end());
+      next_change_ = points_ + 1 + dice_.below(points_guess);
+    }
+    for (rank_t rank : priorities_) {
+      if ((runnable_ & bit(rank)) != 0) return rank;
+    }
+    return current_;
+  }
+
+  rank_t by_script() {
+    auto& d = *how_.script;
+    bool const can_stay = current_ >= 0 && (runnable_ & bit(current_)) != 0;
+    auto const count = static_cast<std::uint32_t>(std::popcount(runnable_));
+    if (count == 1 || (can_stay && script_switches_ >= d.most_switches)) return can_stay ? current_ : nth(0);
+    std::size_t const at = d.taken.size();
+    std::uint32_t const take = at < d.given.size() ? std::min(d.given[at], count - 1) : 0;
+    d.taken.push_back({take, count});
+    if (!can_stay) return nth(take);
+    if (take == 0) return current_;  // the first choice is to go on
+    ++script_switches_;
+    rank_t const other = nth(take - 1);
+    return other < current_ ? other : nth(take);
+  }
+
+  [[nodiscard]] time_point deadline(waiting_for const& why) const {
+    double const seconds = job_.block().timeout_seconds;
+    if (seconds <= 0) return why.deadline;
+    return std::min(why.deadline,
+                    clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)));
+  }
+
+  void nobody_can_go_on() {
+    // A deadline may still end a wait.
+    auto first = blocked_.end();
+    for (auto it = blocked_.begin(); it != blocked_.end(); ++it) {
+      if (it->why == nullptr || it->deadline == no_deadline) continue;
+      if (first == blocked_.end() || it->deadline < first->deadline) first = it;
+    }
+    if (first != blocked_.end() && !job_.failed()) {
+      std::this_thread::sleep_until(first->deadline);
+      first->timed_out = true;
+      wake(bit(static_cast<rank_t>(first - blocked_.begin())));
+      return;
+    }
+    if (!job_.failed()) {
+      rank_t const who = static_cast<rank_t>(std::countr_zero(unfinished_));
+      job_.mark_failed(who, describe(), errc::deadlock);
+    }
+    wake(unfinished_);
+  }
+
+  static std::string named(std::vector<rank_t> const& ranks) {
+    std::string text = "rank";
+    char separator = ' ';
+    for (rank_t rank : ranks) text += std::exchange(separator, ',') + std::to_string(rank);
+    return text;
+  }
+
+  [[nodiscard]] std::string describe() const {
+    std::string sentence;
+    for (rank_t rank = 0; rank < job_.size(); ++rank) {
+      if (!sentence.empty()) sentence += "; ";
+      sentence += "rank " + std::to_string(rank);
+      auto const& b = blocked_[static_cast<std::size_t>(rank)];
+      if (b.why == nullptr) {
+        sentence += " has returned";
+      } else {
+        sentence += " waits in " + std::string(b.why->operation) + " (" + std::string(b.label) + ") for " +
+                    named(b.ranks->to_world(b.why->awaited));
+      }
+    }
+    return sentence + "; none of them can go on";
+  }
+
+  job job_;
+  options how_;
+  dice dice_;
+  std::vector<std::unique_ptr<fiber>> fibers_;
+  std::vector<blocked> blocked_;
+  std::vector<rank_t> priorities_;
+  waiters runnable_ = 0;
+  waiters unfinished_ = 0;
+  rank_t current_ = -1;
+  rank_t next_ = -1;
+  rank_t last_ = -1;  ///< who had the turn before
+  std::int64_t budget_ = 1;
+  std::uint64_t points_ = 0;
+  std::uint64_t switches_ = 0;
+  std::uint64_t next_change_ = 0;
+  std::size_t script_switches_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/backends/scc/chip.hpp>
+#include <pgas/request.hpp>
+#include <pgas/segment.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A window's memory on the chip, as one core reaches it.
+///
+/// What a core caches, and how it writes, a page's type decides; here each operation is a mapping of its own:
+/// load and store are dcm, get is ncm, put is ncm_wcb; load_tagged and store_through are mpbt_wt. All end when they
+/// return, but for bytes in the write-combining buffer, which a flush drains.
+class scc_segment {
+  using page_type = pgas::scc::page_type;
+
+ public:
+  static constexpr std::size_t line_bytes = scc::line_bytes;
+  static constexpr bool writeback_is_masked = false;
+  static constexpr bool has_speculative_fill = false;
+  static constexpr bool drop_may_write_back = true;
+  static constexpr bool write_allocates = false;
+  static constexpr bool tagged_drop = true;
+  template <class T>
+  static constexpr bool is_atomic = false;
+
+  scc_segment(std::shared_ptr<scc::chip> c, std::shared_ptr<scc::home_parts> home, team_ranks ranks)
+      : chip_(std::move(c)),
+        home_(std::move(home)),
+        ranks_(std::move(ranks)),
+        core_(&chip_->at(ranks_.to_world(ranks_.self()))) {}
+  scc_segment(scc_segment&&) noexcept = default;
+  scc_segment& operator=(scc_segment&&) noexcept = default;
+  ~scc_segment() {
+    if (!home_) return;
+    // Nothing of this memory may come back to life when somebody else has it.
+    for (rank_t r = 0; r < size(); ++r) {
+      auto const& p = part(r);
+      for (std::uint64_t done = 0; done < p.bytes;) {
+        std::uint64_t const count = until_page_end(p.offset + done, p.bytes - done);
+        scc::system_address const at = system(p, done);
+        if (auto const where = core_->physical(at)) core_->forget(*where, count);
+        done += count;
+      }
+    }
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return part(rank).bytes; }
+
+  // Past the caches. Not inlined, so that the oracle can name the line of the program.
+  [[gnu::noinline]] void put(location at, bytes_in from) {
+    write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
+  }
+  [[gnu::noinline]] void get(location at, bytes_out into) {
+    read(page_type::ncm, at, into, false, __builtin_return_address(0));
+  }
+  [[gnu::noinline]] done rput(location at, bytes_in from) {
+    write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
+    return {};
+  }
+  [[gnu::noinline]] done rget(location at, bytes_out into) {
+    read(page_type::ncm, at, into, false, __builtin_return_address(0));
+    return {};
+  }
+  void flush(rank_t) { core_->drain(); }
+  void flush_all() { core_->drain(); }
+  void flush_local(rank_t) noexcept {}
+  void flush_local_all() noexcept {}
+
+  // Through L1 and L2
+  [[gnu::noinline]] void load(location at, bytes_out into) {
+    read(page_type::dcm, at, into, into.size() > small, __builtin_return_address(0));
+  }
+  [[gnu::noinline]] void store(location at, bytes_in from) {
+    write(page_type::dcm, at, from, true, __builtin_return_address(0));
+  }
+  /// The chip has no cheaper way than all of L1 and then the kernel's routine for L2, and both also drop.
+  void clean(location at, std::size_t count) {
+    if (count != 0) flush_caches(at, count);
+  }
+  void drop(location at, std::size_t count) { clean(at, count); }
+  void drain_stores() { core_->drain(); }
+  /// In order, one access at a time: a drop is over when the next load begins.
+  void drain_all() noexcept {}
+
+  // Through tagged lines of L1
+  [[gnu::noinline]] void load_tagged(location at, bytes_out into) {
+    read(page_type::mpbt_wt, at, into, into.size() > small, __builtin_return_address(0));
+  }
+  [[gnu::noinline]] void store_through(location at, bytes_in from) {
+    write(page_type::mpbt_wt, at, from, false, __builtin_return_address(0));
+  }
+  void drop_tagged() noexcept { core_->drop_tagged(); }
+
+  // For who knows the chip
+  [[nodiscard]] scc::core& on_core() const noexcept { return *core_; }
+  [[nodiscard]] pgas::scc::counters const& counters() const noexcept { return core_->count(); }
+
+ private:
+  /// A larger load is a copy of many elements, not all of which the program need look at.
+  static constexpr std::size_t small = 64;
+
+  [[nodiscard]] scc::part_place const& part(rank_t rank) const noexcept {
+    return home_->parts()[static_cast<std::size_t>(rank)];
+  }
+  static std::uint64_t until_page_end(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return std::min<std::uint64_t>(bytes, scc::page_bytes - offset % scc::page_bytes);
+  }
+  [[nodiscard]] scc::system_address system(scc::part_place const& p, std::uint64_t byte) const noexcept {
+    return std::uint64_t{chip_->dram().first_page(p.owner)} * scc::page_bytes + p.offset + byte;
+  }
+
+  /// Calls use(physical address, bytes before it, bytes) for each piece of a range that one table entry maps.
+  template <class Use>
+  void each_page(location at, std::size_t bytes, Use&& use) {
+    auto const& p = part(at.rank);
+    if (at.offset > p.bytes || bytes > p.bytes - at.offset) {
+      throw_out_of_range(core_->number(), "access", at.rank, at.offset, bytes, p.bytes);
+    }
+    std::uint64_t offset = p.offset + at.offset;
+    bool const is_own = p.owner == core_->number();
+    for (std::size_t done = 0; done < bytes;) {
+      auto const count = static_cast<std::size_t>(until_page_end(offset, bytes - done));
+      if (is_own) {  // own pages have the first entries, in order
+        use(static_cast<scc::physical_address>(offset), done, count);
+      } else {
+        auto const page = static_cast<scc::page_number>(chip_->dram().first_page(p.owner) + offset / scc::page_bytes);
+        unsigned const entry = core_->map(page);
+        use(static_cast<scc::physical_address>(entry * scc::page_bytes + offset % scc::page_bytes), done, count);
+      }
+      offset += count;
+      done += count;
+    }
+  }
+
+  void read(page_type type, location at, bytes_out into, bool may_race, scc::checker::site where) {
+    each_page(at, into.size(), [&](scc::physical_address from, std::size_t done, std::size_t count) {
+      core_->load(type, from, into.subspan(done, count));
+    });
+    if (auto* const oracle = chip_->oracle()) {
+      each_line(at, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
+        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), may_race);
+        if (verdict.what != scc::checker::fault::none) [[unlikely]]
+          chip_->complain(verdict, core_->number(), line, where, false);
+      });
+    }
+  }
+  void write(page_type type, location at, bytes_in from, bool through_cache, scc::checker::site where) {
+    if (auto* const oracle = chip_->oracle()) {
+      if (fits(at.offset, from.size(), part(at.rank).bytes)) {
+        each_line(at, from.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
+          auto const verdict = oracle->wrote(core_->number(), line, from.subspan(done, count), through_cache, where);
+          if (verdict.what != scc::checker::fault::none) [[unlikely]]
+            chip_->complain(verdict, core_->number(), line, where, true);
+        });
+      }
+    }
+    each_page(at, from.size(), [&](scc::physical_address to, std::size_t done, std::size_t count) {
+      core_->store(type, to, from.subspan(done, count));
+    });
+  }
+  template <class Use>
+  void each_line(location at, std::size_t bytes, Use&& use) const {
+    scc::system_address const first = system(part(at.rank), at.offset);
+    for (std::size_t done = 0; done < bytes;) {
+      std::size_t const count = std::min(bytes - done, line_bytes - (first + done) % line_bytes);
+      use(first + done, done, count);
+      done += count;
+    }
+  }
+
+  void flush_caches(location at, std::size_t count) {
+    core_->write_back_l1();
+    each_page(at, count,
+              [&](scc::physical_address first, std::size_t, std::size_t bytes) { core_->flush_l2(first, bytes); });
+  }
+
+  std::shared_ptr<scc::chip> chip_;
+  std::shared_ptr<scc::home_parts> home_;
+  team_ranks ranks_;
+  scc::core* core_;
+};
+static_assert(cache_controlled<scc_segment> && !local_segment<scc_segment>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

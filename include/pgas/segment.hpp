@@ -97,6 +97,11 @@ concept tagged_segment = cache_controlled<S> && requires(S& s, location at, byte
   s.drop_tagged();
 };
 
+/// It watches what the program reads, and wants to be told of loads that copy elements which the program may never look
+/// at, as stage does: they may race with a peer's put.
+template <class S>
+concept watched_segment = segment<S> && requires(S& s, location at, bytes_out into) { s.copies_unseen(true); };
+
 /// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
 ///
 /// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of

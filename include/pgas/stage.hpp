@@ -29,6 +29,7 @@ class staged {
     } else {
       copy_.resize(count);
       if (count != 0 && !std::is_same_v<Mode, write>) {
+        unseen const copying(state_->segment);
         Window::state_type::coherence_type::load(state_->segment, at(0), std::as_writable_bytes(std::span(copy_)));
       }
       if constexpr (std::is_same_v<Mode, update>) before_ = copy_;
@@ -50,6 +51,19 @@ class staged {
 
  private:
   using value_type = typename Window::value_type;
+  using segment_type = typename Window::state_type::segment_type;
+
+  /// Not every element that is copied need be one that the program looks at.
+  struct unseen {
+    explicit unseen(segment_type& s) noexcept : segment(s) { tell(true); }
+    unseen(unseen const&) = delete;
+    unseen& operator=(unseen const&) = delete;
+    ~unseen() { tell(false); }
+    void tell(bool begins) noexcept {
+      if constexpr (watched_segment<segment_type>) segment.copies_unseen(begins);
+    }
+    segment_type& segment;
+  };
 
   [[nodiscard]] location at(std::size_t byte) const noexcept {
     return {state_->segment.rank(), first_ * sizeof(value_type) + byte};

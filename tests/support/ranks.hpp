@@ -113,7 +113,8 @@ template <class Model, class Body>
 void on(rank_t ranks, Body const& body) {
   std::uint64_t const seed = next_seed();
   incoherent::against const misbehaviour({.seed = seed});
-  pgas::scc::with_options const hostile(pgas::scc::options{}.disturb(seed));
+  auto emulated = pgas::scc::with_options::chosen();
+  pgas::scc::with_options const hostile(emulated.disturb(seed));
   try {
     pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
       auto team = world.template with<typename Model::coherence, typename Model::protocols>();

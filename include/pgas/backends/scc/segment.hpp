@@ -56,14 +56,14 @@ class scc_segment {
     write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
   }
   [[gnu::noinline]] void get(location at, bytes_out into) {
-    read(page_type::ncm, at, into, false, __builtin_return_address(0));
+    read(page_type::ncm, at, into, __builtin_return_address(0));
   }
   [[gnu::noinline]] done rput(location at, bytes_in from) {
     write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
     return {};
   }
   [[gnu::noinline]] done rget(location at, bytes_out into) {
-    read(page_type::ncm, at, into, false, __builtin_return_address(0));
+    read(page_type::ncm, at, into, __builtin_return_address(0));
     return {};
   }
   void flush(rank_t) { core_->drain(); }
@@ -73,7 +73,7 @@ class scc_segment {
 
   // Through L1 and L2
   [[gnu::noinline]] void load(location at, bytes_out into) {
-    read(page_type::dcm, at, into, into.size() > small, __builtin_return_address(0));
+    read(page_type::dcm, at, into, __builtin_return_address(0));
   }
   [[gnu::noinline]] void store(location at, bytes_in from) {
     write(page_type::dcm, at, from, true, __builtin_return_address(0));
@@ -89,21 +89,20 @@ class scc_segment {
 
   // Through tagged lines of L1
   [[gnu::noinline]] void load_tagged(location at, bytes_out into) {
-    read(page_type::mpbt_wt, at, into, into.size() > small, __builtin_return_address(0));
+    read(page_type::mpbt_wt, at, into, __builtin_return_address(0));
   }
   [[gnu::noinline]] void store_through(location at, bytes_in from) {
     write(page_type::mpbt_wt, at, from, false, __builtin_return_address(0));
   }
   void drop_tagged() noexcept { core_->drop_tagged(); }
 
+  void copies_unseen(bool begins) noexcept { unseen_ = begins; }
+
   // For who knows the chip
   [[nodiscard]] scc::core& on_core() const noexcept { return *core_; }
   [[nodiscard]] pgas::scc::counters const& counters() const noexcept { return core_->count(); }
 
  private:
-  /// A larger load is a copy of many elements, not all of which the program need look at.
-  static constexpr std::size_t small = 64;
-
   [[nodiscard]] scc::part_place const& part(rank_t rank) const noexcept {
     return home_->parts()[static_cast<std::size_t>(rank)];
   }
@@ -137,13 +136,13 @@ class scc_segment {
     }
   }
 
-  void read(page_type type, location at, bytes_out into, bool may_race, scc::checker::site where) {
+  void read(page_type type, location at, bytes_out into, scc::checker::site where) {
     each_page(at, into.size(), [&](scc::physical_address from, std::size_t done, std::size_t count) {
       core_->load(type, from, into.subspan(done, count));
     });
     if (auto* const oracle = chip_->oracle()) {
       each_line(at, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), may_race);
+        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), unseen_);
         if (verdict.what != scc::checker::fault::none) [[unlikely]]
           chip_->complain(verdict, core_->number(), line, where, false);
       });
@@ -183,7 +182,8 @@ class scc_segment {
   std::shared_ptr<scc::home_parts> home_;
   team_ranks ranks_;
   scc::core* core_;
+  bool unseen_ = false;
 };
-static_assert(cache_controlled<scc_segment> && !local_segment<scc_segment>);
+static_assert(tagged_segment<scc_segment> && watched_segment<scc_segment> && !local_segment<scc_segment>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

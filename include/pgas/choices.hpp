@@ -157,6 +157,8 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
       } else {
         status = static_cast<int>(run_on<Backend, coherence, Bundle>(line.ranks, with_arguments));
       }
+      // What an emulated machine has counted.
+      if constexpr (requires { Backend::report(stderr); }) Backend::report(stderr);
     }
     return true;
   }

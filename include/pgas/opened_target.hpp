@@ -365,12 +365,12 @@ class opened_target {
         keep(i, elements[i]);
         elements[i] = op(elements[i], values[i]);
       }
-      state_->segment.put(at(first), std::as_bytes(std::span(elements)));
+      Coherence::put(state_->segment, at(first), std::as_bytes(std::span(elements)));
       state_->segment.flush(rank_);
     }
   }
 
-  // Under the element lock, past all copies: what is read is in memory, what is written has arrived.
+  // Under the element lock: what is read is in memory, past all copies, and what is written has arrived there.
   [[nodiscard]] value_type read_home(std::size_t i) const {
     value_type value;
     state_->segment.flush(rank_);  // this rank's own earlier puts first
@@ -379,7 +379,7 @@ class opened_target {
     return value;
   }
   void write_home(std::size_t i, value_type const& value) const {
-    state_->segment.put(at(i), std::as_bytes(std::span(&value, 1)));
+    Coherence::put(state_->segment, at(i), std::as_bytes(std::span(&value, 1)));
     state_->segment.flush(rank_);
   }
   static bool same_bytes(value_type const& a, value_type const& b) noexcept {

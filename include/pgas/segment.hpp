@@ -97,6 +97,15 @@ concept tagged_segment = cache_controlled<S> && requires(S& s, location at, byte
   s.drop_tagged();
 };
 
+/// All copies of this rank can be written back and forgotten at once, whatever they are of.
+template <class S>
+concept flushable_segment = cache_controlled<S> && requires(S& s) { s.flush_copies(); };
+
+/// A put can also make its target forget the copies it has of what is put, without its help.
+template <class S>
+concept remote_drop_segment =
+    cache_controlled<S> && requires(S& s, location at, bytes_in from) { s.put_and_drop(at, from); };
+
 /// It watches what the program reads, and wants to be told of loads that copy elements which the program may never look
 /// at, as stage does: they may race with a peer's put.
 template <class S>

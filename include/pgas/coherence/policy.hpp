@@ -45,6 +45,18 @@ struct tagged_archetype : cache_archetype {
 };
 static_assert(tagged_segment<tagged_archetype>);
 
+/// The same with a flush of everything.
+struct flush_archetype : cache_archetype {
+  void flush_copies() {}
+};
+static_assert(flushable_segment<flush_archetype>);
+
+/// The same with puts that drop their target's copies.
+struct remote_drop_archetype : tagged_archetype {
+  void put_and_drop(location, bytes_in) {}
+};
+static_assert(remote_drop_segment<remote_drop_archetype>);
+
 }  // namespace detail
 
 /// A coherence policy says *which copy*: it decides when copies are made to agree, and how an access

@@ -132,6 +132,15 @@ class core {
     return combined_mask_ != 0 && combined_line_ == line_of(at);
   }
 
+  /// Drops the tagged copies of a range that another core has written.
+  void forget_tagged(physical_address first, std::size_t bytes) noexcept {
+    if (bytes == 0) return;
+    for (line_number n = line_of(first), last = line_of(static_cast<physical_address>(first + bytes - 1)); n <= last;
+         ++n) {
+      if (auto const i = l1_.look(n); i != l1_.none && l1_.is_tagged(i)) l1_.forget(i);
+    }
+  }
+
   // The look-up table
 
   [[nodiscard]] page_number page_of(unsigned entry) const noexcept { return lut_[entry]; }
@@ -305,7 +314,7 @@ class core {
         l2_.put(at, number, fetched, false);
       }
       last_ = number;
-      last_tagged_ = tagged;
+      fetched_[next_fetched_++ % fetched_.size()] = {number, tagged};
     }
     std::size_t const i = l1_.place_for(number);
     give_up_l1(i);
@@ -397,17 +406,18 @@ class core {
     give_up_l2(j);
   }
   void fill_unasked() {
-    if (last_ == nothing) return;
+    auto const [near, tagged] = fetched_[dice_.below(fetched_.size())];
+    if (near == nothing) return;
     // In the same page: another may be accessed in another way.
     constexpr auto page_lines = static_cast<line_number>(table_page_bytes / line_bytes);
-    line_number const number = last_ + static_cast<line_number>(dice_.below(3)) - 1;
-    if (number / page_lines != last_ / page_lines || l1_.look(number) != l1_.none) return;
+    line_number const number = dice_.one_in(2) ? near : near + static_cast<line_number>(dice_.below(3)) - 1;
+    if (number / page_lines != near / page_lines || l1_.look(number) != l1_.none) return;
     if (l2_.look(number) != l2_.none || combines(number * static_cast<physical_address>(line_bytes))) return;
     ++counters_.spurious_fills;
     line const fetched = read_line(number);
     std::size_t const i = l1_.place_for(number);
     give_up_l1(i);
-    l1_.put(i, number, fetched, last_tagged_);
+    l1_.put(i, number, fetched, tagged);
   }
 
   static constexpr unsigned first_slot = 132;
@@ -432,8 +442,13 @@ class core {
   line combined_{};
   line_number combined_line_ = 0;
   std::uint32_t combined_mask_ = 0;
-  line_number last_ = nothing;  ///< the line fetched last
-  bool last_tagged_ = false;
+  line_number last_ = 0;  ///< the line fetched last
+  struct fetched_line {
+    line_number number = nothing;
+    bool tagged = false;
+  };
+  std::array<fetched_line, 8> fetched_{};  ///< the last ones: what the adversary fetches again
+  std::size_t next_fetched_ = 0;
   bool left_ = false;  ///< the access at hand has left the core
 };
 

@@ -100,8 +100,8 @@ class memory {
     return host(static_cast<page_number>(at / page_bytes)) + at % page_bytes;
   }
 
-  /// Takes whole pages of the owner's memory, zeroed; returns where they begin in it. What one page holds is accessed in
-  /// one way, since the page table says which.
+  /// Takes whole pages of the owner's memory, zeroed; returns where they begin in it. What one page holds is accessed
+  /// in one way, since the page table says which.
   [[nodiscard]] std::uint64_t reserve(rank_t owner, std::uint64_t bytes) {
     extents& free = free_[static_cast<std::size_t>(owner)];
     auto const refuse = [&](std::string const& why) {

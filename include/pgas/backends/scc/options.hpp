@@ -12,7 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS::scc {
 /// All of it is allowed to hardware, some of it not to the SCC itself: what is right against it is right on other
 /// memory, too.
 struct adversary {
-  unsigned fill = 0;   ///< fetches a line beside the last one, or one that was dropped
+  unsigned fill = 0;   ///< fetches one of the last lines again, or one beside it
   unsigned evict = 0;  ///< gives up a copy, and writes it back if it was modified
   unsigned drain = 0;  ///< empties the write-combining buffer early
 };

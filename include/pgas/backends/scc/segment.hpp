@@ -96,6 +96,18 @@ class scc_segment {
   }
   void drop_tagged() noexcept { core_->drop_tagged(); }
 
+  /// Writes back and forgets all that this core caches.
+  void flush_copies() {
+    core_->write_back_l1();
+    core_->flush_l2(0, scc::page_bytes);
+  }
+  /// The chip of the paper cannot do this: a store past the caches that also drops its line in the target's.
+  [[gnu::noinline]] void put_and_drop(location at, bytes_in from) {
+    write(page_type::ncm, at, from, false, __builtin_return_address(0));
+    scc::core& theirs = chip_->at(part(at.rank).owner);
+    if (auto const where = theirs.physical(system(part(at.rank), at.offset))) theirs.forget_tagged(*where, from.size());
+  }
+
   void copies_unseen(bool begins) noexcept { unseen_ = begins; }
 
   // For who knows the chip

@@ -15,7 +15,8 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 /// The line of the program that an address belongs to, for a report: "life.cpp:40", by addr2line where it is
-/// installed, or the address in its file. Of inlined calls, the innermost one that is not in this library.
+/// installed, or the address in its file. Of inlined calls, the innermost one that is not in this library, else the
+/// outermost.
 inline std::string line_of_program(void const* where) {
   if (where == nullptr) return "an unknown place";
   ::Dl_info info{};
@@ -35,7 +36,7 @@ inline std::string line_of_program(void const* where) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(::popen(command.c_str(), "r"), ::pclose);
   if (!pipe) return plain;
   std::array<char, 1024> text{};
-  std::string innermost;
+  std::string outermost;
   while (std::fgets(text.data(), static_cast<int>(text.size()), pipe.get()) != nullptr) {
     std::string found(text.data());
     found = found.substr(0, found.find_first_of(" \n"));
@@ -43,9 +44,9 @@ inline std::string line_of_program(void const* where) {
     bool const is_ours = found.find("include/pgas/") != std::string::npos;
     found = found.substr(found.rfind('/') + 1);
     if (!is_ours) return found;
-    if (innermost.empty()) innermost = found;
+    outermost = found;
   }
-  return innermost.empty() ? plain : innermost;
+  return outermost.empty() ? plain : outermost;
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

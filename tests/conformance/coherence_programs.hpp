@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <string_view>
+
+#include "../support/ranks.hpp"
+
+/// Programs that give only right values if copies are made to agree, and protocols that forget to make them.
+namespace pgas_test::coherence_programs {
+
+using pgas::group;
+using pgas::make_window;
+
+// ---- protocols that forget one call of their boundary ----------------------------------------------------------
+
+enum class call {
+  none,
+  fence_publish,
+  fence_refresh,
+  post_publish,
+  wait_refresh,
+  test_refresh,
+  trigger_refresh,
+  complete_publish,
+  lock_refresh,
+  unlock_publish
+};
+
+/// A boundary that does not pass on what is forgotten.
+template <class Boundary, bool Publishes, bool Refreshes>
+struct forgetful_boundary {
+  Boundary& to;
+  void publish(auto targets) {
+    if constexpr (Publishes) to.publish(targets);
+  }
+  void refresh(auto targets) {
+    if constexpr (Refreshes) to.refresh(targets);
+  }
+};
+template <bool Publishes, bool Refreshes, class Boundary>
+auto forget(Boundary& b) {
+  return forgetful_boundary<Boundary, Publishes, Refreshes>{b};
+}
+
+template <class Protocol, call Missing>
+struct forgetful_fence : Protocol {
+  static constexpr std::string_view name = "forgetful_fence";
+  template <pgas::control Control>
+  struct on {
+    typename Protocol::template on<Control> right;
+    on(Control& c, pgas::control_words first) : right(c, first) {}
+    void fence(pgas::boundary auto& b, std::string_view operation) {
+      auto wrong = forget<Missing != call::fence_publish, Missing != call::fence_refresh>(b);
+      right.fence(wrong, operation);
+    }
+  };
+};
+
+template <class Protocol, call Missing>
+struct forgetful_post : Protocol {
+  static constexpr std::string_view name = "forgetful_post";
+  template <pgas::control Control>
+  struct on {
+    typename Protocol::template on<Control> right;
+    on(Control& c, pgas::control_words first) : right(c, first) {}
+    void post(group g, pgas::boundary auto& b) {
+      auto wrong = forget<Missing != call::post_publish, true>(b);
+      right.post(g, wrong);
+    }
+    void wait(group g, pgas::boundary auto& b) {
+      auto wrong = forget<true, Missing != call::wait_refresh>(b);
+      right.wait(g, wrong);
+    }
+    bool test(group g, pgas::boundary auto& b) {
+      auto wrong = forget<true, Missing != call::test_refresh>(b);
+      return right.test(g, wrong);
+    }
+    void start(group g) { right.start(g); }
+    void trigger(rank_t target, pgas::boundary auto& b, bool waits) {
+      auto wrong = forget<true, Missing != call::trigger_refresh>(b);
+      right.trigger(target, wrong, waits);
+    }
+    void complete(group g, pgas::boundary auto& b, bool waits) {
+      auto wrong = forget<Missing != call::complete_publish, true>(b);
+      right.complete(g, wrong, waits);
+    }
+  };
+};
+
+template <class Protocol, call Missing>
+struct forgetful_lock : Protocol {
+  static constexpr std::string_view name = "forgetful_lock";
+  template <pgas::control Control>
+  struct on {
+    typename Protocol::template on<Control> right;
+    on(Control& c, pgas::control_words first) : right(c, first) {}
+    void lock_all(pgas::boundary auto& b) {
+      auto wrong = forget<true, Missing != call::lock_refresh>(b);
+      right.lock_all(wrong);
+    }
+    void unlock_all(pgas::boundary auto& b) {
+      auto wrong = forget<Missing != call::unlock_publish, true>(b);
+      right.unlock_all(wrong);
+    }
+  };
+};
+
+template <call Missing>
+using forgetful = pgas::protocols<forgetful_fence<pgas::sync::dissemination, Missing>,
+                                  forgetful_post<pgas::sync::match_vector, Missing>,
+                                  forgetful_lock<pgas::sync::shared_only, Missing>>;
+
+// ---- programs: each gives only right values if copies are made to agree ---------------------------------------
+
+/// What a program learned on any of its ranks. Ranks are threads here.
+struct verdict {
+  std::atomic<bool>* right;
+  void expect(int seen, int expected) const {
+    if (seen != expected) right->store(false, std::memory_order_relaxed);
+  }
+};
+
+constexpr int rounds = 4;
+// Elements that different ranks write lie on lines of their own, as everywhere in a right program.
+constexpr std::size_t stored = 0;
+constexpr std::size_t put = 64;
+constexpr std::size_t part = 128;
+
+/// Stores, and reads it back: a cache that a store does not fill has the line then, and the next store modifies it
+/// there.
+void store_own(auto& w, int value, verdict v) {
+  w.local()[stored] = value;
+  int const seen = w.local()[stored];
+  v.expect(seen, value);
+}
+
+/// Message passing both ways by fences: own stores are got, puts are loaded.
+struct by_fence {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    rank_t const to = (team.rank() + 1) % team.size();
+    for (int round = 1; round <= rounds; ++round) {
+      store_own(w, round, v);
+      {
+        pgas::fence epoch{w};
+        v.expect(epoch.get(to, stored), round);
+        epoch.put(to, put, round);
+      }
+      int const seen = w.local()[put];
+      v.expect(seen, round);
+      pgas::fence epoch{w};
+      v.expect(epoch.get(to, put), round);
+      epoch.next();
+      v.expect(epoch.get(to, stored), round);
+    }
+  }
+};
+
+/// The same by post, start, complete and wait.
+template <bool ByTest>
+struct by_post {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (int round = 1; round <= rounds; ++round) {
+      store_own(w, round, v);
+      {
+        pgas::exposure exposed{w, {from}};
+        {
+          pgas::access epoch{w, {to}};
+          v.expect(epoch.get(to, stored), round);
+          epoch.put(to, put, round);
+        }
+        if constexpr (ByTest) {
+          while (!exposed.test()) {
+            team.state()->backend.check("test");
+            std::this_thread::yield();
+          }
+        }
+      }
+      int const seen = w.local()[put];
+      v.expect(seen, round);
+    }
+  }
+};
+
+/// The same where one rank only exposes and the other only accesses: neither does the other's part of a boundary.
+struct by_one_way {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    for (int round = 1; round <= rounds; ++round) {
+      if (team.rank() == 0) {
+        store_own(w, round, v);
+        { pgas::exposure exposed{w, {1}}; }
+        int const seen = w.local()[put];
+        v.expect(seen, round);
+      } else if (team.rank() == 1) {
+        pgas::access epoch{w, {0}};
+        v.expect(epoch.get(0, stored), round);
+        epoch.put(0, put, round);
+      }
+    }
+  }
+};
+
+/// The same by lock_all and barriers, epochs opened and closed.
+struct by_lock {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    rank_t const to = (team.rank() + 1) % team.size();
+    for (int round = 1; round <= rounds; ++round) {
+      {
+        pgas::lock_all epoch{w};
+        store_own(w, round, v);
+        epoch.put(to, put, round);
+      }
+      team.barrier();
+      {
+        pgas::lock_all epoch{w};
+        int const seen = w.local()[put];  // first: under lock_all a get drops, and drains all
+        v.expect(seen, round);
+        v.expect(epoch.get(to, stored), round);
+        v.expect(epoch.get(to, put), round);
+      }
+      team.barrier();
+    }
+  }
+};
+
+/// The same in one lock_all epoch, by flush and sync; or without one of them.
+template <bool Flushes = true, bool SyncsBefore = true, bool SyncsAfter = true>
+struct by_flush {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    rank_t const to = (team.rank() + 1) % team.size();
+    pgas::lock_all stores{w};
+    for (int round = 1; round <= rounds; ++round) {
+      w.local()[stored] = round;
+      if constexpr (SyncsBefore) stores.sync();
+      stores.put(to, put, round);
+      if constexpr (Flushes) stores.flush(to);
+      team.barrier();
+      if constexpr (SyncsAfter) stores.sync();
+      v.expect(stores.get(to, stored), round);
+      int const seen = w.local()[put];
+      v.expect(seen, round);
+      team.barrier();
+    }
+  }
+};
+
+/// A rank's own stores under lock_all survive the drops of its own part.
+enum class dropped_by { opening, flush, get };
+template <dropped_by By>
+struct by_own_store {
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    for (int round = 1; round <= rounds; ++round) {
+      if constexpr (By == dropped_by::opening) w.local()[stored] = round;
+      pgas::lock_all epoch{w};
+      if constexpr (By != dropped_by::opening) w.local()[stored] = round;
+      if constexpr (By == dropped_by::flush) epoch.flush(team.rank());
+      if constexpr (By == dropped_by::get) v.expect(epoch.get(team.rank(), stored), round);
+      int const seen = w.local()[stored];
+      v.expect(seen, round);
+    }
+  }
+};
+
+}  // namespace pgas_test::coherence_programs

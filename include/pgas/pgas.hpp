@@ -31,6 +31,7 @@
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
+#include <pgas/sync/stamped.hpp>
 // 4 run
 #include <pgas/access.hpp>
 #include <pgas/choices.hpp>

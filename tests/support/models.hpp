@@ -55,7 +55,7 @@ using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_mo
 using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
-using post_protocols = std::tuple<pgas::sync::match_vector>;
+using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;
 using lock_protocols = std::tuple<pgas::sync::shared_only>;
 
 /// Made from an extent and a number of ranks.

@@ -18,7 +18,7 @@ namespace pgas_test {
 
 /// A window's four choices but for where.
 template <class Backend, class Coherence = typename Backend::default_coherence,
-          class Protocols = pgas::default_protocols>
+          class Protocols = pgas::default_protocols_on<Backend>>
 struct model {
   using backend = Backend;
   using coherence = Coherence;

@@ -46,13 +46,15 @@ void each_line(std::byte* address, std::size_t bytes, std::size_t line, Step&& s
   for (std::size_t left = (before + bytes - 1) / line + 1; left != 0; --left, at += line) step(at);
 }
 
+// Out of line: a call costs nothing against the first line, and three loops at each use would.
+
 /// Writes the lines of a range back to memory; complete after drain_stores.
-inline void clean(std::byte* address, std::size_t bytes) noexcept {
+[[gnu::noinline]] inline void clean(std::byte* address, std::size_t bytes) noexcept {
   here::with_clean([=](auto step) { each_line(address, bytes, line_bytes(), step); });
 }
 
 /// Forgets the lines of a range, after writing back those that were modified; complete after drain_all.
-inline void drop(std::byte* address, std::size_t bytes) noexcept {
+[[gnu::noinline]] inline void drop(std::byte* address, std::size_t bytes) noexcept {
   here::with_drop([=](auto step) { each_line(address, bytes, line_bytes(), step); });
 }
 
@@ -64,7 +66,7 @@ inline void drain_all() noexcept { here::drain_all(); }
 
 /// Copies to memory and leaves no copy in the cache; complete after drain_stores. `from` is read through the cache.
 template <class Processor = here>
-void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+[[gnu::noinline]] void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   if constexpr (Processor::puts_are_exact) {
     Processor::put_past(to, from, bytes);
   } else {

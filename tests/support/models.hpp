@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "../incoherent/backend.hpp"
+#include "temporary_pool.hpp"
 
 /// Everything the suites are run on: add a name to a list, and it inherits each suite of its concept.
 namespace pgas_test {
@@ -40,19 +41,23 @@ using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
 using scc_model = model<pgas::backends::scc>;
 using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_back>;
 
+using pool_model = model<pool_backend>;
+
 #ifdef PGAS_TEST_FEW_MODELS  // sanitizer builds: each model once, ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using coherent_models = std::tuple<thread_model>;
 using random_program_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
+using pool_models = std::tuple<>;
 #else
 using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map,
-                                pgas::backends::loopback, pgas::backends::scc, incoherent::backend>;
+                                pgas::backends::loopback, pgas::backends::scc, incoherent::backend, pool_backend>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
 using random_program_models = coherent_models;
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model>;
+using pool_models = std::tuple<pool_model>;
 #endif
-using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));
+using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}, pool_models{}));
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
 using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;

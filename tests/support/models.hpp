@@ -43,7 +43,14 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
-#ifdef PGAS_TEST_FEW_MODELS  // sanitizer builds: each model once, ranks as threads, in half the time to compile
+#if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before it includes this
+using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
+using coherent_models = std::tuple<>;
+using random_program_models = std::tuple<>;
+using incoherent_models = std::tuple<>;
+using pool_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::at_get>,
+                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
+#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: each model once, ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using coherent_models = std::tuple<thread_model>;
 using random_program_models = std::tuple<thread_model, loopback_model>;

@@ -15,8 +15,8 @@
 namespace pgas_test {
 
 /// A plain file without a name, for pool_map: it goes with the job.
+template <std::uint64_t Bytes>
 struct temporary_pool {
-  static constexpr std::uint64_t bytes = std::uint64_t{256} << 20U;
   /// Not at the file's beginning, so that a forgotten offset is noticed.
   static constexpr std::uint64_t offset = 8192;
 
@@ -25,7 +25,7 @@ struct temporary_pool {
     int const fd = ::mkostemp(name.data(), O_CLOEXEC);
     if (fd < 0) throw std::runtime_error(name + ": " + std::strerror(errno));
     ::unlink(name.c_str());
-    if (::ftruncate(fd, static_cast<::off_t>(offset + bytes)) != 0) {
+    if (::ftruncate(fd, static_cast<::off_t>(offset + Bytes)) != 0) {
       int const why = errno;
       ::close(fd);
       throw std::runtime_error(name + ": " + std::strerror(why));
@@ -34,7 +34,7 @@ struct temporary_pool {
   }
 };
 
-using pool_backend = pgas::basic_pool_map<temporary_pool>;
+using pool_backend = pgas::basic_pool_map<temporary_pool<std::uint64_t{256} << 20U>>;
 static_assert(pgas::backend<pool_backend>);
 
 }  // namespace pgas_test

@@ -18,11 +18,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// Ranks are processes of one job on one host so far; what starts and supervises them, and tells that one has failed,
 /// is in the job's own memory. The memory is used by one job at a time, and what it held is lost. Default: the path in
 /// PGAS_POOL. From code: `run<basic_pool_map<my_source>>(...)`, see pool_source.
-template <pool_source Source>
+template <pool_source Source, class Cache = processor_cache>
 class basic_pool_map {
  public:
-  using segment_type = detail::pool_segment;
-  using control_type = detail::pool_control;
+  using segment_type = detail::pool_segment<Cache>;
+  using control_type = detail::pool_control<Cache>;
   using default_coherence = coherence::write_back;
   using handle = std::uint64_t;  ///< an extent's offset
 
@@ -32,7 +32,7 @@ class basic_pool_map {
   /// Runs main(backend, bootstrap) on each rank, `ranks` of them unless a launcher has decided; returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    auto const memory = detail::pool::map(Source::open());  // before there are ranks: they inherit the mapping
+    auto const memory = detail::pool<Cache>::map(Source::open());  // before there are ranks: they inherit the mapping
     return detail::launch_processes(ranks, false, [&](detail::job const& mine) {
       detail::job own = mine;
       main(basic_pool_map(own, memory), own);
@@ -47,13 +47,13 @@ class basic_pool_map {
   }
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
-    return detail::pool_segment::reserve(job_, pool_, sizes);
+    return detail::pool_segment<Cache>::reserve(job_, pool_, sizes);
   }
   segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const {
     return {{job_, pool_, extent}, ranks_};
   }
   handle reserve_control(control_words words) const {
-    return pool_.reserve(job_, detail::pool_control::bytes(size(), words), size());
+    return pool_.reserve(job_, detail::pool_control<Cache>::bytes(size(), words), size());
   }
   control_type attach_control(handle extent, control_words words, std::string_view label) const {
     return {{job_, pool_, extent}, ranks_, words, label};
@@ -71,10 +71,11 @@ class basic_pool_map {
   static void charge(std::uint64_t) noexcept {}
 
  private:
-  basic_pool_map(detail::job const& j, detail::pool p) : job_(j), pool_(std::move(p)), ranks_(j.rank(), j.size()) {}
+  basic_pool_map(detail::job const& j, detail::pool<Cache> p)
+      : job_(j), pool_(std::move(p)), ranks_(j.rank(), j.size()) {}
 
   detail::job job_;
-  detail::pool pool_;
+  detail::pool<Cache> pool_;
   detail::team_ranks ranks_;
 };
 

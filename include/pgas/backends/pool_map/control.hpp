@@ -13,6 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// Only loads and stores: a locked instruction is indivisible among the cores of one host, and no other agent of the
 /// pool could be asked. Cells are there, and what would modify them does not compile.
+template <class Cache>
 class pool_control {
  public:
   static constexpr rmw read_modify_write = rmw::none;
@@ -64,10 +65,11 @@ class pool_control {
 
   /// What `reserve` takes for these words.
   static std::uint64_t bytes(rank_t ranks, control_words words) noexcept {
-    return std::max<std::uint64_t>(static_cast<std::uint64_t>(ranks) * (words.slots + words.cells), 1) * pool::line;
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(ranks) * (words.slots + words.cells), 1) *
+           pool<Cache>::line;
   }
 
-  pool_control(held_pool_extent extent, team_ranks ranks, control_words words, std::string_view label)
+  pool_control(held_pool_extent<Cache> extent, team_ranks ranks, control_words words, std::string_view label)
       : extent_(std::move(extent)), ranks_(std::move(ranks)), words_(words), label_(label) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
@@ -102,16 +104,16 @@ class pool_control {
  private:
   // acquire or weaker is asked for; the drain gives more: the load is from memory, and no later one comes before it.
   static word load_now(word* at, std::memory_order order) noexcept {
-    processor::drop(reinterpret_cast<std::byte*>(at), sizeof(word));
-    processor::drain_all();
+    Cache::drop(reinterpret_cast<std::byte*>(at), sizeof(word));
+    Cache::drain_all();
     return std::atomic_ref(*at).load(order);
   }
   // release: what this rank has put and cleaned was drained by its boundary, before. The second drain is for what comes
   // after: the word is in memory before any later store, and, with the next load's drain_all, before any later load.
   static void store_through(word* at, word value, std::memory_order order) noexcept {
     std::atomic_ref(*at).store(value, order);
-    processor::clean(reinterpret_cast<std::byte*>(at), sizeof(word));
-    processor::drain_stores();
+    Cache::clean(reinterpret_cast<std::byte*>(at), sizeof(word));
+    Cache::drain_stores();
   }
 
   template <class Condition>
@@ -120,15 +122,15 @@ class pool_control {
   }
 
   [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
-    return reinterpret_cast<word*>(extent_.data() +
-                                   (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * pool::line);
+    return reinterpret_cast<word*>(
+        extent_.data() + (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * pool<Cache>::line);
   }
 
-  held_pool_extent extent_;
+  held_pool_extent<Cache> extent_;
   team_ranks ranks_;
   control_words words_;
   std::string label_;
 };
-static_assert(control<pool_control>);
+static_assert(control<pool_control<processor_cache>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -68,9 +68,34 @@ struct pool_from_environment {
 };
 static_assert(pool_source<pool_from_environment>);
 
+/// How a rank reaches a pool: through this processor's cache. Tests put an emulated one in its place.
+struct processor_cache {
+  static_assert(processor::puts_are_exact,
+                "pool_map: this processor cannot store past its cache, so a put would write back whole lines, with "
+                "neighbours' bytes as old as the copy");
+
+  static std::size_t line_bytes() noexcept { return processor::line_bytes(); }
+  /// Null, with errno, where it cannot be mapped.
+  static std::byte* map(pool_memory const& m) noexcept {
+    void* const base =
+        ::mmap(nullptr, m.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd, static_cast<::off_t>(m.offset));
+    return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
+  }
+  static void unmap(std::byte* base, std::uint64_t bytes) noexcept { ::munmap(base, bytes); }
+
+  static void clean(std::byte* address, std::size_t bytes) noexcept { processor::clean(address, bytes); }
+  static void drop(std::byte* address, std::size_t bytes) noexcept { processor::drop(address, bytes); }
+  static void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    processor::put_past(to, from, bytes);
+  }
+  static void drain_stores() noexcept { processor::drain_stores(); }
+  static void drain_all() noexcept { processor::drain_all(); }
+};
+
 namespace detail {
 
 /// Memory that a source has given, mapped into this process and those forked from it. Copies are the same mapping.
+template <class Cache>
 class pool {
  public:
   /// What is shared between ranks begins on lines of this length, and only one rank stores to each through its cache.
@@ -92,17 +117,16 @@ class pool {
       }
     }
     if (given.bytes == 0) refuse("how much of a device may be used must be said, by PGAS_POOL_BYTES");
-    if (processor::line_bytes() != line) {
-      refuse("this processor's lines have " + std::to_string(processor::line_bytes()) + " bytes, not " +
+    if (Cache::line_bytes() != line) {
+      refuse("this processor's lines have " + std::to_string(Cache::line_bytes()) + " bytes, not " +
              std::to_string(line));
     }
-    void* const base =
-        ::mmap(nullptr, given.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, given.fd, static_cast<::off_t>(given.offset));
-    if (base == MAP_FAILED) {
+    std::byte* const base = Cache::map(given);
+    if (base == nullptr) {
       refuse(std::to_string(given.bytes) + " bytes from " + std::to_string(given.offset) +
              " on cannot be mapped: " + std::strerror(errno));
     }
-    return pool(std::make_shared<mapping>(static_cast<std::byte*>(base), given.bytes));
+    return pool(std::make_shared<mapping>(base, given.bytes));
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return mapping_->base; }
@@ -119,10 +143,10 @@ class pool {
     static constexpr std::byte zeros[4096]{};
     for (std::uint64_t done = 0; done < wanted;) {
       auto const piece = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof zeros, wanted - done));
-      processor::put_past(data() + extent + done, zeros, piece);
+      Cache::put_past(data() + extent + done, zeros, piece);
       done += piece;
     }
-    processor::drain_stores();
+    Cache::drain_stores();
     return extent;
   }
 
@@ -140,7 +164,7 @@ class pool {
     mapping(std::byte* b, std::uint64_t n) noexcept : base(b), bytes(n) {}
     mapping(mapping const&) = delete;
     mapping& operator=(mapping const&) = delete;
-    ~mapping() { ::munmap(base, bytes); }
+    ~mapping() { Cache::unmap(base, bytes); }
     std::byte* base;
     std::uint64_t bytes;
   };
@@ -152,9 +176,10 @@ class pool {
 
 /// One rank's share of an extent of a pool, released when it goes. What this rank may have stored there and not cleaned
 /// is cleaned first: written back later, it would destroy what the next owner of the memory has put.
+template <class Cache>
 class held_pool_extent {
  public:
-  held_pool_extent(job j, pool p, std::uint64_t offset) noexcept
+  held_pool_extent(job j, pool<Cache> p, std::uint64_t offset) noexcept
       : job_(std::move(j)), pool_(std::move(p)), offset_(offset) {}
   held_pool_extent(held_pool_extent&& other) noexcept
       : job_(std::move(other.job_)),
@@ -172,8 +197,8 @@ class held_pool_extent {
   }
   ~held_pool_extent() {
     if (!held_) return;
-    processor::clean(stored_to_.data(), stored_to_.size());
-    processor::drain_stores();
+    Cache::clean(stored_to_.data(), stored_to_.size());
+    Cache::drain_stores();
     job_.give_extent(offset_, 1, [](auto const&) {});
   }
 
@@ -185,7 +210,7 @@ class held_pool_extent {
 
  private:
   job job_;
-  pool pool_;
+  pool<Cache> pool_;
   std::uint64_t offset_;
   bytes_out stored_to_{};
   bool held_ = true;

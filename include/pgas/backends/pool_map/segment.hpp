@@ -14,13 +14,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// The extent begins with the sizes of all parts. Parts begin on lines: only their owners store to them through a
 /// cache, all others put past theirs.
+template <class Cache>
 class pool_segment {
  public:
-  static_assert(processor::puts_are_exact,
-                "pool_map: this processor cannot store past its cache, so a put would write back whole lines, with "
-                "neighbours' bytes as old as the copy");
-
-  static constexpr std::size_t line_bytes = pool::line;
+  static constexpr std::size_t line_bytes = pool<Cache>::line;
   static constexpr bool writeback_is_masked = false;
   static constexpr bool has_speculative_fill = true;
   static constexpr bool drop_may_write_back = true;
@@ -30,22 +27,22 @@ class pool_segment {
   template <class T>
   static constexpr bool is_atomic = false;
 
-  pool_segment(held_pool_extent extent, team_ranks ranks)
+  pool_segment(held_pool_extent<Cache> extent, team_ranks ranks)
       : extent_(std::move(extent)),
         ranks_(std::move(ranks)),
         header_(extent_.data()),
         base_(header_ + header_bytes(ranks_.size())) {
     // What this rank still has of the memory's last use is dropped now: a first get may come before any boundary.
-    processor::drop(header_, header_bytes(ranks_.size()));
-    processor::drain_all();
+    Cache::drop(header_, header_bytes(ranks_.size()));
+    Cache::drain_all();
     std::memcpy(&stride_, header_, sizeof stride_);
-    processor::drop(base_, static_cast<std::size_t>(ranks_.size()) * stride_);
-    processor::drain_all();
+    Cache::drop(base_, static_cast<std::size_t>(ranks_.size()) * stride_);
+    Cache::drain_all();
     extent_.stores_to({part(rank()), part_bytes(rank())});
   }
 
   /// Makes the extent for parts of these sizes; one rank calls it for all.
-  static std::uint64_t reserve(job const& j, pool const& p, std::span<std::size_t const> sizes) {
+  static std::uint64_t reserve(job const& j, pool<Cache> const& p, std::span<std::size_t const> sizes) {
     std::uint64_t const largest = *std::max_element(sizes.begin(), sizes.end());
     auto const ranks = static_cast<rank_t>(sizes.size());
     if (largest > p.bytes() / sizes.size()) {
@@ -56,9 +53,9 @@ class pool_segment {
     std::uint64_t const stride = (largest + line_bytes - 1) / line_bytes * line_bytes;
     std::uint64_t const extent = p.reserve(j, header_bytes(ranks) + stride * sizes.size(), ranks);
     std::byte* const header = p.data() + extent;
-    processor::put_past(header, reinterpret_cast<std::byte const*>(&stride), sizeof stride);
-    processor::put_past(header + sizeof stride, reinterpret_cast<std::byte const*>(sizes.data()), sizes.size_bytes());
-    processor::drain_stores();
+    Cache::put_past(header, reinterpret_cast<std::byte const*>(&stride), sizeof stride);
+    Cache::put_past(header + sizeof stride, reinterpret_cast<std::byte const*>(sizes.data()), sizes.size_bytes());
+    Cache::drain_stores();
     return extent;
   }
 
@@ -71,7 +68,7 @@ class pool_segment {
     return bytes;
   }
 
-  void put(location at, bytes_in from) const noexcept { processor::put_past(address(at), from.data(), from.size()); }
+  void put(location at, bytes_in from) const noexcept { Cache::put_past(address(at), from.data(), from.size()); }
   void get(location at, bytes_out into) const noexcept {
     drop(at, into.size());
     drain_all();
@@ -92,10 +89,10 @@ class pool_segment {
   void store(location at, bytes_in from) const noexcept {
     if (!from.empty()) std::memcpy(address(at), from.data(), from.size());
   }
-  void clean(location at, std::size_t count) const noexcept { processor::clean(address(at), count); }
-  void drop(location at, std::size_t count) const noexcept { processor::drop(address(at), count); }
-  static void drain_stores() noexcept { processor::drain_stores(); }
-  static void drain_all() noexcept { processor::drain_all(); }
+  void clean(location at, std::size_t count) const noexcept { Cache::clean(address(at), count); }
+  void drop(location at, std::size_t count) const noexcept { Cache::drop(address(at), count); }
+  static void drain_stores() noexcept { Cache::drain_stores(); }
+  static void drain_all() noexcept { Cache::drain_all(); }
 
  private:
   static std::size_t header_bytes(rank_t ranks) noexcept {
@@ -106,12 +103,12 @@ class pool_segment {
   [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
   [[nodiscard]] std::byte* address(location at) const noexcept { return part(at.rank) + at.offset; }
 
-  held_pool_extent extent_;
+  held_pool_extent<Cache> extent_;
   team_ranks ranks_;
   std::byte* header_;
   std::byte* base_;
   std::uint64_t stride_ = 0;
 };
-static_assert(cache_controlled<pool_segment> && !local_segment<pool_segment>);
+static_assert(cache_controlled<pool_segment<processor_cache>> && !local_segment<pool_segment<processor_cache>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -178,14 +178,15 @@ TEST_CASE("memory of windows that are gone is used again, and is zero again") {
     for (int round = 0; round < 60; ++round) {  // together four times what the pool has
       auto w = pgas::make_window<char>(team, std::size_t{300} << 10U);
       auto const own = w.local();
-      for (std::size_t i = 0; i < own.size(); i += 5000) {
-        require_equal(int{own[i]}, 0, "new memory");
-        own[i] = 'x';  // and never cleaned by an epoch
+      for (std::size_t i = 0; i < own.size(); i += 5000) require_equal(int{own[i]}, 0, "new memory");
+      {
+        pgas::lock_all epoch{w};
+        rank_t const next = (team.rank() + 1) % team.size();
+        require_equal(int{epoch.get(next, 4999)}, 0, "new memory of another rank");
+        epoch.put(next, 4999, 'y');
       }
-      pgas::lock_all epoch{w};
-      rank_t const next = (team.rank() + 1) % team.size();
-      require_equal(int{epoch.get(next, 4999)}, 0, "new memory of another rank");
-      epoch.put(next, 4999, 'y');
+      team.barrier();
+      for (std::size_t i = 0; i < own.size(); i += 5000) own[i] = 'x';  // no epoch cleans it
     }
   }));
 }
@@ -223,14 +224,23 @@ std::optional<pgas::error> error_behind() {
   return std::nullopt;
 }
 
+/// In one of some runs: what a flaw does depends on who comes first.
+template <flaw Flaw>
+bool is_noticed() {
+  for (int run = 0; run < 20; ++run) {
+    if (error_behind<emulated_pool<Flaw>>()) return true;
+  }
+  return false;
+}
+
 TEST_CASE("each flaw of a cache is noticed, so what pool_map asks of one is needed") {
-  CHECK_FALSE(error_behind<sound_pool>().has_value());
-  CHECK(error_behind<emulated_pool<flaw::clean_does_nothing>>().has_value());
-  CHECK(error_behind<emulated_pool<flaw::drop_does_nothing>>().has_value());
-  CHECK(error_behind<emulated_pool<flaw::drop_only_cleans>>().has_value());
-  CHECK(error_behind<emulated_pool<flaw::drain_stores_does_nothing>>().has_value());
-  CHECK(error_behind<emulated_pool<flaw::drain_all_is_drain_stores>>().has_value());
-  CHECK(error_behind<emulated_pool<flaw::put_is_a_store>>().has_value());
+  CHECK_FALSE(is_noticed<flaw::none>());
+  CHECK(is_noticed<flaw::clean_does_nothing>());
+  CHECK(is_noticed<flaw::drop_does_nothing>());
+  CHECK(is_noticed<flaw::drop_only_cleans>());
+  CHECK(is_noticed<flaw::drain_stores_does_nothing>());
+  CHECK(is_noticed<flaw::drain_all_is_drain_stores>());
+  CHECK(is_noticed<flaw::put_is_a_store>());
 }
 
 }  // namespace

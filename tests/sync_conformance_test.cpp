@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every promise of the synchronization protocols, on every backend whose control words can carry them.
+#include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/post_protocol.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What windows and the transfers of their epochs promise, on every model.
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -393,7 +394,8 @@ TEST_CASE("stage: read sees, write overwrites, update changes only what was chan
 
 TEST_CASE("window: it may go while an epoch is open, since the epoch holds its state") {
   everywhere([](auto& team) {
-    std::optional w{make_window<int>(team, 2)};
+    auto made = make_window<int>(team, 2);
+    auto w = std::make_unique<decltype(made)>(std::move(made));
     pgas::fence epoch{*w};
     w.reset();
     epoch.put((team.rank() + 1) % team.size(), 0, team.rank());

@@ -24,9 +24,15 @@ struct coherences {};
 template <protocol_bundle... Bundles>
 struct synchronizations {};
 
-/// The name of a bundle on the command line: its protocols, joined.
+/// Stands for each backend's own default protocols in `synchronizations`.
+struct default_synchronization : default_protocols {
+  static constexpr std::string_view name = "default";
+};
+
+/// The name of a bundle on the command line: its own if it has one, else its protocols, joined.
 template <protocol_bundle P>
 std::string bundle_name() {
+  if constexpr (requires { P::name; }) return std::string(P::name);
   return std::string(P::fence::name) + "+" + std::string(P::post::name) + "+" + std::string(P::lock::name);
 }
 
@@ -95,6 +101,15 @@ struct policy_on<Backend, default_coherence> {
   using type = typename Backend::default_coherence;
 };
 
+template <class Backend, class Bundle>
+struct bundle_on {
+  using type = Bundle;
+};
+template <class Backend>
+struct bundle_on<Backend, default_synchronization> {
+  using type = default_protocols_on<Backend>;
+};
+
 /// Calls the body on the combination that the command line names; the names it could have named, if none.
 template <class Backends, class Coherences, class Bundles>
 struct dispatcher;
@@ -109,7 +124,9 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
     if (!found)
       throw error(errc::invalid_argument, -1, "no such combination of backend, coherence and sync" + listing());
     if (!fits)
-      throw error(errc::unsupported, -1, "this coherence policy does not fit this backend's memory" + listing());
+      throw error(
+          errc::unsupported, -1,
+          "this coherence policy does not fit this backend's memory, or a protocol its control words" + listing());
     return status;
   }
 
@@ -140,8 +157,10 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
   template <class Backend, class Policy, class Bundle, class Body>
   static bool on_bundle(command_line const& line, Body const& body, int& status, bool& fits) {
     using coherence = typename policy_on<Backend, Policy>::type;
+    using bundle = typename bundle_on<Backend, Bundle>::type;
     if (!chosen(line.sync, bundle_name<Bundle>())) return false;
-    if constexpr (!coherence::template fits<typename Backend::segment_type>) {
+    if constexpr (!coherence::template fits<typename Backend::segment_type> ||
+                  !bundle_fits<bundle, typename Backend::control_type>) {
       fits = false;
     } else {
       auto const with_arguments = [&body, rest = std::span<std::string_view const>(line.rest)](auto& team) {
@@ -151,11 +170,11 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
           return body(team);
         }
       };
-      using team_type = team<Backend, coherence, Bundle>;
+      using team_type = team<Backend, coherence, bundle>;
       if constexpr (std::is_void_v<decltype(with_arguments(std::declval<team_type&>()))>) {
-        run_on<Backend, coherence, Bundle>(line.ranks, with_arguments);
+        run_on<Backend, coherence, bundle>(line.ranks, with_arguments);
       } else {
-        status = static_cast<int>(run_on<Backend, coherence, Bundle>(line.ranks, with_arguments));
+        status = static_cast<int>(run_on<Backend, coherence, bundle>(line.ranks, with_arguments));
       }
       // What an emulated machine has counted.
       if constexpr (requires { Backend::report(stderr); }) Backend::report(stderr);
@@ -174,7 +193,7 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
 /// Example: `return pgas::run<pgas::choices<process_map, loopback>>(argc, argv, [](auto& team, auto arguments) { ...
 /// });`
 template <class Choices, class Coherences = coherences<default_coherence>,
-          class Synchronizations = synchronizations<default_protocols>, class Body>
+          class Synchronizations = synchronizations<default_synchronization>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {
   using dispatcher = detail::dispatcher<Choices, Coherences, Synchronizations>;
   try {

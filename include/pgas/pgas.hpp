@@ -2,8 +2,8 @@
 #pragma once
 
 /// The core and process_map, by layer: an include may only point up this list.
-/// Not here, to be included by who uses them: backends/loopback.hpp, backends/self.hpp, views.hpp,
-/// coherence policies for memory with private copies.
+/// Not here, to be included by who uses them: backends/loopback.hpp, backends/pool_map.hpp, backends/self.hpp,
+/// views.hpp, coherence policies for memory with private copies.
 
 // 1 vocabulary
 #include <pgas/block_shape.hpp>
@@ -31,6 +31,7 @@
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
+#include <pgas/sync/stamped.hpp>
 // 4 run
 #include <pgas/access.hpp>
 #include <pgas/choices.hpp>

@@ -116,11 +116,12 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
 /// MPI: MPI_Init to MPI_Finalize. Example: `pgas::run<pgas::backends::process_map>(4, [](auto& team) { ... });`
 template <backend Backend, class Body>
 auto run(rank_t ranks, Body const& body) {
-  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols>(ranks, body);
+  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(ranks, body);
 }
 template <backend Backend, class Body>
 auto run(Body const& body) {
-  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols>(std::nullopt, body);
+  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(std::nullopt,
+                                                                                                     body);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -13,6 +13,8 @@
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
+#include <pgas/sync/stamped.hpp>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,12 @@ using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 
 
 /// The protocols a window uses unless it is told others.
 using default_protocols = protocols<default_fence, sync::match_vector, sync::shared_only>;
+
+/// The same on a given backend: without match_vector where control words have no read-modify-write.
+template <class Backend>
+using default_protocols_on =
+    std::conditional_t<can_carry(Backend::control_type::read_modify_write, default_protocols::post::needs),
+                       default_protocols, protocols<default_fence, sync::stamped, sync::shared_only>>;
 
 namespace detail {
 
@@ -69,7 +77,7 @@ struct team_state {
 /// `Coherence` and `Protocols` are the defaults of windows made on it. Copies are the same team. All
 /// members call the collective functions in the same order. MPI: a communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
-          protocol_bundle Protocols = default_protocols>
+          protocol_bundle Protocols = default_protocols_on<Backend>>
 class team {
  public:
   using backend_type = Backend;

@@ -29,11 +29,9 @@ class window {
   static_assert(Coherence::template fits<typename Backend::segment_type>,
                 "window: this coherence policy does not make copies agree on this backend's memory; take "
                 "Backend::default_coherence, or see the table in coherence/README.md");
-  static_assert(can_carry(Backend::control_type::read_modify_write, Protocols::fence::needs) &&
-                    can_carry(Backend::control_type::read_modify_write, Protocols::post::needs) &&
-                    can_carry(Backend::control_type::read_modify_write, Protocols::lock::needs),
+  static_assert(bundle_fits<Protocols, typename Backend::control_type>,
                 "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
-                "have; take a protocol on slots only, dissemination for a fence");
+                "have; take protocols on slots only: dissemination for a fence, stamped for post");
 
   explicit window(std::shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <pgas/element_lock.hpp>
 #include <pgas/team.hpp>
 #include <pgas/window_boundary.hpp>
 #include <string>
@@ -25,10 +26,9 @@ struct window_state {
   static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
   static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
   static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
-  /// All protocols', and one cell that guards elements which no single instruction can modify.
-  static constexpr control_words words(rank_t ranks) {
-    return lock_words(ranks) + control_words{.slots = 0, .cells = 1};
-  }
+  using element_lock_type = element_lock_on<control_type>;
+  /// All protocols', and what guards elements which no single instruction can modify.
+  static constexpr control_words words(rank_t ranks) { return lock_words(ranks) + element_lock_type::words(); }
 
   window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
       : team(std::move(t)),
@@ -77,22 +77,11 @@ struct window_state {
   bool exposure_open = false;  ///< an exposure is, or a fence epoch
 };
 
-/// Holds the cell that guards a rank's elements, while they are read, modified and written.
+/// Guards the elements of a rank's part, while they are read, modified and written.
 template <class State>
-class element_lock {
+class element_lock : public State::element_lock_type {
  public:
-  element_lock(State& s, rank_t target) : cell_(s.control.cell(target, State::lock_words(s.ranks()).cells)) {
-    // acquire: pairs with the release in the destructor of the last holder.
-    while (cell_.exchange(1, std::memory_order_acquire) != 0) {
-      s.control.wait_until(cell_, [](word held) { return held == 0; }, {.operation = "accumulate"});
-    }
-  }
-  element_lock(element_lock const&) = delete;
-  element_lock& operator=(element_lock const&) = delete;
-  ~element_lock() { cell_.exchange(0, std::memory_order_release); }
-
- private:
-  decltype(std::declval<State&>().control.cell(0, 0)) cell_;
+  element_lock(State& s, rank_t target) : State::element_lock_type(s.control, State::lock_words(s.ranks()), target) {}
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -16,4 +16,6 @@ struct plain_words : pgas::backends::self {
 };
 static_assert(pgas::backend<plain_words>);
 
-void make(pgas::team<plain_words>& team) { auto w = pgas::make_window<int>(team, 1); }
+void make(pgas::team<plain_words, pgas::coherence::coherent, pgas::default_protocols>& team) {
+  auto w = pgas::make_window<int>(team, 1);
+}

@@ -12,13 +12,14 @@
 #include <tuple>
 
 #include "../incoherent/backend.hpp"
+#include "temporary_pool.hpp"
 
 /// Everything the suites are run on: add a name to a list, and it inherits each suite of its concept.
 namespace pgas_test {
 
 /// A window's four choices but for where.
 template <class Backend, class Coherence = typename Backend::default_coherence,
-          class Protocols = pgas::default_protocols>
+          class Protocols = pgas::default_protocols_on<Backend>>
 struct model {
   using backend = Backend;
   using coherence = Coherence;
@@ -40,22 +41,33 @@ using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
 using scc_model = model<pgas::backends::scc>;
 using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_back>;
 
-#ifdef PGAS_TEST_FEW_MODELS  // sanitizer builds: each model once, ranks as threads, in half the time to compile
+using pool_model = model<pool_backend>;
+
+#if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before it includes this
+using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
+using coherent_models = std::tuple<>;
+using random_program_models = std::tuple<>;
+using incoherent_models = std::tuple<>;
+using pool_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::at_get>,
+                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
+#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: each model once, ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using coherent_models = std::tuple<thread_model>;
 using random_program_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
+using pool_models = std::tuple<>;
 #else
 using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map,
-                                pgas::backends::loopback, pgas::backends::scc, incoherent::backend>;
+                                pgas::backends::loopback, pgas::backends::scc, incoherent::backend, pool_backend>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
 using random_program_models = coherent_models;
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model>;
+using pool_models = std::tuple<pool_model>;
 #endif
-using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}));
+using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}, pool_models{}));
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
-using post_protocols = std::tuple<pgas::sync::match_vector>;
+using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;
 using lock_protocols = std::tuple<pgas::sync::shared_only>;
 
 /// Made from an extent and a number of ranks.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/backend.hpp>
-#include <pgas/backends/job/processes.hpp>
+#include <pgas/backends/job/launch.hpp>
 #include <pgas/backends/job/threads.hpp>
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
@@ -10,23 +10,6 @@
 #include <pgas/coherence/coherent.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
-
-namespace detail {
-
-/// The rank and descriptor that a launcher handed down in PGAS_RANK and PGAS_JOB_FD, if it did.
-struct inherited {
-  int fd = -1;
-  rank_t rank = -1;
-
-  static inherited find() noexcept {
-    char const* const fd = std::getenv("PGAS_JOB_FD");
-    char const* const rank = std::getenv("PGAS_RANK");
-    if (fd == nullptr || rank == nullptr) return {};
-    return {.fd = std::atoi(fd), .rank = std::atoi(rank)};  // NOLINT(cert-err34-c): attach checks both
-  }
-};
-
-}  // namespace detail
 
 /// What the ranks of a process_map are.
 enum class ranks_are { processes, threads };
@@ -55,15 +38,7 @@ class basic_process_map {
       main(basic_process_map(own), own);
     };
     if constexpr (Kind == ranks_are::processes) {
-      if (auto const given = detail::inherited::find(); given.fd >= 0) {
-        auto mine = detail::job::attach(given.fd, given.rank);
-        if (!detail::run_rank(mine, [&] { body(mine); })) detail::throw_failure(mine);
-        mine.mark_returned();
-        return mine;
-      }
-      auto job = detail::job::create(ranks);
-      detail::run_processes(job, body);
-      return job;
+      return detail::launch_processes(ranks, true, body);
     } else {
       auto job = detail::job::create(ranks);
       detail::run_threads(job, body);

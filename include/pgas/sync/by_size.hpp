@@ -34,13 +34,22 @@ struct by_size {
     using either = std::variant<typename Few::template on<Control>, typename Many::template on<Control>>;
 
     static either choose(Control& control, control_words first) {
-      if (Control::read_modify_write == rmw::native && control.size() <= most) {
+      if (control.size() <= most) {
         return either(std::in_place_index<0>, control, first);
       }
       return either(std::in_place_index<1>, control, first + Few::words(control.size()));
     }
 
     either chosen_;
+  };
+
+  // Where words cannot do what `Few` may need, nothing of it is compiled.
+  template <control Control>
+    requires(Control::read_modify_write != rmw::native)
+  class on<Control> : public Many::template on<Control> {
+   public:
+    on(Control& control, control_words first)
+        : Many::template on<Control>(control, first + Few::words(control.size())) {}
   };
 };
 

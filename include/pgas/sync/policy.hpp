@@ -107,4 +107,10 @@ concept protocol_bundle =
 /// Whether words with capability `has` can carry a protocol that needs `needs`.
 constexpr bool can_carry(rmw has, rmw needs) noexcept { return needs == rmw::none || has != rmw::none; }
 
+/// Whether the words of `Control` can carry every protocol of a bundle; a window checks it.
+template <protocol_bundle P, control Control>
+inline constexpr bool bundle_fits =
+    can_carry(Control::read_modify_write, P::fence::needs) && can_carry(Control::read_modify_write, P::post::needs) &&
+    can_carry(Control::read_modify_write, P::lock::needs);
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

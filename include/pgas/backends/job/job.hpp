@@ -153,22 +153,7 @@ class job {
     if (std::uint64_t const available = available_memory(); wanted > available) {
       refuse("memory for " + std::to_string(available) + " is left");
     }
-    std::uint64_t offset = 0;
-    {
-      guard const hold(*this);
-      job_block& b = block();
-      if (b.extent_count == job_block::max_extents) refuse("but the job already has the most extents it can have");
-      std::uint32_t place = 0;
-      for (; place < b.extent_count; ++place) {  // first gap that is large enough
-        if (b.extents[place].offset - offset >= wanted) break;
-        offset = b.extents[place].offset + b.extents[place].bytes;
-      }
-      if (b.arena_bytes - offset < wanted) refuse("no gap in the job's address space is that large");
-      std::move_backward(b.extents.begin() + place, b.extents.begin() + b.extent_count,
-                         b.extents.begin() + b.extent_count + 1);
-      b.extents[place] = {offset, wanted, static_cast<std::uint64_t>(holders)};
-      ++b.extent_count;
-    }
+    std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
     // Take the memory now: without it a later store would end the rank by SIGBUS.
     int result = 0;
     do {
@@ -185,6 +170,38 @@ class job {
   /// Gives up `shares` shares of the extent at `offset`; the last one returns its memory to the system. Never blocks
   /// for long.
   void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
+    give_extent(offset, shares, [this](job_block::extent const& unused) {
+      ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(block_bytes() + unused.offset),
+                  static_cast<::off_t>(unused.bytes));
+    });
+  }
+
+  /// Enters an extent of `bytes` bytes into the table, somewhere in a space of `space` bytes, and returns its offset.
+  /// The space is the arena, or memory that is not the job's: then every extent of the job is there.
+  [[nodiscard]] std::uint64_t take_extent(std::uint64_t bytes, rank_t holders, std::uint64_t space) const {
+    auto const refuse = [&](char const* why) {
+      throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
+    };
+    guard const hold(*this);
+    job_block& b = block();
+    if (b.extent_count == job_block::max_extents) refuse("but the job already has the most extents it can have");
+    std::uint64_t offset = 0;
+    std::uint32_t place = 0;
+    for (; place < b.extent_count; ++place) {  // first gap that is large enough
+      if (b.extents[place].offset - offset >= bytes) break;
+      offset = b.extents[place].offset + b.extents[place].bytes;
+    }
+    if (space - offset < bytes) refuse("no gap in the job's address space is that large");
+    std::move_backward(b.extents.begin() + place, b.extents.begin() + b.extent_count,
+                       b.extents.begin() + b.extent_count + 1);
+    b.extents[place] = {offset, bytes, static_cast<std::uint64_t>(holders)};
+    ++b.extent_count;
+    return offset;
+  }
+
+  /// Gives up shares of an extent; calls when_unused(extent) before the last one takes it out of the table.
+  template <class WhenUnused>
+  void give_extent(std::uint64_t offset, rank_t shares, WhenUnused&& when_unused) const noexcept {
     if (failed()) return;  // a dead rank may hold the lock; the memory goes with the job
     try {
       guard const hold(*this);
@@ -194,8 +211,7 @@ class job {
       if (it == end) return;
       it->holders -= std::min<std::uint64_t>(it->holders, static_cast<std::uint64_t>(shares));
       if (it->holders != 0) return;
-      ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(block_bytes() + offset),
-                  static_cast<::off_t>(it->bytes));
+      when_unused(*it);
       std::move(it + 1, end, it);
       --b.extent_count;
     } catch (error const&) {

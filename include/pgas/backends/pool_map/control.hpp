@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <pgas/backends/job/ranks.hpp>
+#include <pgas/backends/job/wait.hpp>
+#include <pgas/backends/pool_map/memory.hpp>
+#include <pgas/control.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Control words in a pool: a line each, that is written back by each store and dropped before each load.
+///
+/// Only loads and stores: a locked instruction is indivisible among the cores of one host, and no other agent of the
+/// pool could be asked. Cells are there, and what would modify them does not compile.
+template <class Cache>
+class pool_control {
+ public:
+  static constexpr rmw read_modify_write = rmw::none;
+  static constexpr bool can_park = false;
+
+  class slot_type {
+   public:
+    explicit slot_type(word* at) noexcept : at_(at) {}
+    [[nodiscard]] word load(std::memory_order order) const noexcept { return load_now(at_, order); }
+    void store(word value, std::memory_order order) const noexcept { store_through(at_, value, order); }
+
+   private:
+    word* at_;
+  };
+
+  class cell_type : public refuses_store {
+   public:
+    explicit cell_type(word* at) noexcept : at_(at) {}
+    [[nodiscard]] word load(std::memory_order order) const noexcept { return load_now(at_, order); }
+    template <class Value>
+    word fetch_add(Value, std::memory_order) const {
+      return refuse<Value>();
+    }
+    template <class Value>
+    word fetch_xor(Value, std::memory_order) const {
+      return refuse<Value>();
+    }
+    template <class Value>
+    word exchange(Value, std::memory_order) const {
+      return refuse<Value>();
+    }
+    template <class Value>
+    bool compare_exchange(word&, Value, std::memory_order) const {
+      return refuse<Value>() != 0;
+    }
+    void reset_unshared(word value) const noexcept { store_through(at_, value, std::memory_order_relaxed); }
+
+   private:
+    template <class Value>
+    static word refuse() {
+      static_assert(always_false<Value>,
+                    "cell: hosts that share a pool have no read-modify-write in common; use slots, each with one "
+                    "writer, and protocols whose `needs` is rmw::none");
+      return 0;
+    }
+
+    word* at_;
+  };
+
+  /// What `reserve` takes for these words.
+  static std::uint64_t bytes(rank_t ranks, control_words words) noexcept {
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(ranks) * (words.slots + words.cells), 1) *
+           pool<Cache>::line;
+  }
+
+  pool_control(held_pool_extent<Cache> extent, team_ranks ranks, control_words words, std::string_view label)
+      : extent_(std::move(extent)), ranks_(std::move(ranks)), words_(words), label_(label) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+
+  [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t /*writer*/) const noexcept {
+    return slot_type(at(owner, i));
+  }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept {
+    return cell_type(at(owner, words_.slots + i));
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+    word seen = 0;
+    wait(why, [&] { return predicate(seen = w.load(std::memory_order_acquire)); });
+    return seen;
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+    std::size_t found = 0;
+    wait(why, [&] {
+      for (found = 0; found < words.size(); ++found) {
+        if (predicate(words[found].load(std::memory_order_acquire))) return true;
+      }
+      return false;
+    });
+    return found;
+  }
+
+ private:
+  // acquire or weaker is asked for; the drain gives more: the load is from memory, and no later one comes before it.
+  static word load_now(word* at, std::memory_order order) noexcept {
+    Cache::drop(reinterpret_cast<std::byte*>(at), sizeof(word));
+    Cache::drain_all();
+    return std::atomic_ref(*at).load(order);
+  }
+  // release: what this rank has put and cleaned was drained by its boundary, before. The second drain is for what comes
+  // after: the word is in memory before any later store, and, with the next load's drain_all, before any later load.
+  static void store_through(word* at, word value, std::memory_order order) noexcept {
+    std::atomic_ref(*at).store(value, order);
+    Cache::clean(reinterpret_cast<std::byte*>(at), sizeof(word));
+    Cache::drain_stores();
+  }
+
+  template <class Condition>
+  void wait(waiting_for const& why, Condition&& condition) const {
+    wait_for(extent_.owner(), condition, why, label_, [&] { return ranks_.to_world(why.awaited); });
+  }
+
+  [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
+    return reinterpret_cast<word*>(
+        extent_.data() + (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * pool<Cache>::line);
+  }
+
+  held_pool_extent<Cache> extent_;
+  team_ranks ranks_;
+  control_words words_;
+  std::string label_;
+};
+static_assert(control<pool_control<processor_cache>>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

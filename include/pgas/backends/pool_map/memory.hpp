@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <concepts>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <pgas/backends/job/job.hpp>
+#include <pgas/coherence/processor.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A piece of memory to be mapped: a device of a memory pool, a file on one, or, to try it, any file.
+struct pool_memory {
+  int fd = -1;               ///< readable and writable; closed by who takes it, once it is mapped
+  std::uint64_t offset = 0;  ///< a multiple of what the system can map
+  std::uint64_t bytes = 0;   ///< 0: up to the end, where the system knows it
+};
+
+/// Says which memory pool_map uses: `open()` is called once by run, before there are ranks, or by each rank that a
+/// launcher has started.
+template <class S>
+concept pool_source = requires {
+  { S::open() } -> std::same_as<pool_memory>;
+};
+
+/// The path in PGAS_POOL; PGAS_POOL_OFFSET and PGAS_POOL_BYTES name a part of it.
+struct pool_from_environment {
+  static pool_memory open() {
+    char const* const path = std::getenv("PGAS_POOL");
+    if (path == nullptr || *path == '\0') {
+      throw error(
+          errc::invalid_argument, -1,
+          "pool_map: no memory is given; set PGAS_POOL to the path of a file or device, and PGAS_POOL_OFFSET and "
+          "PGAS_POOL_BYTES to use a part of it");
+    }
+    pool_memory memory{.fd = -1, .offset = number("PGAS_POOL_OFFSET"), .bytes = number("PGAS_POOL_BYTES")};
+    memory.fd = ::open(path, O_RDWR | O_CLOEXEC);
+    if (memory.fd < 0) {
+      throw error(errc::invalid_argument, -1,
+                  "pool_map: PGAS_POOL is '" + std::string(path) + "': " + std::strerror(errno));
+    }
+    return memory;
+  }
+
+ private:
+  static std::uint64_t number(char const* name) {
+    char const* const given = std::getenv(name);
+    std::string_view const text = given != nullptr ? given : "";
+    std::uint64_t value = 0;
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (!text.empty() && (problem != std::errc{} || end != text.data() + text.size())) {
+      throw error(errc::invalid_argument, -1,
+                  "pool_map: " + std::string(name) + " is '" + std::string(text) + "', not a number of bytes");
+    }
+    return value;
+  }
+};
+static_assert(pool_source<pool_from_environment>);
+
+/// How a rank reaches a pool: through this processor's cache. Tests put an emulated one in its place.
+struct processor_cache {
+  static_assert(processor::puts_are_exact,
+                "pool_map: this processor cannot store past its cache, so a put would write back whole lines, with "
+                "neighbours' bytes as old as the copy");
+
+  static std::size_t line_bytes() noexcept { return processor::line_bytes(); }
+  /// Null, with errno, where it cannot be mapped.
+  static std::byte* map(pool_memory const& m) noexcept {
+    void* const base =
+        ::mmap(nullptr, m.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd, static_cast<::off_t>(m.offset));
+    return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
+  }
+  static void unmap(std::byte* base, std::uint64_t bytes) noexcept { ::munmap(base, bytes); }
+
+  static void clean(std::byte* address, std::size_t bytes) noexcept { processor::clean(address, bytes); }
+  static void drop(std::byte* address, std::size_t bytes) noexcept { processor::drop(address, bytes); }
+  static void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    processor::put_past(to, from, bytes);
+  }
+  static void drain_stores() noexcept { processor::drain_stores(); }
+  static void drain_all() noexcept { processor::drain_all(); }
+};
+
+namespace detail {
+
+/// Memory that a source has given, mapped into this process and those forked from it. Copies are the same mapping.
+template <class Cache>
+class pool {
+ public:
+  /// What is shared between ranks begins on lines of this length, and only one rank stores to each through its cache.
+  static constexpr std::size_t line = 64;
+
+  static pool map(pool_memory given) {
+    descriptor const owned{given.fd};
+    auto const refuse = [](std::string const& why) { throw error(errc::invalid_argument, -1, "pool_map: " + why); };
+    struct ::stat info {};
+    if (::fstat(given.fd, &info) != 0) refuse(std::string("the descriptor of its memory: ") + std::strerror(errno));
+    if (S_ISREG(info.st_mode)) {
+      // A store past a file's end would end the rank by a signal.
+      auto const size = static_cast<std::uint64_t>(info.st_size);
+      std::uint64_t const left = given.offset < size ? size - given.offset : 0;
+      if (given.bytes == 0) given.bytes = left;
+      if (given.bytes > left || left == 0) {
+        refuse("the file has " + std::to_string(size) + " bytes, not " + std::to_string(given.bytes) + " from " +
+               std::to_string(given.offset) + " on");
+      }
+    }
+    if (given.bytes == 0) refuse("how much of a device may be used must be said, by PGAS_POOL_BYTES");
+    if (Cache::line_bytes() != line) {
+      refuse("this processor's lines have " + std::to_string(Cache::line_bytes()) + " bytes, not " +
+             std::to_string(line));
+    }
+    std::byte* const base = Cache::map(given);
+    if (base == nullptr) {
+      refuse(std::to_string(given.bytes) + " bytes from " + std::to_string(given.offset) +
+             " on cannot be mapped: " + std::strerror(errno));
+    }
+    return pool(std::make_shared<mapping>(base, given.bytes));
+  }
+
+  [[nodiscard]] std::byte* data() const noexcept { return mapping_->base; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return mapping_->bytes; }
+
+  /// Takes an extent of zeros that each of `holders` ranks will release; returns its offset.
+  [[nodiscard]] std::uint64_t reserve(job const& j, std::uint64_t wanted, rank_t holders) const {
+    if (wanted > bytes()) {
+      throw error(
+          errc::no_space, j.rank(), "reserve",
+          std::to_string(wanted) + " bytes asked for, the memory given to pool_map has " + std::to_string(bytes()));
+    }
+    std::uint64_t const extent = j.take_extent((wanted + line - 1) / line * line, holders, bytes());
+    static constexpr std::byte zeros[4096]{};
+    for (std::uint64_t done = 0; done < wanted;) {
+      auto const piece = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof zeros, wanted - done));
+      Cache::put_past(data() + extent + done, zeros, piece);
+      done += piece;
+    }
+    Cache::drain_stores();
+    return extent;
+  }
+
+ private:
+  struct descriptor {
+    explicit descriptor(int fd) noexcept : number(fd) {}
+    descriptor(descriptor const&) = delete;
+    descriptor& operator=(descriptor const&) = delete;
+    ~descriptor() {
+      if (number >= 0) ::close(number);
+    }
+    int number;
+  };
+  struct mapping {
+    mapping(std::byte* b, std::uint64_t n) noexcept : base(b), bytes(n) {}
+    mapping(mapping const&) = delete;
+    mapping& operator=(mapping const&) = delete;
+    ~mapping() { Cache::unmap(base, bytes); }
+    std::byte* base;
+    std::uint64_t bytes;
+  };
+
+  explicit pool(std::shared_ptr<mapping const> m) noexcept : mapping_(std::move(m)) {}
+
+  std::shared_ptr<mapping const> mapping_;
+};
+
+/// One rank's share of an extent of a pool, released when it goes. What this rank may have stored there and not cleaned
+/// is cleaned first: written back later, it would destroy what the next owner of the memory has put.
+template <class Cache>
+class held_pool_extent {
+ public:
+  held_pool_extent(job j, pool<Cache> p, std::uint64_t offset) noexcept
+      : job_(std::move(j)), pool_(std::move(p)), offset_(offset) {}
+  held_pool_extent(held_pool_extent&& other) noexcept
+      : job_(std::move(other.job_)),
+        pool_(other.pool_),
+        offset_(other.offset_),
+        stored_to_(std::exchange(other.stored_to_, {})),
+        held_(std::exchange(other.held_, false)) {}
+  held_pool_extent& operator=(held_pool_extent&& other) noexcept {
+    std::swap(job_, other.job_);
+    std::swap(pool_, other.pool_);
+    std::swap(offset_, other.offset_);
+    std::swap(stored_to_, other.stored_to_);
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~held_pool_extent() {
+    if (!held_) return;
+    Cache::clean(stored_to_.data(), stored_to_.size());
+    Cache::drain_stores();
+    job_.give_extent(offset_, 1, [](auto const&) {});
+  }
+
+  /// Names the bytes that this rank stores to through its cache.
+  void stores_to(bytes_out part) noexcept { stored_to_ = part; }
+
+  [[nodiscard]] std::byte* data() const noexcept { return pool_.data() + offset_; }
+  [[nodiscard]] job const& owner() const noexcept { return job_; }
+
+ private:
+  job job_;
+  pool<Cache> pool_;
+  std::uint64_t offset_;
+  bytes_out stored_to_{};
+  bool held_ = true;
+};
+
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

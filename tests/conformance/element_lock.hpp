@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/element_lock.hpp>
+
+#include "make.hpp"
+
+/// What every lock that guards elements promises, on every backend whose control words can carry it.
+namespace pgas_test {
+
+/// Each rank adds one to a number in `home`'s part, in three steps that the lock must keep together.
+template <template <class> class Lock, class Backend, class Boot>
+void count_under(Backend& b, Boot& boot, std::string_view key) {
+  using lock = Lock<typename Backend::control_type>;
+  constexpr int times = 60;
+  // A slot and a cell before the lock's: it must not touch them.
+  constexpr pgas::control_words before{.slots = 1, .cells = 1};
+  auto control = make_control(b, boot, std::string(key) + "c", before + lock::words());
+  auto segment = make_segment(b, boot, std::string(key) + "s",
+                              std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
+  rank_t const home = b.size() - 1;
+  for (int i = 0; i < times; ++i) {
+    lock const hold(control, before, home);
+    std::int64_t number = 0;
+    segment.get({home, 0}, std::as_writable_bytes(std::span(&number, 1)));
+    segment.flush_local(home);
+    if (i % 4 == 0) std::this_thread::yield();
+    ++number;
+    segment.put({home, 0}, std::as_bytes(std::span(&number, 1)));
+    segment.flush(home);
+  }
+  boot.fence();
+  std::int64_t sum = 0;
+  segment.get({home, 0}, std::as_writable_bytes(std::span(&sum, 1)));
+  segment.flush_local(home);
+  require_equal(sum, std::int64_t{times} * b.size(), "the sum of what was added under the lock");
+  for (rank_t r = 0; r < b.size(); ++r) {
+    require_equal(control.slot(r, 0, r).load(std::memory_order_acquire), pgas::word{0}, "another's slot");
+    require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0}, "another's cell");
+  }
+  boot.fence();
+}
+
+TEST_CASE("element lock: nothing that is done under it is lost, whatever words it is made of") {
+  on_every_backend([]<class Backend>(Backend& b, auto& boot) {
+    count_under<pgas::detail::bakery_lock>(b, boot, "bakery");
+    if constexpr (Backend::control_type::read_modify_write != pgas::rmw::none) {
+      count_under<pgas::detail::exchange_lock>(b, boot, "exchange");
+    }
+  });
+}
+
+}  // namespace pgas_test

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <pgas/backends/pool_map.hpp>
+#include <vector>
+
+#include "../incoherent/adversary.hpp"
+
+namespace pgas_test {
+
+/// What an emulated cache may do wrong: each must be noticed.
+enum class flaw {
+  none,
+  clean_does_nothing,
+  drop_does_nothing,
+  drop_only_cleans,           ///< as clwb in place of clflushopt
+  drain_stores_does_nothing,  ///< a signal may overtake the data
+  drain_all_is_drain_stores,  ///< as sfence in place of mfence
+  put_is_a_store,             ///< ordinary bytes and a clean
+};
+
+/// A cache in software between a rank and its pool, so that a rank on one host sees what it would see on another: what
+/// a line held when it was last dropped.
+///
+/// A rank loads from and stores to its own view of the pool, which agrees with the pool itself, its home, only through
+/// these functions. Lines are written back whole. What hardware may do late is done late or, at random, at once: a
+/// clean and a put until the next drain, a drop until drain_all. A dropped line is filled again at once. Ranks are
+/// processes: each has its own of all of it from the fork on.
+template <flaw Flaw = flaw::none>
+class emulated_cache {
+ public:
+  static constexpr std::size_t line = 64;
+
+  static std::size_t line_bytes() noexcept { return line; }
+
+  static std::byte* map(pgas::pool_memory const& m) noexcept {
+    state& s = here();
+    s.home = pgas::processor_cache::map(m);
+    if (s.home == nullptr) return nullptr;
+    // Neither zero nor what is in the pool: as if another job had used this memory before.
+    s.view.assign(m.bytes / line + 1, {});
+    for (auto& l : s.view) std::memset(l.bytes, 0xee, line);
+    s.filled = s.view;
+    s.puts.clear();
+    s.cleans.clear();
+    s.drops.clear();
+    return s.view.front().bytes;
+  }
+  static void unmap(std::byte*, std::uint64_t bytes) noexcept { pgas::processor_cache::unmap(here().home, bytes); }
+
+  static void clean(std::byte* address, std::size_t bytes) noexcept {
+    if (Flaw == flaw::clean_does_nothing) return;
+    pgas::processor::each_line(address, bytes, line, [](std::byte* at) {
+      if (choices().one_in(2)) {
+        write_back(index(at));
+      } else {
+        here().cleans.push_back(index(at));
+      }
+    });
+  }
+  static void drop(std::byte* address, std::size_t bytes) noexcept {
+    if (Flaw == flaw::drop_does_nothing) return;
+    pgas::processor::each_line(address, bytes, line, [](std::byte* at) { here().drops.push_back(index(at)); });
+  }
+  static void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    if (bytes == 0) return;
+    if (Flaw == flaw::put_is_a_store) {
+      std::memcpy(to, from, bytes);
+      clean(to, bytes);
+      return;
+    }
+    state& s = here();
+    // The copy there is goes first; this rank's own loads see the put at once.
+    pgas::processor::each_line(to, bytes, line, [](std::byte* at) {
+      write_back(index(at));
+      fill(index(at));
+    });
+    auto const offset = static_cast<std::size_t>(to - s.view.front().bytes);
+    std::memcpy(to, from, bytes);
+    std::memcpy(s.filled.front().bytes + offset, from, bytes);
+    s.puts.push_back({offset, {from, from + bytes}});
+  }
+
+  static void drain_stores() noexcept {
+    if (Flaw != flaw::drain_stores_does_nothing) drain();
+  }
+  static void drain_all() noexcept {
+    if (choices().one_in(16)) ::sched_yield();  // whoever has been signalled too early has time to look
+    drain();
+    if (Flaw == flaw::drain_all_is_drain_stores) return;
+    for (std::size_t const l : here().drops) {
+      write_back(l);
+      if (Flaw != flaw::drop_only_cleans) fill(l);
+    }
+    here().drops.clear();
+  }
+
+ private:
+  struct alignas(line) bytes_of_line {
+    std::byte bytes[line];
+  };
+  struct put {
+    std::size_t offset;
+    std::vector<std::byte> bytes;
+  };
+  struct state {
+    std::byte* home = nullptr;
+    std::vector<bytes_of_line> view;
+    std::vector<bytes_of_line> filled;  ///< what each line of the view held when it was filled
+    std::vector<put> puts;
+    std::vector<std::size_t> cleans;
+    std::vector<std::size_t> drops;
+  };
+
+  static state& here() noexcept {
+    static state instance;
+    return instance;
+  }
+  /// Each rank's own numbers.
+  static incoherent::dice& choices() noexcept {
+    static incoherent::dice instance(static_cast<std::uint64_t>(::getpid()), 0, 0);
+    return instance;
+  }
+
+  static std::size_t index(std::byte* at) noexcept {
+    return static_cast<std::size_t>(at - here().view.front().bytes) / line;
+  }
+  static std::uint64_t* words(std::byte* of) noexcept { return reinterpret_cast<std::uint64_t*>(of); }
+
+  // Word by word, so that a control word is never torn.
+  static void write_back(std::size_t l) noexcept {
+    state& s = here();
+    if (std::memcmp(s.view[l].bytes, s.filled[l].bytes, line) == 0) return;
+    for (std::size_t i = 0; i < line / 8; ++i) {
+      std::atomic_ref(words(s.home + l * line)[i]).store(words(s.view[l].bytes)[i], std::memory_order_release);
+    }
+    s.filled[l] = s.view[l];
+  }
+  static void fill(std::size_t l) noexcept {
+    state& s = here();
+    for (std::size_t i = 0; i < line / 8; ++i) {
+      words(s.view[l].bytes)[i] = std::atomic_ref(words(s.home + l * line)[i]).load(std::memory_order_acquire);
+    }
+    s.filled[l] = s.view[l];
+  }
+  static void drain() noexcept {
+    state& s = here();
+    for (auto const& p : s.puts) std::memcpy(s.home + p.offset, p.bytes.data(), p.bytes.size());
+    s.puts.clear();
+    for (std::size_t const l : s.cleans) write_back(l);
+    s.cleans.clear();
+  }
+};
+
+}  // namespace pgas_test

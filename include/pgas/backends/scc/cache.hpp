@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <pgas/detail/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <pgas/detail/expects.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {

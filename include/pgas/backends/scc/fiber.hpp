@@ -26,6 +26,7 @@
 #define PGAS_FIBERS_UNDER_TSAN
 #endif
 #if defined(PGAS_FIBERS_UNDER_ASAN)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
@@ -42,7 +43,7 @@ class fiber {
  public:
   template <class Main>
   explicit fiber(Main main) {
-    boost::context::protected_fixedsize_stack stacks(stack_bytes);
+    stack_source stacks;
     auto const stack = stacks.allocate();
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     stack_bottom_ = static_cast<std::byte*>(stack.sp) - stack.size;
@@ -105,6 +106,21 @@ class fiber {
 
  private:
   static constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
+
+  /// Stacks with a guard page. What is mapped where one was must not find the red zones of its last frames.
+  class stack_source {
+   public:
+    [[nodiscard]] boost::context::stack_context allocate() { return stacks_.allocate(); }
+    void deallocate(boost::context::stack_context& stack) noexcept {
+#if defined(PGAS_FIBERS_UNDER_ASAN)
+      __asan_unpoison_memory_region(static_cast<std::byte*>(stack.sp) - stack.size, stack.size);
+#endif
+      stacks_.deallocate(stack);
+    }
+
+   private:
+    boost::context::protected_fixedsize_stack stacks_{stack_bytes};
+  };
 
   void entered() noexcept {
 #if defined(PGAS_FIBERS_UNDER_ASAN)

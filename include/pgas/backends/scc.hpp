@@ -5,8 +5,10 @@
 #include <limits>
 #include <pgas/backend.hpp>
 #include <pgas/backends/job/ranks.hpp>
+#include <pgas/backends/job/wait.hpp>
 #include <pgas/backends/scc/control.hpp>
 #include <pgas/backends/scc/mailbox.hpp>
+#include <pgas/backends/scc/registers.hpp>
 #include <pgas/backends/scc/segment.hpp>
 #include <pgas/coherence/write_through.hpp>
 
@@ -161,6 +163,20 @@ class scc {
     scc sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
     return sub;
+  }
+
+  /// The register of a rank's core. Control words use it for their read-modify-writes: hold it for moments only.
+  [[nodiscard]] pgas::scc::test_and_set_register test_and_set(rank_t rank) const {
+    if (rank < 0 || rank >= size()) detail::throw_bad_rank(job_.rank(), "test_and_set", rank, size());
+    return {*chip_, job_.rank(), ranks_.to_world(rank)};
+  }
+  [[nodiscard]] pgas::scc::increment_register increment_register(std::size_t i) const {
+    if (i >= chip_->increments().size()) {
+      throw error(errc::out_of_range, job_.rank(), "increment_register",
+                  "register " + std::to_string(i) + " does not exist, the chip has " +
+                      std::to_string(chip_->increments().size()));
+    }
+    return {*chip_, i};
   }
 
   void fail(std::string_view what) const noexcept {

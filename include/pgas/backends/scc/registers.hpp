@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/backends/scc/chip.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::scc {
+
+/// A core's test-and-set register: each access is one at the register itself, and a scheduling point.
+class test_and_set_register {
+ public:
+  test_and_set_register(detail::scc::chip& c, rank_t self, rank_t owner) noexcept
+      : chip_(&c), self_(self), owner_(owner) {}
+
+  /// True if it was free, and is taken from now on.
+  [[nodiscard]] bool read() const {
+    chip_->turns().point();
+    auto& r = chip_->register_of(owner_);
+    bool const was_free = !std::exchange(r.taken, true);
+    if (!was_free) ++chip_->at(self_).count().register_spins;
+    return was_free;
+  }
+  /// Frees it, whoever has it and whatever is written.
+  void write() const {
+    chip_->turns().point();
+    auto& r = chip_->register_of(owner_);
+    r.taken = false;
+    chip_->turns().wake(std::exchange(r.waiting, 0));
+  }
+
+ private:
+  detail::scc::chip* chip_;
+  rank_t self_;
+  rank_t owner_;
+};
+
+/// An atomic increment register of the chip's system interface: there are two for each core.
+class increment_register {
+ public:
+  increment_register(detail::scc::chip& c, std::size_t i) noexcept : chip_(&c), index_(i) {}
+
+  /// Returns the value and adds one.
+  [[nodiscard]] std::int64_t read() const {
+    chip_->turns().point();
+    return chip_->increments()[index_]++;
+  }
+  /// Subtracts one, whatever is written.
+  void write() const {
+    chip_->turns().point();
+    --chip_->increments()[index_];
+  }
+  /// By way of its initialization register.
+  void preset(std::int64_t value) const {
+    chip_->turns().point();
+    chip_->increments()[index_] = value;
+  }
+
+ private:
+  detail::scc::chip* chip_;
+  std::size_t index_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::scc

@@ -282,3 +282,24 @@ TEST_CASE("halo: ranks without a common edge do not wait for each other") {
       },
       {7});
 }
+
+TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for each line that it puts") {
+  pgas::scc::with_options const calm(pgas::scc::options{});
+  pgas::run<pgas::backends::scc>(3, [](auto& team) {
+    auto const a = pgas::make_array<double>(team, {9, 62}, pgas::halo{.width = 1});
+    pgas::exchange_halo(a);  // whatever the first one has to find out
+    auto const before = a.window().state().segment.counters();
+    pgas::exchange_halo(a);
+    auto const after = a.window().state().segment.counters();
+    std::size_t lines = 0;
+    for (auto const& put : a.plan().puts()) {
+      std::size_t const row_bytes = a.shape().pitch() * sizeof(double);
+      std::size_t const first = put.to * row_bytes;
+      lines += (first + put.rows * row_bytes - 1) / 32 - first / 32 + 1;
+    }
+    // write_only has erased the drop at start; what is left is the one at wait.
+    require_equal(after.tagged_drops - before.tagged_drops, std::uint64_t{1}, "drops");
+    require_equal(after.pushes - before.pushes, std::uint64_t{lines}, "pushes");
+    require_equal(after.write_backs - before.write_backs, std::uint64_t{0}, "write-backs");
+  });
+}

@@ -4,5 +4,5 @@
 
 TEST_CASE("random programs give byte-equal values and memory on every coherent model, and in a serial run") {
   using namespace pgas_test;
-  random_programs::play_on<random_program_models>();
+  random_programs::play_on<coherent_models>();
 }

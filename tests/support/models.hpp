@@ -43,28 +43,24 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
+// all_backends, all_models: what the conformance and unit suites run on, each backend once.
+// coherent_models, incoherent_models: what random programs run on, with each policy.
 #if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before it includes this
 using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
-using coherent_models = std::tuple<>;
-using random_program_models = std::tuple<>;
-using incoherent_models = std::tuple<>;
-using pool_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::at_get>,
-                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
-#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: each model once, ranks as threads, in half the time to compile
+using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::at_get>,
+                              model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
+#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
-using coherent_models = std::tuple<thread_model>;
-using random_program_models = std::tuple<thread_model, loopback_model>;
+using all_models = std::tuple<thread_model, write_back_model, scc_model>;
+using coherent_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
-using pool_models = std::tuple<>;
-#else
-using all_backends = std::tuple<pgas::backends::self, pgas::backends::thread_map, pgas::backends::process_map,
-                                pgas::backends::loopback, pgas::backends::scc, incoherent::backend, pool_backend>;
+#else                                // thread_map is process_map with other ranks: the sanitizer builds have it
+using all_backends = std::tuple<pgas::backends::self, pgas::backends::process_map, pgas::backends::loopback,
+                                pgas::backends::scc, incoherent::backend, pool_backend>;
+using all_models = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
-using random_program_models = coherent_models;
-using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model>;
-using pool_models = std::tuple<pool_model>;
+using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
 #endif
-using all_models = decltype(std::tuple_cat(coherent_models{}, incoherent_models{}, pool_models{}));
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
 using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;

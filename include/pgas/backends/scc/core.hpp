@@ -179,8 +179,7 @@ class core {
                                      slots_.begin());
         auto const first = static_cast<physical_address>((first_slot + slot) * page_bytes);
         drain();
-        drop_tagged();
-        write_back_l1();
+        write_back_l1();  // tagged lines, too: a drop would lose what a mpbt_wb page has modified
         flush_l2(first, page_bytes);
         entry_of_.erase(slots_[slot].page);
       }
@@ -207,6 +206,10 @@ class core {
       if (l2_.holds(i) && in_range(l2_.number(i))) l2_.forget(i);
     }
     if (combined_mask_ != 0 && in_range(combined_line_)) combined_mask_ = 0;
+    // Nor may the adversary bring one back, before the memory is zeroed for who has it next.
+    for (auto& f : fetched_) {
+      if (in_range(f.number)) f = {};
+    }
   }
 
   /// What this core would read at an address without going to memory: for the oracle's report.
@@ -289,6 +292,7 @@ class core {
       }
     }
     if (type == page_type::ncm || type == page_type::dcm) {
+      if (combines(at)) push();  // what the buffer holds is older
       leave();
       ++counters_.writes;
       std::memcpy(memory_at(at), from, count);

@@ -16,15 +16,18 @@ class home_sections {
   static constexpr std::size_t section_bytes = 5 * line_bytes;
 
   home_sections(chip& c, std::vector<rank_t> members) : chip_(&c), members_(std::move(members)) {
-    for (rank_t owner : members_)
-      starts_.push_back(static_cast<std::uint32_t>(c.dram().reserve_buffer(owner, bytes())));
     clocks_.resize(members_.size() * members_.size() * 2);
+    try {
+      for (rank_t owner : members_)
+        starts_.push_back(static_cast<std::uint32_t>(c.dram().reserve_buffer(owner, bytes())));
+    } catch (...) {
+      release();
+      throw;
+    }
   }
   home_sections(home_sections const&) = delete;
   home_sections& operator=(home_sections const&) = delete;
-  ~home_sections() {
-    for (std::size_t i = 0; i < starts_.size(); ++i) chip_->dram().release_buffer(members_[i], starts_[i], bytes());
-  }
+  ~home_sections() { release(); }
 
   [[nodiscard]] std::uint32_t start(rank_t receiver, rank_t sender) const noexcept {
     return starts_[static_cast<std::size_t>(receiver)] +
@@ -38,6 +41,9 @@ class home_sections {
 
  private:
   [[nodiscard]] std::size_t bytes() const noexcept { return members_.size() * section_bytes; }
+  void release() {
+    for (std::size_t i = 0; i < starts_.size(); ++i) chip_->dram().release_buffer(members_[i], starts_[i], bytes());
+  }
 
   chip* chip_;
   std::vector<rank_t> members_;

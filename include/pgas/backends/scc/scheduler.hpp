@@ -115,6 +115,7 @@ class scheduler {
   /// About how many points a test program has: PCT wants its changes spread over them.
   static constexpr std::size_t points_guess = 2000;
   static constexpr std::int64_t usual_turn = 64;
+  static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
 
   struct blocked {
     waiting_for const* why = nullptr;
@@ -142,6 +143,7 @@ class scheduler {
   void change_turn() {
     budget_ = turn();
     last_ = current_;
+    if (++turns_ % turns_between_looks_at_the_clock == 0) end_late_waits();
     if ((runnable_ & ~bit(current_)) == 0) return;
     if (rank_t const next = choose(); next != current_) {
       ++switches_;
@@ -217,6 +219,15 @@ class scheduler {
                     clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)));
   }
 
+  /// Deadlines are those of the world outside: this alone is not decided by the seed.
+  void end_late_waits() {
+    for (auto& b : blocked_) {
+      if (b.why == nullptr || b.deadline == no_deadline || b.timed_out || b.deadline > clock::now()) continue;
+      b.timed_out = true;
+      wake(bit(static_cast<rank_t>(&b - blocked_.data())));
+    }
+  }
+
   void nobody_can_go_on() {
     // A deadline may still end a wait.
     auto first = blocked_.end();
@@ -273,6 +284,7 @@ class scheduler {
   rank_t last_ = -1;  ///< who had the turn before
   std::int64_t budget_ = 1;
   std::uint64_t points_ = 0;
+  std::uint64_t turns_ = 0;
   std::uint64_t switches_ = 0;
   std::uint64_t next_change_ = 0;
   std::size_t script_switches_ = 0;

@@ -1426,6 +1426,45 @@ TEST_CASE("the oracle: a read and a write that race with a write") {
   CHECK(contains(beside, "nothing was thrown"));  // a put writes its own bytes only
 }
 
+TEST_CASE("the oracle: a write that races with a read before it") {
+  auto const write = [](auto& s) { put(s, {0, 4}, 6); };
+  auto const of_what_was_written = said_unordered([](auto& s) { get(s, {0, 4}); }, write);
+  CHECK(has(of_what_was_written, errc::race));
+  CHECK(contains(of_what_was_written, "rank 1 writes byte 4 of rank 0's part of memory 0 at "));
+  CHECK(contains(of_what_was_written, "unordered with the read of rank 0 at "));
+  CHECK(names_lines(of_what_was_written));
+  auto const beside = said_unordered([](auto& s) { get(s, {0, 8}); }, write);
+  CHECK(contains(beside, "nothing was thrown"));
+  // A later read of other bytes makes an earlier one no younger.
+  auto const nothing = [](auto&, rank_t) {};
+  auto const read_before = [](auto& s) {
+    get(s, {0, 4});
+    get(s, {0, 12});
+  };
+  CHECK(contains(said(nothing, read_before, write), "nothing was thrown"));
+  // Reads between two signals are all before the second.
+  auto const both = error_of([&] {
+    launch(2, [&](seat me) {
+      auto s = me.segment(4096);
+      auto w = me.words();
+      for (word round = 1; round <= 3; ++round) {
+        if (me.rank() == 0) {
+          get(s, {0, 4});
+          get(s, {0, 4 * static_cast<std::size_t>(round)});
+          signal(me, w, 1, round);
+          await(me, w, 1, round);
+        } else {
+          await(me, w, 0, round);
+          put(s, {0, 4}, 6);
+          s.flush_all();
+          signal(me, w, 0, round);
+        }
+      }
+    });
+  });
+  CHECK(contains(both, "nothing was thrown"));
+}
+
 TEST_CASE("the oracle: two that write different bytes of a line, one of them through a cache") {
   auto const through_cache = [](auto& s) { store(s, {0, 0}, 5); };
   auto const past_it = [](auto& s) { put(s, {0, 4}, 6); };

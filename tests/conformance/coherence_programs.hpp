@@ -27,23 +27,49 @@ enum class call {
   unlock_publish
 };
 
+/// While it lives, protocols that are `forgetful` leave out this call, on every rank that is launched.
+class forgetting {
+ public:
+  explicit forgetting(call c) noexcept : before_(forgotten().exchange(c, std::memory_order_relaxed)) {}
+  forgetting(forgetting const&) = delete;
+  forgetting& operator=(forgetting const&) = delete;
+  ~forgetting() { forgotten().store(before_, std::memory_order_relaxed); }
+
+  /// Relaxed: a launch starts its ranks after it.
+  static bool is(call c) noexcept { return forgotten().load(std::memory_order_relaxed) == c; }
+
+ private:
+  static std::atomic<call>& forgotten() noexcept {
+    static std::atomic<call> instance{call::none};
+    return instance;
+  }
+
+  call before_;
+};
+
 /// A boundary that does not pass on what is forgotten.
-template <class Boundary, bool Publishes, bool Refreshes>
+template <class Boundary>
 struct forgetful_boundary {
   Boundary& to;
+  bool publishes = true;
+  bool refreshes = true;
   void publish(auto targets) {
-    if constexpr (Publishes) to.publish(targets);
+    if (publishes) to.publish(targets);
   }
   void refresh(auto targets) {
-    if constexpr (Refreshes) to.refresh(targets);
+    if (refreshes) to.refresh(targets);
   }
 };
-template <bool Publishes, bool Refreshes, class Boundary>
-auto forget(Boundary& b) {
-  return forgetful_boundary<Boundary, Publishes, Refreshes>{b};
+template <class Boundary>
+auto without_publish(Boundary& b, call c) {
+  return forgetful_boundary<Boundary>{b, !forgetting::is(c), true};
+}
+template <class Boundary>
+auto without_refresh(Boundary& b, call c) {
+  return forgetful_boundary<Boundary>{b, true, !forgetting::is(c)};
 }
 
-template <class Protocol, call Missing>
+template <class Protocol>
 struct forgetful_fence : Protocol {
   static constexpr std::string_view name = "forgetful_fence";
   template <pgas::control Control>
@@ -51,13 +77,14 @@ struct forgetful_fence : Protocol {
     typename Protocol::template on<Control> right;
     on(Control& c, pgas::control_words first) : right(c, first) {}
     void fence(pgas::boundary auto& b, std::string_view operation) {
-      auto wrong = forget<Missing != call::fence_publish, Missing != call::fence_refresh>(b);
+      auto wrong = without_publish(b, call::fence_publish);
+      wrong.refreshes = !forgetting::is(call::fence_refresh);
       right.fence(wrong, operation);
     }
   };
 };
 
-template <class Protocol, call Missing>
+template <class Protocol>
 struct forgetful_post : Protocol {
   static constexpr std::string_view name = "forgetful_post";
   template <pgas::control Control>
@@ -65,30 +92,30 @@ struct forgetful_post : Protocol {
     typename Protocol::template on<Control> right;
     on(Control& c, pgas::control_words first) : right(c, first) {}
     void post(group g, pgas::boundary auto& b) {
-      auto wrong = forget<Missing != call::post_publish, true>(b);
+      auto wrong = without_publish(b, call::post_publish);
       right.post(g, wrong);
     }
     void wait(group g, pgas::boundary auto& b) {
-      auto wrong = forget<true, Missing != call::wait_refresh>(b);
+      auto wrong = without_refresh(b, call::wait_refresh);
       right.wait(g, wrong);
     }
     bool test(group g, pgas::boundary auto& b) {
-      auto wrong = forget<true, Missing != call::test_refresh>(b);
+      auto wrong = without_refresh(b, call::test_refresh);
       return right.test(g, wrong);
     }
     void start(group g) { right.start(g); }
     void trigger(rank_t target, pgas::boundary auto& b, bool waits) {
-      auto wrong = forget<true, Missing != call::trigger_refresh>(b);
+      auto wrong = without_refresh(b, call::trigger_refresh);
       right.trigger(target, wrong, waits);
     }
     void complete(group g, pgas::boundary auto& b, bool waits) {
-      auto wrong = forget<Missing != call::complete_publish, true>(b);
+      auto wrong = without_publish(b, call::complete_publish);
       right.complete(g, wrong, waits);
     }
   };
 };
 
-template <class Protocol, call Missing>
+template <class Protocol>
 struct forgetful_lock : Protocol {
   static constexpr std::string_view name = "forgetful_lock";
   template <pgas::control Control>
@@ -96,20 +123,18 @@ struct forgetful_lock : Protocol {
     typename Protocol::template on<Control> right;
     on(Control& c, pgas::control_words first) : right(c, first) {}
     void lock_all(pgas::boundary auto& b) {
-      auto wrong = forget<true, Missing != call::lock_refresh>(b);
+      auto wrong = without_refresh(b, call::lock_refresh);
       right.lock_all(wrong);
     }
     void unlock_all(pgas::boundary auto& b) {
-      auto wrong = forget<Missing != call::unlock_publish, true>(b);
+      auto wrong = without_publish(b, call::unlock_publish);
       right.unlock_all(wrong);
     }
   };
 };
 
-template <call Missing>
-using forgetful = pgas::protocols<forgetful_fence<pgas::sync::dissemination, Missing>,
-                                  forgetful_post<pgas::sync::match_vector, Missing>,
-                                  forgetful_lock<pgas::sync::shared_only, Missing>>;
+using forgetful = pgas::protocols<forgetful_fence<pgas::sync::dissemination>, forgetful_post<pgas::sync::match_vector>,
+                                  forgetful_lock<pgas::sync::shared_only>>;
 
 // ---- programs: each gives only right values if copies are made to agree ---------------------------------------
 
@@ -137,6 +162,7 @@ void store_own(auto& w, int value, verdict v) {
 
 /// Message passing both ways by fences: own stores are got, puts are loaded.
 struct by_fence {
+  static constexpr std::string_view name = "fence";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -157,9 +183,55 @@ struct by_fence {
   }
 };
 
+/// Own stores and puts at the very end of a part, by fences.
+template <std::size_t Stored, std::size_t Put>
+struct by_places {
+  static constexpr std::string_view name =
+      Stored > Put ? "fence, the last element stored" : "fence, the last element put";
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    rank_t const to = (team.rank() + 1) % team.size();
+    for (int round = 1; round <= rounds; ++round) {
+      int const before = w.local()[Stored];  // now the store finds its line in the cache
+      v.expect(before, round - 1);
+      w.local()[Stored] = round;
+      {
+        pgas::fence epoch{w};
+        v.expect(epoch.get(to, Stored), round);
+        epoch.put(to, Put, round);
+      }
+      int const seen = w.local()[Put];
+      v.expect(seen, round);
+    }
+  }
+};
+using by_last_stored = by_places<part - 1, 0>;
+using by_last_put = by_places<0, part - 1>;
+
+/// All ranks put to elements beside each other, all of them in one line.
+struct by_neighbours {
+  static constexpr std::string_view name = "fence, neighbours put";
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    for (int round = 1; round <= rounds; ++round) {
+      {
+        pgas::fence epoch{w};
+        epoch.put(0, static_cast<std::size_t>(team.rank()), round);
+      }
+      if (team.rank() == 0) {
+        for (rank_t r = 0; r < team.size(); ++r) {
+          int const seen = w.local()[static_cast<std::size_t>(r)];
+          v.expect(seen, round);
+        }
+      }
+    }
+  }
+};
+
 /// The same by post, start, complete and wait.
 template <bool ByTest>
 struct by_post {
+  static constexpr std::string_view name = ByTest ? "post, start, complete, test" : "post, start, complete, wait";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -188,6 +260,7 @@ struct by_post {
 
 /// The same where one rank only exposes and the other only accesses: neither does the other's part of a boundary.
 struct by_one_way {
+  static constexpr std::string_view name = "one exposes, one accesses";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     for (int round = 1; round <= rounds; ++round) {
@@ -207,6 +280,7 @@ struct by_one_way {
 
 /// The same by lock_all and barriers, epochs opened and closed.
 struct by_lock {
+  static constexpr std::string_view name = "lock_all";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -232,6 +306,7 @@ struct by_lock {
 /// The same in one lock_all epoch, by flush and sync; or without one of them.
 template <bool Flushes = true, bool SyncsBefore = true, bool SyncsAfter = true>
 struct by_flush {
+  static constexpr std::string_view name = "flush and sync";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -255,6 +330,9 @@ struct by_flush {
 enum class dropped_by { opening, flush, get };
 template <dropped_by By>
 struct by_own_store {
+  static constexpr std::string_view name = By == dropped_by::opening ? "own stores before lock_all"
+                                           : By == dropped_by::flush ? "own stores before flush"
+                                                                     : "own stores before get";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     for (int round = 1; round <= rounds; ++round) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <pgas/coherence/policy.hpp>
+#include <vector>
+
+namespace pgas_test {
+
+/// What a mutant lacks: an operation of its policy, or a part of one.
+enum class step {
+  none,
+  clean_own,
+  clean_remote,
+  drop_own,
+  drop_remote,
+  drain_stores,
+  drain_all,
+  last_line_of_clean,  ///< the range of a clean ends a line too early
+  last_line_of_drop,   ///< and that of a drop
+  fence_kind,          ///< drops are ended by the drain that orders stores only
+  byte_mask,           ///< a put writes the whole lines around its bytes
+};
+
+namespace mutants {
+
+/// A part without its last line.
+template <pgas::cache_controlled S>
+std::size_t all_but_last_line(S const& s, pgas::rank_t rank) {
+  std::size_t const bytes = s.part_bytes(rank);
+  return bytes == 0 ? 0 : (bytes - 1) / S::line_bytes * S::line_bytes;
+}
+
+/// Reads the lines around the bytes and puts them back with the bytes in them, as if nothing masked a write.
+template <pgas::cache_controlled S>
+void put_whole_lines(S& s, pgas::location at, pgas::bytes_in from) {
+  std::size_t const first = at.offset / S::line_bytes * S::line_bytes;
+  std::size_t const end =
+      std::min(s.part_bytes(at.rank), (at.offset + from.size() + S::line_bytes - 1) / S::line_bytes * S::line_bytes);
+  std::vector<std::byte> lines(end - first);
+  s.get({at.rank, first}, lines);
+  s.flush_local(at.rank);
+  std::copy(from.begin(), from.end(), lines.begin() + static_cast<std::ptrdiff_t>(at.offset - first));
+  s.put({at.rank, first}, lines);
+}
+
+}  // namespace mutants
+
+/// While it lives, policies that are `mutated` lack this step, on every rank that is launched.
+class lacking {
+ public:
+  explicit lacking(step s) noexcept : before_(missing().exchange(s, std::memory_order_relaxed)) {}
+  lacking(lacking const&) = delete;
+  lacking& operator=(lacking const&) = delete;
+  ~lacking() { missing().store(before_, std::memory_order_relaxed); }
+
+  /// Relaxed: a launch starts its ranks after it.
+  static bool is(step s) noexcept { return missing().load(std::memory_order_relaxed) == s; }
+
+ private:
+  static std::atomic<step>& missing() noexcept {
+    static std::atomic<step> instance{step::none};
+    return instance;
+  }
+
+  step before_;
+};
+
+/// Policy without the step that is lacking: a wrong policy that some test must catch.
+///
+/// A mutant is a parameter and not a build, so that all of them live in one test binary; and one of the run, since as
+/// a template's each would compile every test program anew. The parts of operations are those of `write_back`: ranges,
+/// and puts past the cache.
+template <pgas::coherence_policy Policy>
+struct mutated : Policy {
+  static constexpr std::string_view name = Policy::name;
+
+  static void clean_own(pgas::cache_controlled auto& s) {
+    if (lacking::is(step::last_line_of_clean)) {
+      s.clean({s.rank(), 0}, mutants::all_but_last_line(s, s.rank()));
+    } else if (!lacking::is(step::clean_own)) {
+      Policy::clean_own(s);
+    }
+  }
+  static void clean_remote(pgas::cache_controlled auto& s, pgas::rank_t rank) {
+    if (!lacking::is(step::clean_remote)) Policy::clean_remote(s, rank);
+  }
+  static void drop_own(pgas::cache_controlled auto& s) {
+    if (lacking::is(step::last_line_of_drop)) {
+      s.drop({s.rank(), 0}, mutants::all_but_last_line(s, s.rank()));
+    } else if (!lacking::is(step::drop_own)) {
+      Policy::drop_own(s);
+    }
+  }
+  static void drop_remote(pgas::cache_controlled auto& s, pgas::rank_t rank) {
+    if (lacking::is(step::last_line_of_drop)) {
+      s.drop({rank, 0}, mutants::all_but_last_line(s, rank));
+    } else if (!lacking::is(step::drop_remote)) {
+      Policy::drop_remote(s, rank);
+    }
+  }
+  static void drain_stores(pgas::cache_controlled auto& s) {
+    if (!lacking::is(step::drain_stores)) Policy::drain_stores(s);
+  }
+  static void drain_all(pgas::cache_controlled auto& s) {
+    if (lacking::is(step::fence_kind)) {
+      Policy::drain_stores(s);
+    } else if (!lacking::is(step::drain_all)) {
+      Policy::drain_all(s);
+    }
+  }
+  static void put(pgas::cache_controlled auto& s, pgas::location at, pgas::bytes_in from) {
+    if (lacking::is(step::byte_mask)) {
+      mutants::put_whole_lines(s, at, from);
+    } else {
+      Policy::put(s, at, from);
+    }
+  }
+};
+
+}  // namespace pgas_test

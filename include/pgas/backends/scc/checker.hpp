@@ -21,25 +21,26 @@ using vector_clock = std::array<std::uint32_t, 48>;
 ///
 /// Ranks are ordered by their control words: a release leaves what its rank knows in the word, an acquire takes it
 /// along. A read whose value is not that of the last write before it is stale; a read or write of a byte whose last
-/// write is neither before nor its own is a race; and if that happens to different bytes of a line that was
-/// written through a cache, it is false sharing, since the line goes back whole.
-/// Memory: 16 bytes and the line itself for each line that was written; 16 more for each further rank that wrote some
-/// of it, until a write after it takes its bytes over.
+/// write is neither before nor its own is a race, and so is a write of a byte that was read neither before nor by
+/// itself; and if two writes meet in different bytes of a line that was written through a cache, it is false sharing,
+/// since the line goes back whole. Memory: 16 bytes and the line itself for each line that was written; as much again
+/// for each further rank that wrote or read some of it, until a write after it takes its bytes over.
 class checker {
  public:
   /// Where in the program an access is: the address it returns to.
   using site = void const*;
 
-  struct write {
-    rank_t writer = 0;
+  struct access {
+    rank_t rank = 0;
     site where = nullptr;
   };
   enum class fault { none, stale, race, false_sharing };
   struct verdict {
     fault what = fault::none;
-    write last;
+    access last;
     std::size_t byte = 0;  ///< in the line: the first one that is wrong
     std::byte expected{};
+    bool last_is_read = false;
   };
 
   explicit checker(rank_t cores) : clocks_(static_cast<std::size_t>(cores)) {
@@ -74,62 +75,58 @@ class checker {
     std::uint32_t const mask = mask_of(in_line, bytes.size());
     std::uint32_t& head = head_of(at);
     verdict v;
-    record* mine = nullptr;
+    std::uint32_t mine = 0;
     for (std::uint32_t i = head; i != 0; i = records_[i].next) {
       record& r = records_[i];
-      bool const ordered = static_cast<rank_t>(r.writer) == self || knows(self, r);
-      if (!ordered && r.mask != 0 && v.what == fault::none) {
+      if (r.mask != 0 && v.what == fault::none && !is_before(self, r)) {
         if ((r.mask & mask) != 0) {
-          v = {fault::race, {static_cast<rank_t>(r.writer), sites_[r.where]}, first_of(r.mask & mask), {}};
-        } else if (through_cache || r.through_cache != 0) {
-          v = {fault::false_sharing, {static_cast<rank_t>(r.writer), sites_[r.where]}, first_of(r.mask), {}};
+          v = {fault::race, last(r), first_of(r.mask & mask), {}, r.is_read != 0};
+        } else if (r.is_read == 0 && (through_cache || r.through_cache != 0)) {
+          v = {fault::false_sharing, last(r), first_of(r.mask), {}};
         }
       }
       r.mask &= ~mask;
-      if (static_cast<rank_t>(r.writer) == self && (r.clock == clock_of(self) || r.mask == 0)) mine = &r;
+      if (r.is_read == 0 && is_of(self, r) && (r.clock == clock_of(self) || r.mask == 0)) mine = i;
     }
-    if (mine == nullptr) {
-      std::uint32_t const made = make();
-      if (head == 0) {
-        head = made;
-      } else {  // behind the first, whose line is the truth
-        records_[made].next = records_[head].next;
-        records_[head].next = made;
-      }
-      mine = &records_[made];
-      mine->mask = 0;
-    }
-    mine->mask |= mask;
-    mine->clock = clock_of(self);
-    mine->writer = static_cast<std::uint32_t>(self) & 0x1fffU;
-    mine->through_cache = through_cache ? 1 : 0;
-    mine->where = number_of(where) & most_sites;
+    note(head, mine, self, mask, through_cache, false, where);
     drop_empty(head);
     std::copy(bytes.begin(), bytes.end(), truths_[head].begin() + static_cast<std::ptrdiff_t>(in_line));
     return v;
   }
 
   /// `may_race`: of bytes that the program may never look at, such as a copy of a whole part.
-  [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race) {
-    std::uint32_t const head = known_head_of(at);
-    if (head == 0) return {};
+  [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race, site where) {
+    if (may_race && known_head_of(at) == 0) return {};
+    std::uint32_t& head = head_of(at);
     std::size_t const in_line = at % line_bytes;
     std::uint32_t const mask = mask_of(in_line, seen.size());
+    std::uint32_t mine = 0;
+    bool empty = false;
     for (std::uint32_t i = head; i != 0; i = records_[i].next) {
-      record const& r = records_[i];
+      record& r = records_[i];
+      if (r.is_read != 0) {
+        if (!is_of(self, r)) continue;
+        if (r.clock == clock_of(self) || (r.mask & ~mask) == 0) {
+          mine = i;
+        } else {
+          r.mask &= ~mask;
+        }
+        empty = empty || r.mask == 0;
+        continue;
+      }
       std::uint32_t both = r.mask & mask;
       if (both == 0) continue;
-      if (static_cast<rank_t>(r.writer) != self && !knows(self, r)) {
+      if (!is_before(self, r)) {
         if (may_race) continue;
-        return {fault::race, {static_cast<rank_t>(r.writer), sites_[r.where]}, first_of(both), {}};
+        return {fault::race, last(r), first_of(both), {}};
       }
       for (; both != 0; both &= both - 1) {
         std::size_t const byte = first_of(both);
-        if (seen[byte - in_line] != truths_[head][byte]) {
-          return {fault::stale, {static_cast<rank_t>(r.writer), sites_[r.where]}, byte, truths_[head][byte]};
-        }
+        if (seen[byte - in_line] != truths_[head][byte]) return {fault::stale, last(r), byte, truths_[head][byte]};
       }
     }
+    if (!may_race) note(head, mine, self, mask, false, true, where);
+    if (empty) drop_empty(head);
     return {};
   }
 
@@ -148,16 +145,17 @@ class checker {
 
  private:
   struct record {
-    std::uint32_t mask = 0;   ///< bytes of which this write is the last
+    std::uint32_t mask = 0;   ///< bytes of which this write is the last, or which this rank has read since
     std::uint32_t clock = 0;  ///< how many releases of the writer were before
     std::uint32_t next = 0;
-    std::uint32_t where : 18 = 0;  ///< in sites_
+    std::uint32_t where : 17 = 0;  ///< in sites_
     std::uint32_t through_cache : 1 = 0;
-    std::uint32_t writer : 13 = 0;
+    std::uint32_t is_read : 1 = 0;
+    std::uint32_t rank : 13 = 0;
   };
   static_assert(sizeof(record) == 16);
 
-  static constexpr std::uint32_t most_sites = (1U << 18U) - 1;
+  static constexpr std::uint32_t most_sites = (1U << 17U) - 1;
   static constexpr std::size_t chunk_lines = 2048;
   using chunk = std::array<std::uint32_t, chunk_lines>;
 
@@ -172,8 +170,32 @@ class checker {
   }
 
   [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept { return clocks_[index(self)][index(self)]; }
-  [[nodiscard]] bool knows(rank_t self, record const& r) const noexcept {
-    return clocks_[index(self)][r.writer] >= r.clock;
+  static bool is_of(rank_t self, record const& r) noexcept { return static_cast<rank_t>(r.rank) == self; }
+  /// Whether what this rank does now comes after it.
+  [[nodiscard]] bool is_before(rank_t self, record const& r) const noexcept {
+    return is_of(self, r) || clocks_[index(self)][r.rank] >= r.clock;
+  }
+  [[nodiscard]] access last(record const& r) const noexcept { return {static_cast<rank_t>(r.rank), sites_[r.where]}; }
+
+  /// Adds an access to a record of its rank's, or to a new one.
+  void note(std::uint32_t& head, std::uint32_t mine, rank_t self, std::uint32_t mask, bool through_cache, bool is_read,
+            site where) {
+    if (mine == 0) {
+      mine = make();
+      if (head == 0) {
+        head = mine;
+      } else {  // behind the first, whose line is the truth
+        records_[mine].next = records_[head].next;
+        records_[head].next = mine;
+      }
+    }
+    record& r = records_[mine];
+    r.mask |= mask;
+    r.clock = clock_of(self);
+    r.rank = static_cast<std::uint32_t>(self) & 0x1fffU;
+    r.through_cache = through_cache ? 1 : 0;
+    r.is_read = is_read ? 1 : 0;
+    r.where = number_of(where) & most_sites;
   }
 
   std::uint32_t& head_of(system_address at) {

@@ -164,7 +164,7 @@ class chip {
     system_address const byte = at / line_bytes * line_bytes + v.byte;
     std::string const place = describe(byte);
     std::string const me = "rank " + std::to_string(self);
-    std::string const other = v.last.writer == self ? "it" : "rank " + std::to_string(v.last.writer);
+    std::string const other = v.last.rank == self ? "it" : "rank " + std::to_string(v.last.rank);
     std::string const mine_at = line_of_program(where);
     std::string const theirs_at = line_of_program(v.last.where);
     std::string text;
@@ -176,8 +176,9 @@ class chip {
                theirs_at + ": " + missing(v, self, byte);
         break;
       case checker::fault::race:
-        text = me + (writes ? " writes " : " reads ") + place + " at " + mine_at + ", unordered with the write of " +
-               other + " at " + theirs_at + ": missing is an epoch's end, or another signal, between the two";
+        text = me + (writes ? " writes " : " reads ") + place + " at " + mine_at + ", unordered with the " +
+               (v.last_is_read ? "read" : "write") + " of " + other + " at " + theirs_at +
+               ": missing is an epoch's end, or another signal, between the two";
         break;
       case checker::fault::false_sharing:
         text = me + " writes beside " + place + " at " + mine_at + ", in one line with what " + other + " wrote at " +
@@ -214,7 +215,7 @@ class chip {
 
   /// What would have made the copies agree.
   [[nodiscard]] std::string missing(checker::verdict const& v, rank_t self, system_address at) {
-    rank_t const writer = v.last.writer;
+    rank_t const writer = v.last.rank;
     std::string const who = "rank " + std::to_string(writer);
     if (*memory_.host(at) == v.expected) {
       auto const seen = last_wait_.find(self);

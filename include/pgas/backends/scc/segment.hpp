@@ -154,7 +154,7 @@ class scc_segment {
     });
     if (auto* const oracle = chip_->oracle()) {
       each_line(at, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), unseen_);
+        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), unseen_, where);
         if (verdict.what != scc::checker::fault::none) [[unlikely]]
           chip_->complain(verdict, core_->number(), line, where, false);
       });

@@ -237,7 +237,7 @@ TEST_CASE("a fill finds what this rank has cleaned but not drained, and an older
 
 TEST_CASE("clean and drop act on every line that their range touches, and on no other") {
   on_ranks(1, no_adversary, [](seat me) {
-    constexpr std::size_t line = segment_type::line_bytes;
+    constexpr std::size_t line = no_adversary.line_bytes;
     constexpr std::size_t bytes = 3 * line;
     for (std::size_t offset = 0; offset < bytes; ++offset) {
       for (std::size_t count = 1; count <= bytes - offset; count += offset % 5 + 1) {

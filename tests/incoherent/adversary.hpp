@@ -12,18 +12,33 @@ namespace pgas_test::incoherent {
 /// All of it is allowed to hardware: a program that is right gives the same values against every seed.
 struct adversary {
   std::uint64_t seed = 1;
-  unsigned fill = 4;     ///< fetches a line, of any part
-  unsigned evict = 16;   ///< gives up a copy, and writes it back if it was modified
-  unsigned deliver = 8;  ///< delivers a put before its flush
-  unsigned drain = 8;    ///< carries out a clean or a drop before its drain
-  unsigned discard = 2;  ///< forgets a modified copy at a drop, where it could have written it back
-  unsigned delay = 2;    ///< leaves a get open until flush_local; says that a request is not done yet
-  unsigned yield = 4;    ///< lets another rank run inside a read-modify-write, or before a store to a slot
+  unsigned fill = 4;           ///< fetches a line, of any part
+  unsigned evict = 16;         ///< gives up a copy, and writes it back if it was modified
+  unsigned deliver = 8;        ///< delivers a put before its flush
+  unsigned drain = 8;          ///< carries out a clean or a drop before its drain
+  unsigned discard = 2;        ///< forgets a modified copy at a drop, where it could have written it back
+  unsigned delay = 2;          ///< leaves a get open until flush_local; says that a request is not done yet
+  unsigned masked = 2;         ///< writes back the modified bytes of a line, not all of it
+  unsigned yield = 4;          ///< lets another rank run inside a read-modify-write, or before a store to a slot
+  std::size_t line_bytes = 0;  ///< of a cache line; 0: 32, 64, 128 or 256, as the seed says
+
+  [[nodiscard]] std::size_t line() const noexcept { return line_bytes != 0 ? line_bytes : std::size_t{32} << seed % 4; }
 };
 
+/// The longest line that there is: what programs have to keep apart.
+inline constexpr std::size_t longest_line = 256;
+
 /// Memory that does what it must, as late as it may.
-inline constexpr adversary no_adversary{
-    .seed = 0, .fill = 0, .evict = 0, .deliver = 0, .drain = 0, .discard = 0, .delay = 0, .yield = 0};
+inline constexpr adversary no_adversary{.seed = 0,
+                                        .fill = 0,
+                                        .evict = 0,
+                                        .deliver = 0,
+                                        .drain = 0,
+                                        .discard = 0,
+                                        .delay = 0,
+                                        .masked = 0,
+                                        .yield = 0,
+                                        .line_bytes = 32};
 
 /// While it lives, this thread's launches are against the given adversary.
 class against {

@@ -16,10 +16,9 @@ namespace pgas_test::incoherent {
 /// Ranks are threads, but no payload is shared between them: each has private copies that agree with
 /// memory only when they are made to, puts arrive at flush, control words have no native
 /// read-modify-write. A launch is against the adversary that this thread has chosen: see class against.
-template <std::size_t LineBytes>
-class basic_backend {
+class backend {
  public:
-  using segment_type = segment<LineBytes>;
+  using segment_type = segment;
   using control_type = control;
   using default_coherence = pgas::coherence::write_back;
   using handle = registry<home_memory>::handle;
@@ -34,7 +33,7 @@ class basic_backend {
     auto const shared = std::make_shared<world>(against::chosen());
     pgas::detail::run_threads(job, [&](pgas::detail::job const& mine) {
       pgas::detail::job own = mine;
-      main(basic_backend(own, shared), own);
+      main(backend(own, shared), own);
     });
     return job;
   }
@@ -74,8 +73,8 @@ class basic_backend {
     return {std::move(home), job_, ranks_, label, world_->against, choices(~which)};
   }
 
-  basic_backend sub_team(pgas::group members, rank_t rank) const {
-    basic_backend sub = *this;
+  backend sub_team(pgas::group members, rank_t rank) const {
+    backend sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
     return sub;
   }
@@ -87,7 +86,7 @@ class basic_backend {
   static void charge(std::uint64_t) noexcept {}
 
  private:
-  basic_backend(pgas::detail::job const& j, std::shared_ptr<world> w)
+  backend(pgas::detail::job const& j, std::shared_ptr<world> w)
       : job_(j), world_(std::move(w)), ranks_(j.rank(), j.size()) {}
 
   [[nodiscard]] dice choices(handle of) const noexcept {
@@ -99,7 +98,6 @@ class basic_backend {
   pgas::detail::team_ranks ranks_;
 };
 
-using backend = basic_backend<32>;
 static_assert(pgas::backend<backend>);
 
 }  // namespace pgas_test::incoherent

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <compare>
 
 #include "memory.hpp"
@@ -10,14 +11,13 @@ namespace pgas_test::incoherent {
 
 /// One rank's private copies of a window's parts: a write-back cache that nobody keeps coherent.
 ///
-/// It writes back whole lines, and only modified ones. A clean waits in a store buffer until drain_stores, a drop
-/// until drain_all; either may happen earlier. Only accesses to the same line keep their order: a fill
-/// finds what this rank has cleaned. Used by its rank's thread alone.
-template <std::size_t LineBytes>
+/// It writes back whole lines, or their modified bytes, and only modified ones. A clean waits in a store buffer until
+/// drain_stores, a drop until drain_all; either may happen earlier. Only accesses to the same line keep their order: a
+/// fill finds what this rank has cleaned. Used by its rank's thread alone.
 class copies {
  public:
   copies(home_memory& home, adversary const& a, dice& d, counters& c) noexcept
-      : home_(&home), against_(&a), dice_(&d), counters_(&c) {}
+      : home_(&home), against_(&a), dice_(&d), counters_(&c), line_bytes_(a.line()) {}
 
   void load(location at, bytes_out into) {
     ++counters_->loads;
@@ -34,7 +34,7 @@ class copies {
       line& copy = find_or_fill(id);
       std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(done), count,
                   copy.bytes.begin() + static_cast<std::ptrdiff_t>(in_line));
-      copy.modified = true;
+      for (std::size_t i = 0; i < count; ++i) copy.modified.set(in_line + i);
     });
     misbehave();
   }
@@ -43,9 +43,13 @@ class copies {
     ++counters_->cleans;
     auto const range = lines_of(at, count);
     for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last; ++it) {
-      if (!it->second.modified) continue;
-      buffer_.insert_or_assign(it->first, it->second.bytes);
-      it->second.modified = false;
+      line& copy = it->second;
+      if (copy.modified.none()) continue;
+      // What was cleaned before and waits still is part of this clean.
+      if (auto const waiting = buffer_.find(it->first); waiting != buffer_.end())
+        copy.modified |= waiting->second.modified;
+      buffer_.insert_or_assign(it->first, copy);
+      copy.modified.reset();
     }
     misbehave();
   }
@@ -79,7 +83,9 @@ class copies {
   }
 
  private:
-  using line_bytes = std::array<std::byte, LineBytes>;
+  /// As much as the longest line needs; a shorter one uses the beginning.
+  using line_bytes = std::array<std::byte, longest_line>;
+  using byte_mask = std::bitset<longest_line>;
 
   struct line_id {
     rank_t rank = 0;
@@ -92,28 +98,28 @@ class copies {
   };
   struct line {
     line_bytes bytes{};
-    bool modified = false;
+    byte_mask modified;
   };
   using line_map = std::map<line_id, line>;
 
   /// The lines that a range touches: its first and last ones need not be whole.
-  static line_range lines_of(location at, std::size_t count) noexcept {
-    return {{at.rank, at.offset / LineBytes}, {at.rank, (at.offset + count - 1) / LineBytes}};
+  [[nodiscard]] line_range lines_of(location at, std::size_t count) const noexcept {
+    return {{at.rank, at.offset / line_bytes_}, {at.rank, (at.offset + count - 1) / line_bytes_}};
   }
 
   template <class Use>
   void each_line(location at, std::size_t size, Use&& use) {
     for (std::size_t done = 0; done < size;) {
-      std::size_t const in_line = (at.offset + done) % LineBytes;
-      std::size_t const count = std::min(size - done, LineBytes - in_line);
-      use(last_ = line_id{at.rank, (at.offset + done) / LineBytes}, in_line, done, count);
+      std::size_t const in_line = (at.offset + done) % line_bytes_;
+      std::size_t const count = std::min(size - done, line_bytes_ - in_line);
+      use(last_ = line_id{at.rank, (at.offset + done) / line_bytes_}, in_line, done, count);
       done += count;
     }
   }
 
   /// The last line of a part may be short.
   [[nodiscard]] std::size_t length(line_id id) const noexcept {
-    return std::min(LineBytes, home_->part_bytes(id.rank) - id.number * LineBytes);
+    return std::min(line_bytes_, home_->part_bytes(id.rank) - id.number * line_bytes_);
   }
 
   line& find_or_fill(line_id id) {
@@ -124,30 +130,41 @@ class copies {
     ++counters_->fills;
     if (auto const cleaned = buffer_.find(id); cleaned != buffer_.end()) drain(cleaned);
     line& copy = lines_[id];
-    home_->read({id.rank, id.number * LineBytes}, bytes_out(copy.bytes).first(length(id)));
+    home_->read({id.rank, id.number * line_bytes_}, bytes_out(copy.bytes).first(length(id)));
     return copy;
   }
 
-  void write_home(line_id id, line_bytes const& from) {
+  void write_home(line_id id, line const& from) {
     ++counters_->write_backs;
-    home_->write({id.rank, id.number * LineBytes}, bytes_in(from).first(length(id)));
+    std::size_t const start = id.number * line_bytes_;
+    if (!dice_->one_in(against_->masked)) {
+      home_->write({id.rank, start}, bytes_in(from.bytes).first(length(id)));
+      return;
+    }
+    for (std::size_t i = 0; i < length(id); ++i) {
+      if (from.modified.test(i)) home_->write({id.rank, start + i}, bytes_in(from.bytes).subspan(i, 1));
+    }
   }
-  void drain(typename std::map<line_id, line_bytes>::iterator cleaned) {
+  void drain(line_map::iterator cleaned) {
     write_home(cleaned->first, cleaned->second);
     buffer_.erase(cleaned);
   }
 
-  typename line_map::iterator give_up(typename line_map::iterator it) {
-    if (it->second.modified) {
-      buffer_.erase(it->first);  // newer bytes of the same line: an older clean must not come after them
-      write_home(it->first, it->second.bytes);
+  line_map::iterator give_up(line_map::iterator it) {
+    if (line& copy = it->second; copy.modified.any()) {
+      // Newer bytes of the same line: an older clean must not come after them, and is part of them.
+      if (auto const waiting = buffer_.find(it->first); waiting != buffer_.end()) {
+        copy.modified |= waiting->second.modified;
+        buffer_.erase(waiting);
+      }
+      write_home(it->first, copy);
     }
     return lines_.erase(it);
   }
   /// A drop: it may write modified copies back, or lose them.
   void forget(line_range range) {
     for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last;) {
-      if (it->second.modified && dice_->one_in(against_->discard)) it->second.modified = false;
+      if (it->second.modified.any() && dice_->one_in(against_->discard)) it->second.modified.reset();
       it = give_up(it);
     }
   }
@@ -161,11 +178,11 @@ class copies {
       --id.number;
     } else {
       id.rank = static_cast<rank_t>(dice_->below(static_cast<std::size_t>(home_->size())));
-      std::size_t const lines = (home_->part_bytes(id.rank) + LineBytes - 1) / LineBytes;
+      std::size_t const lines = (home_->part_bytes(id.rank) + line_bytes_ - 1) / line_bytes_;
       if (lines == 0) return;
       id.number = dice_->below(lines);
     }
-    if (id.number * LineBytes >= home_->part_bytes(id.rank) || lines_.contains(id)) return;
+    if (id.number * line_bytes_ >= home_->part_bytes(id.rank) || lines_.contains(id)) return;
     ++counters_->speculative_fills;
     fill(id);
   }
@@ -177,7 +194,7 @@ class copies {
       it = lines_.lower_bound(last_);
     } else {
       auto const rank = static_cast<rank_t>(dice_->below(static_cast<std::size_t>(home_->size())));
-      it = lines_.lower_bound({rank, dice_->below(home_->part_bytes(rank) / LineBytes + 1)});
+      it = lines_.lower_bound({rank, dice_->below(home_->part_bytes(rank) / line_bytes_ + 1)});
     }
     give_up(it != lines_.end() ? it : lines_.begin());
   }
@@ -195,8 +212,9 @@ class copies {
   adversary const* against_;
   dice* dice_;
   counters* counters_;
+  std::size_t line_bytes_;
   line_map lines_;
-  std::map<line_id, line_bytes> buffer_;  ///< cleaned, not drained
+  line_map buffer_;  ///< cleaned, not drained
   std::vector<line_range> dropping_;
   line_id last_;
 };

@@ -13,10 +13,9 @@ namespace pgas_test::incoherent {
 ///
 /// It checks every range, since nothing below it would: a wrong offset is an error and not another
 /// rank's bytes. When it goes, copies not cleaned and puts not flushed are lost.
-template <std::size_t LineBytes>
 class segment {
  public:
-  static constexpr std::size_t line_bytes = LineBytes;
+  static constexpr std::size_t line_bytes = longest_line;
   static constexpr bool writeback_is_masked = false;
   static constexpr bool has_speculative_fill = true;
   static constexpr bool drop_may_write_back = true;
@@ -84,7 +83,7 @@ class segment {
     std::shared_ptr<home_memory> home;
     dice choices;
     incoherent::counters counts{};
-    copies<LineBytes> copied{*home, shared->against, choices, counts};
+    copies copied{*home, shared->against, choices, counts};
     transfers under_way{*home, shared->against, choices, counts};
   };
 
@@ -103,6 +102,6 @@ class segment {
   std::unique_ptr<state> state_;
   pgas::detail::team_ranks ranks_;
 };
-static_assert(pgas::cache_controlled<segment<32>> && !pgas::local_segment<segment<32>>);
+static_assert(pgas::cache_controlled<segment> && !pgas::local_segment<segment>);
 
 }  // namespace pgas_test::incoherent

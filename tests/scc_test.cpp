@@ -2,6 +2,7 @@
 // The emulated chip itself: that its caches, its buffer, its tables, its turns and its oracle do what is said of them.
 // How the library fares on it is for the conformance suites.
 #include <pgas/backends/scc.hpp>
+#include <pgas/backends/scc/shrink.hpp>
 
 #include <doctest/doctest.h>
 
@@ -35,6 +36,7 @@ using pgas::scc::dice;
 using pgas::scc::options;
 using pgas::scc::page_type;
 using pgas::scc::scheduling;
+using pgas::scc::switch_point;
 using pgas::scc::with_options;
 using backend = pgas::backends::scc;
 using number = std::uint32_t;
@@ -880,6 +882,52 @@ TEST_CASE("a search finds the lost update of an unprotected read-modify-write, w
         [&] { sums.insert(sum); });
     CHECK(sums == (bound == 0 ? std::set<number>{2} : std::set<number>{1, 2}));
   }
+}
+
+TEST_CASE("a failing run shrinks to a few changes of turns, and needs each of them") {
+  // Three cores add to a word that nothing protects, each after and before much else.
+  auto const loses_an_update = [](options const& how) {
+    number sum = 0;
+    on_chip(3, how, [&](chip& c, rank_t rank) {
+      core& me = c.at(rank);
+      auto const shared = static_cast<physical_address>(me.map(c.dram().first_page(0)) * page_bytes);
+      auto const else_where = static_cast<physical_address>(shared + 4096 + static_cast<unsigned>(rank) * 64);
+      for (number i = 0; i < 6; ++i) store(me, page_type::ncm, else_where, i);
+      number const before = load(me, page_type::ncm, shared);
+      store(me, page_type::ncm, shared, before + 1);
+      for (number i = 0; i < 6; ++i) store(me, page_type::ncm, else_where, i);
+      sum = std::max(sum, before + 1);
+    });
+    return sum != 3;
+  };
+  int shrunk = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    options how;
+    how.disturb(seed);
+    std::vector<switch_point> all;
+    how.record = &all;
+    bool const fails = loses_an_update(how);
+    how.record = nullptr;
+    auto const switches = pgas::scc::fewest_switches(how, loses_an_update);
+    std::string const sentence = pgas::scc::to_string(switches);
+    CAPTURE(seed);
+    CAPTURE(sentence);
+    CHECK(switches.empty() == !fails);
+    if (!fails) continue;
+    ++shrunk;
+    CHECK(switches.size() < all.size());
+    CHECK(sentence.find(" gives way to core ") != std::string::npos);
+    how.schedule = scheduling::replay;
+    how.switches = &switches;
+    CHECK(loses_an_update(how));
+    for (std::size_t i = 0; i < switches.size(); ++i) {
+      auto without = switches;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+      how.switches = &without;
+      CHECK(!loses_an_update(how));
+    }
+  }
+  CHECK(shrunk >= 3);
 }
 
 TEST_CASE("a cell's read-modify-write loses no update in any order") {

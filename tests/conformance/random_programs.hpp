@@ -648,14 +648,20 @@ void play_on() {
       ++models;
       if (!can_have<typename Model::backend>(ranks)) return;
       incoherent::against const misbehaviour({.seed = seed});
-      try {
+      auto emulated = pgas::scc::with_options::chosen();
+      pgas::scc::with_options const hostile(emulated.disturb(seed));
+      auto const run = [ranks, seed] {
         pgas::run<typename Model::backend>(ranks, [seed](auto& world) {
           auto team = world.template with<typename Model::coherence, typename Model::protocols>();
           play(team, seed);
         });
+      };
+      try {
+        run();
       } catch (std::exception const& e) {
         ++failures;
-        FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": " << std::string(e.what()));
+        FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": " << std::string(e.what())
+                                 << in_fewest_switches<typename Model::backend>(run));
       }
     });
   }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
+#include <pgas/backends/scc/shrink.hpp>
 #include <pgas/error.hpp>
 #include <source_location>
 #include <sstream>
@@ -108,6 +109,26 @@ inline std::uint64_t next_seed() {
   return fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : ++last;
 }
 
+/// A sentence with the fewest changes of turns with which run() still throws, where the backend can tell.
+template <class Backend, class Run>
+std::string in_fewest_switches(Run const& run) {
+  if constexpr (std::is_same_v<Backend, pgas::backends::scc>) {
+    auto const throws = [&](pgas::scc::options const& how) {
+      pgas::scc::with_options const emulated(how);
+      try {
+        run();
+        return false;
+      } catch (std::exception const&) {
+        return true;
+      }
+    };
+    return "; it needs no more than: " +
+           pgas::scc::to_string(pgas::scc::fewest_switches(pgas::scc::with_options::chosen(), throws));
+  } else {
+    return "";
+  }
+}
+
 /// Runs body(team) on `ranks` ranks of a model; a failure is one of the current doctest case.
 template <class Model, class Body>
 void on(rank_t ranks, Body const& body) {
@@ -115,13 +136,17 @@ void on(rank_t ranks, Body const& body) {
   incoherent::against const misbehaviour({.seed = seed});
   auto emulated = pgas::scc::with_options::chosen();
   pgas::scc::with_options const hostile(emulated.disturb(seed));
-  try {
+  auto const run = [&] {
     pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
       auto team = world.template with<typename Model::coherence, typename Model::protocols>();
       body(team);
     });
+  };
+  try {
+    run();
   } catch (std::exception const& e) {
-    FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": " << std::string(e.what()));
+    FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": " << std::string(e.what())
+                             << in_fewest_switches<typename Model::backend>(run));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/memory.hpp>
 #include <pgas/rank.hpp>
+#include <pgas/segment.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -22,11 +22,13 @@ struct options {
   std::uint64_t seed = 0;
   scheduling schedule = scheduling::turns;
   adversary against{};
-  bool check = true;                 ///< stop at the first stale byte
-  bool through_pages_cached = true;  ///< false: the chip's defect, reads of write-through pages miss always
-  unsigned own_pages = 42;           ///< 16 MiB pages of memory a core has
-  unsigned mappable_pages = 56;      ///< of other cores at one time: four pages of 14 cores, as in the paper
-  decisions* script = nullptr;       ///< of scheduling::script
+  bool check = true;                            ///< stop at the first stale byte
+  bool through_pages_cached = true;             ///< false: the chip's defect, reads of write-through pages miss always
+  unsigned own_pages = 42;                      ///< 16 MiB pages of memory a core has
+  unsigned mappable_pages = 56;                 ///< of other cores at one time: four pages of 14 cores, as in the paper
+  decisions* script = nullptr;                  ///< of scheduling::script
+  std::vector<switch_point>* record = nullptr;  ///< gets the changes of turns of each run, whatever its schedule
+  std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
   /// PGAS_SEED=n: random schedules and a hostile memory, replayed by the same number. PGAS_CHECK=0: no oracle.
   [[nodiscard]] static options from_environment() {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <pgas/detail/expects.hpp>
+#include <pgas/rank.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
@@ -14,6 +14,18 @@ enum class scheduling {
   random,    ///< any core, for a random number of points
   priority,  ///< the core of highest priority, and a few points where the running one becomes the last (PCT)
   script,    ///< what a search says: see decisions
+  replay,    ///< each core until it waits, but for the switches that are given: see switch_point
+};
+
+/// A change of turns that a run made: where it is said by what one core did, so that it means the same in a run that
+/// leaves out others.
+struct switch_point {
+  rank_t from = 0;
+  std::uint64_t at = 0;  ///< how many scheduling points `from` had had
+  bool waits = false;    ///< `from` waited and somebody had to go on; else it could have gone on itself
+  rank_t to = 0;
+
+  friend bool operator==(switch_point const&, switch_point const&) = default;
 };
 
 /// The choices of one run, for searches: those given are taken, then the first possible one at each further point.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <concepts>
@@ -54,7 +55,12 @@ class scheduler {
     budget_ = turn();
     while (unfinished_ != 0) {
       if (runnable_ == 0) nobody_can_go_on();
-      if (current_ < 0 || (runnable_ & bit(current_)) == 0) current_ = choose();
+      if (current_ < 0 || (runnable_ & bit(current_)) == 0) {
+        if (current_ >= 0) last_ = current_;
+        current_ = -1;
+        current_ = choose();
+        record(last_, true, current_);
+      }
       fiber& f = *fibers_[static_cast<std::size_t>(current_)];
       f.resume();
       if (f.is_done()) {
@@ -75,6 +81,7 @@ class scheduler {
   /// An access left the running core: somebody else may go first.
   void point() {
     ++points_;
+    ++points_of_[static_cast<std::size_t>(current_)];
     if (--budget_ > 0) return;
     change_turn();
   }
@@ -135,6 +142,7 @@ class scheduler {
         return 1 + static_cast<std::int64_t>(dice_.below(dice_.one_in(4) ? 64 : 4));
       case scheduling::priority:
       case scheduling::script:
+      case scheduling::replay:
         return 1;
     }
     return 1;
@@ -147,6 +155,7 @@ class scheduler {
     if ((runnable_ & ~bit(current_)) == 0) return;
     if (rank_t const next = choose(); next != current_) {
       ++switches_;
+      record(current_, false, next);
       next_ = next;
       switch_out();
     }
@@ -174,6 +183,8 @@ class scheduler {
         return first_by_priority();
       case scheduling::script:
         return by_script();
+      case scheduling::replay:
+        return by_replay();
     }
     return current_;
   }
@@ -210,6 +221,22 @@ class scheduler {
     ++script_switches_;
     rank_t const other = nth(take - 1);
     return other < current_ ? other : nth(take);
+  }
+
+  rank_t by_replay() {
+    bool const waits = current_ < 0;
+    rank_t const from = waits ? last_ : current_;
+    for (auto const& s : *how_.switches) {
+      if (s.from == from && s.at == points_of(from) && s.waits == waits && (runnable_ & bit(s.to)) != 0) return s.to;
+    }
+    return waits ? nth(0) : current_;
+  }
+
+  [[nodiscard]] std::uint64_t points_of(rank_t rank) const noexcept {
+    return rank < 0 ? 0 : points_of_[static_cast<std::size_t>(rank)];
+  }
+  void record(rank_t from, bool waits, rank_t to) {
+    if (how_.record != nullptr) how_.record->push_back({from, points_of(from), waits, to});
   }
 
   [[nodiscard]] time_point deadline(waiting_for const& why) const {
@@ -284,6 +311,7 @@ class scheduler {
   rank_t last_ = -1;  ///< who had the turn before
   std::int64_t budget_ = 1;
   std::uint64_t points_ = 0;
+  std::array<std::uint64_t, most_cores> points_of_{};
   std::uint64_t turns_ = 0;
   std::uint64_t switches_ = 0;
   std::uint64_t next_change_ = 0;

@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::scc {
-
-namespace detail {
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 /// Calls fails(subset) for every subset of so many switches, in order, until one fails or `runs` are over.
 template <class Fails>
-bool some_subset_fails(std::vector<switch_point> const& all, std::size_t count, std::size_t from,
-                       std::vector<switch_point>& chosen, std::size_t& runs, Fails const& fails) {
+bool some_subset_fails(std::vector<pgas::scc::switch_point> const& all, std::size_t count, std::size_t from,
+                       std::vector<pgas::scc::switch_point>& chosen, std::size_t& runs, Fails const& fails) {
   if (count == 0) return runs > 0 && runs-- > 0 && fails(chosen);
   for (std::size_t i = from; i + count <= all.size() && runs > 0; ++i) {
     chosen.push_back(all[i]);
@@ -24,7 +22,9 @@ bool some_subset_fails(std::vector<switch_point> const& all, std::size_t count, 
   return false;
 }
 
-}  // namespace detail
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+
+namespace pgas::inline PGAS_ASSERTIONS::scc {
 
 /// The fewest changes of turns with which a program still fails, of those of a run that failed.
 ///
@@ -73,7 +73,7 @@ std::vector<switch_point> fewest_switches(options how, Fails const& fails) {
   std::size_t runs = 2000;
   for (std::size_t count = 1; count < needed.size() && runs > 0; ++count) {
     std::vector<switch_point> chosen;
-    if (detail::some_subset_fails(all, count, 0, chosen, runs, fails_with)) return chosen;
+    if (detail::scc::some_subset_fails(all, count, 0, chosen, runs, fails_with)) return chosen;
   }
   return needed;
 }

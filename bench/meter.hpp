@@ -101,11 +101,12 @@ class meeting_place {
 
 /// A row's name, the same in each program, and what is needed to print it.
 struct row_key {
-  std::string row;         ///< OSU's name without osu_, or IMB's
-  std::string mode;        ///< how it synchronizes: flush, lock, fence, post; empty: does not matter
-  std::size_t bytes = 0;   ///< of one operation
-  double per_call = 1;     ///< operations in one iteration
-  char const* unit = "s";  ///< what a reader wants to see: s an operation, B/s, op/s
+  std::string row;          ///< OSU's name without osu_, or IMB's
+  std::string mode;         ///< how it synchronizes: flush, lock, fence, post; empty: does not matter
+  std::size_t bytes = 0;    ///< of one operation
+  double per_call = 1;      ///< operations in one iteration
+  char const* unit = "s";   ///< what a reader wants to see: s an operation, B/s, op/s
+  std::size_t warm_up = 0;  ///< iterations before each timed run, at least
 
   [[nodiscard]] std::string name() const {
     std::string all = row;
@@ -160,14 +161,15 @@ class meter {
     double const before = hand_over();
     std::vector<std::size_t> iterations;
     for (auto const& w : ways) iterations.push_back(choose(w));
+    std::vector<std::size_t> order(ways.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::vector<std::vector<double>> times(ways.size());
     auto const deadline = now() + settings_->row_seconds;
     for (int repetition = 0; agree(repetition < fewest || (repetition < most && now() < deadline)) != 0; ++repetition) {
-      for (std::size_t i = 0; i < ways.size(); ++i) {
-        // Each starts as often as any other: what one leaves in the caches meets all of them.
-        std::size_t const who = (i + static_cast<std::size_t>(repetition)) % ways.size();
+      shuffle(order);
+      for (std::size_t const who : order) {
         auto const& w = *(ways.begin() + who);
-        run(w, 1 + iterations[who] / 8);
+        run(w, std::max(key.warm_up, 1 + iterations[who] / 8));
         times[who].push_back(run(w, iterations[who]) / static_cast<double>(iterations[who]) / key.per_call);
       }
     }
@@ -201,6 +203,14 @@ class meter {
     value = place_->at(2).load(std::memory_order_relaxed);
     align();
     return value;
+  }
+
+  /// In another order each time, the same on every rank: what one way leaves in the caches meets each of the others.
+  void shuffle(std::vector<std::size_t>& order) {
+    for (std::size_t k = order.size(); k > 1; --k) {
+      random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+      std::swap(order[k - 1], order[(random_ >> 33U) % k]);
+    }
   }
 
   double run(way const& w, std::size_t iterations) const {
@@ -273,6 +283,7 @@ class meter {
   int rank_;
   int ranks_;
   int cores_ = 1;
+  std::uint64_t random_ = 1;
   std::function<void()> rest_;
 };
 

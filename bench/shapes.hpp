@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -92,10 +93,22 @@ auto window_of(std::size_t bytes, std::size_t count, Start start, Finish finish)
 }
 
 inline row_key latency_key(char const* row, std::string mode, std::size_t bytes) {
-  return {.row = row, .mode = std::move(mode), .bytes = bytes};
+  return {.row = row, .mode = std::move(mode), .bytes = bytes, .warm_up = bytes < 256 * kib ? 0U : 3U};
 }
+/// Both ranks in turn send to the other: half of there and back.
+inline row_key there_and_back(char const* row, std::size_t bytes) {
+  return {.row = row, .mode = "", .bytes = bytes, .per_call = 2};
+}
+inline constexpr std::array<std::size_t, 3> message_sizes{64, 4 * kib, 64 * kib};
+/// A whole walk over the region is the warm-up where a line's place in the caches matters: another way may have been
+/// there, past the caches.
 inline row_key bandwidth_key(char const* row, std::size_t bytes) {
-  return {.row = row, .mode = "flush", .bytes = bytes, .per_call = in_flight, .unit = "B/s"};
+  return {.row = row,
+          .mode = "flush",
+          .bytes = bytes,
+          .per_call = in_flight,
+          .unit = "B/s",
+          .warm_up = bytes < 4 * kib ? 0 : region / (bytes * in_flight)};
 }
 inline row_key rate_key(char const* row) {
   return {.row = row, .mode = "flush", .bytes = 8, .per_call = small_in_flight, .unit = "op/s"};

@@ -70,11 +70,12 @@ def measure(given):
     print('building ...', file=sys.stderr)
     build(not given.no_install)
     print(f'built in {time.monotonic() - started:.0f} s', file=sys.stderr)
-    facts = machine.describe(ROOT, os.environ.get('CXX', 'g++'))
+    compiler = os.environ.get('CXX', 'g++')
+    facts = machine.describe(ROOT, compiler)
     facts['quick'] = given.quick
 
     progress = Progress(effort.seconds)
-    run = runner.Runner(BUILD, ROOT, effort, given.suites, progress)
+    run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()
     progress.say(f'measured for {progress.elapsed():.0f} s')
     return Results(facts, list(runner.contenders_line(given.suites)), list(run.notes.values()), samples,

@@ -11,9 +11,10 @@ import suites
 
 
 class Runner:
-    def __init__(self, build, root, effort, names, progress):
+    def __init__(self, build, root, compiler, effort, names, progress):
         self.build = build
         self.root = root
+        self.compiler = compiler
         self.effort = effort
         self.progress = progress
         self.samples = []
@@ -62,9 +63,14 @@ class Runner:
             self.progress.step(number, f'{suite}, {contender.name}, {ranks} ranks')
             with launch.shared_memory_file() as shared:
                 command = self.command(contender, part, program, ranks, shared.name, names)
-                outcome = launch.run(command, min(self.effort.timeout, self.progress.left() + 10)) if command else \
-                    launch.Outcome(trouble='is not installed')
+                outcome = self.start(command, part)
             self.take(number, suite, part, contender, ranks, program, outcome)
+
+    def start(self, command, part):
+        if not command:
+            return launch.Outcome(trouble='is not installed')
+        environment = {'JSON': '/dev/stdout', 'COUNT': '3'} if part.style == 'script' else None
+        return launch.run(command, min(self.effort.timeout, self.progress.left() + 10), environment)
 
     def command(self, contender, part, program, ranks, shared, names):
         path = os.path.join(self.build, 'bench', program)
@@ -74,7 +80,7 @@ class Runner:
             return None
         yields = '1' if ranks > (os.cpu_count() or 1) else '0'
         command = [word.format(ranks=ranks, **{'yield': yields}) for word in contender.launch] + [path]
-        command += [word.format(root=self.root) for word in part.arguments]
+        command += [word.format(root=self.root, compiler=self.compiler) for word in part.arguments]
         if part.style == 'meter':
             command += ['--ranks', str(ranks), '--row-seconds', str(self.effort.row_seconds), '--shared', shared]
             for name in names or ():

@@ -38,7 +38,7 @@ CONTENDERS = [
     Contender('mpich-2sided', 'peer', 'two_sided', '_mpich', MPICH + RANKS, 'send and receive', ('mpichversion',)),
     Contender('openmpi-2sided', 'peer', 'two_sided', '_openmpi', OPENMPI + RANKS, 'send and receive',
               ('mpirun.openmpi', '--version')),
-    Contender('oshmem', 'peer', 'shmem', '_oshmem', ('oshrun', '--bind-to', 'none', '--oversubscribe') + RANKS,
+    Contender('oshmem', 'peer', 'shmem', '', ('oshrun', '--bind-to', 'none', '--oversubscribe') + RANKS,
               'OpenSHMEM of Open MPI, symmetric heap', ('oshrun', '--version')),
 ]
 
@@ -64,7 +64,26 @@ class Part:
 
 SUITES = {
     'micro': [
-        Part({'ours': 'bench_micro', 'rma': 'mpi_rma'}),
+        Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
+        Part({'ours': 'bench_put_get'}, style='harness', rounds=3),
+        Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True),
+    ],
+    'sync': [
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8, 16)),
+        Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
+        Part({'ours': 'bench_barrier'}, style='harness', rounds=2, full_only=True),
+        Part({'ours': 'bench_post_start'}, style='harness', rounds=2, full_only=True),
+    ],
+    # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
+    'arrays': [],
+    'kernels': [
+        Part({'ours': 'bench_heat'}, style='harness', rounds=2),
+    ],
+    'papers': [],
+    'compile_time': [
+        Part({'ours': 'compile_time.sh'}, style='script', rounds=1,
+             arguments=('{root}/include', '{compiler}')),
     ],
 }
 
@@ -94,9 +113,10 @@ TARGETS = [
     Target(r'put_latency/(fence|post|lock)/\d+', ahead=1),
     Target(r'put_target_busy/.*', ahead=1),
     Target(r'put_block/.*', raw=1.0, ahead=1),
-    Target(r'flag(/.*)?', raw=1.1, ahead=1),
-    Target(r'(barrier|fence|pscw)(/.*)?', raw=1.3, ahead=1),
-    Target(r'(barrier|fence|pscw)(/.*)?', raw=1.0, ahead=1, ranks=(3, 64)),
+    Target(r'flag', raw=1.1, ahead=1),
+    Target(r'pingpong/\d+', ahead=1),
+    Target(r'barrier|fence|pscw', raw=1.3, ahead=1),
+    Target(r'barrier|fence|pscw', raw=1.0, ahead=1, ranks=(3, 64)),
     Target(r'win_create/.*', raw=1.2, ahead=1),
     Target(r'job', ahead=5),
 ]

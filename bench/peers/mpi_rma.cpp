@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // The rows of micro.cpp by MPI's one-sided operations, as the standard's text describes them. Built with each MPI.
 // Windows are allocated by MPI, which lets it use shared memory; info keys ask for the quickest atomics it has.
-#include <mpi.h>
-
-#include "../shapes.hpp"
+#include "mpi_support.hpp"
 
 namespace {
 
 using bench::mib;
 
-/// A window that MPI allocates, with the promises that make atomics cheap: no order between them is needed.
-class allocated_window {
- public:
-  explicit allocated_window(std::size_t bytes) {
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "accumulate_ordering", "none");
-    MPI_Info_set(info, "acc_single_intrinsic", "true");
-    MPI_Info_set(info, "same_disp_unit", "true");
-    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, info, MPI_COMM_WORLD, &base_, &win_);
-    MPI_Info_free(&info);
-    std::memset(base_, 0, bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  allocated_window(allocated_window const&) = delete;
-  allocated_window& operator=(allocated_window const&) = delete;
-  ~allocated_window() { MPI_Win_free(&win_); }
-
-  [[nodiscard]] MPI_Win get() const noexcept { return win_; }
-
- private:
-  void* base_ = nullptr;
-  MPI_Win win_ = MPI_WIN_NULL;
-};
-
 class micro {
  public:
-  explicit micro(bench::meter& m) : m_(m), window_(bench::region), win_(window_.get()), other_(1 - m.rank()) {
-    MPI_Comm_group(MPI_COMM_WORLD, &world_);
-    MPI_Group_incl(world_, 1, &other_, &neighbour_);
-  }
-  micro(micro const&) = delete;
-  micro& operator=(micro const&) = delete;
-  ~micro() {
-    MPI_Group_free(&neighbour_);
-    MPI_Group_free(&world_);
+  explicit micro(bench::meter& m)
+      : m_(m), window_(bench::region), win_(window_.get()), other_(1 - m.rank()), neighbour_({other_}) {
+    window_.clear(bench::region);
   }
 
   void all() {
@@ -161,12 +128,12 @@ class micro {
     bool const first = m_.rank() == 0;
     for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
       auto const origin = [=, this] {
-        MPI_Win_start(neighbour_, 0, win_);
+        MPI_Win_start(neighbour_.get(), 0, win_);
         put(0, bytes);
         MPI_Win_complete(win_);
       };
       auto const target = [=, this] {
-        MPI_Win_post(neighbour_, 0, win_);
+        MPI_Win_post(neighbour_.get(), 0, win_);
         MPI_Win_wait(win_);
       };
       auto key = bench::latency_key("put_latency", "post", bytes);
@@ -191,27 +158,13 @@ class micro {
   }
 
   bench::meter& m_;
-  allocated_window window_;
+  bench::mpi::allocated_window window_;
   MPI_Win win_;
   bench::buffer private_;
   int other_;
-  MPI_Group world_ = MPI_GROUP_NULL;
-  MPI_Group neighbour_ = MPI_GROUP_NULL;
+  bench::mpi::rank_group neighbour_;
 };
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  {
-    bench::settings const settings(argc, argv);
-    bench::meeting_place const place(settings);
-    int rank = 0;
-    int ranks = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    bench::meter m(settings, place, rank, ranks, [] { MPI_Barrier(MPI_COMM_WORLD); });
-    micro(m).all();
-  }
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return bench::mpi::run<micro>(argc, argv); }

@@ -7,8 +7,12 @@ import subprocess
 import sys
 import time
 
+import compare
 import judge
 import machine
+import page
+import plots
+import readme
 import runner
 import suites
 import table
@@ -27,6 +31,12 @@ def arguments():
                         help='only these suites, of ' + ', '.join(suites.SUITES))
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='where results go (bench-results)')
+    parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
+                        help='say what changed beyond noise between two results (directories or rows.jsonl)')
+    parser.add_argument('--readme', nargs='?', const=os.path.join(ROOT, 'README.md'), metavar='FILE',
+                        help='rewrite the performance section of FILE (README.md) from the results in --out')
+    parser.add_argument('--again', action='store_true',
+                        help='judge and draw the samples in --out again, and measure nothing')
     parser.add_argument('--list', action='store_true', help='list suites, programs and contenders, and measure nothing')
     parser.add_argument('--no-install', action='store_true', help='take what is installed')
     given = parser.parse_args()
@@ -77,7 +87,7 @@ def measure(given):
     progress = Progress(effort.seconds)
     run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()
-    progress.say(f'measured for {progress.elapsed():.0f} s')
+    progress.say(f'measured for {progress.elapsed():.0f} s; longest: {run.longest(6)}')
     return Results(facts, list(runner.contenders_line(given.suites)), list(run.notes.values()), samples,
                    judge.judge(samples))
 
@@ -86,16 +96,41 @@ def report(results, directory):
     os.makedirs(directory, exist_ok=True)
     results.write(os.path.join(directory, 'rows.jsonl'))
     table.write(results, os.path.join(directory, 'table.md'))
+    try:
+        pictures = plots.draw(results, directory)
+    except (OSError, RuntimeError) as problem:
+        print(f'tools/bench: no pictures: {problem}', file=sys.stderr)
+        pictures = []
+    page.write(results, pictures, directory)
     print(words.counts(results.rows))
+    for row in [r for r in results.rows if r['verdict'] == 'BEHIND'][:10]:
+        print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
+    for name in ('table.md', 'index.html'):
+        print(os.path.join(directory, name))
+
+
+def rewrite(path, results):
+    with open(path, encoding='utf-8') as file:
+        text = readme.rewrite(file.read(), results)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
 
 
 def main():
     given = arguments()
     if given.list:
         return show_list()
-    results = measure(given)
-    report(results, given.out)
-    print(os.path.join(given.out, 'table.md'))
+    if given.compare:
+        old, new = map(Results.read, given.compare)
+        print('\n'.join(compare.lines(old, new)))
+    elif given.readme:
+        rewrite(given.readme, Results.read(given.out))
+    elif given.again:
+        results = Results.read(given.out)
+        results.rows = judge.judge(results.samples)
+        report(results, given.out)
+    else:
+        report(measure(given), given.out)
     return 0
 
 
@@ -104,3 +139,5 @@ if __name__ == '__main__':
         sys.exit(main())
     except KeyboardInterrupt:
         sys.exit(130)
+    except (OSError, ValueError) as problem:
+        sys.exit(f'tools/bench: {problem}')

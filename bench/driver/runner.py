@@ -19,6 +19,7 @@ class Runner:
         self.progress = progress
         self.samples = []
         self.notes = {}  # (suite, contender, ranks, what) -> a line about what is not there, crashed or hung
+        self.costs = {}  # (suite, contender, ranks) -> seconds
         self.given_up = {}  # (program, contender, ranks) -> how often it has failed
         self.parts = [(name, part) for name in names for part in suites.SUITES[name]
                       if effort.quick is False or not part.full_only]
@@ -39,6 +40,11 @@ class Runner:
             longest = max(longest, self.progress.elapsed() - before) if only is None else \
                 self.progress.elapsed() - before
         return self.samples
+
+    def longest(self, how_many):
+        """Where the time went, in words."""
+        most = sorted(self.costs.items(), key=lambda item: -item[1])[:how_many]
+        return ', '.join(f'{suite} {name} {ranks} ranks {seconds:.0f} s' for (suite, name, ranks), seconds in most)
 
     def round(self, number, only):
         for suite, part in self.parts:
@@ -64,6 +70,8 @@ class Runner:
             with launch.shared_memory_file() as shared:
                 command = self.command(contender, part, program, ranks, shared.name, names)
                 outcome = self.start(command, part)
+            cost = (suite, contender.name, ranks)
+            self.costs[cost] = self.costs.get(cost, 0) + outcome.seconds
             self.take(number, suite, part, contender, ranks, program, outcome)
 
     def start(self, command, part):
@@ -131,7 +139,7 @@ def from_harness(line, ranks):
     base = {'type': 'sample', 'row': line['row'], 'mode': line['program'], 'bytes': 0, 'unit': 's',
             'ranks': line.get('ranks', ranks), 'hand_over': [one_way] if one_way else []}
     if line.get('target'):
-        base['target'] = (line['target'],)
+        base['target'] = line['target']
 
     def values(s):
         return [s[k] for k in ('p10', 'median', 'p90') if k in s]

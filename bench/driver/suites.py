@@ -65,7 +65,7 @@ class Part:
 SUITES = {
     'micro': [
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
-        Part({'ours': 'bench_put_get'}, style='harness', rounds=3),
+        Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
         Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True),
     ],
     'sync': [
@@ -78,7 +78,7 @@ SUITES = {
     # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
     'arrays': [],
     'kernels': [
-        Part({'ours': 'bench_heat'}, style='harness', rounds=2),
+        Part({'ours': 'bench_heat'}, style='harness', rounds=2, full_only=True),
     ],
     'papers': [],
     'compile_time': [
@@ -144,5 +144,5 @@ class Effort:
     quick: bool = field(default=False)
 
 
-QUICK = Effort(seconds=200, row_seconds=0.02, fewest_rounds=3, most_rounds=9, timeout=25, quick=True)
+QUICK = Effort(seconds=220, row_seconds=0.02, fewest_rounds=3, most_rounds=9, timeout=20, quick=True)
 FULL = Effort(seconds=1900, row_seconds=0.08, fewest_rounds=5, most_rounds=25, timeout=120)

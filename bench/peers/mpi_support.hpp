@@ -68,7 +68,12 @@ int run(int argc, char** argv) {
     int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    meter m(given, place, rank, ranks, [] { MPI_Barrier(MPI_COMM_WORLD); });
+    meter m(
+        given, place, rank, ranks, [] { MPI_Barrier(MPI_COMM_WORLD); },
+        [] {
+          int there = 0;
+          MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        });
     Rows(m).all();
   }
   MPI_Finalize();

@@ -203,6 +203,13 @@ class meter {
     std::fflush(stdout);
   }
 
+  /// All rows are told: what goes wrong from here on is the library's end.
+  void end() const {
+    if (rank_ != 0) return;
+    std::printf("{\"type\":\"end\"}\n");
+    std::fflush(stdout);
+  }
+
  private:
   static constexpr int fewest = 3;
   static constexpr int most = 21;

@@ -282,5 +282,6 @@ int main(int argc, char** argv) {
   pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
     bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
     micro(team, m).all();
+    m.end();
   });
 }

@@ -234,5 +234,6 @@ int main(int argc, char** argv) {
   pgas::run<pgas::backends::process_map>(settings.ranks, [&](auto& team) {
     bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
     meetings(team, m).all();
+    m.end();
   });
 }

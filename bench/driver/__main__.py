@@ -29,6 +29,7 @@ def arguments():
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
     parser.add_argument('--suite', default=','.join(suites.SUITES), metavar='NAME[,NAME]',
                         help='only these suites, of ' + ', '.join(suites.SUITES))
+    parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='where results go (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
@@ -84,7 +85,7 @@ def measure(given):
     facts = machine.describe(ROOT, compiler)
     facts['quick'] = given.quick
 
-    progress = Progress(effort.seconds)
+    progress = Progress(given.minutes * 60 if given.minutes else effort.seconds)
     run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()
     progress.say(f'measured for {progress.elapsed():.0f} s; longest: {run.longest(6)}')

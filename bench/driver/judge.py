@@ -96,16 +96,19 @@ def compare(row, field, values, target, judged, upwards):
     if not values:
         return 0.0
     ratio = spread.interval(values)
-    row[field] = {'ratio': ratio.middle, 'low': ratio.low, 'high': ratio.high, 'rounds': ratio.count}
+    row[field] = {'ratio': ratio.middle, 'low': ratio.low, 'high': ratio.high, 'rounds': ratio.count,
+                  'verdict': ''}
     if not target:
         return 0.0
+    asked = ratio
     if upwards:  # so many times quicker at least: the same as at most 1/so many times the time
-        flipped = spread.Interval(1 / ratio.middle, 1 / ratio.high, 1 / ratio.low if ratio.low else float('inf'),
-                                  ratio.count)
-        judged.append(spread.verdict(flipped, 1 / target, suites.SAME))
-        return target / ratio.middle
-    judged.append(spread.verdict(ratio, target, suites.SAME))
-    return ratio.middle / target
+        asked = spread.Interval(1 / ratio.middle, 1 / ratio.high, 1 / ratio.low if ratio.low else float('inf'),
+                                ratio.count)
+    limit = 1 / target if upwards else target
+    said = spread.verdict(asked, limit, suites.SAME)
+    row[field]['verdict'] = 'noise' if said == '?' else said
+    judged.append(said)
+    return asked.middle / limit
 
 
 def judge(samples, targets=None):

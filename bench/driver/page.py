@@ -51,7 +51,8 @@ def middle_of(item):
 def line_of(row):
     raw, peer = row['best_raw'], row['best_peer']
     ours = row['ours']
-    quarters = f"{words.amount(ours['p25'], row)} to {words.amount(ours['p75'], row)}" if ours else ''
+    ends = ('p75', 'p25') if row['unit'] in ('B/s', 'op/s') else ('p25', 'p75')  # the smaller number first
+    quarters = ' to '.join(words.amount(ours[end], row) for end in ends) if ours else ''
     place = row['placement'] if row['placement'] in ('near', 'far') else ''
     cells = [
         cell(words.title(row), 'name', ', '.join(w for w in (row['suite'], place) if w)),

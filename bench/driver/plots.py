@@ -31,14 +31,14 @@ def gnuplot(script, path, width, height):
     """Draws one picture in both forms."""
     for kind, terminal in (('svg', f'svg size {width},{height} font "sans-serif,13" background "white"'),
                            ('png', f'pngcairo size {2 * width},{2 * height} fontscale 1.9 linewidth 2')):
-        text = f'set terminal {terminal}\nset output "{path}.{kind}"\n' + script
+        text = f'set terminal {terminal} noenhanced\nset output "{path}.{kind}"\n' + script
         done = subprocess.run(['gnuplot', '-'], input=text, text=True, capture_output=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f'gnuplot: {done.stderr.strip()}')
 
 
 def quoted(text):
-    return '"' + text.replace('\\', '/').replace('"', "'").replace('_', '\\_') + '"'
+    return '"' + text.replace('\\', '/').replace('"', "'") + '"'
 
 
 def block(name, table):
@@ -69,6 +69,13 @@ def ticks(rows, axis):
     return ', '.join(f'"{name}" {x}' for name, x in zip(names, at))
 
 
+def levels(unit):
+    """Names of the powers of ten."""
+    if unit == 'GB/s':
+        return ', '.join(f'"{10.0 ** p:g}" {10.0 ** p:g}' for p in range(-3, 4))
+    return ', '.join(f'"{words.seconds(10.0 ** p * 1e-9).replace(".00", "").replace(".0", "")}" {10.0 ** p:g}' for p in range(-2, 10))
+
+
 def curve(rows, title, axis, path):
     found = series_of(rows, axis)
     greys = iter(GREYS * 4)
@@ -85,11 +92,11 @@ def curve(rows, title, axis, path):
     unit = 'GB/s' if rows[0]['unit'] == 'B/s' else 'ns'
     script += f'''set title {quoted(title)}
 set logscale xy
-set format y "%g"
+set ytics ({levels(unit)})
 set xlabel "{'bytes' if axis == 'bytes' else 'ranks'}"
-set ylabel "{unit}"
+{'set ylabel "GB/s"' if unit == 'GB/s' else ''}
 set xtics ({ticks(rows, axis)}) {'rotate by -35' if axis == 'bytes' else ''}
-set grid ytics xtics linecolor rgb "#e4e4e4"
+set grid ytics xtics linecolor rgb "#d4d8de"
 set border 3 linecolor rgb "#777777"
 set tics nomirror
 set key outside right top
@@ -109,7 +116,7 @@ def distance(rows, path):
     titles = [quoted(f"{words.title(r)} ({r['ranks']})") for r in shown]
     names = ', '.join(f'{title} {i}' for i, title in enumerate(titles))
     for verdict, colour in colours.items():
-        table = [(1, i, 1, r['to_raw']['ratio'], i - 0.36, i + 0.36) for i, r in enumerate(shown) if r['verdict'] == verdict]
+        table = [(1, i, 1, r['to_raw']['ratio'], i - 0.36, i + 0.36) for i, r in enumerate(shown) if r['to_raw']['verdict'] == verdict]
         if table:
             script += block(f'b{len(parts)}', table)
             parts.append(f'$b{len(parts)} using 1:2:3:4:5:6 with boxxyerror fillcolor rgb "{colour}" '
@@ -120,7 +127,7 @@ def distance(rows, path):
     targets = [(r['target_raw'], i) for i, r in enumerate(shown) if r['target_raw']]
     if targets:
         script += block('t', targets)
-        parts.append('$t using 1:2 with points pointtype 2 pointsize 0.5 linecolor rgb "#111111" title "target"')
+        parts.append('$t using 1:2 with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#111111" title "target"')
     most = max(2.0, max(r['to_raw']['ratio'] for r in shown) * 1.2)
     script += f'''set title "Times the machine's own time (1: as quick as by hand)"
 set logscale x
@@ -128,7 +135,7 @@ set xrange [0.5:{most}]
 set xtics (0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50)
 set yrange [-0.7:{len(shown) - 0.3}]
 set ytics ({names}) font ",10"
-set grid xtics linecolor rgb "#e4e4e4"
+set grid xtics linecolor rgb "#d4d8de"
 set arrow from 1, graph 0 to 1, graph 1 nohead linecolor rgb "#777777"
 set border 3 linecolor rgb "#777777"
 set tics nomirror

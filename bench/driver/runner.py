@@ -77,7 +77,7 @@ class Runner:
     def start(self, command, part):
         if not command:
             return launch.Outcome(trouble='is not installed')
-        environment = {'JSON': '/dev/stdout', 'COUNT': '3'} if part.style == 'script' else None
+        environment = {'JSON': '/dev/stdout', 'COUNT': '1'} if part.style == 'script' else None
         return launch.run(command, min(self.effort.timeout, self.progress.left() + 10), environment)
 
     def command(self, contender, part, program, ranks, shared, names):
@@ -101,8 +101,9 @@ class Runner:
 
     def take(self, number, suite, part, contender, ranks, program, outcome):
         where = {'suite': suite, 'contender': contender.name, 'round': number}
-        last = ''
+        last, ended = '', False
         for line in outcome.lines:
+            ended = ended or line['type'] == 'end'
             if line['type'] == 'sample':
                 self.samples.append({**line, **where})
                 last = judge.name_of(line)
@@ -113,7 +114,9 @@ class Runner:
         if part.style == 'job' and not outcome.trouble:
             self.samples.append({'type': 'sample', 'row': 'job', 'mode': '', 'bytes': 0, 'unit': 's', 'ranks': ranks,
                                  'way': '', 'hand_over': [], 'seconds': [outcome.seconds], **where})
-        if outcome.trouble:
+        if outcome.trouble and ended:  # nothing is lost
+            self.note(where, ranks, program, f'{outcome.trouble} at its end, after all rows')
+        elif outcome.trouble:
             key = (program, contender.name, ranks)
             hopeless = 2 if outcome.trouble == 'is not installed' else 1
             self.given_up[key] = self.given_up.get(key, 0) + hopeless

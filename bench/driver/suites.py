@@ -82,7 +82,7 @@ SUITES = {
     ],
     'papers': [],
     'compile_time': [
-        Part({'ours': 'compile_time.sh'}, style='script', rounds=1,
+        Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
              arguments=('{root}/include', '{compiler}')),
     ],
 }

@@ -8,7 +8,7 @@ KIB = 1024
 
 def seconds(value):
     for unit, factor in (('ns', 1e9), ('us', 1e6), ('ms', 1e3)):
-        if value * factor < 1000:
+        if value * factor < 999.95:
             return f'{digits(value * factor)} {unit}'
     return f'{digits(value)} s'
 

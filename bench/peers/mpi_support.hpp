@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
           MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
         });
     Rows(m).all();
+    m.end();
   }
   MPI_Finalize();
   return 0;

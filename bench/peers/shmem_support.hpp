@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
     meeting_place const place(given);
     meter m(given, place, shmem_my_pe(), shmem_n_pes(), [] { shmem_barrier_all(); });
     Rows(m).all();
+    m.end();
   }
   shmem_finalize();
   return 0;

@@ -22,6 +22,7 @@ p.soft, .soft { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; color: var(--soft); font-weight: 600; border-bottom: 2px solid var(--line); padding: .4rem .6rem; white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); padding: .35rem .6rem; vertical-align: top; white-space: nowrap; }
+td.asked { white-space: normal; min-width: 6.5rem; }
 td.name { font-weight: 600; } td.ours { color: var(--ours); font-weight: 600; } td.verdict { font-weight: 600; }
 td small { color: var(--soft); display: block; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.2rem; }
@@ -62,7 +63,7 @@ def line_of(row):
         cell(middle_of(row['to_raw']), '', range_of(row['to_raw'])),
         cell(words.amount(row['peers'][peer]['median'], row), '', peer) if peer else cell('-'),
         cell(middle_of(row['ahead']), '', range_of(row['ahead'])),
-        cell(words.asked(row)),
+        cell(words.asked(row), 'asked'),
         cell(words.VERDICTS[row['verdict']], f"verdict {row['verdict']}"),
     ]
     return '<tr>' + ''.join(cells) + '</tr>'

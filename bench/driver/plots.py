@@ -48,7 +48,7 @@ def block(name, table):
 def series_of(rows, axis):
     """(name, is raw) -> [(x, middle, low, high)] in what the rows' unit says."""
     found = {}
-    for row in sorted(rows, key=lambda r: r[axis]):
+    for row in rows:
         entries = [(('pgas', False), row['ours'])] if row['ours'] else []
         entries += [((name, False), s) for name, s in row['peers'].items()]
         entries += [((name, True), s) for name, s in row['raw'].items()]
@@ -77,6 +77,7 @@ def levels(unit):
 
 
 def curve(rows, title, axis, path):
+    rows = sorted(rows, key=lambda r: r[axis])
     found = series_of(rows, axis)
     greys = iter(GREYS * 4)
     order = sorted(found, key=lambda who: (who != ('pgas', False), who[1], who[0]))
@@ -92,6 +93,7 @@ def curve(rows, title, axis, path):
     unit = 'GB/s' if rows[0]['unit'] == 'B/s' else 'ns'
     script += f'''set title {quoted(title)}
 set logscale xy
+set xrange [{rows[0][axis] / 1.5}:{rows[-1][axis] * 1.5}]
 set ytics ({levels(unit)})
 set xlabel "{'bytes' if axis == 'bytes' else 'ranks'}"
 {'set ylabel "GB/s"' if unit == 'GB/s' else ''}
@@ -100,7 +102,6 @@ set grid ytics xtics linecolor rgb "#d4d8de"
 set border 3 linecolor rgb "#777777"
 set tics nomirror
 set key outside right top
-set offsets graph 0.02, graph 0.02
 plot {', '.join(bands + lines)}
 '''
     gnuplot(script, path, 720, 420)

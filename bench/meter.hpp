@@ -40,6 +40,7 @@ struct settings {
   double row_seconds = 0.04;       ///< how long a row may take, all contenders of it together
   double sample_seconds = 0.2e-3;  ///< how long one timed run lasts, if one iteration is not longer
   bool quick = false;
+  bool large = false;  ///< the rows that need much memory and time, and no others
   int ranks = 2;
   std::string shared;          ///< a file that all ranks map; empty: memory that forked ranks inherit
   std::set<std::string> only;  ///< names of rows; empty: all
@@ -50,6 +51,8 @@ struct settings {
       auto const value = [&] { return i + 1 < argc ? argv[++i] : throw_usage(argv[0]); };
       if (argument == "--quick") {
         quick = true;
+      } else if (argument == "--large") {
+        large = true;
       } else if (argument == "--row-seconds") {
         row_seconds = std::atof(value());
       } else if (argument == "--ranks") {
@@ -66,7 +69,8 @@ struct settings {
 
  private:
   [[noreturn]] static char const* throw_usage(char const* program) {
-    std::fprintf(stderr, "usage: %s [--quick] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]...\n",
+    std::fprintf(stderr,
+                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]...\n",
                  program);
     std::exit(2);
   }
@@ -146,6 +150,7 @@ class meter {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
   [[nodiscard]] bool quick() const noexcept { return settings_->quick; }
+  [[nodiscard]] bool large() const noexcept { return settings_->large; }
   [[nodiscard]] bool oversubscribed() const noexcept { return ranks_ > cores_; }
   [[nodiscard]] raw::lines free_lines() const noexcept { return place_->free_lines(); }
   /// A word for a row that needs to tell the other rank something outside its library.

@@ -52,6 +52,7 @@ class meetings {
   }
 
   void all() {
+    if (m_.large()) return make_window(1024 * bench::mib);
     meet("barrier", [this] { team_.barrier(); });
     {
       pgas::fence epoch{window_};
@@ -62,7 +63,6 @@ class meetings {
       flag();
       for (std::size_t const bytes : bench::message_sizes) message(bytes);
       make_window(20 * bench::mib);
-      if (!m_.quick()) make_window(1024 * bench::mib);
     }
   }
 

@@ -71,6 +71,7 @@ SUITES = {
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8, 16)),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
         Part({'ours': 'bench_barrier'}, style='harness', rounds=2, full_only=True),
         Part({'ours': 'bench_post_start'}, style='harness', rounds=2, full_only=True),

@@ -21,6 +21,7 @@ class meetings {
   }
 
   void all() {
+    if (m_.large()) return make_window(1024 * bench::mib);
     everybody(row("barrier"), [] { MPI_Barrier(MPI_COMM_WORLD); });
     MPI_Win_fence(MPI_MODE_NOPRECEDE, win_);
     everybody(row("fence"), [this] { MPI_Win_fence(0, win_); });
@@ -38,7 +39,6 @@ class meetings {
     for (std::size_t const bytes : bench::message_sizes) message(bench::there_and_back("pingpong", bytes));
     MPI_Win_unlock_all(win_);
     make_window(20 * bench::mib);
-    if (!m_.quick()) make_window(1024 * bench::mib);
   }
 
  private:

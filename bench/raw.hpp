@@ -26,6 +26,7 @@ class lines {
   explicit lines(std::uint64_t* base) noexcept : base_(base) {}
 
   [[nodiscard]] word_ref at(std::size_t i) const noexcept { return word_ref(base_[i * stride]); }
+  [[nodiscard]] std::uint64_t* address(std::size_t i) const noexcept { return base_ + i * stride; }
   [[nodiscard]] lines from(std::size_t i) const noexcept { return lines(base_ + i * stride); }
 
  private:

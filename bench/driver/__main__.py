@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Measures pgas beside other libraries and beside what the machine can do, and writes a report."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+import compare
+import judge
+import machine
+import page
+import plots
+import readme
+import runner
+import suites
+import table
+import words
+from progress import Progress
+from results import Results
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, 'build-bench')
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
+    parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
+    parser.add_argument('--suite', default=','.join(suites.SUITES), metavar='NAME[,NAME]',
+                        help='only these suites, of ' + ', '.join(suites.SUITES))
+    parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
+    parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
+                        help='where results go (bench-results)')
+    parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
+                        help='say what changed beyond noise between two results (directories or rows.jsonl)')
+    parser.add_argument('--readme', nargs='?', const=os.path.join(ROOT, 'README.md'), metavar='FILE',
+                        help='rewrite the performance section of FILE (README.md) from the results in --out')
+    parser.add_argument('--again', action='store_true',
+                        help='judge and draw the samples in --out again, and measure nothing')
+    parser.add_argument('--list', action='store_true', help='list suites, programs and contenders, and measure nothing')
+    parser.add_argument('--no-install', action='store_true', help='take what is installed')
+    given = parser.parse_args()
+    given.suites = given.suite.split(',')
+    for name in given.suites:
+        if name not in suites.SUITES:
+            parser.error(f"there is no suite '{name}'; there are {', '.join(suites.SUITES)}")
+    return given
+
+
+def show_list():
+    for name, parts in suites.SUITES.items():
+        print(name)
+        for part in parts:
+            ranks = ', '.join(map(str, part.ranks))
+            print(f"  {', '.join(part.programs.values())}; {ranks} ranks{'; not with --quick' if part.full_only else ''}")
+    print('contenders')
+    for contender in suites.CONTENDERS:
+        print(f'  {contender.name}: {contender.setting}')
+
+
+def build(install):
+    """Configures and builds all programs; those of libraries that are not installed are left out."""
+    if install:
+        subprocess.run([os.path.join(ROOT, 'tools', 'setup'), 'bench'], check=True)
+    configured = os.path.exists(os.path.join(BUILD, 'build.ninja'))
+    setup = ['meson', 'setup', BUILD, ROOT, '--buildtype=release', '-Dassertions=light', '-Dbench=enabled',
+             '-Dtests=disabled', '-Dexamples=disabled', '-Dtools=disabled', '-Dloopback=disabled', '-Dscc=disabled',
+             '-Dviews=disabled']
+    log = BUILD + '.log'
+    with open(log, 'w', encoding='utf-8') as out:
+        for command in [setup + ['--reconfigure'] * configured, ['ninja', '-k', '0', '-j', '2', '-C', BUILD]]:
+            if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
+                sys.exit(f'tools/bench: the build failed, see {log}')
+    os.remove(log)
+
+
+def measure(given):
+    effort = suites.QUICK if given.quick else suites.FULL
+    started = time.monotonic()
+    print('building ...', file=sys.stderr)
+    build(not given.no_install)
+    print(f'built in {time.monotonic() - started:.0f} s', file=sys.stderr)
+    compiler = os.environ.get('CXX', 'g++')
+    facts = machine.describe(ROOT, compiler)
+    facts['quick'] = given.quick
+
+    progress = Progress(given.minutes * 60 if given.minutes else effort.seconds)
+    run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
+    samples = run.run()
+    progress.say(f'measured for {progress.elapsed():.0f} s; longest: {run.longest(6)}')
+    return Results(facts, list(runner.contenders_line(given.suites)), list(run.notes.values()), samples,
+                   judge.judge(samples))
+
+
+def report(results, directory):
+    os.makedirs(directory, exist_ok=True)
+    results.write(os.path.join(directory, 'rows.jsonl'))
+    table.write(results, os.path.join(directory, 'table.md'))
+    try:
+        pictures = plots.draw(results, directory)
+    except (OSError, RuntimeError) as problem:
+        print(f'tools/bench: no pictures: {problem}', file=sys.stderr)
+        pictures = []
+    page.write(results, pictures, directory)
+    print(words.counts(results.rows))
+    for row in [r for r in results.rows if r['verdict'] == 'BEHIND'][:10]:
+        print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
+    for name in ('table.md', 'index.html'):
+        print(os.path.join(directory, name))
+
+
+def rewrite(path, results):
+    with open(path, encoding='utf-8') as file:
+        text = readme.rewrite(file.read(), results)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+
+
+def main():
+    given = arguments()
+    if given.list:
+        return show_list()
+    if given.compare:
+        old, new = map(Results.read, given.compare)
+        print('\n'.join(compare.lines(old, new)))
+    elif given.readme:
+        rewrite(given.readme, Results.read(given.out))
+    elif given.again:
+        results = Results.read(given.out)
+        results.rows = judge.judge(results.samples)
+        report(results, given.out)
+    else:
+        report(measure(given), given.out)
+    return 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (OSError, ValueError) as problem:
+        sys.exit(f'tools/bench: {problem}')

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What changed between two runs beyond noise."""
+
+from collections import defaultdict
+
+import judge
+import spread
+import words
+
+# A change smaller than this is nobody's to look into, however sure it is.
+SMALLEST = 1.05
+
+
+def by_round(samples, contender, way):
+    """For each row and placement, one median a round."""
+    groups = defaultdict(list)
+    for sample in samples:
+        place = judge.placement_of(sample)
+        if (sample['contender'], sample['way']) == (contender, way) and place != 'moved':
+            groups[judge.key_of(sample), place].append(spread.median(sample['seconds']))
+    return groups
+
+
+def change(old, new):
+    """new / old with its interval: of each round of the one with each of the other."""
+    ratio = spread.median(new) / spread.median(old)
+    if len(old) < 2 or len(new) < 2:
+        return spread.Interval(ratio, 0.0, float('inf'), 1)
+    if min(len(old), len(new)) < 6:
+        return spread.Interval(ratio, min(new) / max(old), max(new) / min(old), min(len(old), len(new)))
+    a, b = spread.interval(old), spread.interval(new)
+    return spread.Interval(ratio, b.low / a.high, b.high / a.low, min(a.count, b.count))
+
+
+def beyond_noise(ratio):
+    return ratio.low > SMALLEST or ratio.high < 1 / SMALLEST
+
+
+def raw_way(rows, key):
+    for row in rows:
+        if judge.key_of(row) == key:
+            return row['best_raw']
+    return None
+
+
+def compare(old, new):
+    """[(key, placement, ratio of ours, ratio of the machine's own time or None)], what got slowest first."""
+    before, after = by_round(old.samples, 'pgas', ''), by_round(new.samples, 'pgas', '')
+    changed = []
+    for where in before.keys() & after.keys():
+        ratio = change(before[where], after[where])
+        if not beyond_noise(ratio):
+            continue
+        way = raw_way(old.rows, where[0])
+        machine = None
+        if way is not None:
+            a = by_round(old.samples, 'pgas', way).get(where)
+            b = by_round(new.samples, 'pgas', way).get(where)
+            machine = spread.median(b) / spread.median(a) if a and b else None
+        changed.append((where[0], where[1], ratio, machine))
+    return sorted(changed, key=lambda c: -c[2].middle), len(before.keys() & after.keys())
+
+
+def lines(old, new):
+    changed, compared = compare(old, new)
+    yield f"{old.machine.get('commit')} ({old.machine.get('date')}) -> {new.machine.get('commit')} ({new.machine.get('date')})"
+    if old.machine.get('processor') != new.machine.get('processor'):
+        yield 'These are different processors: times cannot be compared.'
+    for (suite, row, mode, size, ranks), place, ratio, machine in changed:
+        name = words.title({'row': row, 'mode': mode, 'bytes': size})
+        word = 'slower' if ratio.middle > 1 else 'quicker'
+        factor = ratio.middle if ratio.middle > 1 else 1 / ratio.middle
+        also = f'; by hand the time changed by {machine:.2f} too' if machine and not 1 / SMALLEST < machine < SMALLEST else ''
+        yield f'{suite}: {name}, {ranks} ranks, {place}: {factor:.2f} times {word} ' \
+              f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also})'
+    yield f'{len(changed)} of {compared} rows changed beyond noise.'

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSL-1.0
+"""From samples to rows: which are compared with which, by how much they differ, and whether that is enough.
+
+A sample is what one program said about one row in one round: {suite, row, mode, bytes, unit, ranks, contender, way,
+round, hand_over: [before, after], seconds: [...]}. Ours and what the machine does by itself (ways with a name) come
+from one process, the peers from others.
+"""
+
+from collections import defaultdict
+from dataclasses import asdict
+
+import spread
+import suites
+
+
+def key_of(sample):
+    return (sample['suite'], sample['row'], sample['mode'], sample['bytes'], sample['ranks'])
+
+
+def name_of(row):
+    """row/mode/bytes, as bench/meter.hpp writes it."""
+    return '/'.join([row['row']] + ([row['mode']] if row['mode'] else []) + ([str(row['bytes'])] if row['bytes'] else []))
+
+
+def placement_of(sample):
+    """Where the two cores were: near to each other, far apart, or moved in between."""
+    times = [t for t in sample['hand_over'] if t > 0]
+    if not times:
+        return '-'
+    if max(times) < suites.FAR_FROM:
+        return 'near'
+    return 'far' if min(times) >= suites.FAR_FROM else 'moved'
+
+
+def usual_placement(samples):
+    """The placement that most samples of ours have had (of anybody's, if there are none of ours)."""
+    counts = defaultdict(int)
+    for sample in samples:
+        place = placement_of(sample)
+        counts[place] += 0 if place == 'moved' else 1000 if sample['contender'] == 'pgas' else 1
+    return max(counts, key=counts.get)
+
+
+def ratios(over, under):
+    """One ratio a round: of samples taken in turns in one process, or of medians of two processes."""
+    values = []
+    for number in sorted(over.keys() & under.keys()):
+        a, b = over[number]['seconds'], under[number]['seconds']
+        if over[number]['contender'] == under[number]['contender'] and len(a) == len(b):
+            values.append(spread.median([x / y for x, y in zip(a, b)]))
+        else:
+            values.append(spread.median(a) / spread.median(b))
+    return values
+
+
+def judge_row(samples, given_target=None):
+    """One row of the report from all samples of one key."""
+    place = usual_placement(samples)
+    series = defaultdict(dict)  # (contender, way) -> round -> sample
+    for sample in samples:
+        if placement_of(sample) == place:
+            series[sample['contender'], sample['way']][sample['round']] = sample
+    spreads = {who: spread.Spread.of([t for s in rounds.values() for t in s['seconds']])
+               for who, rounds in series.items()}
+    first = samples[0]
+    row = {'type': 'row', **{k: first[k] for k in ('suite', 'row', 'mode', 'bytes', 'unit', 'ranks')},
+           'placement': place, 'rounds': len({s['round'] for s in samples}),
+           'hand_over': spread.median([t for s in samples for t in s['hand_over']] or [0])}
+
+    ours = ('pgas', '')
+    raw = [who for who in series if who[0] == 'pgas' and who[1]]
+    peers = [who for who in series if who[0] != 'pgas']
+    row['ours'] = asdict(spreads[ours]) if ours in series else None
+    row['raw'] = {who[1]: asdict(spreads[who]) for who in raw}
+    row['peers'] = {who[0]: asdict(spreads[who]) for who in peers}
+    row['best_raw'] = min(raw, key=lambda w: spreads[w].median)[1] if raw else None
+    row['best_peer'] = min(peers, key=lambda w: spreads[w].median)[0] if peers else None
+
+    target = suites.target_of(name_of(row), row['ranks'])
+    row['target_raw'], row['target_ahead'] = given_target or target.raw, target.ahead
+    row['to_raw'] = row['ahead'] = None
+    judged, short = [], 0.0
+    if ours in series and raw:
+        values = ratios(series[ours], series['pgas', row['best_raw']])
+        short = max(short, compare(row, 'to_raw', values, row['target_raw'], judged, upwards=False))
+    if ours in series and peers:
+        values = ratios(series[row['best_peer'], ''], series[ours])
+        short = max(short, compare(row, 'ahead', values, row['target_ahead'], judged, upwards=True))
+    row['short'] = short
+    row['verdict'] = ('' if not judged else 'BEHIND' if 'BEHIND' in judged else 'noise' if '?' in judged else 'ok')
+    return row
+
+
+def compare(row, field, values, target, judged, upwards):
+    """Writes a ratio into the row, judges it if there is a target, and returns by what factor it falls short of it."""
+    if not values:
+        return 0.0
+    ratio = spread.interval(values)
+    row[field] = {'ratio': ratio.middle, 'low': ratio.low, 'high': ratio.high, 'rounds': ratio.count,
+                  'verdict': ''}
+    if not target:
+        return 0.0
+    asked = ratio
+    if upwards:  # so many times quicker at least: the same as at most 1/so many times the time
+        asked = spread.Interval(1 / ratio.middle, 1 / ratio.high, 1 / ratio.low if ratio.low else float('inf'),
+                                ratio.count)
+    limit = 1 / target if upwards else target
+    said = spread.verdict(asked, limit, suites.SAME)
+    row[field]['verdict'] = 'noise' if said == '?' else said
+    judged.append(said)
+    return asked.middle / limit
+
+
+def judge(samples, targets=None):
+    """All rows, those that fall short first and the furthest of them at the top."""
+    groups = defaultdict(list)
+    for sample in samples:
+        groups[key_of(sample)].append(sample)
+    rows = [judge_row(group, group[0].get('target')) for group in groups.values()]
+    rank = {'BEHIND': 0, 'noise': 1, 'ok': 2, '': 3}
+    return sorted(rows, key=lambda r: (rank[r['verdict']], -r['short'] if r['verdict'] == 'BEHIND' else 0))

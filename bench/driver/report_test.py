@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Statistics, judging, comparing and the README's section, on samples made up here. Run it: python3 report_test.py"""
+
+import unittest
+
+import compare
+import judge
+import launch
+import readme
+import runner
+import spread
+import suites
+import table
+import words
+from results import Results
+
+MACHINE = {'type': 'machine', 'processor': 'P', 'cores': 2, 'system': 'S', 'compiler': 'C', 'commit': 'abc', 'date': 'D'}
+
+
+def sample(seconds, contender='pgas', way='', number=0, row='put_latency', mode='flush', size=8, hand_over=50e-9,
+           **other):
+    return {'type': 'sample', 'suite': 'micro', 'row': row, 'mode': mode, 'bytes': size, 'unit': 's', 'ranks': 2,
+            'contender': contender, 'way': way, 'round': number, 'hand_over': [hand_over, hand_over],
+            'seconds': seconds if isinstance(seconds, list) else [seconds] * 3, **other}
+
+
+def rounds(*times, **what):
+    return [sample(t, number=i, **what) for i, t in enumerate(times)]
+
+
+def results(samples):
+    return Results(MACHINE, [], [], samples, judge.judge(samples))
+
+
+class Spread(unittest.TestCase):
+    def test_quantiles_lie_between_neighbours(self):
+        self.assertEqual(spread.median([3, 1, 2]), 2)
+        self.assertEqual(spread.median([1, 2]), 1.5)
+        self.assertEqual(spread.quantile([0, 10], 0.25), 2.5)
+        self.assertEqual(spread.quantile([7], 0.9), 7)
+
+    def test_one_round_says_nothing(self):
+        once = spread.interval([1.0])
+        self.assertEqual(spread.verdict(once, 2, 1), '?')
+
+    def test_few_rounds_give_their_range_and_many_less(self):
+        few = spread.interval([1.0, 1.2, 1.1])
+        self.assertEqual((few.low, few.high), (1.0, 1.2))
+        many = spread.interval([1.0 + 0.01 * (i % 10) for i in range(100)])
+        self.assertLess(many.width(), 0.05)
+        self.assertEqual(many, spread.interval([1.0 + 0.01 * (i % 10) for i in range(100)]))
+
+    def test_a_verdict_needs_the_whole_interval(self):
+        self.assertEqual(spread.verdict(spread.Interval(1, 0.9, 1.05, 3), 1.1, 1), 'ok')
+        self.assertEqual(spread.verdict(spread.Interval(1.3, 1.2, 1.4, 3), 1.1, 1), 'BEHIND')
+        self.assertEqual(spread.verdict(spread.Interval(1.1, 1.0, 1.2, 3), 1.1, 1), '?')
+
+
+class Judging(unittest.TestCase):
+    def test_ours_is_compared_with_the_best_of_each(self):
+        samples = rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store') + rounds(9e-9, 9e-9, way='slow')
+        samples += rounds(8e-9, 8e-9, 8e-9, contender='mpich') + rounds(4e-9, 4e-9, 4e-9, contender='openmpi')
+        row, = judge.judge(samples)
+        self.assertEqual((row['best_raw'], row['best_peer']), ('store', 'openmpi'))
+        self.assertAlmostEqual(row['ahead']['ratio'], 4)
+        self.assertEqual(row['verdict'], 'ok')
+
+    def test_too_little_ahead_is_behind(self):
+        row, = judge.judge(rounds(2e-9, 2e-9) + rounds(4e-9, 4e-9, contender='mpich'))
+        self.assertEqual(row['verdict'], 'BEHIND')
+        self.assertAlmostEqual(row['short'], 1.5)
+
+    def test_ratios_are_formed_within_a_round(self):
+        # Both take three times as long in the second round: the ratio does not.
+        row, = judge.judge(rounds(1e-9, 3e-9, 1e-9) + rounds(1e-9, 3e-9, 1e-9, way='store'))
+        self.assertEqual((row['to_raw']['low'], row['to_raw']['high']), (1, 1))
+
+    def test_only_one_placement_is_compared(self):
+        near = rounds(1e-9, 1e-9, 1e-9) + rounds(4e-9, 4e-9, contender='mpich')
+        far = [sample(1e-9, contender='mpich', number=2, hand_over=200e-9)]
+        moved = [{**sample(1e-9, contender='mpich', number=1), 'hand_over': [50e-9, 200e-9]}]
+        row, = judge.judge(near + far + moved[:0])
+        self.assertEqual(row['placement'], 'near')
+        self.assertEqual(row['peers']['mpich']['median'], 4e-9)
+        self.assertEqual(judge.placement_of(moved[0]), 'moved')
+
+    def test_a_row_of_a_peer_alone_has_no_verdict(self):
+        row, = judge.judge(rounds(1e-9, 1e-9, contender='mpich', mode='lock'))
+        self.assertIsNone(row['ours'])
+        self.assertEqual(row['verdict'], '')
+
+    def test_rows_that_fall_short_come_first(self):
+        fine = rounds(1e-9, 1e-9, row='pscw', mode='', size=0) + rounds(9e-9, 9e-9, row='pscw', mode='', size=0, contender='mpich')
+        bad = rounds(1e-9, 1e-9) + rounds(2e-9, 2e-9, contender='mpich')
+        self.assertEqual([r['verdict'] for r in judge.judge(fine + bad)], ['BEHIND', 'ok'])
+
+    def test_targets_know_the_number_of_ranks(self):
+        self.assertEqual(suites.target_of('barrier', 2).raw, 1.3)
+        self.assertEqual(suites.target_of('barrier', 8).raw, 1.0)
+        self.assertEqual(suites.target_of('anything', 2).raw, 0)
+
+    def test_rows_of_the_other_harness_become_samples(self):
+        line = {'type': 'row', 'program': 'put_get', 'row': 'put8', 'ranks': 2, 'target': 1.03,
+                'ours_s': {'median': 2, 'p10': 1, 'p90': 3}, 'baselines': {'store': {'median': 2, 'p10': 1, 'p90': 3}}}
+        samples = [{**s, 'suite': 'micro', 'contender': 'pgas', 'round': n} for n in (0, 1)
+                   for s in runner.from_harness(line, 2)]
+        row, = judge.judge(samples)
+        self.assertEqual((row['verdict'], row['target_raw'], row['best_raw']), ('ok', 1.03, 'store'))
+
+
+class Comparing(unittest.TestCase):
+    def test_only_what_is_beyond_noise_is_told(self):
+        old = results(rounds(1e-9, 1.1e-9, 1e-9) + rounds(5e-9, 5e-9, 5e-9, size=64))
+        new = results(rounds(1.05e-9, 1e-9, 1.1e-9) + rounds(7e-9, 7e-9, 7e-9, size=64))
+        changed, compared = compare.compare(old, new)
+        self.assertEqual(compared, 2)
+        self.assertEqual([c[0][3] for c in changed], [64])
+        self.assertIn('1.40 times slower', '\n'.join(compare.lines(old, new)))
+
+    def test_a_machine_that_changed_is_named(self):
+        old = results(rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store'))
+        new = results(rounds(2e-9, 2e-9, 2e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
+        self.assertIn('by hand the time changed by 2.00 too', '\n'.join(compare.lines(old, new)))
+
+    def test_one_round_is_no_proof(self):
+        self.assertEqual(compare.compare(results(rounds(1e-9)), results(rounds(9e-9)))[0], [])
+
+
+class Reporting(unittest.TestCase):
+    def test_the_section_is_replaced_and_nothing_else(self):
+        text = f'before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n'
+        new = readme.rewrite(text, results(rounds(1e-9, 1e-9) + rounds(2e-9, 2e-9, contender='mpich')))
+        self.assertTrue(new.startswith('before\n') and new.endswith('\nafter\n'))
+        self.assertIn('| put 8 B and flush | 1.00 ns |  | 2.00 ns (mpich) |', new)
+        self.assertNotIn('old', new)
+        self.assertRaises(ValueError, readme.rewrite, 'nothing', results(rounds(1e-9)))
+
+    def test_a_table_has_a_line_for_each_row(self):
+        lines = list(table.lines(results(rounds(1e-9, 1e-9) + rounds(2e-9, contender='mpich', mode='lock'))))
+        self.assertTrue(any(line.startswith('| put_latency, flush, 8 B | 2 | 1.00 ns') for line in lines))
+        self.assertTrue(any('not there yet' in line for line in lines))
+
+    def test_numbers_have_three_digits_and_a_unit(self):
+        self.assertEqual(words.seconds(1.234e-6), '1.23 us')
+        self.assertEqual(words.seconds(12.34), '12.3 s')
+        self.assertEqual(words.size(4096), '4 KiB')
+        self.assertEqual(words.amount(1e-6, {'unit': 'B/s', 'bytes': 4096}), '4.10 GB/s')
+
+
+class Launching(unittest.TestCase):
+    def test_lines_are_read_and_noise_is_not(self):
+        got = launch.run(['sh', '-c', 'echo warning; echo \'{"type":"x"}\'; echo "{broken"'], 10)
+        self.assertEqual((got.lines, got.trouble), ([{'type': 'x'}], ''))
+
+    def test_a_crash_a_hang_and_an_absence_are_told(self):
+        self.assertIn('signal 9', launch.run(['sh', '-c', 'kill -9 $$'], 10).trouble)
+        self.assertIn('exit code 3: why', launch.run(['sh', '-c', 'echo why >&2; exit 3'], 10).trouble)
+        self.assertIn('did not end', launch.run(['sh', '-c', 'sleep 60 & wait'], 0.3).trouble)
+        self.assertEqual(launch.run(['/nowhere/at/all'], 10).trouble, 'is not installed')
+
+
+if __name__ == '__main__':
+    unittest.main()

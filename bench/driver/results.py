@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A run's results as a file: one JSON object a line."""
+
+import json
+import os
+
+
+class Results:
+    """machine (one), contenders, notes, samples, rows."""
+
+    def __init__(self, machine, contenders, notes, samples, rows):
+        self.machine = machine
+        self.contenders = contenders
+        self.notes = notes
+        self.samples = samples
+        self.rows = rows
+
+    def write(self, path):
+        with open(path, 'w', encoding='utf-8') as out:
+            for line in [self.machine, *self.contenders, *self.notes, *self.rows, *self.samples]:
+                print(json.dumps(line, separators=(',', ':')), file=out)
+
+    @staticmethod
+    def read(path):
+        """From rows.jsonl, or the directory it is in."""
+        if os.path.isdir(path):
+            path = os.path.join(path, 'rows.jsonl')
+        kinds = {'machine': [], 'contender': [], 'note': [], 'row': [], 'sample': []}
+        with open(path, encoding='utf-8') as lines:
+            for line in lines:
+                if line.strip():
+                    item = json.loads(line)
+                    kinds[item['type']].append(item)
+        return Results((kinds['machine'] or [{}])[0], kinds['contender'], kinds['note'], kinds['sample'], kinds['row'])

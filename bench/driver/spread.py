@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Medians, quantiles, and how sure one can be of a ratio."""
+
+import random
+from dataclasses import dataclass
+
+
+def quantile(values, q):
+    """The value below which a part q of the values is, between neighbours by a straight line."""
+    ordered = sorted(values)
+    at = q * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+def median(values):
+    return quantile(values, 0.5)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where values lie: the median and the quarters around it."""
+
+    median: float
+    p25: float
+    p75: float
+    lowest: float
+    count: int
+
+    @staticmethod
+    def of(values):
+        return Spread(median(values), quantile(values, 0.25), quantile(values, 0.75), min(values), len(values))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio and between what it lies, most likely."""
+
+    middle: float
+    low: float
+    high: float
+    count: int
+
+    def width(self):
+        return (self.high - self.low) / self.middle
+
+
+def interval(values, draws=400):
+    """Of the median of one value a round, 90 of 100: by drawing rounds again and again where there are enough of them,
+    else from the lowest to the highest. One round says nothing of the next: from nothing to everything."""
+    if len(values) < 2:
+        return Interval(values[0], 0.0, float('inf'), 1)
+    if len(values) < 6:
+        return Interval(median(values), min(values), max(values), len(values))
+    chance = random.Random(len(values))  # the same values give the same interval, always
+    medians = [median(chance.choices(values, k=len(values))) for _ in range(draws)]
+    return Interval(median(values), quantile(medians, 0.05), quantile(medians, 0.95), len(values))
+
+
+def verdict(ratio, limit, margin):
+    """Whether a ratio that should be at most `limit` is: ok, BEHIND, or '?' where its interval does not say."""
+    if ratio.high <= limit * margin:
+        return 'ok'
+    if ratio.low > limit * margin:
+        return 'BEHIND'
+    return '?'

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What is measured, against whom, and what it must reach: all of it is data, here.
+
+A new program is a line in SUITES, a new library a line in CONTENDERS, a new bar a line in TARGETS.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A library with one of its settings, and how a program of it is started on {ranks} ranks."""
+
+    name: str
+    kind: str  # 'ours' or 'peer'
+    family: str  # which program of a part it runs
+    build: str  # what its programs' names end in
+    launch: tuple = ()
+    setting: str = ''
+    version: tuple = ()  # a command whose first line says it
+
+
+OPENMPI = ('mpirun.openmpi', '--bind-to', 'none', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '{yield}')
+MPICH = ('mpirun.mpich', '-bind-to', 'none')
+RANKS = ('-n', '{ranks}')
+ALLOCATED = 'windows from MPI_Win_allocate, accumulate_ordering=none, acc_single_intrinsic=true'
+
+CONTENDERS = [
+    Contender('pgas', 'ours', 'ours', '', setting='process_map, assertion level light'),
+    Contender('mpich', 'peer', 'rma', '_mpich', MPICH + RANKS, 'as it comes; ' + ALLOCATED, ('mpichversion',)),
+    Contender('openmpi', 'peer', 'rma', '_openmpi', OPENMPI + RANKS, 'as it comes; ' + ALLOCATED,
+              ('mpirun.openmpi', '--version')),
+    Contender('openmpi-sm', 'peer', 'rma', '_openmpi', OPENMPI + ('--mca', 'osc', '^rdma') + RANKS,
+              'shared memory component: --mca osc ^rdma; ' + ALLOCATED, ('mpirun.openmpi', '--version')),
+    Contender('mpich-2sided', 'peer', 'two_sided', '_mpich', MPICH + RANKS, 'send and receive', ('mpichversion',)),
+    Contender('openmpi-2sided', 'peer', 'two_sided', '_openmpi', OPENMPI + RANKS, 'send and receive',
+              ('mpirun.openmpi', '--version')),
+    Contender('oshmem', 'peer', 'shmem', '', ('oshrun', '--bind-to', 'none', '--oversubscribe') + RANKS,
+              'OpenSHMEM of Open MPI, symmetric heap', ('oshrun', '--version')),
+]
+
+# What a peer needs from its environment: a benchmark machine's user is often root.
+ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash'}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One program of each family, for some numbers of ranks.
+
+    style: 'meter' (bench/meter.hpp: rows line up with other libraries'), 'harness' (bench/harness.hpp: ours and
+    baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows).
+    """
+
+    programs: dict
+    ranks: tuple = (2,)
+    style: str = 'meter'
+    full_only: bool = False
+    rounds: int = 0  # at most; 0: as many as there is time for
+    arguments: tuple = ()
+
+
+SUITES = {
+    'micro': [
+        Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
+        Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
+        Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True),
+    ],
+    'sync': [
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8, 16)),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True),
+        Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
+        Part({'ours': 'bench_barrier'}, style='harness', rounds=2, full_only=True),
+        Part({'ours': 'bench_post_start'}, style='harness', rounds=2, full_only=True),
+    ],
+    # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
+    'arrays': [],
+    'kernels': [
+        Part({'ours': 'bench_heat'}, style='harness', rounds=2, full_only=True),
+    ],
+    'papers': [],
+    'compile_time': [
+        Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
+             arguments=('{root}/include', '{compiler}')),
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What rows with such a name must reach: at most `raw` times the machine's own time, `ahead` times quicker than the
+    quickest peer. 0: not asked."""
+
+    names: str  # a regular expression for the whole of row/mode/bytes
+    raw: float = 0
+    ahead: float = 0
+    ranks: tuple = (2, 2)  # from, to
+
+    def fits(self, name, ranks):
+        return self.ranks[0] <= ranks <= self.ranks[1] and re.fullmatch(self.names, name) is not None
+
+
+# The first that fits counts.
+TARGETS = [
+    Target(r'(put|get)_latency/flush/8', raw=1.1, ahead=3),
+    Target(r'(put|get)_latency/flush/\d+', raw=1 / 0.97, ahead=1),
+    Target(r'put_(bw|bibw)/flush/\d+', raw=1 / 0.97, ahead=1),
+    Target(r'put_mr/.*', raw=1.1, ahead=4),
+    Target(r'(fop|cas|acc)_latency/flush/8', raw=1.1, ahead=5),
+    Target(r'acc_latency/flush/\d+', ahead=1),
+    Target(r'put_latency/(fence|post|lock)/\d+', ahead=1),
+    Target(r'put_target_busy/.*', ahead=1),
+    Target(r'put_block/.*', raw=1.0, ahead=1),
+    Target(r'flag', raw=1.1, ahead=1),
+    Target(r'pingpong/\d+', ahead=1),
+    Target(r'barrier|fence|pscw', raw=1.3, ahead=1),
+    Target(r'barrier|fence|pscw', raw=1.0, ahead=1, ranks=(3, 64)),
+    Target(r'win_create/.*', raw=1.2, ahead=1),
+    Target(r'job', ahead=5),
+]
+
+
+def target_of(name, ranks):
+    return next((t for t in TARGETS if t.fits(name, ranks)), Target(''))
+
+
+# How long a line takes from core to core where the cores are called far from each other.
+FAR_FROM = 110e-9
+# What two runs of one thing differ by.
+SAME = 1.03
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much time there is."""
+
+    seconds: float  # for measuring; building comes before, pictures after
+    row_seconds: float
+    fewest_rounds: int
+    most_rounds: int
+    timeout: float  # of one program
+    quick: bool = field(default=False)
+
+
+QUICK = Effort(seconds=220, row_seconds=0.02, fewest_rounds=3, most_rounds=9, timeout=20, quick=True)
+FULL = Effort(seconds=1900, row_seconds=0.08, fewest_rounds=5, most_rounds=25, timeout=120)

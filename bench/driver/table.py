@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The report as a Markdown table."""
+
+import words
+
+HEAD = ['row', 'ranks', 'ours', 'raw', 'ours / raw', 'best peer', 'times ahead', 'target', 'verdict']
+
+
+def cells(row):
+    best_raw, best_peer = row['best_raw'], row['best_peer']
+    return [
+        words.title(row),
+        str(row['ranks']),
+        words.amount(row['ours']['median'], row) if row['ours'] else 'not there yet',
+        f"{words.amount(row['raw'][best_raw]['median'], row)} {best_raw}" if best_raw else '-',
+        words.ratio(row['to_raw']),
+        f"{words.amount(row['peers'][best_peer]['median'], row)} {best_peer}" if best_peer else '-',
+        words.ratio(row['ahead']),
+        words.asked(row),
+        words.VERDICTS[row['verdict']],
+    ]
+
+
+def lines(results):
+    machine = results.machine
+    yield '# pgas beside its peers'
+    yield ''
+    yield f"{machine.get('processor')}, {machine.get('cores')} cores; {machine.get('system')}; {machine.get('compiler')}; " \
+          f"commit {machine.get('commit')}; {machine.get('date')}."
+    yield ''
+    yield words.counts(results.rows)
+    yield 'A ratio is the median over rounds, with the interval it lies in; rows are compared in one placement of the cores.'
+    yield ''
+    yield '| ' + ' | '.join(HEAD) + ' |'
+    yield '|' + '---|' * len(HEAD)
+    for row in results.rows:
+        yield '| ' + ' | '.join(cells(row)) + ' |'
+    yield ''
+    yield '## Who took part'
+    yield ''
+    for contender in results.contenders:
+        version = f" ({contender['version']})" if contender['version'] else ''
+        yield f"* **{contender['name']}**{version}: {contender['setting']}."
+    if results.notes:
+        yield ''
+        yield '## Not there'
+        yield ''
+        for note in results.notes:
+            yield f"* {note['suite']}, {note['contender']}, {note['ranks']} ranks: {note['what']}: {note['why']}."
+
+
+def write(results, path):
+    with open(path, 'w', encoding='utf-8') as out:
+        out.writelines(line + '\n' for line in lines(results))

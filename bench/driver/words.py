@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Numbers and names as a reader wants to see them."""
+
+import judge
+
+KIB = 1024
+
+
+def seconds(value):
+    for unit, factor in (('ns', 1e9), ('us', 1e6), ('ms', 1e3)):
+        if value * factor < 999.95:
+            return f'{digits(value * factor)} {unit}'
+    return f'{digits(value)} s'
+
+
+def digits(value):
+    """Three of them."""
+    if value >= 100:
+        return f'{value:,.0f}'
+    return f'{value:.1f}' if value >= 10 else f'{value:.2f}'
+
+
+def size(count):
+    if count >= KIB * KIB and count % (KIB * KIB) == 0:
+        return f'{count // (KIB * KIB)} MiB'
+    if count >= KIB and count % KIB == 0:
+        return f'{count // KIB} KiB'
+    return f'{count} B'
+
+
+def amount(value, row):
+    """A time of one operation in the row's own unit."""
+    if row['unit'] == 'B/s':
+        return f"{digits(row['bytes'] / value * 1e-9)} GB/s"
+    if row['unit'] == 'op/s':
+        return f'{digits(1e-6 / value)} Mop/s'
+    return seconds(value)
+
+
+def title(row):
+    """What a row is called."""
+    words = [row['row']]
+    if row['mode']:
+        words.append(row['mode'])
+    if row['bytes']:
+        words.append(size(row['bytes']))
+    return ', '.join(words)
+
+
+def ratio(item):
+    if item is None:
+        return '-'
+    if item['rounds'] < 2:
+        return f"{digits(item['ratio'])} (once)"
+    return f"{digits(item['ratio'])} [{digits(item['low'])}..{digits(item['high'])}]"
+
+
+def asked(row):
+    """The row's target in words."""
+    words = []
+    if row['target_raw'] and row['raw']:
+        words.append(f"<= {row['target_raw']:.3g} raw")
+    if row['target_ahead'] and row['peers']:
+        words.append(f">= {row['target_ahead']:.3g} ahead" if row['target_ahead'] != 1 else 'ahead')
+    return ', '.join(words)
+
+
+VERDICTS = {'ok': 'ok', 'BEHIND': 'BEHIND', 'noise': 'not judged (noise)', '': ''}
+
+
+def counts(rows):
+    """How many rows have which verdict, in one sentence."""
+    number = {v: sum(r['verdict'] == v for r in rows) for v in VERDICTS}
+    return (f"{number['ok']} rows reach their target, {number['BEHIND']} are behind, {number['noise']} are not judged "
+            f"since noise is larger than the difference, {number['']} have no target.")
+
+
+def full_name(row):
+    return f"{row['suite']}: {judge.name_of(row)}, {row['ranks']} ranks"

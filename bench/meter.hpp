@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "raw.hpp"
+
+/// Rows that several programs measure in the same way: one of ours and one for each library it is compared with.
+///
+/// A meter knows no library. What it has to tell the other ranks (when to start, how often) goes through words of a
+/// file that all ranks map, so that a row costs every library the same: nothing. While rank 0 is timed, ranks that have
+/// nothing to do wait in `rest`, the library's own barrier, since some libraries finish nothing at a target that is
+/// elsewhere; `poll` lets the library work while a rank waits outside it. Time, not a count, ends a row: the slowest
+/// barrier is 100,000 times slower than the quickest.
+///
+/// Each row is one line of JSON on rank 0's output, with the time that a line needs from core to core before and after.
+/// tools/bench runs the programs in turns and compares.
+namespace bench {
+
+struct settings {
+  double row_seconds = 0.04;       ///< how long a row may take, all contenders of it together
+  double sample_seconds = 0.2e-3;  ///< how long one timed run lasts, if one iteration is not longer
+  bool quick = false;
+  bool large = false;  ///< the rows that need much memory and time, and no others
+  int ranks = 2;
+  std::string shared;          ///< a file that all ranks map; empty: memory that forked ranks inherit
+  std::set<std::string> only;  ///< names of rows; empty: all
+
+  settings(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+      std::string_view const argument = argv[i];
+      auto const value = [&] { return i + 1 < argc ? argv[++i] : throw_usage(argv[0]); };
+      if (argument == "--quick") {
+        quick = true;
+      } else if (argument == "--large") {
+        large = true;
+      } else if (argument == "--row-seconds") {
+        row_seconds = std::atof(value());
+      } else if (argument == "--ranks") {
+        ranks = std::atoi(value());
+      } else if (argument == "--shared") {
+        shared = value();
+      } else if (argument == "--only") {
+        only.insert(value());
+      } else {
+        throw_usage(argv[0]);
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] static char const* throw_usage(char const* program) {
+    std::fprintf(stderr,
+                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]...\n",
+                 program);
+    std::exit(2);
+  }
+};
+
+/// The words through which the ranks of a meter agree. To be made before ranks are forked, if no file is named.
+class meeting_place {
+ public:
+  static constexpr std::size_t bytes = std::size_t{1} << 16U;
+
+  explicit meeting_place(settings const& s) {
+    int const file = s.shared.empty() ? -1 : ::open(s.shared.c_str(), O_RDWR | O_CREAT, 0600);
+    if (file >= 0 && ::ftruncate(file, bytes) != 0) fail();
+    int const flags = file >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS;
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (file >= 0) ::close(file);
+    if (at == MAP_FAILED) fail();
+    lines_ = raw::lines(static_cast<std::uint64_t*>(at));
+  }
+
+  /// A word alone on its line, zero at first.
+  [[nodiscard]] raw::word_ref at(std::size_t i) const noexcept { return lines_.at(i); }
+  /// Lines for hand-written baselines, not used by the meter.
+  [[nodiscard]] raw::lines free_lines() const noexcept { return lines_.from(16); }
+
+ private:
+  [[noreturn]] static void fail() {
+    std::perror("bench: no memory that all ranks share");
+    std::exit(1);
+  }
+  raw::lines lines_;
+};
+
+/// A row's name, the same in each program, and what is needed to print it.
+struct row_key {
+  std::string row;          ///< OSU's name without osu_, or IMB's
+  std::string mode;         ///< how it synchronizes: flush, lock, fence, post; empty: does not matter
+  std::size_t bytes = 0;    ///< of one operation
+  double per_call = 1;      ///< operations in one iteration
+  char const* unit = "s";   ///< what a reader wants to see: s an operation, B/s, op/s
+  std::size_t warm_up = 0;  ///< iterations before each timed run, at least
+
+  [[nodiscard]] std::string name() const {
+    std::string all = row;
+    if (!mode.empty()) all.append("/").append(mode);
+    if (bytes != 0) all.append("/").append(std::to_string(bytes));
+    return all;
+  }
+};
+
+/// One way of doing it, called on every rank with the number of iterations. Without a name: the program's own.
+struct way {
+  std::string_view name;
+  std::function<void(std::size_t)> run;
+};
+
+class meter {
+ public:
+  meter(settings const& s, meeting_place const& place, int rank, int ranks, std::function<void()> rest,
+        std::function<void()> poll = {})
+      : settings_(&s), place_(&place), rank_(rank), ranks_(ranks), rest_(std::move(rest)), poll_(std::move(poll)) {
+    ::cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<int> cores;
+    if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+      for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (CPU_ISSET(core, &set)) cores.push_back(core);
+      }
+    }
+    cores_ = static_cast<int>(cores.size());
+    if (cores.empty()) return;
+    CPU_ZERO(&set);
+    CPU_SET(cores[static_cast<std::size_t>(rank) % cores.size()], &set);
+    ::sched_setaffinity(0, sizeof set, &set);
+  }
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  [[nodiscard]] bool quick() const noexcept { return settings_->quick; }
+  [[nodiscard]] bool large() const noexcept { return settings_->large; }
+  [[nodiscard]] bool oversubscribed() const noexcept { return ranks_ > cores_; }
+  [[nodiscard]] raw::lines free_lines() const noexcept { return place_->free_lines(); }
+  /// A word for a row that needs to tell the other rank something outside its library.
+  [[nodiscard]] raw::word_ref word() const noexcept { return place_->at(6); }
+
+  /// Returns when all ranks have called it. Who waits long lets the library work now and then: a message that a barrier
+  /// has left half sent would else never arrive.
+  void align() const {
+    auto const arrived = place_->at(0);
+    auto const generation = place_->at(1);
+    std::uint64_t const before = generation.load(std::memory_order_relaxed);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint64_t>(ranks_)) {
+      arrived.store(0, std::memory_order_relaxed);
+      generation.store(before + 1, std::memory_order_release);
+      return;
+    }
+    int const spins = oversubscribed() ? 40 : 2000;
+    for (int i = 0; generation.load(std::memory_order_acquire) == before; ++i) {
+      if (i < spins) continue;
+      if (poll_) poll_();
+      ::sched_yield();
+    }
+  }
+
+  /// Measures the ways of one row in turn, again and again until its time is over. Collective.
+  void measure(row_key const& key, std::initializer_list<way> ways) {
+    if (!settings_->only.empty() && !settings_->only.contains(key.name())) return;
+    double const before = hand_over();
+    std::vector<std::size_t> iterations;
+    for (auto const& w : ways) iterations.push_back(choose(w));
+    std::vector<std::size_t> order(ways.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::vector<std::vector<double>> times(ways.size());
+    auto const deadline = now() + settings_->row_seconds;
+    for (int repetition = 0; agree(repetition < fewest || (repetition < most && now() < deadline)) != 0; ++repetition) {
+      shuffle(order);
+      for (std::size_t const who : order) {
+        auto const& w = *(ways.begin() + who);
+        run(w, std::max(key.warm_up, 1 + iterations[who] / 8));
+        times[who].push_back(run(w, iterations[who]) / static_cast<double>(iterations[who]) / key.per_call);
+      }
+    }
+    double const after = hand_over();
+    if (rank_ == 0) {
+      for (std::size_t i = 0; i < ways.size(); ++i) tell(key, (ways.begin() + i)->name, times[i], before, after);
+    }
+  }
+
+  /// A row that this program cannot measure, and why.
+  void leave_out(row_key const& key, std::string_view why) const {
+    if (rank_ != 0) return;
+    std::printf(R"({"type":"absent","row":"%s","mode":"%s","bytes":%zu,"ranks":%d,"why":"%s"})"
+                "\n",
+                key.row.c_str(), key.mode.c_str(), key.bytes, ranks_, std::string(why).c_str());
+    std::fflush(stdout);
+  }
+
+  /// All rows are told: what goes wrong from here on is the library's end.
+  void end() const {
+    if (rank_ != 0) return;
+    std::printf("{\"type\":\"end\"}\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  static constexpr int fewest = 3;
+  static constexpr int most = 21;
+
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+
+  /// What rank 0 says, on every rank.
+  std::uint64_t agree(std::uint64_t value) const {
+    if (rank_ == 0) place_->at(2).store(value, std::memory_order_relaxed);
+    align();
+    value = place_->at(2).load(std::memory_order_relaxed);
+    align();
+    return value;
+  }
+
+  /// In another order each time, the same on every rank: what one way leaves in the caches meets each of the others.
+  void shuffle(std::vector<std::size_t>& order) {
+    for (std::size_t k = order.size(); k > 1; --k) {
+      random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+      std::swap(order[k - 1], order[(random_ >> 33U) % k]);
+    }
+  }
+
+  double run(way const& w, std::size_t iterations) const {
+    align();
+    double const before = now();
+    w.run(iterations);
+    double const seconds = now() - before;
+    rest_();
+    return seconds;
+  }
+
+  /// So many iterations that a sample lasts as long as wanted; this is the warm-up too.
+  std::size_t choose(way const& w) const {
+    std::uint64_t n = 1;
+    for (;;) {
+      double best = run(w, n);
+      // A system call or an interrupt makes one run of a few iterations ten times slower: the best of three, where it
+      // matters. Whether it does is rank 0's to say, since only rank 0 measures.
+      bool const short_of_it = best > settings_->sample_seconds / 8 && best < settings_->sample_seconds * 8;
+      if (agree(short_of_it) != 0) best = std::min({best, run(w, n), run(w, n)});
+      double const grow = std::clamp(settings_->sample_seconds / std::max(best, 1e-8) * 1.1, 1.2, 100.0);
+      bool const enough = best >= settings_->sample_seconds * 0.8;
+      auto const next = enough ? n : static_cast<std::uint64_t>(std::ceil(static_cast<double>(n) * grow));
+      auto const agreed = agree(enough ? 0 : next);
+      if (agreed == 0) return n;
+      n = agreed;
+    }
+  }
+
+  /// Seconds that a line needs from core to core, one way; 0 where ranks do not have a core each.
+  double hand_over() const {
+    if (ranks_ < 2 || oversubscribed()) return 0;
+    constexpr std::uint64_t rounds = 100;
+    auto const there = place_->at(3);
+    auto const back = place_->at(4);
+    double best = 1;
+    for (int again = 0; again < 4; ++again) {  // an interrupt in one of them does not move the cores
+      if (rank_ == 0) {
+        there.store(0, std::memory_order_relaxed);
+        back.store(0, std::memory_order_relaxed);
+      }
+      align();
+      double const before = now();
+      for (std::uint64_t i = 1; i <= rounds && rank_ < 2; ++i) {
+        if (rank_ == 0) {
+          there.store(i, std::memory_order_release);
+          raw::spin_until(back, i);
+        } else {
+          raw::spin_until(there, i);
+          back.store(i, std::memory_order_release);
+        }
+      }
+      best = std::min(best, (now() - before) / (2.0 * rounds));
+      align();
+    }
+    return best;
+  }
+
+  void tell(row_key const& key, std::string_view way_name, std::vector<double> const& times, double before,
+            double after) const {
+    std::printf(R"({"type":"sample","row":"%s","mode":"%s","bytes":%zu,"unit":"%s","ranks":%d,"way":"%s",)",
+                key.row.c_str(), key.mode.c_str(), key.bytes, key.unit, ranks_, std::string(way_name).c_str());
+    std::printf(R"("hand_over":[%.4g,%.4g],"seconds":[)", before, after);
+    for (std::size_t i = 0; i < times.size(); ++i) std::printf("%s%.5g", i == 0 ? "" : ",", times[i]);
+    std::printf("]}\n");
+    std::fflush(stdout);
+  }
+
+  settings const* settings_;
+  meeting_place const* place_;
+  int rank_;
+  int ranks_;
+  int cores_ = 1;
+  std::uint64_t random_ = 1;
+  std::function<void()> rest_;
+  std::function<void()> poll_;
+};
+
+/// Keeps the compiler from dropping or merging what it sees no use of.
+template <class T>
+void keep(T const& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+inline void forget() { asm volatile("" : : : "memory"); }
+
+}  // namespace bench

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSL-1.0
+// Single operations between two ranks in the shapes of OSU's one-sided benchmarks, and the same by hand on the same
+// memory: what the machine itself needs. bench/peers/ has the same rows for other libraries.
+#include <pgas/pgas.hpp>
+
+#include "shapes.hpp"
+
+namespace {
+
+using bench::mib;
+
+template <class Team>
+class micro {
+ public:
+  micro(Team& team, bench::meter& m)
+      : m_(m),
+        team_(team),
+        bytes_(pgas::make_window<std::byte>(team, bench::region)),
+        words_(pgas::make_window<std::uint64_t>(team, bench::region / 8)),
+        other_(1 - team.rank()) {
+    std::fill(bytes_.local().begin(), bytes_.local().end(), std::byte{0});
+    std::fill(words_.local().begin(), words_.local().end(), 0);
+    team.barrier();
+  }
+
+  void all() {
+    with_flush();
+    with_fence();
+    with_post();
+  }
+
+ private:
+  void with_flush() {
+    pgas::lock_all epoch{bytes_};
+    pgas::lock_all word_epoch{words_};
+    auto const target = epoch.to(other_);
+    auto const word = word_epoch.to(other_);
+    std::byte* const there = bytes_.part(other_).data();
+    std::uint64_t* const word_there = words_.part(other_).data();
+    std::byte* const here = private_.data();
+
+    m_.measure(bench::latency_key("put_latency", "flush", 8), {bench::origin_only(m_, "",
+                                                                                  [=] {
+                                                                                    word.put(0, 7);
+                                                                                    word.flush();
+                                                                                  }),
+                                                               bench::origin_only(m_, "store", [=] {
+                                                                 word_there[0] = 7;
+                                                                 std::atomic_signal_fence(std::memory_order_seq_cst);
+                                                               })});
+    m_.measure(bench::latency_key("get_latency", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     bench::keep(word.get(0));
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "load", [=] { bench::keep(word_there[0]); })});
+
+    for (std::size_t const bytes : bench::latency_sizes(m_.quick())) {
+      if (bytes == 8) continue;
+      std::span<std::byte const> const from(here, bytes);
+      std::span<std::byte> const into(here, bytes);
+      auto const put = bench::origin_only(m_, "", [=] {
+        target.put(0, from);
+        target.flush();
+      });
+      auto const get = bench::origin_only(m_, "", [=] {
+        target.get(0, into);
+        target.flush();
+      });
+      measure_copy(bench::latency_key("put_latency", "flush", bytes), put, there, here);
+      measure_copy(bench::latency_key("get_latency", "flush", bytes), get, here, there);
+    }
+    for (std::size_t const bytes : bench::bandwidth_sizes(m_.quick())) {
+      auto const walk = bench::window_of(
+          bytes, bench::in_flight,
+          [=](std::size_t at, std::size_t size) { target.put(at, std::span<std::byte const>(here + at, size)); },
+          [=] { target.flush(); });
+      measure_walk(bench::bandwidth_key("put_bw", bytes), walk, there, here, false);
+      measure_walk(bench::bandwidth_key("put_bibw", bytes), walk, there, here, true);
+    }
+    m_.measure(bench::rate_key("put_mr"), {bench::origin_only(m_, "",
+                                                              [=] {
+                                                                for (std::size_t i = 0; i < bench::small_in_flight; ++i)
+                                                                  word.put(i, i);
+                                                                word.flush();
+                                                              }),
+                                           bench::origin_only(m_, "store", [=] {
+                                             for (std::size_t i = 0; i < bench::small_in_flight; ++i) word_there[i] = i;
+                                             std::atomic_signal_fence(std::memory_order_seq_cst);
+                                           })});
+
+    m_.measure(bench::latency_key("acc_latency", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     word.accumulate(0, 1);
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "atomic",
+                                   [=] { std::atomic_ref(word_there[0]).fetch_add(1, std::memory_order_acq_rel); })});
+    for (std::size_t const bytes : {4 * bench::kib, 1 * mib}) {
+      std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(here), bytes / 8);
+      m_.measure(bench::latency_key("acc_latency", "flush", bytes), {bench::origin_only(m_, "",
+                                                                                        [=] {
+                                                                                          word.accumulate(0, from);
+                                                                                          word.flush();
+                                                                                        }),
+                                                                     bench::origin_only(m_, "plain loop", [=] {
+                                                                       for (std::size_t i = 0; i < from.size(); ++i)
+                                                                         word_there[i] += from[i];
+                                                                       bench::forget();
+                                                                     })});
+    }
+    m_.measure(bench::latency_key("fop_latency", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     bench::keep(word.fetch_add(0, 1));
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "atomic", [=] {
+                  bench::keep(std::atomic_ref(word_there[0]).fetch_add(1, std::memory_order_acq_rel));
+                })});
+    m_.measure(
+        bench::latency_key("cas_latency", "flush", 8),
+        {bench::origin_only(m_, "",
+                            [=] {
+                              std::uint64_t expected = 1;
+                              bench::keep(word.compare_exchange(0, expected, 1));
+                              word.flush();
+                            }),
+         bench::origin_only(m_, "atomic", [=] {
+           std::uint64_t expected = 1;
+           bench::keep(std::atomic_ref(word_there[0])
+                           .compare_exchange_strong(expected, 1, std::memory_order_acq_rel, std::memory_order_acquire));
+         })});
+    m_.measure(bench::latency_key("put_target_busy", "flush", 8), {bench::put_to_busy_target(m_, [=] {
+                 word.put(0, 7);
+                 word.flush();
+               })});
+    strided(word, word_there);
+    overlap(target, there, here);
+    m_.leave_out(bench::latency_key("put_latency", "lock", 8), "ours has no lock of one target yet");
+  }
+
+  /// Against memcpy, and against stores past the caches where copies are large enough for them.
+  void measure_copy(bench::row_key const& key, bench::way const& ours, std::byte* to, std::byte const* from) {
+    std::size_t const bytes = key.bytes;
+    auto const plain = bench::origin_only(m_, "memcpy", [=] {
+      std::memcpy(to, from, bytes);
+      bench::forget();
+    });
+#if defined(__x86_64__)
+    if (bytes >= 256 * bench::kib) {
+      auto const past = bench::origin_only(m_, "non-temporal", [=] { non_temporal(to, from, bytes); });
+      m_.measure(key, {ours, plain, past});
+      return;
+    }
+#endif
+    m_.measure(key, {ours, plain});
+  }
+
+  template <class Walk>
+  void measure_walk(bench::row_key const& key, Walk const& walk, std::byte* to, std::byte const* from, bool both) {
+    auto const as_way = [&](std::string_view name, auto step) {
+      return both ? bench::everybody(name, step) : bench::origin_only(m_, name, step);
+    };
+    auto const by = [&](std::string_view name, auto copy) {
+      return as_way(name, bench::window_of(
+                              key.bytes, bench::in_flight,
+                              [=](std::size_t at, std::size_t size) { copy(to + at, from + at, size); },
+                              [] { bench::forget(); }));
+    };
+    auto const plain = by("memcpy", [](std::byte* d, std::byte const* s, std::size_t n) { std::memcpy(d, s, n); });
+#if defined(__x86_64__)
+    if (key.bytes >= 4 * bench::kib) {
+      m_.measure(key, {as_way("", walk), plain, by("non-temporal", non_temporal)});
+      return;
+    }
+#endif
+    m_.measure(key, {as_way("", walk), plain});
+  }
+
+#if defined(__x86_64__)
+  static void non_temporal(std::byte* to, std::byte const* from, std::size_t bytes) {
+    static bool const wide = bench::raw::has_avx512();
+    if (wide) {
+      bench::raw::stream_avx512(to, from, bytes);
+    } else {
+      bench::raw::stream_sse2(to, from, bytes);
+    }
+  }
+#endif
+
+  /// A block of doubles out of rows that lie further apart. Words here: what they mean does not matter.
+  template <class Target>
+  void strided(Target const& word, std::uint64_t* there) {
+    constexpr std::size_t edge = bench::block_edge;
+    constexpr std::size_t pitch = bench::block_pitch;
+    auto const* const from = reinterpret_cast<std::uint64_t const*>(private_.data());
+    m_.measure(bench::latency_key("put_block", "flush", edge * edge * 8),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     word.put(pgas::rows_of{.first = 0, .rows = edge, .cols = edge, .pitch = pitch},
+                                              from, pitch);
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "loop", [=] {
+                  for (std::size_t i = 0; i < edge; ++i) {
+                    for (std::size_t j = 0; j < edge; ++j) there[i * pitch + j] = from[i * pitch + j];
+                  }
+                  bench::forget();
+                })});
+  }
+
+  /// A put of 1 MiB and as much computation as it takes by itself, started one after the other: 1 MiB's time if they
+  /// overlap, and twice that if not. On shared memory the put is the core's own work, so nothing can overlap.
+  template <class Target>
+  void overlap(Target const& target, std::byte* there, std::byte const* here) {
+    std::span<std::byte const> const from(here, mib);
+    m_.measure(bench::latency_key("put_overlap", "flush", mib), {bench::origin_only(m_, "",
+                                                                                    [=] {
+                                                                                      auto request =
+                                                                                          target.rput(0, from);
+                                                                                      bench::compute();
+                                                                                      request.wait();
+                                                                                      target.flush();
+                                                                                    }),
+                                                                 bench::origin_only(m_, "memcpy, then compute", [=] {
+                                                                   std::memcpy(there, here, mib);
+                                                                   bench::compute();
+                                                                 })});
+  }
+
+  void with_fence() {
+    pgas::fence epoch{bytes_};
+    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
+      std::span<std::byte const> const from(private_.data(), bytes);
+      bool const puts = team_.rank() == 0;
+      m_.measure(bench::latency_key("put_latency", "fence", bytes), {bench::everybody("", [&] {
+                   if (puts) epoch.put(other_, 0, from);
+                   epoch.next();
+                 })});
+    }
+  }
+
+  /// There and back, as OSU does it: each is origin once and target once in an iteration.
+  void with_post() {
+    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
+      std::span<std::byte const> const from(private_.data(), bytes);
+      auto const put = [&] {
+        pgas::access epoch{bytes_, {other_}};
+        epoch.put(other_, 0, from);
+      };
+      auto const expose = [&] {
+        pgas::exposure epoch{bytes_, {other_}};
+        epoch.wait();
+      };
+      bool const first = team_.rank() == 0;
+      auto key = bench::latency_key("put_latency", "post", bytes);
+      key.per_call = 2;
+      m_.measure(key, {bench::everybody("", [&] {
+                   if (first) put();
+                   expose();
+                   if (!first) put();
+                 })});
+    }
+  }
+
+  bench::meter& m_;
+  Team& team_;
+  decltype(pgas::make_window<std::byte>(std::declval<Team&>(), 0)) bytes_;
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) words_;
+  bench::buffer private_;
+  pgas::rank_t other_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::settings const settings(argc, argv);
+  bench::meeting_place const place(settings);
+  pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
+    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
+    micro(team, m).all();
+    m.end();
+  });
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// The rows of micro.cpp by MPI's one-sided operations, as the standard's text describes them. Built with each MPI.
+// Windows are allocated by MPI, which lets it use shared memory; info keys ask for the quickest atomics it has.
+#include "mpi_support.hpp"
+
+namespace {
+
+using bench::mib;
+
+class micro {
+ public:
+  explicit micro(bench::meter& m)
+      : m_(m), window_(bench::region), win_(window_.get()), other_(1 - m.rank()), neighbour_({other_}) {
+    window_.clear(bench::region);
+  }
+
+  void all() {
+    with_flush();
+    with_lock();
+    with_fence();
+    with_post();
+    compare_and_swap();  // last: an MPI that crashes in it has told the rest
+  }
+
+ private:
+  void put(std::size_t at, std::size_t bytes) const {
+    MPI_Put(private_.data() + at, static_cast<int>(bytes), MPI_BYTE, other_, static_cast<MPI_Aint>(at),
+            static_cast<int>(bytes), MPI_BYTE, win_);
+  }
+  void get(std::size_t at, std::size_t bytes) const {
+    MPI_Get(private_.data() + at, static_cast<int>(bytes), MPI_BYTE, other_, static_cast<MPI_Aint>(at),
+            static_cast<int>(bytes), MPI_BYTE, win_);
+  }
+  void add(std::size_t bytes) const {
+    int const count = static_cast<int>(bytes / 8);
+    MPI_Accumulate(private_.data(), count, MPI_UINT64_T, other_, 0, count, MPI_UINT64_T, MPI_SUM, win_);
+  }
+  void flush() const { MPI_Win_flush(other_, win_); }
+
+  template <class Step>
+  void on_origin(bench::row_key const& key, Step step) {
+    m_.measure(key, {bench::origin_only(m_, "", step)});
+  }
+
+  void with_flush() {
+    MPI_Win_lock_all(0, win_);
+    for (std::size_t const bytes : bench::latency_sizes(m_.quick())) {
+      on_origin(bench::latency_key("put_latency", "flush", bytes), [=, this] {
+        put(0, bytes);
+        flush();
+      });
+      on_origin(bench::latency_key("get_latency", "flush", bytes), [=, this] {
+        get(0, bytes);
+        flush();
+      });
+    }
+    for (std::size_t const bytes : bench::bandwidth_sizes(m_.quick())) {
+      auto const walk = bench::window_of(
+          bytes, bench::in_flight, [this](std::size_t at, std::size_t size) { put(at, size); }, [this] { flush(); });
+      on_origin(bench::bandwidth_key("put_bw", bytes), walk);
+      m_.measure(bench::bandwidth_key("put_bibw", bytes), {bench::everybody("", walk)});
+    }
+    on_origin(bench::rate_key("put_mr"), [this] {
+      for (std::size_t i = 0; i < bench::small_in_flight; ++i) put(i * 8, 8);
+      flush();
+    });
+    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib, mib}) {
+      on_origin(bench::latency_key("acc_latency", "flush", bytes), [=, this] {
+        add(bytes);
+        flush();
+      });
+    }
+    on_origin(bench::latency_key("fop_latency", "flush", 8), [this] {
+      std::uint64_t const one = 1;
+      std::uint64_t before = 0;
+      MPI_Fetch_and_op(&one, &before, MPI_UINT64_T, other_, 0, MPI_SUM, win_);
+      flush();
+    });
+    strided();
+    on_origin(bench::latency_key("put_overlap", "flush", mib), [this] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      MPI_Rput(private_.data(), mib, MPI_BYTE, other_, 0, mib, MPI_BYTE, win_, &request);
+      bench::compute();
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      flush();
+    });
+    m_.measure(bench::latency_key("put_target_busy", "flush", 8), {bench::put_to_busy_target(m_, [this] {
+                 put(0, 8);
+                 flush();
+               })});
+    MPI_Win_unlock_all(win_);
+  }
+
+  void strided() {
+    MPI_Datatype block = MPI_DATATYPE_NULL;
+    MPI_Type_vector(bench::block_edge, bench::block_edge, bench::block_pitch, MPI_DOUBLE, &block);
+    MPI_Type_commit(&block);
+    on_origin(bench::latency_key("put_block", "flush", bench::block_edge * bench::block_edge * 8), [=, this] {
+      MPI_Put(private_.data(), 1, block, other_, 0, 1, block, win_);
+      flush();
+    });
+    MPI_Type_free(&block);
+  }
+
+  void with_lock() {
+    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
+      on_origin(bench::latency_key("put_latency", "lock", bytes), [=, this] {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other_, 0, win_);
+        put(0, bytes);
+        MPI_Win_unlock(other_, win_);
+      });
+    }
+  }
+
+  void with_fence() {
+    bool const puts = m_.rank() == 0;
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win_);
+    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
+      m_.measure(bench::latency_key("put_latency", "fence", bytes), {bench::everybody("", [=, this] {
+                   if (puts) put(0, bytes);
+                   MPI_Win_fence(0, win_);
+                 })});
+    }
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win_);
+  }
+
+  void with_post() {
+    bool const first = m_.rank() == 0;
+    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
+      auto const origin = [=, this] {
+        MPI_Win_start(neighbour_.get(), 0, win_);
+        put(0, bytes);
+        MPI_Win_complete(win_);
+      };
+      auto const target = [=, this] {
+        MPI_Win_post(neighbour_.get(), 0, win_);
+        MPI_Win_wait(win_);
+      };
+      auto key = bench::latency_key("put_latency", "post", bytes);
+      key.per_call = 2;
+      m_.measure(key, {bench::everybody("", [=] {
+                   if (first) origin();
+                   target();
+                   if (!first) origin();
+                 })});
+    }
+  }
+
+  void compare_and_swap() {
+    MPI_Win_lock_all(0, win_);
+    on_origin(bench::latency_key("cas_latency", "flush", 8), [this] {
+      std::uint64_t const one = 1;
+      std::uint64_t found = 0;
+      MPI_Compare_and_swap(&one, &one, &found, MPI_UINT64_T, other_, 0, win_);
+      flush();
+    });
+    MPI_Win_unlock_all(win_);
+  }
+
+  bench::meter& m_;
+  bench::mpi::allocated_window window_;
+  MPI_Win win_;
+  bench::buffer private_;
+  int other_;
+  bench::mpi::rank_group neighbour_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::mpi::run<micro>(argc, argv); }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+
+#include "../shapes.hpp"
+
+/// What the programs on MPI share.
+namespace bench::mpi {
+
+/// A window that MPI allocates, which lets it use shared memory, with the promises that make atomics cheap.
+class allocated_window {
+ public:
+  explicit allocated_window(std::size_t bytes) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "accumulate_ordering", "none");
+    MPI_Info_set(info, "acc_single_intrinsic", "true");
+    MPI_Info_set(info, "same_disp_unit", "true");
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, info, MPI_COMM_WORLD, &base_, &win_);
+    MPI_Info_free(&info);
+  }
+  allocated_window(allocated_window const&) = delete;
+  allocated_window& operator=(allocated_window const&) = delete;
+  ~allocated_window() { MPI_Win_free(&win_); }
+
+  [[nodiscard]] MPI_Win get() const noexcept { return win_; }
+  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(base_); }
+
+  /// All zero, on all ranks.
+  void clear(std::size_t bytes) const {
+    std::memset(base_, 0, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+ private:
+  void* base_ = nullptr;
+  MPI_Win win_ = MPI_WIN_NULL;
+};
+
+/// The ranks of an epoch.
+class rank_group {
+ public:
+  explicit rank_group(std::vector<int> const& ranks) {
+    MPI_Group world = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &group_);
+    MPI_Group_free(&world);
+  }
+  rank_group(rank_group const&) = delete;
+  rank_group& operator=(rank_group const&) = delete;
+  ~rank_group() { MPI_Group_free(&group_); }
+
+  [[nodiscard]] MPI_Group get() const noexcept { return group_; }
+
+ private:
+  MPI_Group group_ = MPI_GROUP_NULL;
+};
+
+/// A whole main: all rows of `Rows`, made from a meter.
+template <class Rows>
+int run(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  {
+    settings const given(argc, argv);
+    meeting_place const place(given);
+    int rank = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    meter m(
+        given, place, rank, ranks, [] { MPI_Barrier(MPI_COMM_WORLD); },
+        [] {
+          int there = 0;
+          MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        });
+    Rows(m).all();
+    m.end();
+  }
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace bench::mpi

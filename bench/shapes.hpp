@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "meter.hpp"
+
+/// The shapes of rows that every library measures, under OSU's names without their osu_ and IMB's where OSU has none. A
+/// program brings the operations; how often, how large and who calls is here, once.
+namespace bench {
+
+inline constexpr std::size_t kib = 1024;
+inline constexpr std::size_t mib = 1024 * kib;
+
+/// How many bytes are walked over by the rows that keep many operations in flight.
+inline constexpr std::size_t region = 16 * mib;
+inline constexpr std::size_t in_flight = 64;
+inline constexpr std::size_t small_in_flight = 1024;
+
+/// A matrix of doubles, and the square block of it that the strided row moves.
+inline constexpr std::size_t block_edge = 16;
+inline constexpr std::size_t block_pitch = 64;
+
+inline std::vector<std::size_t> latency_sizes(bool quick) {
+  if (quick) return {8, 64, 512, 4 * kib, 32 * kib, 256 * kib, 2 * mib, 8 * mib};
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = 8; bytes <= 8 * mib; bytes *= 2) sizes.push_back(bytes);
+  return sizes;
+}
+
+inline std::vector<std::size_t> bandwidth_sizes(bool quick) {
+  if (quick) return {8, 4 * kib, 64 * kib, 1 * mib};
+  return {8, 64, 512, 4 * kib, 16 * kib, 64 * kib, 256 * kib, 1 * mib, 4 * mib};
+}
+
+/// Private memory of one region, touched, on a page's boundary: the same for every library.
+class buffer {
+ public:
+  buffer() : data_(static_cast<std::byte*>(std::aligned_alloc(4096, region))) { std::memset(data(), 1, region); }
+  [[nodiscard]] std::byte* data() const noexcept { return data_.get(); }
+
+ private:
+  struct give_back {
+    void operator()(std::byte* p) const noexcept { std::free(p); }
+  };
+  std::unique_ptr<std::byte, give_back> data_;
+};
+
+/// About 50 us of computation that needs no memory.
+inline void compute() {
+  double x = 1;
+  for (int i = 0; i < 12'500; ++i) {
+    x = x * 0.999 + 0.5;
+    keep(x);
+  }
+}
+
+/// `step` on rank 0 alone; the others come back at once and rest.
+template <class Step>
+way origin_only(meter const& m, std::string_view name, Step step) {
+  return {name, [works = m.rank() == 0, step](std::size_t n) mutable {
+            if (!works) return;
+            for (; n > 0; --n) step();
+          }};
+}
+
+/// `step` on every rank.
+template <class Step>
+way everybody(std::string_view name, Step step) {
+  return {name, [step](std::size_t n) mutable {
+            for (; n > 0; --n) step();
+          }};
+}
+
+/// Many operations of one size in flight, walking through the region, and then one completion.
+/// `start(offset, bytes)` begins one, `finish()` completes them all.
+template <class Start, class Finish>
+auto window_of(std::size_t bytes, std::size_t count, Start start, Finish finish) {
+  return [=, at = std::size_t{0}]() mutable {
+    for (std::size_t k = 0; k < count; ++k) {
+      start(at, bytes);
+      at += bytes;
+      if (at + bytes > region) at = 0;
+    }
+    finish();
+  };
+}
+
+inline row_key latency_key(char const* row, std::string mode, std::size_t bytes) {
+  return {.row = row, .mode = std::move(mode), .bytes = bytes, .warm_up = bytes < 256 * kib ? 0U : 3U};
+}
+/// Both ranks in turn send to the other: half of there and back.
+inline row_key there_and_back(char const* row, std::size_t bytes) {
+  return {.row = row, .mode = "", .bytes = bytes, .per_call = 2};
+}
+inline constexpr std::array<std::size_t, 3> message_sizes{64, 4 * kib, 64 * kib};
+/// A whole walk over the region is the warm-up where a line's place in the caches matters: another way may have been
+/// there, past the caches.
+inline row_key bandwidth_key(char const* row, std::size_t bytes) {
+  return {.row = row,
+          .mode = "flush",
+          .bytes = bytes,
+          .per_call = in_flight,
+          .unit = "B/s",
+          .warm_up = bytes < 4 * kib ? 0 : region / (bytes * in_flight)};
+}
+inline row_key rate_key(char const* row) {
+  return {.row = row, .mode = "flush", .bytes = 8, .per_call = small_in_flight, .unit = "op/s"};
+}
+
+/// How long a target computes at most, while somebody puts to it: who waits for it is seen to wait.
+inline constexpr double computes_for = 20e-3;
+
+/// A put that must be complete while its target computes and calls nothing of the library. Rank 0 is timed.
+template <class Put>
+way put_to_busy_target(meter const& m, Put put) {
+  return {"", [&m, put, round = std::uint64_t{0}](std::size_t n) mutable {
+            auto const arrived = m.word();
+            ++round;
+            if (m.rank() == 0) {
+              for (; n > 0; --n) put();
+              arrived.store(round, std::memory_order_release);
+            } else {
+              auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(computes_for);
+              while (arrived.load(std::memory_order_acquire) < round && std::chrono::steady_clock::now() < end) {}
+            }
+          }};
+}
+
+}  // namespace bench

@@ -41,7 +41,9 @@ class recording_control {
     word fetch_xor(word, std::memory_order) const { return signal(); }
     word exchange(word, std::memory_order) const { return signal(); }
     bool compare_exchange(word&, word, std::memory_order) const { return signal(), true; }
-    void reset_unshared(word) const {}
+    void reset_unshared(word, std::memory_order order) const {
+      if (order != std::memory_order_relaxed) static_cast<void>(signal());
+    }
     word signal() const {
       of->log->push_back("signal " + std::to_string(owner));
       return 0;

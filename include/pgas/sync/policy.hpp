@@ -22,7 +22,7 @@ struct control_archetype {
     word fetch_xor(word, std::memory_order) const { return 0; }
     word exchange(word, std::memory_order) const { return 0; }
     bool compare_exchange(word&, word, std::memory_order) const { return true; }
-    void reset_unshared(word) const {}
+    void reset_unshared(word, std::memory_order) const {}
   };
   static constexpr rmw read_modify_write = rmw::native;
   static constexpr bool can_park = false;

@@ -73,8 +73,9 @@ concept control_slot = std::copyable<S> && requires(S const& s, word value, std:
 
 /// A control word with many writers: load and read-modify-write.
 ///
-/// `reset_unshared(v, order)` may be called only while nobody else may modify the word; others may load it, and may try a
-/// compare_exchange that must fail: one that fails stores nothing. `store` does not compile: see detail::refuses_store.
+/// `reset_unshared(v, order)` may be called only while nobody else may modify the word; others may load it, and may try
+/// a compare_exchange that must fail: one that fails stores nothing. `store` does not compile: see
+/// detail::refuses_store.
 template <class C>
 concept control_cell = std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
   { c.load(order) } -> std::same_as<word>;

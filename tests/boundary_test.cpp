@@ -41,7 +41,9 @@ class recording_control {
     word fetch_xor(word, std::memory_order) const { return signal(); }
     word exchange(word, std::memory_order) const { return signal(); }
     bool compare_exchange(word&, word, std::memory_order) const { return signal(), true; }
-    void reset_unshared(word) const {}
+    void reset_unshared(word, std::memory_order order) const {
+      if (order != std::memory_order_relaxed) static_cast<void>(signal());
+    }
     word signal() const {
       of->log->push_back("signal " + std::to_string(owner));
       return 0;
@@ -241,12 +243,40 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
   for (int round = 0; round < 2; ++round) {
     r.clear();
     p.lock_all(b);
-    if (count(r, "refresh all") != 1 || r.back() != "refresh all" || count(r, "publish") != 0)
-      return "lock_all refreshes everything, last";
+    for (rank_t target = 0; target < size; ++target) {
+      p.trigger(target, b);
+      p.trigger(target, b);
+      std::string const one = "refresh " + std::to_string(target);
+      if (count(r, "refresh all") + static_cast<std::size_t>(std::count(r.begin(), r.end(), one)) != 1)
+        return "lock_all and trigger refresh each part once";
+      if (first(r, "signal " + std::to_string(target)) < r.size() &&
+          first(r, "signal " + std::to_string(target)) > first(r, one))
+        return "trigger refreshes a part after it has locked it";
+    }
+    if (count(r, "publish") != 0) return "lock_all publishes nothing";
     r.clear();
     p.unlock_all(b);
     if (count(r, "publish all") != 1 || r.front() != "publish all" || count(r, "refresh") != 0)
       return "unlock_all publishes everything, first";
+    if constexpr (pgas::target_lock_protocol<Protocol>) {
+      for (auto const kind : {pgas::lock_kind::shared, pgas::lock_kind::exclusive}) {
+        rank_t const target = size - 1;
+        r.clear();
+        if (round == 0) {
+          p.lock(target, kind, b);
+        } else if (!p.try_lock(target, kind, b)) {
+          return "try_lock takes what is free";
+        }
+        if (count(r, "refresh") != 1 || r.back() != "refresh " + std::to_string(target) || count(r, "publish") != 0 ||
+            count(r, "signal " + std::to_string(target)) == 0)
+          return "lock refreshes its part, last";
+        r.clear();
+        p.unlock(target, kind, b);
+        if (count(r, "publish") != 1 || r.front() != "publish " + std::to_string(target) || count(r, "refresh") != 0 ||
+            r.back() != "signal " + std::to_string(target))
+          return "unlock publishes its part, first";
+      }
+    }
   }
   return {};
 }
@@ -367,9 +397,33 @@ struct mutated_lock : Protocol {
       right.lock_all(wrong);
     }
     template <class Boundary>
+    void trigger(rank_t target, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.trigger(target, wrong);
+    }
+    template <class Boundary>
     void unlock_all(Boundary& b) {
       faulty_boundary<Boundary, Fault> wrong{&b};
       right.unlock_all(wrong);
+      wrong.catch_up(true);
+    }
+    template <class Boundary>
+      requires pgas::target_lock_protocol<Protocol>
+    void lock(rank_t target, pgas::lock_kind kind, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.lock(target, kind, wrong);
+    }
+    template <class Boundary>
+      requires pgas::target_lock_protocol<Protocol>
+    bool try_lock(rank_t target, pgas::lock_kind kind, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      return right.try_lock(target, kind, wrong);
+    }
+    template <class Boundary>
+      requires pgas::target_lock_protocol<Protocol>
+    void unlock(rank_t target, pgas::lock_kind kind, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.unlock(target, kind, wrong);
       wrong.catch_up(true);
     }
   };
@@ -425,9 +479,12 @@ TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is cau
   std::apply(
       []<class... P>(P...) {
         each_fault([&]<fault Fault>() {
-          // Publishing late cannot be told where unlock_all sends no signal.
-          if constexpr (Fault != fault::publish_late)
-            CHECK(((wrong_as_lock<mutated_lock<P, Fault>>(1, 3) != "") && ...));
+          auto const is_caught = []<class Wrong>(Wrong) {
+            // Publishing late cannot be told where unlock_all sends no signal and is all there is.
+            if constexpr (Fault == fault::publish_late && !pgas::target_lock_protocol<Wrong>) return true;
+            return wrong_as_lock<Wrong>(1, 3) != "";
+          };
+          CHECK((is_caught(mutated_lock<P, Fault>{}) && ...));
         });
       },
       pgas_test::lock_protocols{});

@@ -477,7 +477,7 @@ TEST_CASE("a plain store that meets a read-modify-write can be lost") {
     auto const cell = words.cell(0, 0);
     if (me.rank() == 0) {
       for (word i = 1; i <= 1000; ++i) {
-        cell.reset_unshared(i);
+        cell.reset_unshared(i, std::memory_order_relaxed);
         for (int const before = turns; turns < before + 2;) std::this_thread::yield();
         if (cell.load(std::memory_order_relaxed) != i) ++lost;
       }

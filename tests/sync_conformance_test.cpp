@@ -2,4 +2,5 @@
 // Every promise of the synchronization protocols, on every backend whose control words can carry them.
 #include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
+#include "conformance/lock_protocol.hpp"
 #include "conformance/post_protocol.hpp"

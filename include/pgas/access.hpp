@@ -78,7 +78,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
   access(Window const& w, group targets, hint<Given>...)
       : base(w.shared_state()), targets_(detail::checked_group(w.state(), targets, "start")) {
     State& s = state();
-    s.enter("start", !s.access_open, "an access epoch of this rank on the window is open; close it first");
+    s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     s.post.start(targets_);
     s.access_open = true;
   }

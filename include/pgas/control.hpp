@@ -56,7 +56,7 @@ struct refuses_store {
   static void store(Value, std::memory_order = {}) {
     static_assert(always_false<Value>,
                   "cell: a word with many writers cannot be stored to, the store could be lost; use exchange, or "
-                  "reset_unshared(value) where nobody else may modify it now, or make the word a slot");
+                  "reset_unshared(value, order) where nobody else may modify it now, or make the word a slot");
   }
 };
 
@@ -73,8 +73,9 @@ concept control_slot = std::copyable<S> && requires(S const& s, word value, std:
 
 /// A control word with many writers: load and read-modify-write.
 ///
-/// `reset_unshared(v)` may be called only while nobody else may modify the word. `store` does not
-/// compile: see detail::refuses_store.
+/// `reset_unshared(v, order)` may be called only while nobody else may modify the word; others may load it, and may try
+/// a compare_exchange that must fail: one that fails stores nothing. `store` does not compile: see
+/// detail::refuses_store.
 template <class C>
 concept control_cell = std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
   { c.load(order) } -> std::same_as<word>;
@@ -82,7 +83,7 @@ concept control_cell = std::copyable<C> && requires(C const& c, word value, word
   { c.fetch_xor(value, order) } -> std::same_as<word>;
   { c.exchange(value, order) } -> std::same_as<word>;
   { c.compare_exchange(expected, value, order) } -> std::same_as<bool>;
-  c.reset_unshared(value);
+  c.reset_unshared(value, order);
 };
 
 /// The control memory of one team or window: words that synchronize, apart from payload.

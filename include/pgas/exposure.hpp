@@ -60,7 +60,7 @@ class exposure : public detail::epoch<exposure<State, Hints>, State> {
     State& s = state();
     s.exposure_open = false;
     // Who still accesses cannot be waited for by itself: its own complete may be what the origins wait for.
-    PGAS_EXPECTS(light, !s.access_open,
+    PGAS_EXPECTS(light, !s.is_accessing(),
                  detail::throw_error(errc::wrong_order, s.job_rank(), "wait",
                                      "this rank's access epoch on the same window is still open; complete it first"));
     boundary b(s.segment);

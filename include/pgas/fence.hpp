@@ -24,7 +24,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
     requires std::same_as<typename Window::state_type, State>
   explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = this->state();
-    s.enter(operation, !s.access_open && !s.exposure_open,
+    s.enter(operation, !s.is_accessing() && !s.exposure_open,
             "another epoch of this rank on the window is open; close it first");
     if constexpr (!Hints.no_precede) {
       // Nothing is outstanding when an epoch opens: only own stores are published.

@@ -75,7 +75,7 @@ void fill_own_ghosts(Array const& a) {
 /// MPI: neighbourhood collectives, by MPI_Put between MPI_Win_post and MPI_Win_wait.
 template <any_global_array Array>
 [[nodiscard]] auto begin_exchange(Array const& a) {
-  a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().access_open,
+  a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
                   "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
   detail::fill_own_ghosts(a);
   return pending_exchange<typename Array::state_type>(a);

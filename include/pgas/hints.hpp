@@ -17,7 +17,8 @@ struct hints {
   bool no_precede = false;  ///< nothing happened since the last fence: this one opens without one
   bool no_check = false;    ///< the targets of this access have posted already: none is waited for. MPI_MODE_NOCHECK
   bool no_succeed = false;  ///< no epoch without an opening of its own follows: MPI_MODE_NOSUCCEED
-  bool passive = false;     ///< set by lock_all itself: targets change without a boundary, so a get looks at memory
+  bool passive = false;     ///< set by shared locks themselves: parts change without a boundary, a get looks at memory
+  bool alone = false;       ///< set by an exclusive lock itself: nobody else accesses the part, so nothing is atomic
 
   friend constexpr hints operator|(hints a, hints b) noexcept {
     return {.no_store = a.no_store || b.no_store,
@@ -27,7 +28,8 @@ struct hints {
             .no_precede = a.no_precede || b.no_precede,
             .no_check = a.no_check || b.no_check,
             .no_succeed = a.no_succeed || b.no_succeed,
-            .passive = a.passive || b.passive};
+            .passive = a.passive || b.passive,
+            .alone = a.alone || b.alone};
   }
   friend constexpr bool operator==(hints, hints) = default;
 };

@@ -10,7 +10,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// One-sided. Stores to the own part before it must have been followed by a fence, a wait or a sync if peers may put
 /// there already: on memory with private copies, opening writes them back.
 /// What a rank puts is visible to others that flush or open after it has flushed or closed. Order between
-/// ranks is the program's: by atomic elements, or a barrier. MPI_Win_lock_all.
+/// ranks is the program's: by atomic elements, or a barrier. Exclusive locks of others exclude it, part by part: a rank
+/// that waits for one part while it holds another can take part in a deadlock, as with all locks. MPI_Win_lock_all.
 template <class State, hints Hints = hints{.passive = true}>
 class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
                  public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
@@ -25,7 +26,7 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
     requires std::same_as<typename Window::state_type, State>
   explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
-    s.enter(operation, !s.access_open, "an access epoch of this rank on the window is open; close it first");
+    s.enter(operation, !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
     before.publish(everyone);  // its own stores until now: the drop of the refresh may lose them
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
@@ -48,10 +49,13 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
-  /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
+  /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another rank holds
+  /// an exclusive lock on it.
   [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
     this->check_open("to");
     state().check_rank(target, "to");
+    boundary b(state().segment);
+    state().lock.trigger(target, b);
     return {state(), target};
   }
 

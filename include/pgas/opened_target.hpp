@@ -207,7 +207,10 @@ class opened_target {
     check_writes();
     check(normal_level, "compare_exchange", i, 1);
     value_type found;
-    if constexpr (is_native<op::replace>) {
+    if constexpr (Hints.alone) {
+      found = read_alone(i);
+      if (same_bytes(found, expected)) write_alone(i, desired);
+    } else if constexpr (is_native<op::replace>) {
       found = state_->segment.template compare_exchange<value_type>(at(i), expected, desired);
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -222,7 +225,9 @@ class opened_target {
   [[nodiscard]] value_type atomic_load(std::size_t i) const {
     check_reads();
     check(normal_level, "atomic_load", i, 1);
-    if constexpr (is_native<op::no_op>) {
+    if constexpr (Hints.alone) {
+      return read_alone(i);
+    } else if constexpr (is_native<op::no_op>) {
       return state_->segment.template atomic_load<value_type>(at(i));
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -233,7 +238,9 @@ class opened_target {
   void atomic_store(std::size_t i, value_type const& value) const {
     check_writes();
     check(normal_level, "atomic_store", i, 1);
-    if constexpr (is_native<op::replace>) {
+    if constexpr (Hints.alone) {
+      write_alone(i, value);
+    } else if constexpr (is_native<op::replace>) {
       state_->segment.template atomic_store<value_type>(at(i), value);
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -335,7 +342,11 @@ class opened_target {
   value_type modify(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
     check_writes();
     check(normal_level, operation, i, 1);
-    if constexpr (is_native<Op>) {
+    if constexpr (Hints.alone) {
+      value_type const old = read_alone(i);
+      write_alone(i, op(old, value));
+      return old;
+    } else if constexpr (is_native<Op>) {
       return state_->segment.template fetch_op<value_type>(at(i), value, op);
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -351,26 +362,55 @@ class opened_target {
     check_writes();
     check(light_level, operation, first, values.size());
     if (values.empty()) return;
-    if constexpr (is_native<Op>) {
+    if constexpr (Hints.alone && State::is_direct) {
+      // A plain loop: the compiler may take as many elements at a time as fit its registers.
+      value_type* const elements = base_ + first;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        keep(i, elements[i]);
+        elements[i] = op(elements[i], values[i]);
+      }
+    } else if constexpr (Hints.alone) {
+      modify_copies(first, values, op, keep);
+    } else if constexpr (is_native<Op>) {
       for (std::size_t i = 0; i < values.size(); ++i) {
         keep(i, state_->segment.template fetch_op<value_type>(at(first + i), values[i], op));
       }
     } else {
       detail::element_lock const hold(*state_, rank_);
-      std::vector<value_type> elements(values.size());
-      state_->segment.flush(rank_);  // this rank's own earlier puts first
-      state_->segment.get(at(first), std::as_writable_bytes(std::span(elements)));
-      state_->segment.flush_local(rank_);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        keep(i, elements[i]);
-        elements[i] = op(elements[i], values[i]);
-      }
-      Coherence::put(state_->segment, at(first), std::as_bytes(std::span(elements)));
-      state_->segment.flush(rank_);
+      modify_copies(first, values, op, keep);
+    }
+  }
+  template <class Op, class Keep>
+  void modify_copies(std::size_t first, std::span<value_type const> values, Op op, Keep& keep) const {
+    std::vector<value_type> elements(values.size());
+    state_->segment.flush(rank_);  // this rank's own earlier puts first
+    state_->segment.get(at(first), std::as_writable_bytes(std::span(elements)));
+    state_->segment.flush_local(rank_);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      keep(i, elements[i]);
+      elements[i] = op(elements[i], values[i]);
+    }
+    Coherence::put(state_->segment, at(first), std::as_bytes(std::span(elements)));
+    state_->segment.flush(rank_);
+  }
+
+  // Under an exclusive lock.
+  [[nodiscard]] value_type read_alone(std::size_t i) const {
+    if constexpr (State::is_direct) {
+      return base_[i];
+    } else {
+      return read_home(i);
+    }
+  }
+  void write_alone(std::size_t i, value_type const& value) const {
+    if constexpr (State::is_direct) {
+      base_[i] = value;
+    } else {
+      write_home(i, value);
     }
   }
 
-  // Under the element lock: what is read is in memory, past all copies, and what is written has arrived there.
+  // Under a lock: what is read is in memory, past all copies, and what is written has arrived there.
   [[nodiscard]] value_type read_home(std::size_t i) const {
     value_type value;
     state_->segment.flush(rank_);  // this rank's own earlier puts first

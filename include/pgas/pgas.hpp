@@ -30,6 +30,7 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
+#include <pgas/sync/queued.hpp>
 #include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/stamped.hpp>
 // 4 run
@@ -39,6 +40,7 @@
 #include <pgas/fence.hpp>
 #include <pgas/global_ptr.hpp>
 #include <pgas/global_ref.hpp>
+#include <pgas/lock.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/run.hpp>
 #include <pgas/stage.hpp>

@@ -6,6 +6,7 @@
 #include <pgas/team.hpp>
 #include <pgas/window_boundary.hpp>
 #include <string>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -26,6 +27,7 @@ struct window_state {
   static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
   static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
   static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
+  using lock_protocol = typename Protocols::lock;
   using element_lock_type = element_lock_on<control_type>;
   /// All protocols', and what guards elements which no single instruction can modify.
   static constexpr control_words words(rank_t ranks) { return lock_words(ranks) + element_lock_type::words(); }
@@ -53,6 +55,9 @@ struct window_state {
     PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(job_rank(), operation, target, ranks()));
   }
 
+  /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
+  [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
+
   /// What every call that opens an epoch does first: an error that a destructor kept is thrown here.
   void enter(std::string_view operation, bool free, char const* otherwise) {
     team->deferred->rethrow();
@@ -73,6 +78,7 @@ struct window_state {
   typename Protocols::post::template on<control_type> post;
   typename Protocols::lock::template on<control_type> lock;
   std::size_t size;            ///< of the own part, in elements
+  std::vector<rank_t> locked;  ///< the parts that this rank's lock epochs hold
   bool access_open = false;    ///< a fence, access or lock_all epoch is open on this rank
   bool exposure_open = false;  ///< an exposure is, or a fence epoch
 };

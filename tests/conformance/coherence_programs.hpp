@@ -126,6 +126,7 @@ struct forgetful_lock : Protocol {
       auto wrong = without_refresh(b, call::lock_refresh);
       right.lock_all(wrong);
     }
+    void trigger(rank_t target, pgas::boundary auto& b) { right.trigger(target, b); }
     void unlock_all(pgas::boundary auto& b) {
       auto wrong = without_publish(b, call::unlock_publish);
       right.unlock_all(wrong);

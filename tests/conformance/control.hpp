@@ -30,7 +30,8 @@ TEST_CASE("control: words are zero at first, and each is a word of its own") {
     for (std::size_t i = 0; i < words.slots; ++i) {
       c.slot(self, i, self).store(mark(self, i), std::memory_order_release);
     }
-    for (std::size_t i = 0; i < words.cells; ++i) c.cell(self, i).reset_unshared(mark(self, 50 + i));
+    for (std::size_t i = 0; i < words.cells; ++i)
+      c.cell(self, i).reset_unshared(mark(self, 50 + i), std::memory_order_relaxed);
     boot.fence();
     for (rank_t owner = 0; owner < b.size(); ++owner) {
       for (std::size_t i = 0; i < words.slots; ++i) {
@@ -129,6 +130,28 @@ TEST_CASE("control: a cell may be a lock") {
         }
         counter.exchange(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         c.cell(0, 0).exchange(0, std::memory_order_release);
+      }
+      boot.fence();
+      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()), "counted");
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("control: who holds a cell may let go of it by a reset, while others try in vain to take it") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto c = make_control(b, boot, "c", {.slots = 0, .cells = 2});
+    if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
+      auto const lock = c.cell(0, 0);
+      auto const counter = c.cell(0, 1);  // counted in two steps, by whoever holds the lock
+      for (int i = 0; i < 100; ++i) {
+        pgas::word free = 0;
+        while (!lock.compare_exchange(free, 1, std::memory_order_acquire)) {
+          free = 0;
+          b.check("take");
+        }
+        counter.exchange(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        lock.reset_unshared(0, std::memory_order_release);
       }
       boot.fence();
       require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()), "counted");

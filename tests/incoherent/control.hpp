@@ -82,7 +82,7 @@ class control {
       expected = modify([&](word old) { return old == wanted ? desired : old; });
       return expected == wanted;
     }
-    void reset_unshared(word value) const noexcept { at_->value.store(value, std::memory_order_relaxed); }
+    void reset_unshared(word value, std::memory_order order) const noexcept { at_->value.store(value, order); }
 
    private:
     friend control;
@@ -96,7 +96,8 @@ class control {
       // acquire, release: a waiter that sees this value must see what all who added to it published.
       word const old = at_->value.load(std::memory_order_acquire);
       self_->maybe_yield();
-      at_->value.store(change(old), std::memory_order_release);
+      // What does not change the word stores nothing: meanwhile its holder may have reset it.
+      if (word const changed = change(old); changed != old) at_->value.store(changed, std::memory_order_release);
       register_->taken.clear(std::memory_order_release);
       return old;
     }

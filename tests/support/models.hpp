@@ -64,7 +64,7 @@ using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_mo
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
 using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;
-using lock_protocols = std::tuple<pgas::sync::shared_only>;
+using lock_protocols = std::tuple<pgas::sync::shared_only, pgas::sync::queued>;
 
 /// Made from an extent and a number of ranks.
 using distributions = std::tuple<pgas::block>;

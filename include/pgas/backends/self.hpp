@@ -99,7 +99,7 @@ class self {
         *at = desired;
         return true;
       }
-      void reset_unshared(word value) const noexcept { *at = value; }
+      void reset_unshared(word value, std::memory_order) const noexcept { *at = value; }
     };
 
     static constexpr rmw read_modify_write = rmw::native;

@@ -22,7 +22,7 @@ struct control_archetype {
     word fetch_xor(word, std::memory_order) const { return 0; }
     word exchange(word, std::memory_order) const { return 0; }
     bool compare_exchange(word&, word, std::memory_order) const { return true; }
-    void reset_unshared(word) const {}
+    void reset_unshared(word, std::memory_order) const {}
   };
   static constexpr rmw read_modify_write = rmw::native;
   static constexpr bool can_park = false;
@@ -85,10 +85,30 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
 };
 
 /// Passive target: this rank may reach others, who take no part. MPI_Win_lock_all.
+///
+/// `trigger(t, b)` comes before the first access to t in the epoch, and may come again: a protocol that locks part by
+/// part takes that lock then. What has been locked is refreshed.
 template <class P>
-concept lock_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b) {
-  p.lock_all(b);
-  p.unlock_all(b);
+concept lock_protocol =
+    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b, rank_t target) {
+      p.lock_all(b);
+      p.trigger(target, b);
+      p.unlock_all(b);
+    };
+
+/// Whether others may hold a lock on the same part.
+enum class lock_kind { shared, exclusive };
+
+/// Passive target, one part: MPI_Win_lock. An exclusive holder is alone there, also against lock_all.
+///
+/// `lock` returns holding it, refreshed; `try_lock` returns false where it would have to wait, and has done nothing;
+/// `unlock` publishes, then lets go.
+template <class P>
+concept target_lock_protocol = lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
+                                                            no_boundary& b, rank_t target, lock_kind kind) {
+  p.lock(target, kind, b);
+  { p.try_lock(target, kind, b) } -> std::same_as<bool>;
+  p.unlock(target, kind, b);
 };
 
 /// The protocols of one window, one of each kind. A window allocates the words of its bundle only.

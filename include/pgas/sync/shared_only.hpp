@@ -26,6 +26,9 @@ struct shared_only {
     }
 
     template <boundary Boundary>
+    void trigger(rank_t, Boundary&) noexcept {}
+
+    template <boundary Boundary>
     void unlock_all(Boundary& b) {
       b.publish(everyone);
     }

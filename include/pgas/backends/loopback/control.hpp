@@ -112,7 +112,7 @@ class message_control {
     using word_at::exchange;
     using word_at::fetch_add;
     using word_at::fetch_xor;
-    void reset_unshared(word value) const { write(value, std::memory_order_relaxed); }
+    void reset_unshared(word value, std::memory_order order) const { write(value, order); }
   };
 
   message_control(std::shared_ptr<loopback::agent> a, loopback::memory_id id, control_words words, team_ranks ranks,

@@ -49,7 +49,7 @@ class pool_control {
     bool compare_exchange(word&, Value, std::memory_order) const {
       return refuse<Value>() != 0;
     }
-    void reset_unshared(word value) const noexcept { store_through(at_, value, std::memory_order_relaxed); }
+    void reset_unshared(word value, std::memory_order order) const noexcept { store_through(at_, value, order); }
 
    private:
     template <class Value>

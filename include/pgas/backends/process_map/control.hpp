@@ -42,7 +42,9 @@ class mapped_control {
     bool compare_exchange(word& expected, word desired, std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order);
     }
-    void reset_unshared(word value) const noexcept { std::atomic_ref(*at_).store(value, std::memory_order_relaxed); }
+    void reset_unshared(word value, std::memory_order order) const noexcept {
+      std::atomic_ref(*at_).store(value, order);
+    }
 
    private:
     word* at_;

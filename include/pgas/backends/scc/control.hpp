@@ -89,8 +89,9 @@ class scc_control {
       expected = modify(order, [&](word old) { return old == wanted ? desired : old; });
       return expected == wanted;
     }
-    void reset_unshared(word value) const {
+    void reset_unshared(word value, std::memory_order order) const {
       enter();
+      if (order != std::memory_order_relaxed) release();
       set(value);
     }
 
@@ -114,8 +115,11 @@ class scc_control {
       bool const releases = order != std::memory_order_relaxed && order != std::memory_order_acquire;
       if (acquires) acquire();
       enter();
-      if (releases) release();
-      set(change(old));
+      // What does not change the word stores nothing: meanwhile its holder may have reset it.
+      if (word const changed = change(old); changed != old) {
+        if (releases) release();
+        set(changed);
+      }
       enter();
       lock.taken = false;
       chip_->turns().wake(std::exchange(lock.waiting, 0));

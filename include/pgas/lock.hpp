@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <pgas/epoch.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The kind of a lock as a type, so that its epoch knows at compile time whether it is alone.
+template <lock_kind Kind>
+struct lock_kind_constant {
+  static constexpr lock_kind value = Kind;
+};
+inline constexpr lock_kind_constant<lock_kind::shared> shared{};
+inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
+
+/// Passive target, one part: this rank may access it, alone or beside others, and its owner takes no part.
+///
+/// One-sided. Opening waits for whoever holds a lock on the part that excludes this one: an exclusive lock excludes all
+/// others and lock_all, shared ones only exclusive ones. What holders before it have put is visible when it opens, what
+/// this rank puts is in the part when it closes. The owner stores to and loads from its own part under a lock of its
+/// own. An exclusive epoch is alone: its atomic operations are plain loads and stores, and bulk ones a plain loop.
+/// A rank may hold locks on several parts; ranks that then wait for each other deadlock, which is found and reported.
+/// Requires a window whose lock protocol has such locks. MPI_Win_lock.
+template <class State, lock_kind Kind, hints Hints>
+class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
+             public detail::accesses<lock<State, Kind, Hints>, State, Hints> {
+  using base = detail::epoch<lock, State>;
+  friend base;
+  static_assert(
+      target_lock_protocol<typename State::lock_protocol>,
+      "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, which needs a "
+      "backend whose words have read-modify-writes");
+
+ public:
+  static constexpr std::string_view operation = "lock";
+
+  /// Opens the epoch on `target`'s part. Requires no other epoch of this rank that accesses it.
+  template <class Window, hints... Given>
+    requires std::same_as<typename Window::state_type, State>
+  lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) : lock(w.shared_state(), target) {
+    State& s = state();
+    with_boundary([&](auto& b) { s.lock.lock(target, Kind, b); });
+    s.locked.push_back(target);
+  }
+  lock(lock&&) noexcept = default;
+  ~lock() { this->end(); }
+
+  /// The epoch if it can be opened without waiting. Like the constructor otherwise.
+  template <class Window>
+    requires std::same_as<typename Window::state_type, State>
+  static std::optional<lock> try_open(Window const& w, rank_t target) {
+    std::optional<lock> opened(lock(w.shared_state(), target));
+    State& s = opened->state();
+    bool holds = false;
+    opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, Kind, b); });
+    if (holds) {
+      s.locked.push_back(target);
+    } else {
+      opened->mark_closed();
+      opened.reset();
+    }
+    return opened;
+  }
+
+  /// Ends the epoch: MPI's word for close().
+  void unlock() { this->close(); }
+
+  /// The rank whose part this is.
+  [[nodiscard]] rank_t target() const noexcept { return target_; }
+  /// The part, open: take it before a loop of single accesses.
+  [[nodiscard]] opened_target<State, Hints> to() {
+    this->check_open("to");
+    return {state(), target_};
+  }
+  /// The same for code that is written for any epoch; `rank` must be the target.
+  [[nodiscard]] opened_target<State, Hints> to(rank_t rank) {
+    PGAS_EXPECTS(light, rank == target_,
+                 throw error(errc::wrong_order, state().job_rank(), "to",
+                             "this lock is on rank " + std::to_string(target_) + "'s part, not on rank " +
+                                 std::to_string(rank) + "'s"));
+    return to();
+  }
+
+  /// For containers.
+  [[nodiscard]] State& state() const noexcept { return *this->state_; }
+
+ private:
+  lock(std::shared_ptr<State> shared_state, rank_t target) : base(std::move(shared_state)), target_(target) {
+    State& s = state();
+    s.check_rank(target, operation);
+    bool const locked = std::find(s.locked.begin(), s.locked.end(), target) != s.locked.end();
+    s.enter(operation, !s.access_open && !locked,
+            locked ? "this rank has a lock on the part already; close it first"
+                   : "an access epoch of this rank on the window is open; close it first");
+    if (target == s.rank()) {
+      typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
+      before.publish(everyone);  // its own stores until now: the drop of the refresh may lose them
+    }
+  }
+
+  /// Who locks its own part stores to it and loads from it, too.
+  template <class Use>
+  void with_boundary(Use&& use) {
+    if (target_ == state().rank()) {
+      typename State::template boundary_type<boundary_of::both, own_hints()> b(state().segment);
+      use(b);
+    } else {
+      typename State::template boundary_type<boundary_of::remote, Hints> b(state().segment);
+      use(b);
+    }
+  }
+  static constexpr hints own_hints() noexcept {
+    hints h = Hints;
+    h.no_put = false;  // others may have put under locks before this one
+    return h;
+  }
+
+  void finish() {
+    State& s = state();
+    s.locked.erase(std::find(s.locked.begin(), s.locked.end(), target_));
+    with_boundary([&](auto& b) { s.lock.unlock(target_, Kind, b); });
+  }
+
+  rank_t target_;
+};
+
+template <class Window, lock_kind Kind, hints... Given>
+lock(Window const&, rank_t, lock_kind_constant<Kind>, hint<Given>...)
+    -> lock<typename Window::state_type, Kind,
+            (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... | Given)>;
+
+/// Opens a lock epoch if that needs no waiting, else returns nothing. One-sided.
+template <class Window, lock_kind Kind, hints... Given>
+[[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) {
+  return lock<typename Window::state_type, Kind,
+              (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... |
+               Given)>::try_open(w, target);
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/sync/policy.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// Shared and exclusive locks on each rank's part: a word to take when nobody waits, else a queue, first come first
+/// served.
+///
+/// Source: ours, after the queue of Mellor-Crummey and Scott 1991 (local spinning) and the counters of Gerstenberger
+/// 2014, section 2.3 (readers and a writer in one word).
+///
+/// Words     held, a cell of the target: 0 free; 2 n for n shared holders; 2 r + 1 while rank r holds it alone. The
+/// last is
+///           changed by r only, so r lets go by a store. Others' attempts are compare_exchanges, which then fail.
+///           tail, a cell of the target: the last rank in the queue plus one; 0: nobody waits.
+///           next and first, cells of each rank, for the one queue it waits in: who comes after it, plus one; and 1
+///           once it is the first.
+/// States    Who finds the queue empty takes the word if it can. Who cannot, or finds somebody waiting, joins the queue
+/// and
+///           looks at a word of its own until it is the first; the first one alone looks at `held`, takes it when it
+///           can, and only then lets the next be first: shared holders follow each other at once.
+/// Bound     who joins the queue is overtaken only by those that had seen it empty before, each rank once at most; and
+/// by
+///           lock_all.
+/// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. No central word, and
+///           at most n locks. It waits for exclusive holders only, and in no queue: whoever holds parts already must
+///           not wait behind somebody who waits for one of them. So an exclusive lock may wait for as long as lock_all
+///           epochs on its part overlap.
+/// Differs   from the paper's two-level counters: no central word, two words of one line on the way without waiting
+/// (one
+///           read, one compare_exchange; a store to let go), waiting ranks send nothing, nobody starves, and nothing is
+///           undone. From the reader-writer queue lock with writer preference: 1 and 1 instead of 3 and 2
+///           read-modify-writes without waiting, lock_all, and readers do not starve.
+/// Memory    4 cells a rank, n bits of private state.
+struct queued {
+  static constexpr std::string_view name = "queued";
+  static constexpr rmw needs = rmw::test_and_set;
+  static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 4}; }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first)
+        : control_(&control), first_(first.cells), all_(static_cast<std::size_t>(control.size())) {}
+
+    template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      if (!take_now(target, kind)) take_in_turn(target, kind, "lock");
+      b.refresh(group(&target, 1));
+    }
+    template <boundary Boundary>
+    [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
+      if (!take_now(target, kind)) return false;
+      b.refresh(group(&target, 1));
+      return true;
+    }
+    template <boundary Boundary>
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      b.publish(group(&target, 1));
+      let_go(target, kind);
+    }
+
+    template <boundary Boundary>
+    void lock_all(Boundary& b) {
+      trigger(self(), b);
+    }
+    template <boundary Boundary>
+    void trigger(rank_t target, Boundary& b) {
+      if (all_[index(target)]) return;
+      while (!take_word(target, lock_kind::shared)) wait_for_word(target, lock_kind::shared, "lock_all");
+      all_[index(target)] = true;
+      b.refresh(group(&target, 1));
+    }
+    template <boundary Boundary>
+    void unlock_all(Boundary& b) {
+      b.publish(everyone);
+      for (rank_t target = 0; target < control_->size(); ++target) {
+        if (!all_[index(target)]) continue;
+        all_[index(target)] = false;
+        let_go(target, lock_kind::shared);
+      }
+    }
+
+   private:
+    static constexpr word one_shared = 2;
+    static constexpr bool is_exclusive(word held) noexcept { return (held & 1U) != 0; }
+    static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
+    [[nodiscard]] word me() const noexcept { return static_cast<word>(self()) + 1; }
+    auto held(rank_t target) { return control_->cell(target, first_); }
+    auto tail(rank_t target) { return control_->cell(target, first_ + 1); }
+    auto next_of(word rank_plus_one) { return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 2); }
+    auto first_in_queue(word rank_plus_one) {
+      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 3);
+    }
+
+    [[nodiscard]] bool take_now(rank_t target, lock_kind kind) {
+      // relaxed: who overlooks somebody waiting overtakes it, and does nothing wrong.
+      return tail(target).load(std::memory_order_relaxed) == 0 && take_word(target, kind);
+    }
+
+    [[nodiscard]] bool take_word(rank_t target, lock_kind kind) {
+      word seen = 0;
+      if (kind == lock_kind::exclusive) {
+        // acquire: pairs with the release in let_go of whoever had it before; those of several shared holders are one
+        // release sequence.
+        return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1, std::memory_order_acquire);
+      }
+      do {
+        // acquire: pairs with the release in let_go of the last exclusive holder.
+        if (held(target).compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) return true;
+      } while (!is_exclusive(seen));
+      return false;
+    }
+
+    void wait_for_word(rank_t target, lock_kind kind, std::string_view operation) {
+      control_->wait_until(held(target),
+                           [kind](word now) { return kind == lock_kind::exclusive ? now == 0 : !is_exclusive(now); },
+                           {.operation = operation});
+    }
+
+    void take_in_turn(rank_t target, lock_kind kind, std::string_view operation) {
+      // relaxed: the exchange below publishes both.
+      next_of(me()).reset_unshared(0, std::memory_order_relaxed);
+      first_in_queue(me()).reset_unshared(0, std::memory_order_relaxed);
+      // acq_rel: a successor that sees me sees my two words; I see those of my predecessor.
+      if (word const before = tail(target).exchange(me(), std::memory_order_acq_rel); before != 0) {
+        // release: pairs with the acquire load of `next` by the predecessor.
+        next_of(before).exchange(me(), std::memory_order_release);
+        auto const awaited = static_cast<rank_t>(before - 1);
+        control_->wait_until(first_in_queue(me()), [](word is_first) { return is_first != 0; },
+                             {.operation = operation, .awaited = group(&awaited, 1)});
+      }
+      do {
+        wait_for_word(target, kind, operation);
+      } while (!take_word(target, kind));
+
+      word last = me();
+      // release: whoever finds the queue empty comes after me.
+      if (tail(target).compare_exchange(last, 0, std::memory_order_release)) return;
+      word const next =
+          control_->wait_until(next_of(me()), [](word successor) { return successor != 0; }, {.operation = operation});
+      // release: pairs with the acquire load by the successor's wait.
+      first_in_queue(next).exchange(1, std::memory_order_release);
+    }
+
+    void let_go(rank_t target, lock_kind kind) {
+      // release: pairs with the acquire in take_word of whoever takes it next; carries what publish has completed.
+      if (kind == lock_kind::exclusive) {
+        held(target).reset_unshared(0, std::memory_order_release);
+      } else {
+        held(target).fetch_add(word{0} - one_shared, std::memory_order_release);
+      }
+    }
+
+    Control* control_;
+    std::size_t first_;
+    std::vector<bool> all_;  ///< parts on which this rank's lock_all has a lock
+  };
+};
+static_assert(lock_protocol<queued> && target_lock_protocol<queued>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+
+#include "fence_protocol.hpp"
+
+/// What every lock protocol promises, on every backend whose control words can carry it.
+namespace pgas_test {
+
+/// One rank's state of a protocol, and three words in each part that stand for payload: their relaxed accesses are
+/// ordered by the protocol or not at all.
+template <class Protocol, class Backend>
+class lock_fixture {
+ public:
+  using control_type = typename Backend::control_type;
+  enum payload : std::size_t { counted, writers, readers, payload_words };
+
+  template <class Boot>
+  lock_fixture(Backend& b, Boot& boot, std::string const& key)
+      : own_(Protocol::words(b.size())),
+        control(make_control(b, boot, key + std::string(Protocol::name),
+                             own_ + pgas::control_words{.slots = 0, .cells = payload_words})),
+        protocol(control, {}) {}
+
+  auto word_of(rank_t target, payload which) { return control.cell(target, own_.cells + which); }
+  pgas::word read(rank_t target, payload which) { return word_of(target, which).load(std::memory_order_relaxed); }
+  void add(rank_t target, payload which, pgas::word value) {
+    word_of(target, which).fetch_add(value, std::memory_order_relaxed);
+  }
+  /// In two steps, so that two at the same time lose one.
+  void count(rank_t target, random_source& rng) {
+    auto const seen = read(target, counted);
+    dawdle(rng);
+    word_of(target, counted).exchange(seen + 1, std::memory_order_relaxed);
+  }
+
+ private:
+  pgas::control_words own_;
+
+ public:
+  control_type control;
+  typename Protocol::template on<control_type> protocol;
+};
+
+/// Calls body(fixture, backend, bootstrap) for each protocol with locks on single parts, where words can carry it.
+template <class Body>
+void with_each_target_lock(std::string const& key, Body const& body) {
+  with_protocols<lock_protocols>([&]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
+    if constexpr (pgas::target_lock_protocol<Protocol>) {
+      lock_fixture<Protocol, Backend> f(b, boot, key);
+      body(f, b, boot);
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("lock protocols: exclusive holders are alone, and see what those before them wrote") {
+  with_each_target_lock("alone ", [](auto& f, auto& b, auto& boot) {
+    random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
+    pgas::no_boundary nothing;
+    constexpr int rounds = 60;
+    std::vector<pgas::word> mine(static_cast<std::size_t>(b.size()));
+    for (int round = 0; round < rounds; ++round) {
+      auto const target = static_cast<rank_t>(rng.below(static_cast<std::size_t>(b.size())));
+      f.protocol.lock(target, pgas::lock_kind::exclusive, nothing);
+      f.count(target, rng);
+      f.protocol.unlock(target, pgas::lock_kind::exclusive, nothing);
+    }
+    boot.fence();
+    pgas::word all = 0;
+    for (rank_t r = 0; r < b.size(); ++r) all += f.read(r, f.counted);
+    require_equal(all, static_cast<pgas::word>(rounds * b.size()), "counted");
+  });
+}
+
+TEST_CASE("lock protocols: shared holders and lock_all are never beside an exclusive holder") {
+  with_each_target_lock("beside ", [](auto& f, auto& b, auto&) {
+    random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
+    pgas::no_boundary nothing;
+    auto const read_once = [&](rank_t target) {
+      f.add(target, f.readers, 1);
+      require_equal(f.read(target, f.writers), pgas::word{0}, "writers beside a reader");
+      dawdle(rng);
+      require_equal(f.read(target, f.writers), pgas::word{0}, "writers beside a reader, later");
+      f.add(target, f.readers, ~pgas::word{0});
+    };
+    for (int round = 0; round < 60; ++round) {
+      auto const target = static_cast<rank_t>(rng.below(static_cast<std::size_t>(b.size())));
+      switch (rng.below(3)) {
+        case 0:
+          f.protocol.lock(target, pgas::lock_kind::exclusive, nothing);
+          f.add(target, f.writers, 1);
+          require_equal(f.read(target, f.writers), pgas::word{1}, "writers");
+          require_equal(f.read(target, f.readers), pgas::word{0}, "readers beside a writer");
+          dawdle(rng);
+          require_equal(f.read(target, f.readers), pgas::word{0}, "readers beside a writer, later");
+          f.add(target, f.writers, ~pgas::word{0});
+          f.protocol.unlock(target, pgas::lock_kind::exclusive, nothing);
+          break;
+        case 1:
+          f.protocol.lock(target, pgas::lock_kind::shared, nothing);
+          read_once(target);
+          f.protocol.unlock(target, pgas::lock_kind::shared, nothing);
+          break;
+        default:
+          f.protocol.lock_all(nothing);
+          // All parts, in another order on each rank, beside exclusive locks that wait for some of them.
+          for (rank_t i = 0; i < b.size(); ++i) {
+            rank_t const one = (target + i) % b.size();
+            f.protocol.trigger(one, nothing);
+            read_once(one);
+          }
+          f.protocol.unlock_all(nothing);
+      }
+    }
+  });
+}
+
+TEST_CASE("lock protocols: shared holders, and those of lock_all, hold a part together") {
+  with_each_target_lock("together ", [](auto& f, auto& b, auto& boot) {
+    pgas::no_boundary nothing;
+    for (int round = 0; round < 5; ++round) {
+      bool const by_all = (b.rank() + round) % 2 == 0;
+      if (by_all) {
+        f.protocol.lock_all(nothing);
+        f.protocol.trigger(0, nothing);
+      } else {
+        f.protocol.lock(0, pgas::lock_kind::shared, nothing);
+      }
+      boot.fence();  // which nobody passes before all hold it
+      if (by_all) {
+        f.protocol.unlock_all(nothing);
+      } else {
+        f.protocol.unlock(0, pgas::lock_kind::shared, nothing);
+      }
+    }
+  });
+}
+
+TEST_CASE("lock protocols: try_lock takes what is free, and where it would have to wait leaves everything as it is") {
+  with_each_target_lock("try ", [](auto& f, auto& b, auto& boot) {
+    using enum pgas::lock_kind;
+    pgas::no_boundary nothing;
+    for (auto const held : {shared, exclusive}) {
+      for (auto const wanted : {shared, exclusive}) {
+        if (b.rank() == 0) f.protocol.lock(0, held, nothing);
+        boot.fence();
+        if (b.rank() != 0) {
+          bool const got = f.protocol.try_lock(0, wanted, nothing);
+          require(!got || (held == shared && wanted == shared), "what is held otherwise is not got");
+          require(got || held == exclusive || wanted == exclusive, "shared beside shared is got");
+          if (got) f.protocol.unlock(0, wanted, nothing);
+        }
+        boot.fence();
+        if (b.rank() == 0) f.protocol.unlock(0, held, nothing);
+        boot.fence();
+        for (rank_t r = 0; r < b.size(); ++r) {
+          if (b.rank() == r) {
+            require(f.protocol.try_lock(0, exclusive, nothing), "what is free is got");
+            f.protocol.unlock(0, exclusive, nothing);
+          }
+          boot.fence();
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("lock protocols: locks on several parts are held at once, and each lets its own part go") {
+  with_each_target_lock("several ", [](auto& f, auto& b, auto& boot) {
+    using enum pgas::lock_kind;
+    random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
+    pgas::no_boundary nothing;
+    constexpr int rounds = 20;
+    for (int round = 0; round < rounds; ++round) {
+      for (rank_t r = 0; r < b.size(); ++r) f.protocol.lock(r, exclusive, nothing);  // all in one order
+      for (rank_t r = 0; r < b.size(); ++r) f.count(r, rng);
+      for (rank_t r = 0; r < b.size(); ++r) f.protocol.unlock(r, exclusive, nothing);
+    }
+    boot.fence();
+    for (rank_t r = 0; r < b.size(); ++r)
+      require_equal(f.read(r, f.counted), static_cast<pgas::word>(rounds * b.size()), "counted");
+  });
+}
+
+}  // namespace pgas_test

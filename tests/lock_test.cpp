@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSL-1.0
+// What lock epochs on one part promise, on every model whose words have read-modify-writes.
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::exclusive;
+using pgas::make_window;
+using pgas::shared;
+using pgas::try_lock;
+
+namespace {
+
+std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
+
+/// Runs body(team) on every model that can carry locks, with a window's lock protocol that has them.
+template <class Body>
+void with_locks(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
+  everywhere(
+      [&body](auto& team) {
+        using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
+        if constexpr (backend::control_type::read_modify_write != pgas::rmw::none) {
+          auto locking =
+              team.template with<typename std::remove_cvref_t<decltype(team)>::coherence_type,
+                                 pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
+          body(locking);
+        }
+      },
+      sizes);
+}
+
+}  // namespace
+
+TEST_CASE("lock: what an exclusive holder puts, the next one gets: no update is lost") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    constexpr int rounds = 15;
+    for (int round = 0; round < rounds; ++round) {
+      for (rank_t target = 0; target < team.size(); ++target) {
+        pgas::lock epoch{w, target, exclusive};
+        int const before = epoch.get(target, 0);
+        epoch.put(target, 0, before + 1);
+        epoch.to().put(1, team.rank());
+      }
+    }
+    team.barrier();
+    pgas::lock own{w, team.rank(), shared};
+    int const counted = w.local()[0];
+    require_equal(counted, rounds * team.size(), "updates");
+  });
+}
+
+TEST_CASE("lock: the owner stores and loads under a lock of its own, beside others' exclusive ones") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    constexpr int rounds = 15;
+    for (int round = 0; round < rounds; ++round) {
+      {
+        pgas::lock own{w, team.rank(), exclusive};
+        int const before = w.local()[0];
+        w.local()[0] = before + 1;
+      }
+      rank_t const next = (team.rank() + 1) % team.size();
+      pgas::lock epoch{w, next, exclusive};
+      epoch.put(next, 0, epoch.get(next, 0) + 1);
+    }
+    team.barrier();
+    for (rank_t r = 0; r < team.size(); ++r) {
+      pgas::lock epoch{w, r, shared, pgas::read_only};
+      require_equal(epoch.get(r, 0), 2 * rounds, "updates by owner and neighbour");
+    }
+  });
+}
+
+TEST_CASE("lock: what was stored before a lock of the own part survives it") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    for (int round = 1; round < 10; ++round) {
+      w.local()[0] = round;
+      {
+        pgas::lock own{w, team.rank(), shared};
+        int const seen = w.local()[0];
+        require_equal(seen, round, "the own store");
+      }
+      team.barrier();
+      for (rank_t r = 0; r < team.size(); ++r) {
+        pgas::lock epoch{w, r, shared};
+        require_equal(epoch.get(r, 0), round, "what its owner stored before its lock");
+      }
+      team.barrier();
+    }
+  });
+}
+
+TEST_CASE("lock: accumulates are exact, whether their epoch is alone or not, by elements and in bulk") {
+  with_locks([](auto& team) {
+    constexpr std::size_t n = 37;
+    auto w = make_window<std::int64_t>(team, n);
+    std::vector<std::int64_t> const ones(n, 1);
+    constexpr int rounds = 6;
+    for (int round = 0; round < rounds; ++round) {
+      for (rank_t target = 0; target < team.size(); ++target) {
+        if ((round + team.rank()) % 2 == 0) {
+          pgas::lock epoch{w, target, exclusive};
+          epoch.accumulate(target, 0, ones);
+          epoch.accumulate(target, 3, 1);
+          std::vector<std::int64_t> before(n);
+          epoch.to().get_accumulate(0, ones, before);
+          require_equal(before[5], before[6], "what was there");
+          std::int64_t expected = epoch.fetch_add(target, 5, 0);
+          require(epoch.compare_exchange(target, 5, expected, expected), "alone, nothing changes in between");
+          require_equal(epoch.to().atomic_load(5), expected, "what was there");
+        } else {
+          pgas::lock epoch{w, target, shared};
+          epoch.accumulate(target, 0, ones);
+          epoch.accumulate(target, 3, 1);
+          epoch.accumulate(target, 0, ones);
+        }
+      }
+    }
+    team.barrier();
+    pgas::lock own{w, team.rank(), exclusive};
+    for (std::size_t i = 0; i < n; ++i) {
+      std::int64_t const seen = w.local()[i];
+      require_equal(seen, std::int64_t{rounds} * team.size() * (i == 3 ? 3 : 2), "sum " + std::to_string(i));
+    }
+  });
+}
+
+TEST_CASE("lock: lock_all excludes exclusive locks part by part, and is beside shared ones") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 2);
+    for (int round = 0; round < 10; ++round) {
+      if ((round + team.rank()) % 2 == 0) {
+        pgas::lock_all epoch{w};
+        for (rank_t r = 0; r < team.size(); ++r) epoch.accumulate(r, 0, 1);
+      } else {
+        for (rank_t r = 0; r < team.size(); ++r) {
+          pgas::lock epoch{w, r, exclusive};
+          epoch.put(r, 0, epoch.get(r, 0) + 1);
+        }
+      }
+    }
+    team.barrier();
+    pgas::lock own{w, team.rank(), shared};
+    int const seen = w.local()[0];
+    require_equal(seen, 10 * team.size(), "updates");
+  });
+}
+
+TEST_CASE("lock: several parts are held at once") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    for (int round = 0; round < 10; ++round) {
+      std::vector<pgas::lock<typename decltype(w)::state_type, pgas::lock_kind::exclusive, pgas::hints{.alone = true}>>
+          all;
+      for (rank_t r = 0; r < team.size(); ++r) all.emplace_back(w, r, exclusive);
+      for (auto& epoch : all) epoch.put(epoch.target(), 0, epoch.get(epoch.target(), 0) + 1);
+    }
+    team.barrier();
+    pgas::lock own{w, team.rank(), shared};
+    int const seen = w.local()[0];
+    require_equal(seen, 10 * team.size(), "updates");
+  });
+}
+
+TEST_CASE("lock: try_lock gives an epoch, or nothing where it would have to wait") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    for (int round = 0; round < 3; ++round) {
+      if (team.rank() == 0) {
+        auto held = try_lock(w, 0, exclusive);
+        require(held.has_value(), "what is free is got");
+        team.barrier();  // all know that it is held
+        team.barrier();  // and have tried
+      } else {
+        team.barrier();
+        require(!try_lock(w, 0, exclusive).has_value(), "what is held is not got");
+        require(!try_lock(w, 0, shared).has_value(), "not shared either");
+        team.barrier();
+      }
+      team.barrier();
+      auto epoch = try_lock(w, 0, shared);
+      require(epoch.has_value(), "shared beside shared is got");
+      epoch->accumulate(0, 0, 1);
+      epoch->unlock();
+      team.barrier();
+    }
+    pgas::lock epoch{w, 0, shared};
+    require_equal(epoch.get(0, 0), 3 * team.size(), "each rank's accumulates beside the others'");
+  });
+}
+
+TEST_CASE(
+    "lock: a second lock on a part, another epoch beside it, and another rank's part are refused with a sentence") {
+  with_locks([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    rank_t const target = team.size() - 1;
+    {
+      pgas::lock epoch{w, target, shared};
+      require_error(errc::wrong_order, {"lock", "has a lock on the part already"}, [&] {
+        pgas::lock again{w, target, shared};
+      });
+      require_error(errc::wrong_order, {"lock_all", "an access epoch of this rank on the window is open"},
+                    [&] { pgas::lock_all all{w}; });
+      if (team.size() > 1) {
+        require_error(errc::wrong_order, {"to", "not on rank 0's"}, [&] { epoch.put(0, 0, 1); });
+      }
+      epoch.unlock();
+      require_error(errc::wrong_order, {"to", "the epoch is closed already"}, [&] { static_cast<void>(epoch.to()); });
+    }
+    require_error(errc::out_of_range, {"lock", std::to_string(team.size())}, [&] {
+      pgas::lock epoch{w, team.size(), shared};
+    });
+    team.barrier();
+    pgas::fence epoch{w};
+    require_error(errc::wrong_order, {"lock", "an access epoch of this rank on the window is open"}, [&] {
+      pgas::lock one{w, 0, shared};
+    });
+  });
+}
+
+TEST_CASE("lock: who waits for a lock whose holder fails learns who failed") {
+  for_each_model<all_models>([]<class Model>(Model) {
+    if constexpr (Model::backend::control_type::read_modify_write != pgas::rmw::none) {
+      if (!can_have<typename Model::backend>(3)) return;
+      auto const e = error_of<Model>(3, [](auto& world) {
+        auto team =
+            world.template with<typename std::remove_cvref_t<decltype(world)>::coherence_type,
+                                pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
+        auto w = make_window<int>(team, 1);
+        if (team.rank() == 1) {
+          pgas::lock held{w, 0, exclusive};
+          team.barrier();
+          throw std::runtime_error("lost interest");
+        }
+        team.barrier();
+        pgas::lock wanted{w, 0, exclusive};
+      });
+      REQUIRE_MESSAGE(e.has_value(), Model::name());
+      CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(),
+                    ": ", std::string(e->what()));
+    }
+  });
+}
+
+TEST_CASE("lock: no update is lost and nobody waits for ever, in every order with few changes of turns") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  double const seconds = (budget != nullptr ? std::atof(budget) : 2.0) / 4;
+  for (rank_t const ranks : {2, 3}) {
+    for (std::size_t const switches : {2U, 3U}) {
+      auto const started = std::chrono::steady_clock::now();
+      pgas::scc::decisions script;
+      script.most_switches = switches;
+      pgas::scc::options how;
+      how.schedule = pgas::scc::scheduling::script;
+      how.script = &script;
+      pgas::scc::with_options const emulated(how);
+      long runs = 0;
+      bool more = true;
+      while (more && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds) {
+        int counted = 0;
+        pgas::run<pgas::backends::scc>(ranks, [&counted](auto& world) {
+          auto team =
+              world.template with<pgas::coherence::write_through,
+                                  pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
+          auto w = make_window<int>(team, 1);
+          if (team.rank() == 2) {
+            pgas::lock_all epoch{w};
+            epoch.accumulate(0, 0, 1);
+          } else {
+            pgas::lock epoch{w, 0, exclusive};
+            epoch.put(0, 0, epoch.get(0, 0) + 1);
+          }
+          team.barrier();
+          pgas::lock epoch{w, 0, shared};
+          if (team.rank() == 0) counted = epoch.get(0, 0);
+        });
+        REQUIRE(counted == ranks);
+        ++runs;
+        more = script.next();
+      }
+      std::cout << "covered: " << runs << (more ? " of the" : ", all") << " orders of " << ranks << " cores with up to "
+                << switches << " changes of turns\n";
+    }
+  }
+}

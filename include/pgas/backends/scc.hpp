@@ -99,7 +99,7 @@ class scc {
                   "run: the chip has " + std::to_string(max_ranks) + " cores, and " + std::to_string(ranks) +
                       " ranks were asked for");
     }
-    auto const job = detail::job::create(ranks, false);
+    auto job = detail::job::create(ranks, false);
     auto const chip = std::make_shared<detail::scc::chip>(job, pgas::scc::with_options::chosen());
     chip->turns().run([&](rank_t rank) {
       auto const mine = job.as(rank);
@@ -124,6 +124,7 @@ class scc {
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     std::vector<detail::scc::part_place> parts;
+    parts.reserve(sizes.size());
     for (rank_t r = 0; r < size(); ++r) {
       parts.push_back({ranks_.to_world(r), 0, sizes[static_cast<std::size_t>(r)]});
     }
@@ -152,6 +153,7 @@ class scc {
   }
   handle reserve_mailbox() const {
     std::vector<rank_t> members;
+    members.reserve(static_cast<std::size_t>(size()));
     for (rank_t r = 0; r < size(); ++r) members.push_back(ranks_.to_world(r));
     return chip_->sections.add(std::make_shared<detail::scc::home_sections>(*chip_, std::move(members)),
                                static_cast<std::size_t>(size()));

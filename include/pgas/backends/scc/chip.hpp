@@ -114,7 +114,9 @@ class chip {
   [[nodiscard]] core& at(rank_t rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] test_and_set& register_of(rank_t rank) noexcept { return registers_[static_cast<std::size_t>(rank)]; }
   /// Two for each core that the chip can have, in its system interface.
-  [[nodiscard]] std::array<std::int64_t, 2 * scheduler::most_cores>& increments() noexcept { return increments_; }
+  [[nodiscard]] std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}>& increments() noexcept {
+    return increments_;
+  }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
 
   [[nodiscard]] std::shared_ptr<home_parts> reserve_parts(std::vector<part_place> wanted) {
@@ -244,7 +246,7 @@ class chip {
   memory memory_;
   std::vector<std::unique_ptr<core>> cores_;
   std::vector<test_and_set> registers_;
-  std::array<std::int64_t, 2 * scheduler::most_cores> increments_{};
+  std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}> increments_{};
   std::optional<checker> oracle_;
   std::map<system_address, known_place> places_;
   std::map<rank_t, std::string> last_wait_;

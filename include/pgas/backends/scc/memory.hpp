@@ -109,8 +109,9 @@ class memory {
     };
     if (bytes > free.bytes()) refuse("a core of the chip has " + std::to_string(free.bytes()));
     auto const at = free.reserve(whole(bytes, table_page_bytes));
-    if (!at) refuse("but no gap in the memory of core " + std::to_string(owner) + " is that large");
-    return *at;
+    if (at) return *at;
+    refuse("but no gap in the memory of core " + std::to_string(owner) + " is that large");
+    return 0;
   }
   /// Gives them back, zeroed for who takes them next.
   void release(rank_t owner, std::uint64_t at, std::uint64_t bytes) {

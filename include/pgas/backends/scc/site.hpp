@@ -28,7 +28,7 @@ inline std::string line_of_program(void const* where) {
   std::array<char, 32> hex{};
   std::snprintf(hex.data(), hex.size(), "0x%zx", static_cast<std::size_t>(offset - 1));
   std::string const file = info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe";
-  std::string const plain = file.substr(file.rfind('/') + 1) + "+" + hex.data();
+  std::string plain = file.substr(file.rfind('/') + 1) + "+" + hex.data();
   if (file.find('\'') != std::string::npos) return plain;
   std::string const command = "addr2line -i -e '" +
                               (file == "/proc/self/exe" ? "/proc/" + std::to_string(::getpid()) + "/exe" : file) +

@@ -57,6 +57,9 @@ def compare(old, new):
             a = by_round(old.samples, 'pgas', way).get(where)
             b = by_round(new.samples, 'pgas', way).get(where)
             machine = spread.median(b) / spread.median(a) if a and b else None
+        # What became slower by hand by as much is not ours.
+        if machine and not beyond_noise(spread.Interval(0, ratio.low / machine, ratio.high / machine, ratio.count)):
+            continue
         changed.append((where[0], where[1], ratio, machine))
     return sorted(changed, key=lambda c: -c[2].middle), len(before.keys() & after.keys())
 

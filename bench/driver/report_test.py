@@ -117,9 +117,11 @@ class Comparing(unittest.TestCase):
         self.assertEqual([c[0][3] for c in changed], [64])
         self.assertIn('1.40 times slower', '\n'.join(compare.lines(old, new)))
 
-    def test_a_machine_that_changed_is_named(self):
+    def test_what_the_machine_shares_is_no_change_and_the_rest_is_named(self):
         old = results(rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store'))
-        new = results(rounds(2e-9, 2e-9, 2e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
+        same = results(rounds(2e-9, 2e-9, 2e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
+        self.assertEqual(compare.compare(old, same)[0], [])
+        new = results(rounds(3e-9, 3e-9, 3e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
         self.assertIn('by hand the time changed by 2.00 too', '\n'.join(compare.lines(old, new)))
 
     def test_one_round_is_no_proof(self):

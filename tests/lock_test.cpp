@@ -15,8 +15,6 @@ using pgas::try_lock;
 
 namespace {
 
-std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
-
 /// Runs body(team) on every model that can carry locks, with a window's lock protocol that has them.
 template <class Body>
 void with_locks(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {

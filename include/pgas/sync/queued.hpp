@@ -19,21 +19,18 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           next and first, cells of each rank, for the one queue it waits in: who comes after it, plus one; and 1
 ///           once it is the first.
 /// States    Who finds the queue empty takes the word if it can. Who cannot, or finds somebody waiting, joins the queue
-/// and
-///           looks at a word of its own until it is the first; the first one alone looks at `held`, takes it when it
-///           can, and only then lets the next be first: shared holders follow each other at once.
-/// Bound     who joins the queue is overtaken only by those that had seen it empty before, each rank once at most; and
-/// by
-///           lock_all.
-/// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. No central word, and
-///           at most n locks. It waits for exclusive holders only, and in no queue: whoever holds parts already must
-///           not wait behind somebody who waits for one of them. So an exclusive lock may wait for as long as lock_all
-///           epochs on its part overlap.
-/// Differs   from the paper's two-level counters: no central word, two words of one line on the way without waiting
-/// (one
-///           read, one compare_exchange; a store to let go), waiting ranks send nothing, nobody starves, and nothing is
-///           undone. From the reader-writer queue lock with writer preference: 1 and 1 instead of 3 and 2
-///           read-modify-writes without waiting, lock_all, and readers do not starve.
+///           and looks at a word of its own until it is the first; the first one alone looks at `held`, takes it when
+///           it can, and only then lets the next be first: shared holders follow each other at once.
+/// Bound     who joins the queue is overtaken by those that had seen it empty before, each rank once at most; and by
+///           lock_all, without a bound.
+/// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. No central word,
+///           and at most n locks. It waits for exclusive holders only, and in no queue: whoever holds parts already
+///           must not wait behind somebody who waits for one of them. So an exclusive lock may wait for as long as
+///           lock_all epochs on its part overlap, and lock_all may lose the word to one exclusive lock after another.
+/// Differs   from the paper's two-level counters: no central word; without waiting one read and one
+///           compare_exchange, and a store to let go; ranks in the queue send nothing; nothing is undone; single locks
+///           do not starve each other. From the reader-writer queue lock with writer preference: without waiting 1
+///           and 1 read-modify-writes instead of 3 and 2; lock_all; and readers do not starve.
 /// Memory    4 cells a rank, n bits of private state.
 struct queued {
   static constexpr std::string_view name = "queued";

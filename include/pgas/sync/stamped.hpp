@@ -14,8 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Words     slot t of origin o, written by t only: how many times t has posted for o.
 ///           slot n + o of target t, written by o only: how many of t's exposures o has completed.
 /// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0: t posts
-/// again
-///           only after its wait, which saw o's completion. Both only grow.
+///           again only after its wait, which saw o's completion. Both only grow.
 /// Differs   from event counts, which many may advance: a count for each pair has one writer, so a store is enough, and
 ///           no read-modify-write is needed. From match_vector: a word for each pair instead of a bit, n words to look
 ///           at in wait instead of one sum.

@@ -116,6 +116,35 @@ TEST_CASE("accumulate: types that no instruction can modify are still modified i
   });
 }
 
+TEST_CASE("accumulate: blocks and single elements at the same time lose nothing, whichever comes first") {
+  everywhere([](auto& team) {
+    constexpr std::size_t count = 70;
+    constexpr int times = 40;
+    auto w = make_window<std::uint32_t>(team, count);
+    std::vector<std::uint32_t> const ones(count, 1);
+    bool const counts = team.rank() == team.size() - 1;
+    {
+      pgas::lock_all epoch{w};
+      for (int i = 0; i < times; ++i) {
+        if (counts && i >= times / 2) {
+          for (std::size_t k = 0; k < count; ++k) epoch.accumulate(0, k, 1);
+        } else {
+          epoch.accumulate(0, 0, std::span(ones));
+        }
+      }
+    }
+    team.barrier();
+    if (team.rank() == 0) {
+      pgas::lock_all epoch{w};
+      std::vector<std::uint32_t> sums(count);
+      epoch.get(0, 0, std::span(sums));
+      epoch.flush_local(0);
+      for (std::uint32_t sum : sums) require_equal(sum, static_cast<std::uint32_t>(times * team.size()), "each sum");
+    }
+    team.barrier();
+  });
+}
+
 TEST_CASE("accumulate and get_accumulate: spans, each element in one step") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 6);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/block_shape.hpp>
+#include <pgas/detail/combine.hpp>
 #include <pgas/window_state.hpp>
 #include <span>
 #include <vector>
@@ -14,7 +15,8 @@ class global_ref;
 /// One rank's part of a window, open for access: what `epoch.to(rank)` gives.
 ///
 /// The epoch's protocol has already let this rank in, so a typed `put` here is the store itself wherever
-/// memory is shared: take an opened target before a loop. Valid until its epoch closes.
+/// memory is shared: take an opened target before a loop. Valid until its epoch closes. Belongs to one thread; a copy
+/// for another one is cheap.
 /// All members are one-sided. Indices and counts are in elements of the target's part. Two accesses to one element in
 /// one epoch, at least one of them a put, are a race, unless both are atomic (accumulate and the like).
 /// A value put or get is complete at this rank when it returns; a bulk put's source may be reused, and
@@ -49,7 +51,7 @@ class opened_target {
   void put(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check(light_level, "put", first, values.size());
-    if (!values.empty()) put_bytes(first, std::as_bytes(values));
+    put_bytes(first, std::as_bytes(values));
   }
 
   /// Puts a piece of this rank's own part, an own_part, read as this rank sees it.
@@ -60,9 +62,7 @@ class opened_target {
     check_writes();
     check(light_level, "put", first, from.count);
     check_own("put", from);
-    with_own_copy(from, [&](std::span<value_type const> values) {
-      if (!values.empty()) put_bytes(first, std::as_bytes(values));
-    });
+    with_own_copy(from, [&](std::span<value_type const> values) { put_bytes(first, std::as_bytes(values)); });
   }
 
   /// Puts rows of private memory, `from_pitch` elements apart, into a block of rows. MPI_Put with vector types.
@@ -105,7 +105,7 @@ class opened_target {
   void get(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check(light_level, "get", first, values.size());
-    if (!values.empty()) get_bytes(first, std::as_writable_bytes(values));
+    get_bytes(first, std::as_writable_bytes(values));
   }
 
   /// Gets into a piece of this rank's own part, which then holds it as if this rank had stored it.
@@ -153,13 +153,21 @@ class opened_target {
   [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check(light_level, "rput", first, values.size());
-    return state_->segment.rput(at(first), std::as_bytes(values));
+    if constexpr (State::is_direct) {
+      put_bytes(first, std::as_bytes(values));
+      return done{};
+    } else {
+      return state_->segment.rput(at(first), std::as_bytes(values));
+    }
   }
   /// Starts a get and returns its request; the data are here once that is done. MPI_Rget.
   [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check(light_level, "rget", first, values.size());
-    if constexpr (cache_controlled<segment_type>) {
+    if constexpr (State::is_direct) {
+      get_bytes(first, std::as_writable_bytes(values));
+      return done{};
+    } else if constexpr (cache_controlled<segment_type>) {
       get(first, values);
       state_->segment.flush_local(rank_);  // a policy may get past the copies, and then the bytes may be under way
       return done{};
@@ -174,9 +182,11 @@ class opened_target {
     static_cast<void>(modify("accumulate", i, value, op));
   }
   /// Combines each value into its element; each element in one indivisible step, not all of them in one.
+  /// On shared memory costs a vector loop under a lock, until somebody modifies a single element of the part by
+  /// one of the other operations here; from then on an atomic operation an element.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
-    modify_all("accumulate", first, values, op, [](std::size_t, value_type const&) {});
+    modify_all("accumulate", first, values, nullptr, op);
   }
   /// Like accumulate, and returns what was there before. MPI_Get_accumulate.
   template <operation_on<value_type> Op = op::sum>
@@ -188,7 +198,7 @@ class opened_target {
   void get_accumulate(std::size_t first, std::span<value_type const> values, std::span<value_type> before,
                       Op op = {}) const {
     check_count("get_accumulate", before.size(), values.size());
-    modify_all("get_accumulate", first, values, op, [&](std::size_t i, value_type const& old) { before[i] = old; });
+    modify_all("get_accumulate", first, values, before.data(), op);
   }
 
   /// Adds to element i and returns what it was. MPI_Fetch_and_op, shmem_atomic_fetch_add.
@@ -211,6 +221,7 @@ class opened_target {
       found = read_alone(i);
       if (same_bytes(found, expected)) write_alone(i, desired);
     } else if constexpr (is_native<op::replace>) {
+      modify_one_by_one();
       found = state_->segment.template compare_exchange<value_type>(at(i), expected, desired);
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -228,6 +239,7 @@ class opened_target {
     if constexpr (Hints.alone) {
       return read_alone(i);
     } else if constexpr (is_native<op::no_op>) {
+      modify_one_by_one();
       return state_->segment.template atomic_load<value_type>(at(i));
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -241,6 +253,7 @@ class opened_target {
     if constexpr (Hints.alone) {
       write_alone(i, value);
     } else if constexpr (is_native<op::replace>) {
+      modify_one_by_one();
       state_->segment.template atomic_store<value_type>(at(i), value);
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -303,8 +316,20 @@ class opened_target {
   }
 
   [[nodiscard]] location at(std::size_t i) const noexcept { return {rank_, i * sizeof(value_type)}; }
-  void put_bytes(std::size_t first, bytes_in bytes) const { Coherence::put(state_->segment, at(first), bytes); }
-  void get_bytes(std::size_t first, bytes_out bytes) const { get_at(at(first), bytes); }
+  void put_bytes(std::size_t first, bytes_in bytes) const {
+    if constexpr (State::is_direct) {
+      state_->copy_out(reinterpret_cast<std::byte*>(base_ + first), bytes.data(), bytes.size());
+    } else if (!bytes.empty()) {
+      Coherence::put(state_->segment, at(first), bytes);
+    }
+  }
+  void get_bytes(std::size_t first, bytes_out bytes) const {
+    if constexpr (State::is_direct) {
+      state_->copy_in(bytes.data(), reinterpret_cast<std::byte const*>(base_ + first), bytes.size());
+    } else if (!bytes.empty()) {
+      get_at(at(first), bytes);
+    }
+  }
   void get_at(location where, bytes_out bytes) const {
     if constexpr (Hints.passive) {
       Coherence::get_now(state_->segment, where, bytes);
@@ -347,6 +372,7 @@ class opened_target {
       write_alone(i, op(old, value));
       return old;
     } else if constexpr (is_native<Op>) {
+      modify_one_by_one();
       return state_->segment.template fetch_op<value_type>(at(i), value, op);
     } else {
       detail::element_lock const hold(*state_, rank_);
@@ -356,42 +382,64 @@ class opened_target {
     }
   }
 
-  template <class Op, class Keep>
-  void modify_all(std::string_view operation, std::size_t first, std::span<value_type const> values, Op op,
-                  Keep&& keep) const {
+  /// `before`, if not null, gets what was there.
+  template <class Op>
+  void modify_all(std::string_view operation, std::size_t first, std::span<value_type const> values, value_type* before,
+                  Op op) const {
     check_writes();
     check(light_level, operation, first, values.size());
     if (values.empty()) return;
     if constexpr (Hints.alone && State::is_direct) {
-      // A plain loop: the compiler may take as many elements at a time as fit its registers.
-      value_type* const elements = base_ + first;
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        keep(i, elements[i]);
-        elements[i] = op(elements[i], values[i]);
-      }
+      combine(first, values, before, op);
     } else if constexpr (Hints.alone) {
-      modify_copies(first, values, op, keep);
+      modify_copies(first, values, before, op);
+    } else if constexpr (State::has_native_elements) {
+      if (!one_by_one_ && state_->mode_of(rank_).many_at_once([&] { combine(first, values, before, op); })) return;
+      one_by_one_ = true;
+      modify_each(first, values, before, op);
     } else if constexpr (is_native<Op>) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        keep(i, state_->segment.template fetch_op<value_type>(at(first + i), values[i], op));
-      }
+      modify_each(first, values, before, op);
     } else {
       detail::element_lock const hold(*state_, rank_);
-      modify_copies(first, values, op, keep);
+      modify_copies(first, values, before, op);
     }
   }
-  template <class Op, class Keep>
-  void modify_copies(std::size_t first, std::span<value_type const> values, Op op, Keep& keep) const {
+  template <class Op>
+  void modify_each(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      value_type const old = state_->segment.template fetch_op<value_type>(at(first + i), values[i], op);
+      if (before != nullptr) before[i] = old;
+    }
+  }
+  /// While nobody else modifies these elements.
+  template <class Op>
+  void combine(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
+    if (before != nullptr) std::memcpy(before, base_ + first, values.size_bytes());
+    detail::combine(base_ + first, values.data(), values.size(), op);
+  }
+  template <class Op>
+  void modify_copies(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     std::vector<value_type> elements(values.size());
     state_->segment.flush(rank_);  // this rank's own earlier puts first
     state_->segment.get(at(first), std::as_writable_bytes(std::span(elements)));
     state_->segment.flush_local(rank_);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      keep(i, elements[i]);
-      elements[i] = op(elements[i], values[i]);
-    }
+    if (before != nullptr) std::memcpy(before, elements.data(), values.size_bytes());
+    detail::combine(elements.data(), values.data(), values.size(), op);
     Coherence::put(state_->segment, at(first), std::as_bytes(std::span(elements)));
     state_->segment.flush(rank_);
+  }
+
+  /// Comes before an element is modified by the processor.
+  void modify_one_by_one() const {
+    if constexpr (State::has_native_elements) {
+      if (one_by_one_) [[likely]]
+        return;
+      choose_one_by_one(*state_, rank_);
+      one_by_one_ = true;
+    }
+  }
+  [[gnu::noinline]] static void choose_one_by_one(State& state, rank_t target) {
+    state.mode_of(target).choose_one_by_one();
   }
 
   // Under an exclusive lock.
@@ -427,9 +475,12 @@ class opened_target {
   }
 
   struct nothing {};
+  struct unused {};  // not nothing: two members of one type cannot lie at one address
 
   State* state_;
   rank_t rank_;
+  /// This rank has seen that single elements are modified here: that does not change again.
+  [[no_unique_address]] mutable std::conditional_t<State::has_native_elements, bool, unused> one_by_one_{};
   std::size_t size_;
   [[no_unique_address]] std::conditional_t<State::is_direct, value_type*, nothing> base_{};
 };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <limits>
+#include <pgas/detail/copy.hpp>
 #include <pgas/element_lock.hpp>
+#include <pgas/element_mode.hpp>
 #include <pgas/team.hpp>
 #include <pgas/window_boundary.hpp>
 #include <string>
@@ -28,9 +30,14 @@ struct window_state {
   static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
   static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
   using lock_protocol = typename Protocols::lock;
+  /// An element is a word of this process that one instruction can modify.
+  static constexpr bool has_native_elements = is_direct && atomic_segment<segment_type, T, op::replace>;
   using element_lock_type = element_lock_on<control_type>;
-  /// All protocols', and what guards elements which no single instruction can modify.
-  static constexpr control_words words(rank_t ranks) { return lock_words(ranks) + element_lock_type::words(); }
+  using element_mode_type = element_mode<control_type>;
+  /// All protocols', and what guards the elements.
+  static constexpr control_words words(rank_t ranks) {
+    return lock_words(ranks) + (has_native_elements ? element_mode_type::words() : element_lock_type::words());
+  }
 
   window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
       : team(std::move(t)),
@@ -55,6 +62,13 @@ struct window_state {
     PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(job_rank(), operation, target, ranks()));
   }
 
+  /// How elements of a part are modified.
+  [[nodiscard]] element_mode_type mode_of(rank_t target)
+    requires has_native_elements
+  {
+    return element_mode_type(control, lock_words(ranks()), target);
+  }
+
   /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
   [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
 
@@ -77,13 +91,15 @@ struct window_state {
   typename Protocols::fence::template on<control_type> fence;
   typename Protocols::post::template on<control_type> post;
   typename Protocols::lock::template on<control_type> lock;
+  copier copy_out;             ///< to parts, where they are plain arrays
+  copier copy_in;              ///< from them
   std::size_t size;            ///< of the own part, in elements
   std::vector<rank_t> locked;  ///< the parts that this rank's lock epochs hold
   bool access_open = false;    ///< a fence, access or lock_all epoch is open on this rank
   bool exposure_open = false;  ///< an exposure is, or a fence epoch
 };
 
-/// Guards the elements of a rank's part, while they are read, modified and written.
+/// Guards elements that no single instruction can modify, while they are read, modified and written.
 template <class State>
 class element_lock : public State::element_lock_type {
  public:

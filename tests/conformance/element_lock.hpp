@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/element_lock.hpp>
+#include <pgas/element_mode.hpp>
 
 #include "make.hpp"
 
@@ -39,6 +40,51 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
     require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0}, "another's cell");
   }
   boot.fence();
+}
+
+/// Each rank adds one to a number in `home`'s part, in three steps while that is allowed, and in one after the last
+/// rank has chosen so, in the midst of it.
+template <class Backend, class Boot>
+void count_in_both_modes(Backend& b, Boot& boot) {
+  using mode_type = pgas::detail::element_mode<typename Backend::control_type>;
+  constexpr int times = 60;
+  constexpr pgas::control_words before{.slots = 1, .cells = 1};
+  auto control = make_control(b, boot, "mode c", before + mode_type::words());
+  auto segment = make_segment(b, boot, "mode s",
+                              std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
+  rank_t const home = 0;
+  mode_type const mode(control, before, home);
+  bool at_once = true;
+  for (int i = 0; i < times; ++i) {
+    if (i == times / 2 && b.rank() == b.size() - 1) mode.choose_one_by_one();
+    bool const before_it = at_once;
+    at_once = mode.many_at_once([&] {
+      std::int64_t number = 0;
+      segment.get({home, 0}, std::as_writable_bytes(std::span(&number, 1)));
+      segment.flush_local(home);
+      if (i % 4 == 0) std::this_thread::yield();
+      ++number;
+      segment.put({home, 0}, std::as_bytes(std::span(&number, 1)));
+      segment.flush(home);
+    });
+    require(before_it || !at_once, "one by one is for good");
+    if (!at_once) segment.template fetch_op<std::int64_t>({home, 0}, 1, pgas::op::sum{});
+  }
+  if (b.rank() == b.size() - 1) require(!at_once, "who has chosen one by one is told so");
+  boot.fence();
+  require_equal(segment.template atomic_load<std::int64_t>({home, 0}), std::int64_t{times} * b.size(),
+                "the sum of what was added in both modes");
+  require(!mode.many_at_once([] {}), "and all others learn of it");
+  boot.fence();
+}
+
+TEST_CASE("element mode: nothing is lost when one rank goes over to single elements while others combine many") {
+  on_every_backend([]<class Backend>(Backend& b, auto& boot) {
+    if constexpr (Backend::control_type::read_modify_write != pgas::rmw::none &&
+                  pgas::atomic_segment<typename Backend::segment_type, std::int64_t, pgas::op::sum>) {
+      count_in_both_modes(b, boot);
+    }
+  });
 }
 
 TEST_CASE("element lock: nothing that is done under it is lost, whatever words it is made of") {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,25 +22,52 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The least size at which a copy may pass the caches.
-inline constexpr std::size_t may_stream_from = std::size_t{1} << 20U;
+/// Copies of fewer bytes are made where they are asked for, and never past the caches.
+inline constexpr std::size_t long_copy = 4096;
+
+/// So many bytes as a processor moves at once.
+template <std::size_t Bytes>
+struct copied_at_once {
+  std::byte at[Bytes];
+};
+
+/// Copies the first `Count` pieces and the last as many, which may overlap; all loads come first.
+template <std::size_t Piece, std::size_t Count>
+void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+  copied_at_once<Piece> first[Count], last[Count];
+  for (std::size_t i = 0; i < Count; ++i) {
+    std::memcpy(&first[i], from + i * Piece, Piece);
+    std::memcpy(&last[i], from + bytes - (Count - i) * Piece, Piece);
+  }
+  for (std::size_t i = 0; i < Count; ++i) {
+    std::memcpy(to + i * Piece, &first[i], Piece);
+    std::memcpy(to + bytes - (Count - i) * Piece, &last[i], Piece);
+  }
+}
+
+/// Copies less than `long_copy`: what is shorter than a line without the call that memcpy is.
+inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+  if (bytes > 64) [[likely]] {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 32) {
+    copy_ends<16, 2>(to, from, bytes);
+  } else if (bytes >= 16) {
+    copy_ends<16, 1>(to, from, bytes);
+  } else if (bytes >= 8) {
+    copy_ends<8, 1>(to, from, bytes);
+  } else if (bytes >= 4) {
+    copy_ends<4, 1>(to, from, bytes);
+  } else if (bytes != 0) {
+    to[0] = from[0];
+    to[bytes / 2] = from[bytes / 2];
+    to[bytes - 1] = from[bytes - 1];
+  }
+}
 
 #if defined(PGAS_STREAMS)
 
-/// Copies larger than this pass the caches: what does not fit a core's own second level cache pushes out
-/// everything else there, and an ordinary store first reads the line it will overwrite. Below it, whoever reads
-/// the copy, or copies to the same place again, is better off with it in the cache.
-inline std::size_t streams_above() noexcept {
-  static std::size_t const bytes = [] {
-    long const level2 = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return std::max(may_stream_from, level2 > 0 ? static_cast<std::size_t>(level2) : 0);
-  }();
-  return bytes;
-}
-
 // In assembly, since the header of the intrinsics would be a tenth of what pgas.hpp costs to compile. `to` is at a
-// line's beginning; returns how many bytes, whole lines, it copied. Wider registers gained nothing where it was
-// measured.
+// line's beginning; both return how many bytes, whole lines, they copied.
 inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   std::size_t done = 0;
   for (; bytes - done >= 64; done += 64) {
@@ -58,6 +86,21 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
   }
   return done;
 }
+// A whole line in one store never waits for its other parts. These registers have no lower half that older instructions
+// know, so that nothing needs to be cleared.
+[[gnu::target("avx512f")]] inline std::size_t stream_whole_lines(std::byte* to, std::byte const* from,
+                                                                 std::size_t bytes) noexcept {
+  std::size_t done = 0;
+  for (; bytes - done >= 64; done += 64) {
+    asm volatile(
+        "vmovdqu64 (%[from]), %%zmm16\n\t"
+        "vmovntdq %%zmm16, (%[to])"
+        :
+        : [from] "r"(from + done), [to] "r"(to + done)
+        : "memory", "xmm16");
+  }
+  return done;
+}
 
 /// Copies past the caches. As ordered as a memcpy when it returns: the fence at its end makes a later signal, a plain
 /// store, come after the data.
@@ -67,23 +110,63 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
   to += head;
   from += head;
   bytes -= head;
-  std::size_t const done = stream_lines(to, from, bytes);
+  std::size_t const done =
+      __builtin_cpu_supports("avx512f") ? stream_whole_lines(to, from, bytes) : stream_lines(to, from, bytes);
   asm volatile("sfence" : : : "memory");
   std::memcpy(to + done, from + done, bytes - done);
 }
 
 #endif
 
-/// Copies to memory that somebody else will read: memcpy, and past the caches when it is large.
-inline void copy(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+/// Copies to a memory, and past the caches what they could not keep: more than half of a core's own second level cache
+/// holds, since its source is there too, in one copy or in several that go on where the one before has ended.
+///
+/// Such copies push out everything else there, and an ordinary store first reads the line it will overwrite. Smaller
+/// ones are better off in the cache: whoever reads them, or copies to the same place again, finds them there.
+class copier {
+ public:
+  void operator()(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    if (bytes < long_copy) return copy_short(to, from, bytes);
 #if defined(PGAS_STREAMS)
-  if (bytes > may_stream_from && bytes > streams_above()) {
-    stream(to, from, bytes);
-    return;
-  }
+    auto const at = reinterpret_cast<std::uintptr_t>(to);
+    if (at == end() || bytes > kept_ || run() > kept_) return copy_in_run(to, from, bytes);
+    set_run(at + bytes, bytes);
 #endif
-  if (bytes != 0) std::memcpy(to, from, bytes);  // an empty span may have no address
-}
+    std::memcpy(to, from, bytes);
+  }
+
+ private:
+#if defined(PGAS_STREAMS)
+  /// What comes back to where a cache still has it ends a run that passed the caches; what goes elsewhere ends it if it
+  /// does so again: a long walk that begins anew is one still.
+  [[gnu::noinline]] void copy_in_run(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    auto const at = reinterpret_cast<std::uintptr_t>(to);
+    std::size_t length = run();
+    if (at != end()) length = end() - at <= kept_ ? 0 : std::min(length, 2 * kept_) / 2;
+    length += bytes;
+    set_run(at + bytes, length);
+    if (length > kept_) return stream(to, from, bytes);
+    std::memcpy(to, from, bytes);
+  }
+
+  // Threads of one rank may copy at the same time: then runs are not recognized, and nothing else happens.
+  [[nodiscard]] std::uintptr_t end() noexcept { return std::atomic_ref(end_).load(std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t run() noexcept { return std::atomic_ref(run_).load(std::memory_order_relaxed); }
+  void set_run(std::uintptr_t end, std::size_t length) noexcept {
+    std::atomic_ref(end_).store(end, std::memory_order_relaxed);
+    std::atomic_ref(run_).store(length, std::memory_order_relaxed);
+  }
+
+  static std::size_t half_of_second_level() noexcept {
+    static long const bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // slow: a virtual machine's host answers it
+    return bytes > 0 ? static_cast<std::size_t>(bytes) / 2 : std::size_t{1} << 20U;
+  }
+
+  std::uintptr_t end_ = 0;  ///< of the last long copy
+  std::size_t run_ = 0;     ///< bytes that were copied up to there, one copy where the one before has ended
+  std::size_t kept_ = half_of_second_level();
+#endif
+};
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail
 

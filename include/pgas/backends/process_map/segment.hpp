@@ -5,7 +5,6 @@
 #include <cstring>
 #include <pgas/backends/job/held_extent.hpp>
 #include <pgas/backends/job/ranks.hpp>
-#include <pgas/detail/copy.hpp>
 #include <pgas/op.hpp>
 #include <pgas/segment.hpp>
 #include <utility>
@@ -59,7 +58,9 @@ class mapped_segment {
   [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
 
-  void put(location at, bytes_in from) const noexcept { copy(part(at.rank) + at.offset, from.data(), from.size()); }
+  void put(location at, bytes_in from) const noexcept {
+    if (!from.empty()) std::memcpy(part(at.rank) + at.offset, from.data(), from.size());
+  }
   void get(location at, bytes_out into) const noexcept {
     if (!into.empty()) std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
   }

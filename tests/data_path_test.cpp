@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copies and combinations of every length do what memcpy and a loop do, and touch nothing beside.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <pgas/detail/combine.hpp>
+#include <pgas/detail/copy.hpp>
+#include <pgas/op.hpp>
+#include <vector>
+
+namespace {
+
+namespace op = pgas::op;
+
+constexpr std::byte guard{0xA5};
+constexpr std::size_t margin = 80;
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::byte>(i * 131 + i / 256 * 7 + 1);
+  return all;
+}
+
+/// The bytes arrived, and their neighbours are what they were.
+bool is_exact(std::vector<std::byte> const& to, std::size_t at, std::vector<std::byte> const& from, std::size_t first,
+              std::size_t bytes) {
+  auto const begin = to.begin() + static_cast<std::ptrdiff_t>(at);
+  auto const end = begin + static_cast<std::ptrdiff_t>(bytes);
+  auto const is_guard = [](std::byte b) { return b == guard; };
+  return std::equal(begin, end, from.begin() + static_cast<std::ptrdiff_t>(first)) &&
+         std::all_of(to.begin(), begin, is_guard) && std::all_of(end, to.end(), is_guard);
+}
+
+template <class T, class Op>
+void check_combine(Op op, std::size_t count) {
+  std::vector<T> to(count + 2), from(count);
+  std::iota(to.begin(), to.end(), T{3});
+  std::iota(from.begin(), from.end(), T{1});
+  auto expected = to;
+  for (std::size_t i = 0; i < count; ++i) expected[i + 1] = op(expected[i + 1], from[i]);
+  pgas::detail::combine(to.data() + 1, from.data(), count, op);
+  REQUIRE_MESSAGE(to == expected, count, " elements");
+}
+
+}  // namespace
+
+TEST_CASE("copy: every length up to 300 bytes, from and to any place in a line, is exact") {
+  pgas::detail::copier copy;
+  auto const from = numbered(500);
+  for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
+    for (std::size_t const shift : {0, 1, 7, 16, 63}) {
+      std::vector<std::byte> to(bytes + 2 * margin, guard);
+      copy(to.data() + margin - shift, from.data() + shift / 2, bytes);
+      REQUIRE_MESSAGE(is_exact(to, margin - shift, from, shift / 2, bytes), bytes, " bytes, shifted by ", shift);
+    }
+  }
+}
+
+TEST_CASE("copy: runs of long copies, which pass the caches once they are too long for them, are exact") {
+  std::size_t const all = std::size_t{9} << 20U;
+  auto const from = numbered(all + 100);
+  for (std::size_t const piece : {std::size_t{4096}, std::size_t{4096 + 64 + 3}, std::size_t{1} << 20U, all}) {
+    pgas::detail::copier copy;
+    std::vector<std::byte> to(all + 2 * margin, guard);
+    for (int walk = 0; walk < 2; ++walk) {  // the second one begins anew, in the midst of a run
+      std::fill(to.begin(), to.end(), guard);
+      for (std::size_t done = 0; done < all; done += piece) {
+        copy(to.data() + margin + done, from.data() + 5 + done, std::min(piece, all - done));
+      }
+      REQUIRE_MESSAGE(is_exact(to, margin, from, 5, all), "pieces of ", piece, " bytes, walk ", walk);
+    }
+  }
+}
+
+TEST_CASE("combine: every number of elements up to 100 is what a loop makes of it") {
+  for (std::size_t count = 0; count <= 100; ++count) {
+    check_combine<std::uint64_t>(op::sum{}, count);
+    check_combine<double>(op::product{}, count);
+    check_combine<std::int8_t>(op::max{}, count);
+    check_combine<std::int32_t>(op::min{}, count);
+    check_combine<std::uint16_t>(op::bit_xor{}, count);
+    check_combine<float>(op::replace{}, count);
+  }
+}

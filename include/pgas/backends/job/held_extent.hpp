@@ -23,6 +23,8 @@ class held_extent {
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return job_.arena() + offset_; }
+  /// Takes the memory of a piece of it, whole pages, near to this rank.
+  void populate(std::uint64_t offset, std::uint64_t bytes) const { job_.populate(offset_ + offset, bytes); }
   [[nodiscard]] job const& owner() const noexcept { return job_; }
 
  private:

@@ -145,26 +145,36 @@ class job {
 
   /// Takes `bytes` zeroed bytes that `holders` ranks will release; returns their offset in the arena.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders) const {
-    std::uint64_t const wanted = std::max<std::uint64_t>((bytes + page - 1) / page * page, page);
-    auto const refuse = [&](std::string const& why) {
-      throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
-    };
-    if (bytes > block().arena_bytes) refuse("the job's address space has " + std::to_string(block().arena_bytes));
+    return reserve(bytes, holders, bytes);
+  }
+  /// The same, where only the first `shared` bytes are taken now: each rank takes what it will use most, by `populate`,
+  /// at the same time as the others.
+  [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared) const {
+    std::uint64_t const wanted = std::max(in_pages(bytes), page);
+    if (bytes > block().arena_bytes)
+      refuse(bytes, "the job's address space has " + std::to_string(block().arena_bytes));
     if (std::uint64_t const available = available_memory(); wanted > available) {
-      refuse("memory for " + std::to_string(available) + " is left");
+      refuse(bytes, "memory for " + std::to_string(available) + " is left");
     }
     std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
-    // Take the memory now: without it a later store would end the rank by SIGBUS.
-    int result = 0;
-    do {
-      result = ::fallocate(fd(), 0, static_cast<::off_t>(block_bytes() + offset), static_cast<::off_t>(wanted));
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) {
-      int const why = errno;
+    if (int const why = take_memory(offset, std::max(in_pages(shared), page)); why != 0) {
       release(offset, holders);
-      refuse(std::strerror(why));
+      refuse(bytes, std::strerror(why));
     }
     return offset;
+  }
+
+  /// Takes the memory of a piece of an extent, whole pages, on this rank's node and with its page table's entries.
+  void populate(std::uint64_t offset, std::uint64_t bytes) const {
+    if (bytes == 0) return;
+#if defined(MADV_POPULATE_WRITE)
+    int result = 0;
+    do {
+      result = ::madvise(arena() + offset, bytes, MADV_POPULATE_WRITE);
+    } while (result != 0 && errno == EINTR);
+    if (result == 0) return;
+#endif
+    if (int const why = take_memory(offset, bytes); why != 0) refuse(bytes, std::strerror(why));  // before Linux 5.14
   }
 
   /// Gives up `shares` shares of the extent at `offset`; the last one returns its memory to the system. Never blocks
@@ -179,19 +189,16 @@ class job {
   /// Enters an extent of `bytes` bytes into the table, somewhere in a space of `space` bytes, and returns its offset.
   /// The space is the arena, or memory that is not the job's: then every extent of the job is there.
   [[nodiscard]] std::uint64_t take_extent(std::uint64_t bytes, rank_t holders, std::uint64_t space) const {
-    auto const refuse = [&](char const* why) {
-      throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
-    };
     guard const hold(*this);
     job_block& b = block();
-    if (b.extent_count == job_block::max_extents) refuse("but the job already has the most extents it can have");
+    if (b.extent_count == job_block::max_extents) refuse(bytes, "but the job already has the most extents it can have");
     std::uint64_t offset = 0;
     std::uint32_t place = 0;
     for (; place < b.extent_count; ++place) {  // first gap that is large enough
       if (b.extents[place].offset - offset >= bytes) break;
       offset = b.extents[place].offset + b.extents[place].bytes;
     }
-    if (space - offset < bytes) refuse("no gap in the job's address space is that large");
+    if (space - offset < bytes) refuse(bytes, "no gap in the job's address space is that large");
     std::move_backward(b.extents.begin() + place, b.extents.begin() + b.extent_count,
                        b.extents.begin() + b.extent_count + 1);
     b.extents[place] = {offset, bytes, static_cast<std::uint64_t>(holders)};
@@ -294,6 +301,21 @@ class job {
    private:
     std::atomic<std::uint32_t>& lock_;
   };
+
+  /// Takes memory now: without it a later store would end the rank by SIGBUS. Returns what went wrong, or 0.
+  [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    int result = 0;
+    do {
+      result = ::fallocate(fd(), 0, static_cast<::off_t>(block_bytes() + offset), static_cast<::off_t>(bytes));
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+  }
+
+  [[noreturn]] void refuse(std::uint64_t bytes, std::string const& why) const {
+    throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
+  }
+
+  static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 
   [[nodiscard]] job_block::failure_note const& failure() const noexcept {
     return block().failure.load(std::memory_order_acquire) == 3 ? block().cause : block().symptom;

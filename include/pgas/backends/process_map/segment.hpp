@@ -27,6 +27,7 @@ class mapped_segment {
         header_(extent_.data()),
         base_(header_ + header_bytes(ranks_.size())) {
     std::memcpy(&stride_, header_, sizeof stride_);
+    if (has_own_pages(stride_)) extent_.populate(static_cast<std::uint64_t>(part(rank()) - header_), own_pages());
   }
 
   /// Makes the extent for parts of these sizes; one rank calls it for all.
@@ -41,7 +42,8 @@ class mapped_segment {
                       " ranks asked for, the job's address space has " + std::to_string(j.block().arena_bytes));
     }
     std::uint64_t const stride = (largest + unit - 1) / unit * unit;
-    std::uint64_t const extent = j.reserve(header_bytes(ranks) + stride * sizes.size(), ranks);
+    std::uint64_t const bytes = header_bytes(ranks) + stride * sizes.size();
+    std::uint64_t const extent = j.reserve(bytes, ranks, has_own_pages(stride) ? header_bytes(ranks) : bytes);
     std::byte* const header = j.arena() + extent;
     std::memcpy(header, &stride, sizeof stride);
     std::memcpy(header + sizeof stride, sizes.data(), sizes.size_bytes());
@@ -117,6 +119,12 @@ class mapped_segment {
 
  private:
   static constexpr std::uint64_t line = 128;
+
+  /// Parts of whole pages are taken by their owners: at the same time, each near to the core that will use it.
+  static constexpr bool has_own_pages(std::uint64_t stride) noexcept { return stride % job::page == 0; }
+  [[nodiscard]] std::uint64_t own_pages() const noexcept {
+    return (part_bytes(rank()) + job::page - 1) / job::page * job::page;
+  }
 
   static std::uint64_t header_bytes(rank_t ranks) noexcept {
     std::uint64_t const bytes = sizeof(std::uint64_t) * (static_cast<std::uint64_t>(ranks) + 1);

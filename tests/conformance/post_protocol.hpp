@@ -97,7 +97,12 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
     f.write(target, self, value);
   }
   dawdle(rng);
-  f.protocol.complete(targets, nothing, true);
+  // All at once, or some first: they go on while the others still wait.
+  auto const first = static_cast<std::size_t>(rng.below(targets.size() + 1));
+  std::span<rank_t const> const all(targets);
+  if (first != 0) f.protocol.complete(all.first(first), nothing, true);
+  dawdle(rng);
+  if (first != all.size() || all.empty()) f.protocol.complete(all.subspan(first), nothing, true);
   if (wait_by_test) {
     while (!f.protocol.test(origins, nothing)) {
       b.check("test");

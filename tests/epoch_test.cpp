@@ -246,6 +246,67 @@ TEST_CASE("access and exposure: an origin that accesses nothing still meets its 
       {1, 2, 3, 7, 10});
 }
 
+TEST_CASE("access and exposure: a target that is completed first goes on while another has not even posted") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        auto go = make_window<int>(team, 1);
+        rank_t const self = team.rank();
+        for (int round = 1; round <= 10; ++round) {
+          if (self == 0) {
+            pgas::access epoch{w, {1, 2}};
+            epoch.put(1, 0, round);
+            epoch.complete(1);
+            require_error(errc::outside_group, {"rank 1", "completed"}, [&] { epoch.put(1, 0, 0); });
+            require_error(errc::outside_group, {"rank 1", "completed"}, [&] { epoch.complete(1); });
+            epoch.put(2, 0, -round);
+          } else if (self == 1) {
+            pgas::exposure exposed{w, {0}};
+            exposed.wait();
+            int const seen = w.local()[0];
+            require_equal(seen, round, "what the origin put");
+            pgas::access epoch{go, {2}};
+          } else if (self == 2) {
+            { pgas::exposure exposed{go, {1}}; }
+            pgas::exposure exposed{w, {0}};
+            exposed.wait();
+            int const seen = w.local()[0];
+            require_equal(seen, -round, "what the origin put later");
+          }
+        }
+      },
+      {3, 4});
+}
+
+TEST_CASE("access and exposure: more targets than an epoch keeps by itself, completed in any order") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, index(team.size()));
+        std::vector<rank_t> all;
+        for (rank_t r = 0; r < team.size(); ++r) all.push_back(r);
+        for (int round = 0; round < 5; ++round) {
+          pgas::exposure exposed{w, all};
+          {
+            pgas::access epoch{w, all};
+            for (rank_t k = 0; k < team.size(); k += 2) {
+              rank_t const to = (team.rank() * 3 + k) % team.size();
+              epoch.put(to, index(team.rank()), mark(team.rank(), round));
+              epoch.complete(to);
+            }
+            for (rank_t k = 1; k < team.size(); k += 2) {
+              epoch.put((team.rank() * 3 + k) % team.size(), index(team.rank()), mark(team.rank(), round));
+            }
+          }
+          exposed.wait();
+          for (rank_t from : all) {
+            int const seen = w.local()[index(from)];
+            require_equal(seen, mark(from, round), "what an origin put");
+          }
+        }
+      },
+      {10});
+}
+
 TEST_CASE("access and exposure: epochs on two windows may overlap") {
   everywhere([](auto& team) {
     auto one = make_window<int>(team, 1);

@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <pgas/epoch.hpp>
+#include <span>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -15,15 +16,27 @@ namespace detail {
 class kept_group {
  public:
   explicit kept_group(group given) : size_(given.size()) {
-    if (size_ > few_.size())
+    if (size_ > few_.size()) {
       many_.assign(given.begin(), given.end());
-    else
+      size_ = 0;
+    } else {
       std::copy(given.begin(), given.end(), few_.begin());
+    }
   }
-  operator group() const noexcept { return size_ > few_.size() ? group(many_) : group(few_.data(), size_); }
+  operator group() const noexcept { return many_.empty() ? group(few_.data(), size_) : group(many_); }
+
+  /// False if it is not there.
+  bool remove(rank_t rank) noexcept {
+    auto const all = many_.empty() ? std::span<rank_t>(few_.data(), size_) : std::span<rank_t>(many_);
+    auto const at = std::find(all.begin(), all.end(), rank);
+    if (at == all.end()) return false;
+    std::copy(at + 1, all.end(), at);
+    many_.empty() ? static_cast<void>(--size_) : many_.pop_back();
+    return true;
+  }
 
  private:
-  std::size_t size_;
+  std::size_t size_;  ///< of few_
   std::array<rank_t, 8> few_;
   std::vector<rank_t> many_;
 };
@@ -91,15 +104,24 @@ class access : public detail::epoch<access<State, Hints>, State>,
 
   /// Ends the epoch: MPI's word for close().
   void complete() { this->close(); }
+  /// Ends the epoch for one of its targets, which goes on at once, and not only when all the others have been met:
+  /// where ranks share cores that saves a turn. What was opened to it by `to` is not valid any more.
+  /// Waits for its exposure. Throws errc::outside_group if it is not in the group, or has been completed. MPI has no
+  /// equal.
+  void complete(rank_t target) {
+    this->check_open("complete");
+    State& s = state();
+    if (!targets_.remove(target)) throw_outside("complete", target);
+    boundary b(s.segment);
+    s.post.complete(group(&target, 1), b, !Hints.no_check);
+  }
 
   /// Opens `target`'s part once it is exposed to this rank: take it before a loop of single accesses.
   [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
     this->check_open("to");
     State& s = state();
     s.check_rank(target, "to");
-    PGAS_EXPECTS(light, in_group(target),
-                 throw error(errc::outside_group, s.job_rank(), "to",
-                             "rank " + std::to_string(target) + " is not in the group of this access epoch"));
+    PGAS_EXPECTS(light, in_group(target), throw_outside("to", target));
     boundary b(s.segment);
     s.post.trigger(target, b, !Hints.no_check);
     return {s, target};
@@ -114,6 +136,11 @@ class access : public detail::epoch<access<State, Hints>, State>,
   [[nodiscard]] bool in_group(rank_t target) const noexcept {
     group const all = targets_;
     return std::find(all.begin(), all.end(), target) != all.end();
+  }
+
+  [[noreturn]] void throw_outside(std::string_view what, rank_t target) const {
+    throw error(errc::outside_group, state().job_rank(), what,
+                "rank " + std::to_string(target) + " is not in the group of this access epoch, or has been completed");
   }
 
   void finish() {

@@ -32,8 +32,9 @@
 /// elsewhere; `poll` lets the library work while a rank waits outside it. Time, not a count, ends a row: the slowest
 /// barrier is 100,000 times slower than the quickest.
 ///
-/// Each row is one line of JSON on rank 0's output, with the time that a line needs from core to core before and after.
-/// tools/bench runs the programs in turns and compares.
+/// Each row is lines of JSON on rank 0's output: that it begins, and then each way's times with the time that a line
+/// needs from core to core before and after. What began last is what a program has crashed in or hangs in.
+/// tools/bench runs the programs in turns, goes on after such a row, and compares.
 namespace bench {
 
 struct settings {
@@ -44,6 +45,8 @@ struct settings {
   int ranks = 2;
   std::string shared;          ///< a file that all ranks map; empty: memory that forked ranks inherit
   std::set<std::string> only;  ///< names of rows; empty: all
+  std::set<std::string> skip;  ///< names of rows to leave out
+  std::string after;           ///< begin with the row after this one; empty: with the first
 
   settings(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
@@ -61,6 +64,10 @@ struct settings {
         shared = value();
       } else if (argument == "--only") {
         only.insert(value());
+      } else if (argument == "--skip") {
+        skip.insert(value());
+      } else if (argument == "--after") {
+        after = value();
       } else {
         throw_usage(argv[0]);
       }
@@ -70,7 +77,8 @@ struct settings {
  private:
   [[noreturn]] static char const* throw_usage(char const* program) {
     std::fprintf(stderr,
-                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]...\n",
+                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]... "
+                 "[--skip ROW]... [--after ROW]\n",
                  program);
     std::exit(2);
   }
@@ -177,7 +185,8 @@ class meter {
 
   /// Measures the ways of one row in turn, again and again until its time is over. Collective.
   void measure(row_key const& key, std::initializer_list<way> ways) {
-    if (!settings_->only.empty() && !settings_->only.contains(key.name())) return;
+    if (!wanted(key.name())) return;
+    if (rank_ == 0) begin(key);
     double const before = hand_over();
     std::vector<std::size_t> iterations;
     for (auto const& w : ways) iterations.push_back(choose(w));
@@ -218,6 +227,21 @@ class meter {
  private:
   static constexpr int fewest = 3;
   static constexpr int most = 21;
+
+  /// Whether a row is to be measured; the same on each rank, since all come to the same rows.
+  bool wanted(std::string const& name) {
+    bool const early = !reached_;
+    reached_ = reached_ || settings_->after.empty() || settings_->after == name;
+    if (early && !settings_->after.empty()) return false;
+    return !settings_->skip.contains(name) && (settings_->only.empty() || settings_->only.contains(name));
+  }
+
+  void begin(row_key const& key) const {
+    std::printf(R"({"type":"begin","row":"%s","mode":"%s","bytes":%zu})"
+                "\n",
+                key.row.c_str(), key.mode.c_str(), key.bytes);
+    std::fflush(stdout);
+  }
 
   static double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -311,6 +335,7 @@ class meter {
   int rank_;
   int ranks_;
   int cores_ = 1;
+  bool reached_ = false;  ///< the row after which to begin
   std::uint64_t random_ = 1;
   std::function<void()> rest_;
   std::function<void()> poll_;

@@ -22,6 +22,7 @@ from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, 'build-bench')
+PICTURES = 12  # seconds
 
 
 def arguments():
@@ -85,12 +86,14 @@ def measure(given):
     facts = machine.describe(ROOT, compiler)
     facts['quick'] = given.quick
 
-    progress = Progress(given.minutes * 60 if given.minutes else effort.seconds)
+    left = max(effort.least, effort.seconds - PICTURES - (time.monotonic() - started))
+    progress = Progress(given.minutes * 60 if given.minutes else left)
     run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()
-    progress.say(f'measured for {progress.elapsed():.0f} s; longest: {run.longest(6)}')
-    return Results(facts, list(runner.contenders_line(given.suites)), list(run.notes.values()), samples,
-                   judge.judge(samples))
+    progress.say(f'measured for {progress.elapsed():.0f} s, {run.quiet.waited:.0f} s of it waiting for quiet; '
+                 f'longest: {run.longest(6)}')
+    notes = list(run.notes.values())
+    return Results(facts, list(runner.contenders_line(given.suites)), notes, samples, judge.judge(samples, notes))
 
 
 def report(results, directory):
@@ -128,7 +131,7 @@ def main():
         rewrite(given.readme, Results.read(given.out))
     elif given.again:
         results = Results.read(given.out)
-        results.rows = judge.judge(results.samples)
+        results.rows = judge.judge(results.samples, results.notes)
         report(results, given.out)
     else:
         report(measure(given), given.out)

@@ -22,7 +22,7 @@ p.soft, .soft { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; color: var(--soft); font-weight: 600; border-bottom: 2px solid var(--line); padding: .4rem .6rem; white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); padding: .35rem .6rem; vertical-align: top; white-space: nowrap; }
-td.asked { white-space: normal; min-width: 6.5rem; }
+td.asked, td.peer { white-space: normal; min-width: 6.5rem; }
 td.name { font-weight: 600; } td.ours { color: var(--ours); font-weight: 600; } td.verdict { font-weight: 600; }
 td small { color: var(--soft); display: block; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.2rem; }
@@ -33,7 +33,7 @@ details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 @media (max-width: 640px) { .plots { grid-template-columns: 1fr; } }
 '''
 
-HEAD = ['row', 'ranks', 'pgas', 'by hand', 'times by hand', 'best peer', 'times ahead', 'target', '']
+HEAD = ['row', 'ranks', 'pgas', 'by hand', 'times by hand', 'best peer', 'times ahead', 'target', '', 'others']
 
 
 def cell(text, kind='', small=''):
@@ -61,10 +61,12 @@ def line_of(row):
         cell(words.amount(ours['median'], row) if ours else 'not there yet', 'ours' if ours else '', quarters),
         cell(words.amount(row['raw'][raw]['median'], row), '', raw) if raw else cell('-'),
         cell(middle_of(row['to_raw']), '', range_of(row['to_raw'])),
-        cell(words.amount(row['peers'][peer]['median'], row), '', peer) if peer else cell('-'),
+        cell(words.amount(row['peers'][peer]['median'], row) if peer else '-', 'peer',
+             '; '.join(w for w in (peer, words.missing(row)) if w)),
         cell(middle_of(row['ahead']), '', range_of(row['ahead'])),
         cell(words.asked(row), 'asked'),
         cell(words.VERDICTS[row['verdict']], f"verdict {row['verdict']}"),
+        cell(f"{row['others']:.0%}", '', f"marked {row['disturbed']:.0%}" if row['disturbed'] else ''),
     ]
     return '<tr>' + ''.join(cells) + '</tr>'
 
@@ -130,7 +132,7 @@ def write(results, pictures, directory):
 <h2>All other rows</h2>
 {rows_table(rest)}
 <p class="soft">A ratio is the median over rounds; below it the interval it lies in, 90 of 100. Rows of two ranks are compared in one
-placement of the two cores, near or far; a line's way between them is measured before and after each.</p>
+placement of the two cores, near or far; a line's way between them is measured before and after each. {html.escape(words.QUIET)}</p>
 <details><summary>Every peer's time in every row</summary>{everybody_table(results.rows)}</details>
 <h2>Who took part</h2><ul>{who}</ul>
 {f'<h2>Not there</h2><ul>{notes}</ul>' if notes else ''}

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSL-1.0
 """Statistics, judging, comparing and the README's section, on samples made up here. Run it: python3 report_test.py"""
 
+import io
+import os
+import tempfile
 import unittest
 
 import compare
 import judge
 import launch
+import page
 import readme
 import runner
 import spread
 import suites
 import table
 import words
+from progress import Progress
 from results import Results
 
 MACHINE = {'type': 'machine', 'processor': 'P', 'cores': 2, 'system': 'S', 'compiler': 'C', 'commit': 'abc', 'date': 'D'}
@@ -108,6 +113,122 @@ class Judging(unittest.TestCase):
         self.assertEqual((row['verdict'], row['target_raw'], row['best_raw']), ('ok', 1.03, 'store'))
 
 
+class Disturbances(unittest.TestCase):
+    def test_disturbed_rounds_do_not_count_if_enough_are_quiet(self):
+        samples = rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store')
+        samples += [sample(9e-9, number=3, others=0.5), sample(1e-9, number=3, way='store', others=0.5)]
+        row, = judge.judge(samples)
+        self.assertEqual((row['to_raw']['high'], row['to_raw']['rounds'], row['ours']['count']), (1, 3, 9))
+        self.assertAlmostEqual(row['disturbed'], 0.25)
+
+    def test_all_rounds_count_if_too_few_are_quiet(self):
+        samples = rounds(1e-9, 1e-9) + rounds(1e-9, 1e-9, way='store')
+        samples += [sample(8e-9, number=2, others=0.5), sample(1e-9, number=2, way='store')]
+        row, = judge.judge(samples)
+        self.assertEqual((row['to_raw']['high'], row['to_raw']['rounds'], row['verdict']), (8, 3, 'noise'))
+
+    def test_a_round_needs_both_sides_to_be_quiet(self):
+        ours = {n: sample(1e-9, number=n, others=0.5 if n == 3 else 0) for n in range(5)}
+        peers = {n: sample(9e-9 if n == 4 else 4e-9, number=n, contender='mpich', others=0.5 if n == 4 else 0)
+                 for n in range(5)}
+        self.assertEqual([round(r) for r in judge.ratios(peers, ours)], [4, 4, 4])
+
+    def test_a_contest_waits_for_quiet_and_not_for_ever(self):
+        clock = FakeClock()
+        quiet = runner.Quiet(suites.QUICK, clock.looks([0.6, 0.4, 0.05, 0.6]))
+        quiet.wait(clock)
+        self.assertEqual((clock.now, quiet.seen), (3, 0.05))
+        quiet.wait(clock)  # others never rest again
+        self.assertEqual((clock.now, quiet.seen), (3 + suites.LONGEST_WAIT, 0.6))
+        for _ in range(9):
+            quiet.wait(clock)
+        self.assertLessEqual(clock.now, clock.seconds * suites.WAITING + 10)  # one look each
+        self.assertGreaterEqual(clock.now, clock.seconds * suites.WAITING)
+
+    def test_a_row_says_how_busy_the_machine_was(self):
+        lines = '\n'.join(table.lines(results([sample(1e-9, others=0.2), sample(1e-9, number=1, others=0.3)])))
+        self.assertIn('| 25%, too much in 100% |', lines)
+
+
+class FakeClock:
+    """Progress whose time passes at each look: a second."""
+
+    seconds = 150
+
+    def __init__(self):
+        self.now = 0
+
+    def elapsed(self):
+        return self.now
+
+    def step(self, number, what):
+        pass
+
+    def looks(self, shares):
+        rest = iter(shares)
+
+        def look():
+            self.now += 1
+            self.last = next(rest, None) or self.last
+            return self.last
+        return look
+
+
+PROGRAM = """#!/usr/bin/env python3
+import json, os, signal, sys
+def say(kind, row, **more):
+    print(json.dumps({'type': kind, 'row': row, 'mode': '', 'bytes': 0, **more}), flush=True)
+given = sys.argv[1:]
+skipped = [given[i + 1] for i, word in enumerate(given) if word == '--skip']
+rows = ['one', 'two', 'three']
+if '--after' in given:
+    rows = rows[rows.index(given[given.index('--after') + 1]) + 1:]
+for row in rows:
+    if row in skipped:
+        continue
+    say('begin', row)
+    if row == 'two':
+        os.kill(os.getpid(), signal.SIGSEGV)
+    say('sample', row, unit='s', ranks=2, way='', hand_over=[], seconds=[1e-9])
+print('{"type":"end"}')
+"""
+
+
+class Breakdowns(unittest.TestCase):
+    """A program that crashes in the second of its three rows."""
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        os.mkdir(os.path.join(self.place.name, 'bench'))
+        path = os.path.join(self.place.name, 'bench', 'program')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(PROGRAM)
+        os.chmod(path, 0o755)
+        self.part = suites.Part({'ours': 'program'})
+        self.run = runner.Runner(self.place.name, '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        self.entry = runner.Entry('micro', self.part, suites.CONTENDERS[0], 'program', 2)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def test_only_the_row_in_which_a_program_crashes_is_lost(self):
+        for number in range(3):
+            self.run.go_on(number, self.entry, None)
+        self.assertEqual([s['row'] for s in self.run.samples], ['one', 'three'] * 3)
+        self.assertEqual(self.run.hopeless(self.entry), ['two'])
+        self.assertEqual(self.run.breakdowns[self.entry.key(), 'two'], 2)  # not tried a third time
+
+    def test_the_row_says_so(self):
+        self.run.go_on(0, self.entry, None)
+        note, = self.run.notes.values()
+        self.assertEqual((note['what'], note['why']), ('two', 'crashed: signal 11'))
+        peer = {**note, 'contender': 'mpich'}
+        row, = judge.judge([{**sample(1e-9), 'row': 'two', 'mode': '', 'bytes': 0}], [peer])
+        self.assertEqual(words.missing(row), 'mpich: crashed: signal 11')
+        self.assertIn('mpich: crashed: signal 11', ' '.join(table.cells(row)))
+        self.assertIn('mpich: crashed: signal 11', page.line_of(row))
+
+
 class Comparing(unittest.TestCase):
     def test_only_what_is_beyond_noise_is_told(self):
         old = results(rounds(1e-9, 1.1e-9, 1e-9) + rounds(5e-9, 5e-9, 5e-9, size=64))
@@ -158,6 +279,7 @@ class Launching(unittest.TestCase):
         self.assertIn('signal 9', launch.run(['sh', '-c', 'kill -9 $$'], 10).trouble)
         self.assertIn('exit code 3: why', launch.run(['sh', '-c', 'echo why >&2; exit 3'], 10).trouble)
         self.assertIn('did not end', launch.run(['sh', '-c', 'sleep 60 & wait'], 0.3).trouble)
+        self.assertIn('said nothing', launch.run(['sh', '-c', 'echo; sleep 60 & wait'], 60, silence=0.3).trouble)
         self.assertEqual(launch.run(['/nowhere/at/all'], 10).trouble, 'is not installed')
 
 

@@ -133,17 +133,29 @@ FAR_FROM = 110e-9
 SAME = 1.03
 
 
+# What share of the cores others may use while it is called quiet. A program that ran while they used more is marked.
+QUIET = 0.1
+# Quiet rounds without which a ratio is formed of all rounds.
+ENOUGH = 3
+# How long a contest waits for quiet, in seconds, and all of them together, of the whole time.
+LONGEST_WAIT = 10
+WAITING = 0.1
+
+
 @dataclass(frozen=True)
 class Effort:
     """How much time there is."""
 
-    seconds: float  # for measuring; building comes before, pictures after
+    seconds: float  # for all: building, measuring, pictures
+    least: float  # for measuring, however long it took to build
     row_seconds: float
     fewest_rounds: int
     most_rounds: int
     timeout: float  # of one program
+    silence: float  # of one program of rows: a row that takes longer hangs
     quick: bool = field(default=False)
 
 
-QUICK = Effort(seconds=220, row_seconds=0.02, fewest_rounds=3, most_rounds=9, timeout=20, quick=True)
-FULL = Effort(seconds=1900, row_seconds=0.08, fewest_rounds=5, most_rounds=25, timeout=120)
+QUICK = Effort(seconds=270, least=100, row_seconds=0.015, fewest_rounds=3, most_rounds=9, timeout=40, silence=8,
+               quick=True)
+FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=20)

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cinttypes>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -133,6 +134,7 @@ struct row_key {
 struct way {
   std::string_view name;
   std::function<void(std::size_t)> run;
+  std::function<double(std::size_t)> timed = {};  ///< instead of run, where not all of it counts: returns seconds
 };
 
 class meter {
@@ -164,6 +166,11 @@ class meter {
   /// A word for a row that needs to tell the other rank something outside its library.
   [[nodiscard]] raw::word_ref word() const noexcept { return place_->at(6); }
 
+  /// Lets the library work, for who waits outside it.
+  void poll() const {
+    if (poll_) poll_();
+  }
+
   /// Returns when all ranks have called it. Who waits long lets the library work now and then: a message that a barrier
   /// has left half sent would else never arrive.
   void align() const {
@@ -178,7 +185,7 @@ class meter {
     int const spins = oversubscribed() ? 40 : 2000;
     for (int i = 0; generation.load(std::memory_order_acquire) == before; ++i) {
       if (i < spins) continue;
-      if (poll_) poll_();
+      poll();
       ::sched_yield();
     }
   }
@@ -206,6 +213,13 @@ class meter {
     if (rank_ == 0) {
       for (std::size_t i = 0; i < ways.size(); ++i) tell(key, (ways.begin() + i)->name, times[i], before, after);
     }
+  }
+
+  /// Whether all ranks together can have so much more memory; if not, the row says so. The same on every rank.
+  [[nodiscard]] bool has_memory(row_key const& key, std::size_t bytes) const {
+    bool const enough = agree(memory_left() > bytes + bytes / 8) != 0;
+    if (!enough) leave_out(key, "the machine has too little free memory");
+    return enough;
   }
 
   /// A row that this program cannot measure, and why.
@@ -243,6 +257,30 @@ class meter {
     std::fflush(stdout);
   }
 
+  /// Bytes that the machine, and the group of processes that this one is in, still has.
+  static std::uint64_t memory_left() {
+    std::uint64_t left = UINT64_MAX;
+    std::uint64_t kib = 0;
+    char line[128];
+    if (std::FILE* const file = std::fopen("/proc/meminfo", "r")) {
+      while (std::fgets(line, sizeof line, file) != nullptr) {
+        if (std::sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) left = kib * 1024;
+      }
+      std::fclose(file);
+    }
+    std::uint64_t const most = number_in("/sys/fs/cgroup/memory.max");
+    std::uint64_t const used = number_in("/sys/fs/cgroup/memory.current");
+    return most == 0 ? left : std::min(left, most - std::min(most, used));
+  }
+  static std::uint64_t number_in(char const* path) {
+    std::uint64_t number = 0;
+    if (std::FILE* const file = std::fopen(path, "r")) {
+      if (std::fscanf(file, "%" SCNu64, &number) != 1) number = 0;  // "max"
+      std::fclose(file);
+    }
+    return number;
+  }
+
   static double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
@@ -267,8 +305,13 @@ class meter {
   double run(way const& w, std::size_t iterations) const {
     align();
     double const before = now();
-    w.run(iterations);
-    double const seconds = now() - before;
+    double seconds = 0;
+    if (w.timed) {
+      seconds = w.timed(iterations);
+    } else {
+      w.run(iterations);
+      seconds = now() - before;
+    }
     rest_();
     return seconds;
   }

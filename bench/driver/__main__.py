@@ -66,7 +66,7 @@ def build(install):
         subprocess.run([os.path.join(ROOT, 'tools', 'setup'), 'bench'], check=True)
     configured = os.path.exists(os.path.join(BUILD, 'build.ninja'))
     setup = ['meson', 'setup', BUILD, ROOT, '--buildtype=release', '-Dassertions=light', '-Dbench=enabled',
-             '-Dtests=disabled', '-Dexamples=disabled', '-Dtools=disabled', '-Dloopback=disabled', '-Dscc=disabled',
+             '-Dtests=disabled', '-Dexamples=disabled', '-Dtools=disabled', '-Dloopback=disabled', '-Dscc=auto',
              '-Dviews=disabled']
     log = BUILD + '.log'
     with open(log, 'w', encoding='utf-8') as out:

@@ -51,15 +51,20 @@ def quiet(rounds, *series):
     return calm if len(calm) >= suites.ENOUGH else list(rounds)
 
 
+def quotient(a, b):
+    """a / b; of counts of which one is nothing, with one more each: as few as nothing are as many."""
+    return a / b if a and b else (a + 1) / (b + 1)
+
+
 def ratios(over, under):
     """One ratio a round: of samples taken in turns in one process, or of medians of two processes."""
     values = []
     for number in quiet(sorted(over.keys() & under.keys()), over, under):
         a, b = over[number]['seconds'], under[number]['seconds']
         if over[number]['contender'] == under[number]['contender'] and len(a) == len(b):
-            values.append(spread.median([x / y for x, y in zip(a, b)]))
+            values.append(spread.median([quotient(x, y) for x, y in zip(a, b)]))
         else:
-            values.append(spread.median(a) / spread.median(b))
+            values.append(quotient(spread.median(a), spread.median(b)))
     return values
 
 
@@ -68,7 +73,7 @@ def judge_row(samples, given_target=None, missing=None):
     place = usual_placement(samples)
     series = defaultdict(dict)  # (contender, way) -> round -> sample
     for sample in samples:
-        if placement_of(sample) == place:
+        if placement_of(sample) in (place, '-'):  # '-': a program of one process, like OpenMP's
             series[sample['contender'], sample['way']][sample['round']] = sample
     spreads = {who: spread.Spread.of([t for number in quiet(rounds, rounds) for t in rounds[number]['seconds']])
                for who, rounds in series.items()}

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import compare
+import counting
 import judge
 import launch
 import page
@@ -88,6 +89,18 @@ class Judging(unittest.TestCase):
         self.assertEqual(row['placement'], 'near')
         self.assertEqual(row['peers']['mpich']['median'], 4e-9)
         self.assertEqual(judge.placement_of(moved[0]), 'moved')
+
+    def test_a_program_of_one_process_has_no_placement_and_takes_part(self):
+        row, = judge.judge(rounds(1e-9, 1e-9) + rounds(4e-9, 4e-9, contender='openmp', hand_over=0))
+        self.assertEqual((row['placement'], row['best_peer']), ('near', 'openmp'))
+
+    def test_as_few_as_nothing_are_as_many_and_more_than_nothing_is_too_many(self):
+        calls = {'row': 'flag', 'mode': 'system calls', 'size': 0, 'unit': 'calls'}
+        row, = judge.judge(rounds(0, 0, **calls) + rounds(0, 0, way='store', **calls))
+        self.assertEqual((row['to_raw']['ratio'], row['verdict']), (1, 'ok'))
+        row, = judge.judge(rounds(1, 1, **calls) + rounds(0, 0, way='store', **calls))
+        self.assertEqual(row['verdict'], 'BEHIND')
+        self.assertEqual(words.amount(4.005, row), '4 calls')
 
     def test_a_row_of_a_peer_alone_has_no_verdict(self):
         row, = judge.judge(rounds(1e-9, 1e-9, contender='mpich', mode='lock'))
@@ -229,6 +242,18 @@ class Breakdowns(unittest.TestCase):
         self.assertIn('mpich: crashed: signal 11', page.line_of(row))
 
 
+class Counting(unittest.TestCase):
+    def test_dumps_follow_each_other_as_the_lines_do(self):
+        with tempfile.TemporaryDirectory() as place:
+            for number, counted in ((1, 4000), (2, 9000)):
+                with open(os.path.join(place, f'out.7.{number}'), 'w', encoding='utf-8') as dump:
+                    dump.write(f'version: 1\ntotals: {counted}\n')
+            line = {'row': 'put', 'mode': 'instructions', 'bytes': 8, 'way': '', 'times': 1000, 'pid': 7}
+            got = list(counting.samples([line, {**line, 'row': 'get'}, {**line, 'row': 'add'}], place))
+        self.assertEqual([(s['row'], s.get('seconds')) for s in got], [('put', [4]), ('get', [9]), ('add', None)])
+        self.assertEqual(got[2]['type'], 'absent')
+
+
 class Comparing(unittest.TestCase):
     def test_only_what_is_beyond_noise_is_told(self):
         old = results(rounds(1e-9, 1.1e-9, 1e-9) + rounds(5e-9, 5e-9, 5e-9, size=64))
@@ -244,6 +269,14 @@ class Comparing(unittest.TestCase):
         self.assertEqual(compare.compare(old, same)[0], [])
         new = results(rounds(3e-9, 3e-9, 3e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
         self.assertIn('by hand the time changed by 2.00 too', '\n'.join(compare.lines(old, new)))
+
+    def test_a_count_that_changed_is_told_and_one_that_did_not_is_not(self):
+        calls = {'row': 'flag', 'mode': 'system calls', 'size': 0, 'unit': 'calls'}
+        none, some = results(rounds(0, 0, **calls)), results(rounds(2, 2, **calls))
+        self.assertEqual(compare.compare(none, none)[0], [])
+        self.assertEqual(len(compare.compare(none, some)[0]), 1)
+        self.assertEqual(len(compare.compare(some, none)[0]), 1)
+        self.assertIn('3.00 times fewer', '\n'.join(compare.lines(some, none)))
 
     def test_one_round_is_no_proof(self):
         self.assertEqual(compare.compare(results(rounds(1e-9)), results(rounds(9e-9)))[0], [])

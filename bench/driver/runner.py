@@ -5,6 +5,7 @@ import os
 import shutil
 from dataclasses import dataclass
 
+import counting
 import judge
 import launch
 import machine
@@ -122,7 +123,8 @@ class Runner:
         """Ours and each peer, one after the other, another one first in each round."""
         taking_part = [c for c in suites.CONTENDERS if c.family in part.programs]
         turn = number % len(taking_part)
-        self.quiet.wait(self.progress)
+        if part.is_timed():
+            self.quiet.wait(self.progress)
         for contender in taking_part[turn:] + taking_part[:turn]:
             entry = Entry(suite, part, contender, part.programs[contender.family] + contender.build, ranks)
             self.progress.step(number, f'{suite}, {contender.name}, {ranks} ranks')
@@ -147,6 +149,8 @@ class Runner:
             command = self.command(entry, shared.name, names, after)
             if not command:
                 return launch.Outcome(trouble='is not installed')
+            if entry.part.style == 'counts':
+                return counting.run(command[0], self.effort.timeout)
             scripted = entry.part.style == 'script'
             return launch.run(command, min(self.effort.timeout, self.progress.left() + 10),
                               {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
@@ -179,8 +183,9 @@ class Runner:
 
     def take(self, number, entry, outcome):
         """Keeps what a program has said, and returns how far it came."""
+        others = self.quiet.seen if outcome.others is None else outcome.others
         where = {'suite': entry.suite, 'contender': entry.contender.name, 'round': number,
-                 'others': self.quiet.seen if outcome.others is None else outcome.others}
+                 'others': others if entry.part.is_timed() else 0}
         story = Story()
         for line in outcome.lines:
             story.hear(line)

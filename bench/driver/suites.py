@@ -40,10 +40,13 @@ CONTENDERS = [
               ('mpirun.openmpi', '--version')),
     Contender('oshmem', 'peer', 'shmem', '', ('oshrun', '--bind-to', 'none', '--oversubscribe') + RANKS,
               'OpenSHMEM of Open MPI, symmetric heap', ('oshrun', '--version')),
+    Contender('openmp', 'peer', 'openmp', '', (), 'a thread on each core, one parallel region an iteration'),
 ]
 
-# What a peer needs from its environment: a benchmark machine's user is often root.
-ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash'}
+# What a peer needs from its environment: a benchmark machine's user is often root. OpenMP's threads have a core each, and
+# spin.
+ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash',
+               'OMP_PLACES': 'threads', 'OMP_PROC_BIND': 'close', 'OMP_WAIT_POLICY': 'active'}
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Part:
     """One program of each family, for some numbers of ranks.
 
     style: 'meter' (bench/meter.hpp: rows line up with other libraries'), 'harness' (bench/harness.hpp: ours and
-    baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows).
+    baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows), 'counts'
+    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments).
     """
 
     programs: dict
@@ -60,6 +64,10 @@ class Part:
     full_only: bool = False
     rounds: int = 0  # at most; 0: as many as there is time for
     arguments: tuple = ()
+
+    def is_timed(self):
+        """Whether it matters what else the machine does."""
+        return self.style not in ('counts', 'once')
 
 
 SUITES = {
@@ -79,9 +87,16 @@ SUITES = {
     # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
     'arrays': [],
     'kernels': [
-        Part({'ours': 'bench_heat'}, style='harness', rounds=2, full_only=True),
+        Part({'ours': 'bench_heat', 'openmp': 'openmp_heat'}),
     ],
-    'papers': [],
+    # What is counted is the same in each run: two rounds, so that a difference would be seen.
+    'counts': [
+        Part({'ours': 'bench_counts'}, style='counts', rounds=2),
+        Part({'ours': 'bench_counts_scc'}, ranks=(4,), style='once', rounds=2),
+    ],
+    'papers': [
+        Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
+    ],
     'compile_time': [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
              arguments=('{root}/include', '{compiler}')),
@@ -123,6 +138,9 @@ TARGETS = [
     Target(r'lock_shared', raw=1.2, ahead=3),
     Target(r'lock_hand_over', raw=1.5, ahead=2),
     Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
+    Target(r'heat/.*', raw=1.02, ahead=1),
+    Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
+    Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'win_create/.*', raw=1.2, ahead=1),
     Target(r'job', ahead=5),
 ]

@@ -35,7 +35,7 @@ def amount(value, row):
         return f"{digits(row['bytes'] / value * 1e-9)} GB/s"
     if row['unit'] == 'op/s':
         return f'{digits(1e-6 / value)} Mop/s'
-    return seconds(value)
+    return seconds(value) if row['unit'] == 's' else f"{round(value, 1):g} {row['unit']}"
 
 
 def title(row):

@@ -268,9 +268,9 @@ class meter {
       }
       std::fclose(file);
     }
-    std::uint64_t const most = number_in("/sys/fs/cgroup/memory.max");
+    std::uint64_t const limit = number_in("/sys/fs/cgroup/memory.max");
     std::uint64_t const used = number_in("/sys/fs/cgroup/memory.current");
-    return most == 0 ? left : std::min(left, most - std::min(most, used));
+    return limit == 0 ? left : std::min(left, limit - std::min(limit, used));
   }
   static std::uint64_t number_in(char const* path) {
     std::uint64_t number = 0;

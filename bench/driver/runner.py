@@ -154,7 +154,7 @@ class Runner:
             scripted = entry.part.style == 'script'
             return launch.run(command, min(self.effort.timeout, self.progress.left() + 10),
                               {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
-                              self.effort.silence if entry.part.style == 'meter' else None)
+                              self.effort.silence if entry.part.style == 'meter' and not entry.part.slow else None)
 
     def command(self, entry, shared, names, after):
         contender, part = entry.contender, entry.part

@@ -64,6 +64,7 @@ class Part:
     full_only: bool = False
     rounds: int = 0  # at most; 0: as many as there is time for
     arguments: tuple = ()
+    slow: bool = False  # a row may take as long as a whole program elsewhere
 
     def is_timed(self):
         """Whether it matters what else the machine does."""
@@ -79,7 +80,8 @@ SUITES = {
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8, 16)),
-        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True,
+             slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
         Part({'ours': 'bench_barrier'}, style='harness', rounds=2, full_only=True),
         Part({'ours': 'bench_post_start'}, style='harness', rounds=2, full_only=True),
@@ -181,4 +183,4 @@ class Effort:
 
 QUICK = Effort(seconds=270, least=100, row_seconds=0.015, fewest_rounds=3, most_rounds=9, timeout=40, silence=8,
                quick=True)
-FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=20)
+FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=30)

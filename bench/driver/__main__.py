@@ -60,9 +60,9 @@ def show_list():
         print(f'  {contender.name}: {contender.setting}')
 
 
-def build(install):
-    """Configures and builds all programs; those of libraries that are not installed are left out."""
-    if install:
+def build(given):
+    """Configures, and builds the programs of the suites; those of libraries that are not installed are left out."""
+    if not given.no_install:
         subprocess.run([os.path.join(ROOT, 'tools', 'setup'), 'bench'], check=True)
     configured = os.path.exists(os.path.join(BUILD, 'build.ninja'))
     setup = ['meson', 'setup', BUILD, ROOT, '--buildtype=release', '-Dassertions=light', '-Dbench=enabled',
@@ -70,17 +70,28 @@ def build(install):
              '-Dviews=disabled']
     log = BUILD + '.log'
     with open(log, 'w', encoding='utf-8') as out:
-        for command in [setup + ['--reconfigure'] * configured, ['ninja', '-k', '0', '-j', '2', '-C', BUILD]]:
-            if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
-                sys.exit(f'tools/bench: the build failed, see {log}')
+        logged(setup + ['--reconfigure'] * configured, out)
+        logged(['ninja', '-k', '0', '-j', '2', '-C', BUILD, *targets(given)], out)
     os.remove(log)
+
+
+def logged(command, out):
+    if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
+        sys.exit(f'tools/bench: the build failed, see {out.name}')
+
+
+def targets(given):
+    """The programs that this run needs and that can be built."""
+    listed = subprocess.run(['ninja', '-C', BUILD, '-t', 'targets', 'all'], capture_output=True, text=True, check=True)
+    there = {line.split(':')[0] for line in listed.stdout.splitlines()}
+    return sorted(there & {f'bench/{name}' for name in suites.programs_of(given.suites, given.quick)})
 
 
 def measure(given):
     effort = suites.QUICK if given.quick else suites.FULL
     started = time.monotonic()
     print('building ...', file=sys.stderr)
-    build(not given.no_install)
+    build(given)
     print(f'built in {time.monotonic() - started:.0f} s', file=sys.stderr)
     compiler = os.environ.get('CXX', 'g++')
     facts = machine.describe(ROOT, compiler)

@@ -82,14 +82,13 @@ class Runner:
         self.costs = {}  # (suite, contender, ranks) -> seconds
         self.failures = {}  # (program, contender, ranks) -> how often it has failed outside of any row
         self.breakdowns = {}  # ((program, contender, ranks), row) -> how often it has crashed or hung in it
-        self.parts = [(name, part) for name in names for part in suites.SUITES[name]
-                      if effort.quick is False or not part.full_only]
+        self.parts = suites.parts_of(names, effort.quick)
 
     def run(self):
-        """All rounds. The first `fewest_rounds` measure all; then only what is not decided yet."""
+        """All rounds. The first `fewest_rounds` measure all, as far as the time goes; then only what is not decided yet."""
         longest = 0.0
         for number in range(self.effort.most_rounds):
-            if number > 0 and self.progress.left() < longest:
+            if self.progress.left() < (longest if number >= self.effort.fewest_rounds else 1):
                 break
             only = None
             if number >= self.effort.fewest_rounds:

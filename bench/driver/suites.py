@@ -79,7 +79,8 @@ SUITES = {
     ],
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
-        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8, 16)),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8)),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(16,), full_only=True),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True,
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
@@ -104,6 +105,17 @@ SUITES = {
              arguments=('{root}/include', '{compiler}')),
     ],
 }
+
+
+def parts_of(names, quick):
+    """[(suite, part)] of some suites."""
+    return [(name, part) for name in names for part in SUITES[name] if not (quick and part.full_only)]
+
+
+def programs_of(names, quick):
+    """What has to be built for them, where the libraries are there."""
+    return {part.programs[c.family] + c.build for _, part in parts_of(names, quick) for c in CONTENDERS
+            if c.family in part.programs}
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ SMALLEST = 1.05
 
 
 def by_round(samples, contender, way):
-    """For each row and placement, one median a round."""
-    groups = defaultdict(list)
+    """For each row and placement, one median a round; of quiet rounds, where there are enough."""
+    groups = defaultdict(dict)
     for sample in samples:
         place = judge.placement_of(sample)
         if (sample['contender'], sample['way']) == (contender, way) and place != 'moved':
-            groups[judge.key_of(sample), place].append(spread.median(sample['seconds']))
-    return groups
+            groups[judge.key_of(sample), place][sample['round']] = sample
+    return {where: [spread.median(rounds[number]['seconds']) for number in judge.quiet(rounds, rounds)]
+            for where, rounds in groups.items()}
 
 
 def change(old, new):
@@ -70,12 +71,14 @@ def lines(old, new):
     yield f"{old.machine.get('commit')} ({old.machine.get('date')}) -> {new.machine.get('commit')} ({new.machine.get('date')})"
     if old.machine.get('processor') != new.machine.get('processor'):
         yield 'These are different processors: times cannot be compared.'
+    busy = {judge.key_of(row) for row in old.rows + new.rows if row.get('disturbed', 0) > 0.5}
     for (suite, row, mode, size, ranks), place, ratio, machine in changed:
         name = words.title({'row': row, 'mode': mode, 'bytes': size})
+        doubt = '; others used the cores meanwhile' if (suite, row, mode, size, ranks) in busy else ''
         is_timed = (suite, row, mode, size, ranks) in timed
         word = ('slower' if is_timed else 'as many') if ratio.middle > 1 else ('quicker' if is_timed else 'fewer')
         factor = ratio.middle if ratio.middle > 1 else 1 / ratio.middle
         also = f'; by hand the time changed by {machine:.2f} too' if machine and not 1 / SMALLEST < machine < SMALLEST else ''
         yield f'{suite}: {name}, {ranks} ranks, {place}: {factor:.2f} times {word} ' \
-              f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also})'
+              f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also}{doubt})'
     yield f'{len(changed)} of {compared} rows changed beyond noise.'

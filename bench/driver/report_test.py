@@ -263,6 +263,13 @@ class Comparing(unittest.TestCase):
         self.assertEqual([c[0][3] for c in changed], [64])
         self.assertIn('1.40 times slower', '\n'.join(compare.lines(old, new)))
 
+    def test_disturbed_rounds_change_nothing_if_enough_are_quiet(self):
+        old = results(rounds(1e-9, 1e-9, 1e-9))
+        busy = [sample(9e-9, number=n, others=0.9) for n in range(3, 9)]
+        self.assertEqual(compare.compare(old, results(rounds(1e-9, 1e-9, 1e-9) + busy))[0], [])
+        self.assertEqual(len(compare.compare(old, results(busy))[0]), 1)
+        self.assertIn('others used the cores', '\n'.join(compare.lines(old, results(busy))))
+
     def test_what_the_machine_shares_is_no_change_and_the_rest_is_named(self):
         old = results(rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store'))
         same = results(rounds(2e-9, 2e-9, 2e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 # Seconds in which so many clock ticks of the system pass that a share of a few percent can be seen.
-SHORTEST = 0.3
+SHORTEST = 0.2
 
 
 def first_line(command):

@@ -59,14 +59,13 @@ class Quiet:
     def wait(self, progress):
         """Returns when it is quiet, or when this contest or all of them have waited long enough."""
         started = progress.elapsed()
-        while True:
+        most = min(suites.LONGEST_WAIT, progress.seconds * suites.WAITING - self.waited)
+        while progress.elapsed() - started < most:
             self.seen = self.look()
-            waited = progress.elapsed() - started
-            most = min(suites.LONGEST_WAIT, progress.seconds * suites.WAITING - self.waited)
-            if self.seen <= suites.QUIET or waited >= most:
-                self.waited += waited
-                return
+            if self.seen <= suites.QUIET:
+                break
             progress.step(None, f'waiting for quiet: others use {self.seen:.0%} of the cores')
+        self.waited += progress.elapsed() - started
 
 
 class Runner:

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cinttypes>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -32,8 +33,9 @@
 /// elsewhere; `poll` lets the library work while a rank waits outside it. Time, not a count, ends a row: the slowest
 /// barrier is 100,000 times slower than the quickest.
 ///
-/// Each row is one line of JSON on rank 0's output, with the time that a line needs from core to core before and after.
-/// tools/bench runs the programs in turns and compares.
+/// Each row is lines of JSON on rank 0's output: that it begins, and then each way's times with the time that a line
+/// needs from core to core before and after. What began last is what a program has crashed in or hangs in.
+/// tools/bench runs the programs in turns, goes on after such a row, and compares.
 namespace bench {
 
 struct settings {
@@ -44,6 +46,8 @@ struct settings {
   int ranks = 2;
   std::string shared;          ///< a file that all ranks map; empty: memory that forked ranks inherit
   std::set<std::string> only;  ///< names of rows; empty: all
+  std::set<std::string> skip;  ///< names of rows to leave out
+  std::string after;           ///< begin with the row after this one; empty: with the first
 
   settings(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
@@ -61,6 +65,10 @@ struct settings {
         shared = value();
       } else if (argument == "--only") {
         only.insert(value());
+      } else if (argument == "--skip") {
+        skip.insert(value());
+      } else if (argument == "--after") {
+        after = value();
       } else {
         throw_usage(argv[0]);
       }
@@ -70,7 +78,8 @@ struct settings {
  private:
   [[noreturn]] static char const* throw_usage(char const* program) {
     std::fprintf(stderr,
-                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]...\n",
+                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]... "
+                 "[--skip ROW]... [--after ROW]\n",
                  program);
     std::exit(2);
   }
@@ -125,6 +134,7 @@ struct row_key {
 struct way {
   std::string_view name;
   std::function<void(std::size_t)> run;
+  std::function<double(std::size_t)> timed = {};  ///< instead of run, where not all of it counts: returns seconds
 };
 
 class meter {
@@ -156,6 +166,11 @@ class meter {
   /// A word for a row that needs to tell the other rank something outside its library.
   [[nodiscard]] raw::word_ref word() const noexcept { return place_->at(6); }
 
+  /// Lets the library work, for who waits outside it.
+  void poll() const {
+    if (poll_) poll_();
+  }
+
   /// Returns when all ranks have called it. Who waits long lets the library work now and then: a message that a barrier
   /// has left half sent would else never arrive.
   void align() const {
@@ -170,14 +185,15 @@ class meter {
     int const spins = oversubscribed() ? 40 : 2000;
     for (int i = 0; generation.load(std::memory_order_acquire) == before; ++i) {
       if (i < spins) continue;
-      if (poll_) poll_();
+      poll();
       ::sched_yield();
     }
   }
 
   /// Measures the ways of one row in turn, again and again until its time is over. Collective.
   void measure(row_key const& key, std::initializer_list<way> ways) {
-    if (!settings_->only.empty() && !settings_->only.contains(key.name())) return;
+    if (!wanted(key.name())) return;
+    if (rank_ == 0) begin(key);
     double const before = hand_over();
     std::vector<std::size_t> iterations;
     for (auto const& w : ways) iterations.push_back(choose(w));
@@ -199,6 +215,13 @@ class meter {
     }
   }
 
+  /// Whether all ranks together can have so much more memory; if not, the row says so. The same on every rank.
+  [[nodiscard]] bool has_memory(row_key const& key, std::size_t bytes) const {
+    bool const enough = agree(memory_left() > bytes + bytes / 8) != 0;
+    if (!enough) leave_out(key, "the machine has too little free memory");
+    return enough;
+  }
+
   /// A row that this program cannot measure, and why.
   void leave_out(row_key const& key, std::string_view why) const {
     if (rank_ != 0) return;
@@ -218,6 +241,45 @@ class meter {
  private:
   static constexpr int fewest = 3;
   static constexpr int most = 21;
+
+  /// Whether a row is to be measured; the same on each rank, since all come to the same rows.
+  bool wanted(std::string const& name) {
+    bool const early = !reached_;
+    reached_ = reached_ || settings_->after.empty() || settings_->after == name;
+    if (early && !settings_->after.empty()) return false;
+    return !settings_->skip.contains(name) && (settings_->only.empty() || settings_->only.contains(name));
+  }
+
+  void begin(row_key const& key) const {
+    std::printf(R"({"type":"begin","row":"%s","mode":"%s","bytes":%zu})"
+                "\n",
+                key.row.c_str(), key.mode.c_str(), key.bytes);
+    std::fflush(stdout);
+  }
+
+  /// Bytes that the machine, and the group of processes that this one is in, still has.
+  static std::uint64_t memory_left() {
+    std::uint64_t left = UINT64_MAX;
+    std::uint64_t kib = 0;
+    char line[128];
+    if (std::FILE* const file = std::fopen("/proc/meminfo", "r")) {
+      while (std::fgets(line, sizeof line, file) != nullptr) {
+        if (std::sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) left = kib * 1024;
+      }
+      std::fclose(file);
+    }
+    std::uint64_t const limit = number_in("/sys/fs/cgroup/memory.max");
+    std::uint64_t const used = number_in("/sys/fs/cgroup/memory.current");
+    return limit == 0 ? left : std::min(left, limit - std::min(limit, used));
+  }
+  static std::uint64_t number_in(char const* path) {
+    std::uint64_t number = 0;
+    if (std::FILE* const file = std::fopen(path, "r")) {
+      if (std::fscanf(file, "%" SCNu64, &number) != 1) number = 0;  // "max"
+      std::fclose(file);
+    }
+    return number;
+  }
 
   static double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -243,8 +305,13 @@ class meter {
   double run(way const& w, std::size_t iterations) const {
     align();
     double const before = now();
-    w.run(iterations);
-    double const seconds = now() - before;
+    double seconds = 0;
+    if (w.timed) {
+      seconds = w.timed(iterations);
+    } else {
+      w.run(iterations);
+      seconds = now() - before;
+    }
     rest_();
     return seconds;
   }
@@ -311,6 +378,7 @@ class meter {
   int rank_;
   int ranks_;
   int cores_ = 1;
+  bool reached_ = false;  ///< the row after which to begin
   std::uint64_t random_ = 1;
   std::function<void()> rest_;
   std::function<void()> poll_;

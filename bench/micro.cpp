@@ -11,20 +11,25 @@ using bench::mib;
 
 template <class Team>
 class micro {
+  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
+
  public:
   micro(Team& team, bench::meter& m)
       : m_(m),
         team_(team),
         bytes_(pgas::make_window<std::byte>(team, bench::region)),
         words_(pgas::make_window<std::uint64_t>(team, bench::region / 8)),
+        locked_(pgas::make_window<std::uint64_t>(team.template with<pgas::coherence::coherent, locking>(), bench::kib)),
         other_(1 - team.rank()) {
     std::fill(bytes_.local().begin(), bytes_.local().end(), std::byte{0});
     std::fill(words_.local().begin(), words_.local().end(), 0);
+    std::fill(locked_.local().begin(), locked_.local().end(), 0);
     team.barrier();
   }
 
   void all() {
     with_flush();
+    with_lock();
     with_fence();
     with_post();
   }
@@ -137,9 +142,73 @@ class micro {
                  word.put(0, 7);
                  word.flush();
                })});
+    chained(word, word_there);
     strided(word, word_there);
     overlap(target, there, here);
-    m_.leave_out(bench::latency_key("put_latency", "lock", 8), "ours has no lock of one target yet");
+  }
+
+  /// Each operation needs the one before: latency, where the rows above show how many a core has under way.
+  template <class Target>
+  void chained(Target const& word, std::uint64_t* there) {
+    std::vector<std::uint64_t> const chain = bench::chain();
+    if (team_.rank() == 0) {
+      word.put(0, chain);
+      word.flush();
+    }
+    m_.measure(bench::latency_key("get_chain", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=, at = std::size_t{0}]() mutable {
+                                     at = word.get(at);
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "load", [=, at = std::size_t{0}]() mutable {
+                  at = there[at];
+                  bench::forget();
+                })});
+    m_.measure(bench::latency_key("put_get_chain", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=, value = std::uint64_t{0}]() mutable {
+                                     word.put(0, value + 1);
+                                     word.flush();
+                                     value = word.get(0);
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "store, load", [=, value = std::uint64_t{0}]() mutable {
+                  there[0] = value + 1;
+                  bench::forget();
+                  value = there[0];
+                  bench::forget();
+                })});
+  }
+
+  /// The operations that are measured in each kind of epoch: `use(row, bytes, step)`, where step(there) does it.
+  template <class Use>
+  void each_operation(Use const& use) const {
+    std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()),
+                                              4 * bench::kib / 8);
+    use("put_latency", std::size_t{8}, [](auto const& there) { there.put(0, 7); });
+    use("put_latency", 4 * bench::kib, [from](auto const& there) { there.put(0, from); });
+    use("get_latency", std::size_t{8}, [](auto const& there) { bench::keep(there.get(0)); });
+    use("acc_latency", std::size_t{8}, [](auto const& there) { there.accumulate(0, 1); });
+    use("fop_latency", std::size_t{8}, [](auto const& there) { bench::keep(there.fetch_add(0, 1)); });
+    use("cas_latency", std::size_t{8}, [](auto const& there) {
+      std::uint64_t expected = 1;
+      bench::keep(there.compare_exchange(0, expected, 1));
+    });
+  }
+
+  /// An epoch for each operation, of the target alone.
+  void with_lock() {
+    each_operation([this](char const* row, std::size_t bytes, auto step) {
+      m_.measure(bench::latency_key(row, "lock", bytes), {bench::origin_only(m_, "", [=, this] {
+                   pgas::lock epoch{locked_, other_, pgas::exclusive};
+                   step(epoch.to());
+                 })});
+      m_.measure(bench::latency_key(row, "lock_shared", bytes), {bench::origin_only(m_, "", [=, this] {
+                   pgas::lock epoch{locked_, other_, pgas::shared};
+                   step(epoch.to());
+                 })});
+    });
   }
 
   /// Against memcpy, and against stores past the caches where copies are large enough for them.
@@ -232,44 +301,41 @@ class micro {
   }
 
   void with_fence() {
-    pgas::fence epoch{bytes_};
-    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
-      std::span<std::byte const> const from(private_.data(), bytes);
-      bool const puts = team_.rank() == 0;
-      m_.measure(bench::latency_key("put_latency", "fence", bytes), {bench::everybody("", [&] {
-                   if (puts) epoch.put(other_, 0, from);
+    pgas::fence epoch{words_};
+    bool const works = team_.rank() == 0;
+    each_operation([&](char const* row, std::size_t bytes, auto step) {
+      m_.measure(bench::latency_key(row, "fence", bytes), {bench::everybody("", [&, step] {
+                   if (works) step(epoch.to(other_));
                    epoch.next();
                  })});
-    }
+    });
   }
 
-  /// There and back, as OSU does it: each is origin once and target once in an iteration.
   void with_post() {
-    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
-      std::span<std::byte const> const from(private_.data(), bytes);
-      auto const put = [&] {
-        pgas::access epoch{bytes_, {other_}};
-        epoch.put(other_, 0, from);
+    bool const first = team_.rank() == 0;
+    auto const expose = [this] {
+      pgas::exposure epoch{words_, {other_}};
+      epoch.wait();
+    };
+    each_operation([&](char const* row, std::size_t bytes, auto step) {
+      auto const access = [this, step] {
+        pgas::access epoch{words_, {other_}};
+        step(epoch.to(other_));
       };
-      auto const expose = [&] {
-        pgas::exposure epoch{bytes_, {other_}};
-        epoch.wait();
-      };
-      bool const first = team_.rank() == 0;
-      auto key = bench::latency_key("put_latency", "post", bytes);
-      key.per_call = 2;
-      m_.measure(key, {bench::everybody("", [&] {
-                   if (first) put();
+      m_.measure(bench::post_key(row, bytes), {bench::everybody("", [=] {
+                   if (first) access();
                    expose();
-                   if (!first) put();
+                   if (!first) access();
                  })});
-    }
+    });
   }
 
   bench::meter& m_;
   Team& team_;
   decltype(pgas::make_window<std::byte>(std::declval<Team&>(), 0)) bytes_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) words_;
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>().template with<pgas::coherence::coherent, locking>(),
+                                            0)) locked_;
   bench::buffer private_;
   pgas::rank_t other_;
 };

@@ -17,6 +17,7 @@ namespace bench {
 
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t mib = 1024 * kib;
+inline constexpr std::size_t gib = 1024 * mib;
 
 /// How many bytes are walked over by the rows that keep many operations in flight.
 inline constexpr std::size_t region = 16 * mib;
@@ -78,6 +79,15 @@ way everybody(std::string_view name, Step step) {
           }};
 }
 
+/// `step` on every rank, until all have done it so often: whoever is quicker does not make it quick.
+template <class Step>
+way all_of(meter const& m, std::string_view name, Step step) {
+  return {name, [&m, step](std::size_t n) mutable {
+            for (; n > 0; --n) step();
+            m.align();
+          }};
+}
+
 /// Many operations of one size in flight, walking through the region, and then one completion.
 /// `start(offset, bytes)` begins one, `finish()` completes them all.
 template <class Start, class Finish>
@@ -95,9 +105,33 @@ auto window_of(std::size_t bytes, std::size_t count, Start start, Finish finish)
 inline row_key latency_key(char const* row, std::string mode, std::size_t bytes) {
   return {.row = row, .mode = std::move(mode), .bytes = bytes, .warm_up = bytes < 256 * kib ? 0U : 3U};
 }
+/// Each is origin once and target once in an iteration, as OSU does it: half of there and back.
+inline row_key post_key(char const* row, std::size_t bytes) {
+  row_key key = latency_key(row, "post", bytes);
+  key.per_call = 2;
+  return key;
+}
 /// Both ranks in turn send to the other: half of there and back.
 inline row_key there_and_back(char const* row, std::size_t bytes) {
   return {.row = row, .mode = "", .bytes = bytes, .per_call = 2};
+}
+/// A free lock on another rank's part, taken and let go.
+inline row_key lock_key(char const* row) { return {.row = row, .mode = ""}; }
+/// One lock that all ranks want at once: a time each of them has it.
+inline row_key contended_key(int ranks) {
+  return {.row = "lock_contended", .mode = "", .per_call = static_cast<double>(ranks)};
+}
+/// The same in turns: from one rank to the other.
+inline row_key hand_over_key() { return {.row = "lock_hand_over", .mode = "", .per_call = 2}; }
+inline row_key window_key(std::size_t bytes) { return {.row = "win_create", .mode = "", .bytes = bytes}; }
+/// What makes each get wait for the one before: a word says where the next one is, in a cycle over all words of 4 KiB.
+/// Neighbours in the cycle lie on different lines and in no order that is foreseen.
+inline constexpr std::size_t chain_words = 512;
+inline std::vector<std::uint64_t> chain() {
+  std::vector<std::uint64_t> next(chain_words);
+  constexpr std::size_t step = 197;  // odd, so that all of a power of two are visited
+  for (std::size_t i = 0; i < chain_words; ++i) next[i] = (i + step) % chain_words;
+  return next;
 }
 inline constexpr std::array<std::size_t, 3> message_sizes{64, 4 * kib, 64 * kib};
 /// A whole walk over the region is the warm-up where a line's place in the caches matters: another way may have been
@@ -112,6 +146,56 @@ inline row_key bandwidth_key(char const* row, std::size_t bytes) {
 }
 inline row_key rate_key(char const* row) {
   return {.row = row, .mode = "flush", .bytes = 8, .per_call = small_in_flight, .unit = "op/s"};
+}
+
+/// `step` takes a lock, calls what it is given, and lets go: in turns, two ranks, each waiting for the lock while the
+/// other has it. Without turns a rank that lets go takes a quick lock again before the other has seen it free.
+template <class Step>
+way hand_over(meter const& m, std::string_view name, Step step) {
+  return {name, [&m, step](std::size_t n) mutable {
+            auto const holder = m.word();
+            auto const self = static_cast<std::uint64_t>(m.rank()) + 1;
+            if (m.rank() == 0) holder.store(0, std::memory_order_relaxed);
+            m.align();
+            for (; n > 0; --n) {
+              step([&] { holder.store(self, std::memory_order_relaxed); });
+              for (unsigned looks = 1; n > 1 && holder.load(std::memory_order_relaxed) == self; ++looks) {
+                if (looks % 64 == 0) m.poll();  // where a lock is a message, its owner must receive it
+              }
+            }
+            m.align();
+          }};
+}
+
+/// How long a rank lets the others wait in `late`: longer than any of them spins.
+inline constexpr double late_by = 2e-3;
+
+/// A rank that comes late: from its arrival until another one that has waited goes on. `meet(rank)` is the meeting.
+template <class Meet>
+way late(meter const& m, std::string_view name, Meet meet) {
+  return {name, {}, [&m, meet, round = std::uint64_t{0}](std::size_t n) mutable {
+            auto const went_on = m.word();
+            if (m.rank() == 0) went_on.store(0, std::memory_order_relaxed);
+            m.align();
+            round = 0;
+            double seconds = 0;
+            for (; n > 0; --n) {
+              ++round;
+              if (m.rank() == 0) {
+                auto const arrives = std::chrono::steady_clock::now() + std::chrono::duration<double>(late_by);
+                while (std::chrono::steady_clock::now() < arrives) {}
+              }
+              auto const before = std::chrono::steady_clock::now();
+              meet();
+              if (m.rank() == 0) {
+                raw::spin_until(went_on, round);
+                seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+              } else {
+                went_on.store(round, std::memory_order_release);
+              }
+            }
+            return seconds;
+          }};
 }
 
 /// How long a target computes at most, while somebody puts to it: who waits for it is seen to wait.

@@ -40,26 +40,34 @@ std::vector<pgas::rank_t> neighbours_of(int rank, int ranks) {
 
 template <class Team>
 class meetings {
+  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
+
  public:
   meetings(Team& team, bench::meter& m)
       : m_(m),
         team_(team),
         lines_(m.free_lines()),
         window_(pgas::make_window<std::uint64_t>(team, bench::mib)),
+        locked_(pgas::make_window<std::uint64_t>(team.template with<pgas::coherence::coherent, locking>(), 64)),
         neighbours_(neighbours_of(team.rank(), team.size())) {
     std::fill(window_.local().begin(), window_.local().end(), 0);
+    std::fill(locked_.local().begin(), locked_.local().end(), 0);
     team.barrier();
   }
 
   void all() {
-    if (m_.large()) return make_window(1024 * bench::mib);
+    if (m_.large()) return make_window(bench::gib);
     meet("barrier", [this] { team_.barrier(); });
     {
       pgas::fence epoch{window_};
       meet("fence", [&] { epoch.next(); });
     }
     post_and_start();
+    if (m_.ranks() <= 4) contended();
     if (m_.ranks() == 2) {
+      hand_over();
+      free_locks();
+      come_late();
       flag();
       for (std::size_t const bytes : bench::message_sizes) message(bytes);
       make_window(20 * bench::mib);
@@ -94,6 +102,88 @@ class meetings {
     } else {
       m_.measure(row(name), {mine, by_hand("spin on a counter", INT_MAX)});
     }
+  }
+
+  /// By hand: what takes a word if it is free and gives it back; a count of readers.
+  void free_locks() {
+    auto const word = lines_.at(10);
+    m_.measure(bench::lock_key("lock_exclusive"),
+               {bench::origin_only(m_, "",
+                                   [this] {
+                                     pgas::lock epoch{locked_, 1, pgas::exclusive};
+                                   }),
+                bench::origin_only(m_, "compare-exchange, store", [=] {
+                  std::uint64_t seen = 0;
+                  bench::keep(word.compare_exchange_strong(seen, 1, std::memory_order_acquire));
+                  word.store(0, std::memory_order_release);
+                })});
+    m_.measure(bench::lock_key("lock_shared"), {bench::origin_only(m_, "",
+                                                                   [this] {
+                                                                     pgas::lock epoch{locked_, 1, pgas::shared};
+                                                                   }),
+                                                bench::origin_only(m_, "two fetch_adds", [=] {
+                                                  bench::keep(word.fetch_add(2, std::memory_order_acquire));
+                                                  bench::keep(word.fetch_sub(2, std::memory_order_release));
+                                                })});
+  }
+
+  /// By hand: test and set.
+  struct spin_lock {
+    bench::raw::word_ref word;
+    int spins;
+
+    void lock() const {
+      for (int i = 0; word.exchange(1, std::memory_order_acquire) != 0; ++i) {
+        if (i >= spins) std::this_thread::yield();
+      }
+    }
+    void unlock() const { word.store(0, std::memory_order_release); }
+  };
+
+  /// All add one to a word of rank 0 under its lock.
+  void contended() {
+    auto const counted = lines_.at(12);
+    auto const by_hand = [=, this](std::string_view name, int spins) {
+      return bench::all_of(m_, name, [=, held = spin_lock{lines_.at(11), spins}] {
+        held.lock();
+        counted.store(counted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        held.unlock();
+      });
+    };
+    auto const ours = [this] {
+      pgas::lock epoch{locked_, 0, pgas::exclusive};
+      auto const there = epoch.to();
+      there.put(0, there.get(0) + 1);
+    };
+    m_.measure(bench::contended_key(m_.ranks()), {bench::all_of(m_, "", ours), by_hand("test and set, yield", 0),
+                                                  by_hand("test and set 40 times, yield", 40)});
+  }
+
+  void hand_over() {
+    auto const by_hand = [this](std::string_view name, int spins) {
+      return bench::hand_over(m_, name, [held = spin_lock{lines_.at(11), spins}](auto const& inside) {
+        held.lock();
+        inside();
+        held.unlock();
+      });
+    };
+    m_.measure(bench::hand_over_key(),
+               {bench::hand_over(m_, "",
+                                 [this](auto const& inside) {
+                                   pgas::lock epoch{locked_, 0, pgas::exclusive};
+                                   inside();
+                                 }),
+                by_hand("test and set, yield", 0), by_hand("test and set 40 times, yield", 40)});
+  }
+
+  /// A barrier whose last rank comes when the other has waited for long; by hand, the other sleeps until it is woken.
+  void come_late() {
+    auto const ranks = static_cast<std::uint64_t>(m_.ranks());
+    sleeping_barrier const asleep{lines_.at(2), word_of(lines_, 3), ranks};
+    bench::raw::central_barrier const central{lines_.at(0), lines_.at(1), ranks};
+    m_.measure({.row = "barrier_late", .mode = ""},
+               {bench::late(m_, "", [this] { team_.barrier(); }), bench::late(m_, "futex", [=] { asleep.pass(); }),
+                bench::late(m_, "spin on a counter", [=] { central.pass(INT_MAX); })});
   }
 
   static std::uint32_t* word_of(bench::raw::lines lines, std::size_t i) {
@@ -198,20 +288,22 @@ class meetings {
 
   /// A window, each page of it touched by its owner, and its end; by hand a mapping, touched.
   void make_window(std::size_t bytes) {
-    m_.measure({.row = "win_create", .mode = "", .bytes = bytes},
-               {bench::everybody("",
-                                 [=, this] {
-                                   auto window = pgas::make_window<std::byte>(team_, bytes);
-                                   touch(window.local().data(), bytes);
-                                   team_.barrier();
-                                 }),
-                bench::everybody("mmap and touch", [=, this] {
-                  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-                  if (at == MAP_FAILED) std::abort();
-                  touch(static_cast<std::byte*>(at), bytes);
-                  ::munmap(at, bytes);
-                  m_.align();
-                })});
+    auto const key = bench::window_key(bytes);
+    if (!m_.has_memory(key, bytes * static_cast<std::size_t>(m_.ranks()))) return;
+    m_.measure(key, {bench::everybody("",
+                                      [=, this] {
+                                        auto window = pgas::make_window<std::byte>(team_, bytes);
+                                        touch(window.local().data(), bytes);
+                                        team_.barrier();
+                                      }),
+                     bench::everybody("mmap and touch", [=, this] {
+                       void* const at =
+                           ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                       if (at == MAP_FAILED) std::abort();
+                       touch(static_cast<std::byte*>(at), bytes);
+                       ::munmap(at, bytes);
+                       m_.align();
+                     })});
   }
   static void touch(std::byte* at, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; i += 4096) at[i] = std::byte{1};
@@ -222,6 +314,8 @@ class meetings {
   Team& team_;
   bench::raw::lines lines_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) window_;
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>().template with<pgas::coherence::coherent, locking>(),
+                                            0)) locked_;
   bench::buffer private_;
   std::vector<pgas::rank_t> neighbours_;
 };

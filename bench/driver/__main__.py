@@ -22,6 +22,7 @@ from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, 'build-bench')
+PICTURES = 12  # seconds
 
 
 def arguments():
@@ -59,38 +60,51 @@ def show_list():
         print(f'  {contender.name}: {contender.setting}')
 
 
-def build(install):
-    """Configures and builds all programs; those of libraries that are not installed are left out."""
-    if install:
+def build(given):
+    """Configures, and builds the programs of the suites; those of libraries that are not installed are left out."""
+    if not given.no_install:
         subprocess.run([os.path.join(ROOT, 'tools', 'setup'), 'bench'], check=True)
     configured = os.path.exists(os.path.join(BUILD, 'build.ninja'))
     setup = ['meson', 'setup', BUILD, ROOT, '--buildtype=release', '-Dassertions=light', '-Dbench=enabled',
-             '-Dtests=disabled', '-Dexamples=disabled', '-Dtools=disabled', '-Dloopback=disabled', '-Dscc=disabled',
+             '-Dtests=disabled', '-Dexamples=disabled', '-Dtools=disabled', '-Dloopback=disabled', '-Dscc=auto',
              '-Dviews=disabled']
     log = BUILD + '.log'
     with open(log, 'w', encoding='utf-8') as out:
-        for command in [setup + ['--reconfigure'] * configured, ['ninja', '-k', '0', '-j', '2', '-C', BUILD]]:
-            if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
-                sys.exit(f'tools/bench: the build failed, see {log}')
+        logged(setup + ['--reconfigure'] * configured, out)
+        logged(['ninja', '-k', '0', '-j', '2', '-C', BUILD, *targets(given)], out)
     os.remove(log)
+
+
+def logged(command, out):
+    if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
+        sys.exit(f'tools/bench: the build failed, see {out.name}')
+
+
+def targets(given):
+    """The programs that this run needs and that can be built."""
+    listed = subprocess.run(['ninja', '-C', BUILD, '-t', 'targets', 'all'], capture_output=True, text=True, check=True)
+    there = {line.split(':')[0] for line in listed.stdout.splitlines()}
+    return sorted(there & {f'bench/{name}' for name in suites.programs_of(given.suites, given.quick)})
 
 
 def measure(given):
     effort = suites.QUICK if given.quick else suites.FULL
     started = time.monotonic()
     print('building ...', file=sys.stderr)
-    build(not given.no_install)
+    build(given)
     print(f'built in {time.monotonic() - started:.0f} s', file=sys.stderr)
     compiler = os.environ.get('CXX', 'g++')
     facts = machine.describe(ROOT, compiler)
     facts['quick'] = given.quick
 
-    progress = Progress(given.minutes * 60 if given.minutes else effort.seconds)
+    left = max(effort.least, effort.seconds - PICTURES - (time.monotonic() - started))
+    progress = Progress(given.minutes * 60 if given.minutes else left)
     run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()
-    progress.say(f'measured for {progress.elapsed():.0f} s; longest: {run.longest(6)}')
-    return Results(facts, list(runner.contenders_line(given.suites)), list(run.notes.values()), samples,
-                   judge.judge(samples))
+    progress.say(f'measured for {progress.elapsed():.0f} s, {run.quiet.waited:.0f} s of it waiting for quiet; '
+                 f'longest: {run.longest(6)}')
+    notes = list(run.notes.values())
+    return Results(facts, list(runner.contenders_line(given.suites)), notes, samples, judge.judge(samples, notes))
 
 
 def report(results, directory):
@@ -128,7 +142,7 @@ def main():
         rewrite(given.readme, Results.read(given.out))
     elif given.again:
         results = Results.read(given.out)
-        results.rows = judge.judge(results.samples)
+        results.rows = judge.judge(results.samples, results.notes)
         report(results, given.out)
     else:
         report(measure(given), given.out)

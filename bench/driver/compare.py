@@ -12,22 +12,23 @@ SMALLEST = 1.05
 
 
 def by_round(samples, contender, way):
-    """For each row and placement, one median a round."""
-    groups = defaultdict(list)
+    """For each row and placement, one median a round; of quiet rounds, where there are enough."""
+    groups = defaultdict(dict)
     for sample in samples:
         place = judge.placement_of(sample)
         if (sample['contender'], sample['way']) == (contender, way) and place != 'moved':
-            groups[judge.key_of(sample), place].append(spread.median(sample['seconds']))
-    return groups
+            groups[judge.key_of(sample), place][sample['round']] = sample
+    return {where: [spread.median(rounds[number]['seconds']) for number in judge.quiet(rounds, rounds)]
+            for where, rounds in groups.items()}
 
 
 def change(old, new):
     """new / old with its interval: of each round of the one with each of the other."""
-    ratio = spread.median(new) / spread.median(old)
+    ratio = judge.quotient(spread.median(new), spread.median(old))
     if len(old) < 2 or len(new) < 2:
         return spread.Interval(ratio, 0.0, float('inf'), 1)
     if min(len(old), len(new)) < 6:
-        return spread.Interval(ratio, min(new) / max(old), max(new) / min(old), min(len(old), len(new)))
+        return spread.Interval(ratio, judge.quotient(min(new), max(old)), judge.quotient(max(new), min(old)), min(len(old), len(new)))
     a, b = spread.interval(old), spread.interval(new)
     return spread.Interval(ratio, b.low / a.high, b.high / a.low, min(a.count, b.count))
 
@@ -56,7 +57,7 @@ def compare(old, new):
         if way is not None:
             a = by_round(old.samples, 'pgas', way).get(where)
             b = by_round(new.samples, 'pgas', way).get(where)
-            machine = spread.median(b) / spread.median(a) if a and b else None
+            machine = judge.quotient(spread.median(b), spread.median(a)) if a and b else None
         # What became slower by hand by as much is not ours.
         if machine and not beyond_noise(spread.Interval(0, ratio.low / machine, ratio.high / machine, ratio.count)):
             continue
@@ -66,14 +67,18 @@ def compare(old, new):
 
 def lines(old, new):
     changed, compared = compare(old, new)
+    timed = {judge.key_of(row) for row in new.rows if row['unit'] in ('s', 'B/s', 'op/s')}
     yield f"{old.machine.get('commit')} ({old.machine.get('date')}) -> {new.machine.get('commit')} ({new.machine.get('date')})"
     if old.machine.get('processor') != new.machine.get('processor'):
         yield 'These are different processors: times cannot be compared.'
+    busy = {judge.key_of(row) for row in old.rows + new.rows if row.get('disturbed', 0) > 0.5}
     for (suite, row, mode, size, ranks), place, ratio, machine in changed:
         name = words.title({'row': row, 'mode': mode, 'bytes': size})
-        word = 'slower' if ratio.middle > 1 else 'quicker'
+        doubt = '; others used the cores meanwhile' if (suite, row, mode, size, ranks) in busy else ''
+        is_timed = (suite, row, mode, size, ranks) in timed
+        word = ('slower' if is_timed else 'as many') if ratio.middle > 1 else ('quicker' if is_timed else 'fewer')
         factor = ratio.middle if ratio.middle > 1 else 1 / ratio.middle
         also = f'; by hand the time changed by {machine:.2f} too' if machine and not 1 / SMALLEST < machine < SMALLEST else ''
         yield f'{suite}: {name}, {ranks} ranks, {place}: {factor:.2f} times {word} ' \
-              f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also})'
+              f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also}{doubt})'
     yield f'{len(changed)} of {compared} rows changed beyond noise.'

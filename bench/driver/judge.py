@@ -2,8 +2,8 @@
 """From samples to rows: which are compared with which, by how much they differ, and whether that is enough.
 
 A sample is what one program said about one row in one round: {suite, row, mode, bytes, unit, ranks, contender, way,
-round, hand_over: [before, after], seconds: [...]}. Ours and what the machine does by itself (ways with a name) come
-from one process, the peers from others.
+round, hand_over: [before, after], others, seconds: [...]}. Ours and what the machine does by itself (ways with a name)
+come from one process, the peers from others. `others` is the share of the cores that others used meanwhile.
 """
 
 from collections import defaultdict
@@ -41,30 +41,47 @@ def usual_placement(samples):
     return max(counts, key=counts.get)
 
 
+def is_quiet(sample):
+    return sample.get('others', 0) <= suites.QUIET
+
+
+def quiet(rounds, *series):
+    """Of some rounds those in which no sample of the series was disturbed, if these are enough, else all."""
+    calm = [number for number in rounds if all(is_quiet(s[number]) for s in series)]
+    return calm if len(calm) >= suites.ENOUGH else list(rounds)
+
+
+def quotient(a, b):
+    """a / b; of counts of which one is nothing, with one more each: as few as nothing are as many."""
+    return a / b if a and b else (a + 1) / (b + 1)
+
+
 def ratios(over, under):
     """One ratio a round: of samples taken in turns in one process, or of medians of two processes."""
     values = []
-    for number in sorted(over.keys() & under.keys()):
+    for number in quiet(sorted(over.keys() & under.keys()), over, under):
         a, b = over[number]['seconds'], under[number]['seconds']
         if over[number]['contender'] == under[number]['contender'] and len(a) == len(b):
-            values.append(spread.median([x / y for x, y in zip(a, b)]))
+            values.append(spread.median([quotient(x, y) for x, y in zip(a, b)]))
         else:
-            values.append(spread.median(a) / spread.median(b))
+            values.append(quotient(spread.median(a), spread.median(b)))
     return values
 
 
-def judge_row(samples, given_target=None):
-    """One row of the report from all samples of one key."""
+def judge_row(samples, given_target=None, missing=None):
+    """One row of the report from all samples of one key. `missing`: by contender, why it has no time."""
     place = usual_placement(samples)
     series = defaultdict(dict)  # (contender, way) -> round -> sample
     for sample in samples:
-        if placement_of(sample) == place:
+        if placement_of(sample) in (place, '-'):  # '-': a program of one process, like OpenMP's
             series[sample['contender'], sample['way']][sample['round']] = sample
-    spreads = {who: spread.Spread.of([t for s in rounds.values() for t in s['seconds']])
+    spreads = {who: spread.Spread.of([t for number in quiet(rounds, rounds) for t in rounds[number]['seconds']])
                for who, rounds in series.items()}
     first = samples[0]
     row = {'type': 'row', **{k: first[k] for k in ('suite', 'row', 'mode', 'bytes', 'unit', 'ranks')},
-           'placement': place, 'rounds': len({s['round'] for s in samples}),
+           'placement': place, 'rounds': len({s['round'] for s in samples}), 'missing': missing or {},
+           'others': spread.median([s.get('others', 0) for s in samples]),
+           'disturbed': sum(not is_quiet(s) for s in samples) / len(samples),
            'hand_over': spread.median([t for s in samples for t in s['hand_over']] or [0])}
 
     ours = ('pgas', '')
@@ -111,11 +128,15 @@ def compare(row, field, values, target, judged, upwards):
     return asked.middle / limit
 
 
-def judge(samples, targets=None):
+def judge(samples, notes=()):
     """All rows, those that fall short first and the furthest of them at the top."""
+    missing = defaultdict(dict)
+    for note in notes:
+        missing[note['suite'], note['what'], note['ranks']][note['contender']] = note['why']
     groups = defaultdict(list)
     for sample in samples:
         groups[key_of(sample)].append(sample)
-    rows = [judge_row(group, group[0].get('target')) for group in groups.values()]
+    rows = [judge_row(group, group[0].get('target'), missing.get((group[0]['suite'], name_of(group[0]), group[0]['ranks'])))
+            for group in groups.values()]
     rank = {'BEHIND': 0, 'noise': 1, 'ok': 2, '': 3}
     return sorted(rows, key=lambda r: (rank[r['verdict']], -r['short'] if r['verdict'] == 'BEHIND' else 0))

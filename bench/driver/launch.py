@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+import machine
 from suites import ENVIRONMENT
 
 
@@ -18,6 +19,7 @@ class Outcome:
     lines: list = field(default_factory=list)  # what it said, parsed
     trouble: str = ''  # what went wrong, in words
     seconds: float = 0  # that it took, as a whole
+    others: float = 0  # the share of the cores that others used meanwhile; None: too short to say
 
 
 def shared_memory_file():
@@ -26,10 +28,36 @@ def shared_memory_file():
     return tempfile.NamedTemporaryFile(prefix='pgas-bench-', dir=place)
 
 
-def run(command, timeout, environment=None):
-    """Runs a command in a session of its own, so that all of it can be ended, and returns its Outcome."""
+class Watch:
+    """Ends a process that lasts too long, or that says nothing for too long."""
+
+    def __init__(self, process, timeout, silence):
+        self.end_at = time.perf_counter() + timeout
+        self.silence = silence or timeout
+        self.heard = time.perf_counter()
+        self.trouble = ''
+        self.over = threading.Event()
+        threading.Thread(target=self.look, args=(process,), daemon=True).start()
+
+    def look(self, process):
+        while not self.over.wait(min(self.end_at, self.heard + self.silence) - time.perf_counter()):
+            now = time.perf_counter()
+            if now >= self.end_at:
+                self.trouble = 'did not end in time'
+            elif now >= self.heard + self.silence:
+                self.trouble = f'hung: said nothing for {self.silence:.3g} s'
+            if self.trouble:
+                end_session(process)
+                return
+
+
+def run(command, timeout, environment=None, silence=None):
+    """Runs a command in a session of its own, so that all of it can be ended, and returns its Outcome. It has `timeout`
+    seconds as a whole, and `silence` seconds for each line."""
     outcome = Outcome()
     started = time.perf_counter()
+    ours_before = machine.own_seconds()
+    busy_before = machine.busy()
     env = {**os.environ, **ENVIRONMENT, **(environment or {})}
     for unwanted in ('PGAS_RANKS', 'PGAS_RANK', 'PGAS_TIMEOUT', 'PGAS_JOB_FD', 'PGAS_BENCH_JSON'):
         env.pop(unwanted, None)
@@ -40,18 +68,17 @@ def run(command, timeout, environment=None):
         outcome.trouble = 'is not installed' if isinstance(problem, FileNotFoundError) else str(problem)
         return outcome
     errors = []
-    reader = threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)
+
+    def read_errors():
+        with process.stderr as said:
+            errors.extend(said)
+
+    reader = threading.Thread(target=read_errors, daemon=True)
     reader.start()
-    expired = threading.Event()
-
-    def end():
-        expired.set()
-        end_session(process)
-
-    clock = threading.Timer(timeout, end)
-    clock.start()
+    watch = Watch(process, timeout, silence)
     try:
         for line in process.stdout:
+            watch.heard = time.perf_counter()
             if line.startswith('{'):
                 try:
                     outcome.lines.append(json.loads(line))
@@ -62,11 +89,13 @@ def run(command, timeout, environment=None):
         end_session(process)
         raise
     finally:
-        clock.cancel()
+        watch.over.set()
     outcome.seconds = time.perf_counter() - started
+    outcome.others = machine.share_of_others(busy_before, ours_before, outcome.seconds)
     reader.join(timeout=2)
-    if expired.is_set():
-        outcome.trouble = f'did not end within {timeout:.0f} s'
+    process.stdout.close()
+    if watch.trouble:
+        outcome.trouble = watch.trouble
     elif code != 0:
         outcome.trouble = describe(code, errors)
     return outcome

@@ -3,8 +3,12 @@
 
 import os
 import platform
+import resource
 import subprocess
 import time
+
+# Seconds in which so many clock ticks of the system pass that a share of a few percent can be seen.
+SHORTEST = 0.2
 
 
 def first_line(command):
@@ -28,15 +32,35 @@ def processor():
 
 
 def busy():
-    """Seconds that all programs on the machine have run, and that the host has taken away, since it started."""
+    """Seconds that all programs on the machine have run, and that its host has taken away, since it started."""
     try:
         with open('/proc/stat', encoding='utf-8') as stat:
             words = stat.readline().split()[1:]
         tick = os.sysconf('SC_CLK_TCK')
         user, nice, system, _idle, _wait, irq, soft, steal = (int(w) / tick for w in words[:8])
-        return user + nice + system + irq + soft, steal
+        return user + nice + system + irq + soft + steal
     except (OSError, ValueError, IndexError):
-        return 0.0, 0.0
+        return 0.0
+
+
+def own_seconds():
+    """Seconds that this program has run, and what it has started and waited for."""
+    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
+def share_of_others(busy_before, own_before, seconds):
+    """The share of all cores that others have used since then; None if that is too short for the system's clock ticks."""
+    if seconds < SHORTEST:
+        return None
+    used = busy() - busy_before - (own_seconds() - own_before)
+    return min(1.0, max(0.0, used / seconds / (os.cpu_count() or 1)))
+
+
+def look():
+    """The share of all cores that others use now. Takes a moment, in which we do nothing."""
+    before, own = busy(), own_seconds()
+    time.sleep(SHORTEST)
+    return share_of_others(before, own, SHORTEST)
 
 
 def describe(root, compiler):

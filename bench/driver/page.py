@@ -10,7 +10,7 @@ import words
 STYLE = '''
 :root { --ink: #1d2430; --soft: #5d6675; --line: #e2e5ea; --good: #1f7a58; --bad: #b3264f; --dim: #8a6d00; --ours: #1f5fd0; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1240px; padding: 2.2rem 1.6rem 4rem; color: var(--ink); background: #fff;
+body { margin: 0 auto; max-width: 1320px; padding: 2.2rem 1.6rem 4rem; color: var(--ink); background: #fff;
        font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.9rem; margin: 0 0 .3rem; } h2 { font-size: 1.25rem; margin: 2.6rem 0 .8rem; }
 p.soft, .soft { color: var(--soft); }
@@ -22,8 +22,8 @@ p.soft, .soft { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; color: var(--soft); font-weight: 600; border-bottom: 2px solid var(--line); padding: .4rem .6rem; white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); padding: .35rem .6rem; vertical-align: top; white-space: nowrap; }
-td.asked { white-space: normal; min-width: 6.5rem; }
-td.name { font-weight: 600; } td.ours { color: var(--ours); font-weight: 600; } td.verdict { font-weight: 600; }
+td.asked, td.peer, td.verdict { white-space: normal; min-width: 6.5rem; }
+td.name { font-weight: 600; } td.ours { color: var(--ours); font-weight: 600; } td.verdict { font-weight: 600; } td.verdict small { font-weight: 400; }
 td small { color: var(--soft); display: block; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.2rem; }
 .plots figure { margin: 0; border: 1px solid var(--line); border-radius: 10px; padding: .6rem; overflow: hidden; }
@@ -61,10 +61,11 @@ def line_of(row):
         cell(words.amount(ours['median'], row) if ours else 'not there yet', 'ours' if ours else '', quarters),
         cell(words.amount(row['raw'][raw]['median'], row), '', raw) if raw else cell('-'),
         cell(middle_of(row['to_raw']), '', range_of(row['to_raw'])),
-        cell(words.amount(row['peers'][peer]['median'], row), '', peer) if peer else cell('-'),
+        cell(words.amount(row['peers'][peer]['median'], row) if peer else '-', 'peer',
+             '; '.join(w for w in (peer, words.missing(row)) if w)),
         cell(middle_of(row['ahead']), '', range_of(row['ahead'])),
         cell(words.asked(row), 'asked'),
-        cell(words.VERDICTS[row['verdict']], f"verdict {row['verdict']}"),
+        cell(words.VERDICTS[row['verdict']], f"verdict {row['verdict']}", f'others {words.busy(row)}'),
     ]
     return '<tr>' + ''.join(cells) + '</tr>'
 
@@ -130,7 +131,7 @@ def write(results, pictures, directory):
 <h2>All other rows</h2>
 {rows_table(rest)}
 <p class="soft">A ratio is the median over rounds; below it the interval it lies in, 90 of 100. Rows of two ranks are compared in one
-placement of the two cores, near or far; a line's way between them is measured before and after each.</p>
+placement of the two cores, near or far; a line's way between them is measured before and after each. Below a verdict: how much of the cores others used. {html.escape(words.QUIET)}</p>
 <details><summary>Every peer's time in every row</summary>{everybody_table(results.rows)}</details>
 <h2>Who took part</h2><ul>{who}</ul>
 {f'<h2>Not there</h2><ul>{notes}</ul>' if notes else ''}

@@ -24,12 +24,14 @@ class Progress:
         return max(0.0, self.seconds - self.elapsed())
 
     def step(self, number, what):
-        """Round `number` comes to `what`."""
+        """Round `number` (None: as before) comes to `what`."""
+        number = self.last_round if number is None else number
         if self.live:
             done = min(1.0, self.elapsed() / self.seconds)
             bar = ('#' * round(30 * done)).ljust(30, '.')
-            print(f'\r\033[K[{bar}] {clock(self.left())} left, round {number + 1}: {what}', end='', file=self.out,
-                  flush=True)
+            said = '' if number is None else f', round {number + 1}'
+            print(f'\r\033[K[{bar}] {clock(self.left())} left{said}: {what}', end='', file=self.out, flush=True)
+            self.last_round = number
         elif number != self.last_round:
             self.last_round = number
             print(f'round {number + 1}, at most {clock(self.left())} left', file=self.out, flush=True)

@@ -16,6 +16,7 @@ SHOWN = [
     ('put_mr/flush/8', 2, 'put 8 B, 1024 in flight'),
     ('fop_latency/flush/8', 2, 'fetch_add'),
     ('cas_latency/flush/8', 2, 'compare and swap'),
+    ('lock_exclusive', 2, 'an exclusive lock, taken and let go'),
     ('put_block/flush/2048', 2, 'put a block of 16 x 16 doubles'),
     ('flag', 2, 'a flag, one way'),
     ('pscw', 2, 'post, start, put, complete, wait'),

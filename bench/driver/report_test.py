@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSL-1.0
 """Statistics, judging, comparing and the README's section, on samples made up here. Run it: python3 report_test.py"""
 
+import io
+import os
+import tempfile
 import unittest
 
 import compare
+import counting
 import judge
 import launch
+import page
 import readme
 import runner
 import spread
 import suites
 import table
 import words
+from progress import Progress
 from results import Results
 
 MACHINE = {'type': 'machine', 'processor': 'P', 'cores': 2, 'system': 'S', 'compiler': 'C', 'commit': 'abc', 'date': 'D'}
@@ -84,6 +90,18 @@ class Judging(unittest.TestCase):
         self.assertEqual(row['peers']['mpich']['median'], 4e-9)
         self.assertEqual(judge.placement_of(moved[0]), 'moved')
 
+    def test_a_program_of_one_process_has_no_placement_and_takes_part(self):
+        row, = judge.judge(rounds(1e-9, 1e-9) + rounds(4e-9, 4e-9, contender='openmp', hand_over=0))
+        self.assertEqual((row['placement'], row['best_peer']), ('near', 'openmp'))
+
+    def test_as_few_as_nothing_are_as_many_and_more_than_nothing_is_too_many(self):
+        calls = {'row': 'flag', 'mode': 'system calls', 'size': 0, 'unit': 'calls'}
+        row, = judge.judge(rounds(0, 0, **calls) + rounds(0, 0, way='store', **calls))
+        self.assertEqual((row['to_raw']['ratio'], row['verdict']), (1, 'ok'))
+        row, = judge.judge(rounds(1, 1, **calls) + rounds(0, 0, way='store', **calls))
+        self.assertEqual(row['verdict'], 'BEHIND')
+        self.assertEqual(words.amount(4.005, row), '4 calls')
+
     def test_a_row_of_a_peer_alone_has_no_verdict(self):
         row, = judge.judge(rounds(1e-9, 1e-9, contender='mpich', mode='lock'))
         self.assertIsNone(row['ours'])
@@ -108,6 +126,133 @@ class Judging(unittest.TestCase):
         self.assertEqual((row['verdict'], row['target_raw'], row['best_raw']), ('ok', 1.03, 'store'))
 
 
+class Disturbances(unittest.TestCase):
+    def test_disturbed_rounds_do_not_count_if_enough_are_quiet(self):
+        samples = rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store')
+        samples += [sample(9e-9, number=3, others=0.5), sample(1e-9, number=3, way='store', others=0.5)]
+        row, = judge.judge(samples)
+        self.assertEqual((row['to_raw']['high'], row['to_raw']['rounds'], row['ours']['count']), (1, 3, 9))
+        self.assertAlmostEqual(row['disturbed'], 0.25)
+
+    def test_all_rounds_count_if_too_few_are_quiet(self):
+        samples = rounds(1e-9, 1e-9) + rounds(1e-9, 1e-9, way='store')
+        samples += [sample(8e-9, number=2, others=0.5), sample(1e-9, number=2, way='store')]
+        row, = judge.judge(samples)
+        self.assertEqual((row['to_raw']['high'], row['to_raw']['rounds'], row['verdict']), (8, 3, 'noise'))
+
+    def test_a_round_needs_both_sides_to_be_quiet(self):
+        ours = {n: sample(1e-9, number=n, others=0.5 if n == 3 else 0) for n in range(5)}
+        peers = {n: sample(9e-9 if n == 4 else 4e-9, number=n, contender='mpich', others=0.5 if n == 4 else 0)
+                 for n in range(5)}
+        self.assertEqual([round(r) for r in judge.ratios(peers, ours)], [4, 4, 4])
+
+    def test_a_contest_waits_for_quiet_and_not_for_ever(self):
+        clock = FakeClock()
+        quiet = runner.Quiet(suites.QUICK, clock.looks([0.6, 0.4, 0.05, 0.6]))
+        quiet.wait(clock)
+        self.assertEqual((clock.now, quiet.seen), (3, 0.05))
+        quiet.wait(clock)  # others never rest again
+        self.assertEqual((clock.now, quiet.seen), (3 + suites.LONGEST_WAIT, 0.6))
+        for _ in range(9):
+            quiet.wait(clock)
+        self.assertEqual(clock.now, clock.seconds * suites.WAITING)
+
+    def test_a_row_says_how_busy_the_machine_was(self):
+        lines = '\n'.join(table.lines(results([sample(1e-9, others=0.2), sample(1e-9, number=1, others=0.3)])))
+        self.assertIn('| 25%, too much in 100% |', lines)
+
+
+class FakeClock:
+    """Progress whose time passes at each look: a second."""
+
+    seconds = 150
+
+    def __init__(self):
+        self.now = 0
+
+    def elapsed(self):
+        return self.now
+
+    def step(self, number, what):
+        pass
+
+    def looks(self, shares):
+        rest = iter(shares)
+
+        def look():
+            self.now += 1
+            self.last = next(rest, None) or self.last
+            return self.last
+        return look
+
+
+PROGRAM = """#!/usr/bin/env python3
+import json, os, signal, sys
+def say(kind, row, **more):
+    print(json.dumps({'type': kind, 'row': row, 'mode': '', 'bytes': 0, **more}), flush=True)
+given = sys.argv[1:]
+skipped = [given[i + 1] for i, word in enumerate(given) if word == '--skip']
+rows = ['one', 'two', 'three']
+if '--after' in given:
+    rows = rows[rows.index(given[given.index('--after') + 1]) + 1:]
+for row in rows:
+    if row in skipped:
+        continue
+    say('begin', row)
+    if row == 'two':
+        os.kill(os.getpid(), signal.SIGSEGV)
+    say('sample', row, unit='s', ranks=2, way='', hand_over=[], seconds=[1e-9])
+print('{"type":"end"}')
+"""
+
+
+class Breakdowns(unittest.TestCase):
+    """A program that crashes in the second of its three rows."""
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        os.mkdir(os.path.join(self.place.name, 'bench'))
+        path = os.path.join(self.place.name, 'bench', 'program')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(PROGRAM)
+        os.chmod(path, 0o755)
+        self.part = suites.Part({'ours': 'program'})
+        self.run = runner.Runner(self.place.name, '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        self.entry = runner.Entry('micro', self.part, suites.CONTENDERS[0], 'program', 2)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def test_only_the_row_in_which_a_program_crashes_is_lost(self):
+        for number in range(3):
+            self.run.go_on(number, self.entry, None)
+        self.assertEqual([s['row'] for s in self.run.samples], ['one', 'three'] * 3)
+        self.assertEqual(self.run.hopeless(self.entry), ['two'])
+        self.assertEqual(self.run.breakdowns[self.entry.key(), 'two'], 2)  # not tried a third time
+
+    def test_the_row_says_so(self):
+        self.run.go_on(0, self.entry, None)
+        note, = self.run.notes.values()
+        self.assertEqual((note['what'], note['why']), ('two', 'crashed: signal 11'))
+        peer = {**note, 'contender': 'mpich'}
+        row, = judge.judge([{**sample(1e-9), 'row': 'two', 'mode': '', 'bytes': 0}], [peer])
+        self.assertEqual(words.missing(row), 'mpich: crashed: signal 11')
+        self.assertIn('mpich: crashed: signal 11', ' '.join(table.cells(row)))
+        self.assertIn('mpich: crashed: signal 11', page.line_of(row))
+
+
+class Counting(unittest.TestCase):
+    def test_dumps_follow_each_other_as_the_lines_do(self):
+        with tempfile.TemporaryDirectory() as place:
+            for number, counted in ((1, 4000), (2, 9000)):
+                with open(os.path.join(place, f'out.7.{number}'), 'w', encoding='utf-8') as dump:
+                    dump.write(f'version: 1\ntotals: {counted}\n')
+            line = {'row': 'put', 'mode': 'instructions', 'bytes': 8, 'way': '', 'times': 1000, 'pid': 7}
+            got = list(counting.samples([line, {**line, 'row': 'get'}, {**line, 'row': 'add'}], place))
+        self.assertEqual([(s['row'], s.get('seconds')) for s in got], [('put', [4]), ('get', [9]), ('add', None)])
+        self.assertEqual(got[2]['type'], 'absent')
+
+
 class Comparing(unittest.TestCase):
     def test_only_what_is_beyond_noise_is_told(self):
         old = results(rounds(1e-9, 1.1e-9, 1e-9) + rounds(5e-9, 5e-9, 5e-9, size=64))
@@ -117,12 +262,27 @@ class Comparing(unittest.TestCase):
         self.assertEqual([c[0][3] for c in changed], [64])
         self.assertIn('1.40 times slower', '\n'.join(compare.lines(old, new)))
 
+    def test_disturbed_rounds_change_nothing_if_enough_are_quiet(self):
+        old = results(rounds(1e-9, 1e-9, 1e-9))
+        busy = [sample(9e-9, number=n, others=0.9) for n in range(3, 9)]
+        self.assertEqual(compare.compare(old, results(rounds(1e-9, 1e-9, 1e-9) + busy))[0], [])
+        self.assertEqual(len(compare.compare(old, results(busy))[0]), 1)
+        self.assertIn('others used the cores', '\n'.join(compare.lines(old, results(busy))))
+
     def test_what_the_machine_shares_is_no_change_and_the_rest_is_named(self):
         old = results(rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store'))
         same = results(rounds(2e-9, 2e-9, 2e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
         self.assertEqual(compare.compare(old, same)[0], [])
         new = results(rounds(3e-9, 3e-9, 3e-9) + rounds(2e-9, 2e-9, 2e-9, way='store'))
         self.assertIn('by hand the time changed by 2.00 too', '\n'.join(compare.lines(old, new)))
+
+    def test_a_count_that_changed_is_told_and_one_that_did_not_is_not(self):
+        calls = {'row': 'flag', 'mode': 'system calls', 'size': 0, 'unit': 'calls'}
+        none, some = results(rounds(0, 0, **calls)), results(rounds(2, 2, **calls))
+        self.assertEqual(compare.compare(none, none)[0], [])
+        self.assertEqual(len(compare.compare(none, some)[0]), 1)
+        self.assertEqual(len(compare.compare(some, none)[0]), 1)
+        self.assertIn('3.00 times fewer', '\n'.join(compare.lines(some, none)))
 
     def test_one_round_is_no_proof(self):
         self.assertEqual(compare.compare(results(rounds(1e-9)), results(rounds(9e-9)))[0], [])
@@ -158,6 +318,7 @@ class Launching(unittest.TestCase):
         self.assertIn('signal 9', launch.run(['sh', '-c', 'kill -9 $$'], 10).trouble)
         self.assertIn('exit code 3: why', launch.run(['sh', '-c', 'echo why >&2; exit 3'], 10).trouble)
         self.assertIn('did not end', launch.run(['sh', '-c', 'sleep 60 & wait'], 0.3).trouble)
+        self.assertIn('said nothing', launch.run(['sh', '-c', 'echo; sleep 60 & wait'], 60, silence=0.3).trouble)
         self.assertEqual(launch.run(['/nowhere/at/all'], 10).trouble, 'is not installed')
 
 

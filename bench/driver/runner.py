@@ -3,11 +3,69 @@
 
 import os
 import shutil
+from dataclasses import dataclass
 
+import counting
 import judge
 import launch
 import machine
 import suites
+
+
+# How often a program is started again in one turn, after it has crashed or hung in a row.
+MOST_RESTARTS = 5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program that takes part in a contest."""
+
+    suite: str
+    part: suites.Part
+    contender: suites.Contender
+    program: str
+    ranks: int
+
+    def key(self):
+        return (self.program, self.contender.name, self.ranks)
+
+
+@dataclass
+class Story:
+    """How far a program came."""
+
+    last: str = ''  # the row that it began last
+    told: bool = False  # whether it also ended that one
+    ended: bool = False  # whether it came to its end
+
+    def hear(self, line):
+        if line['type'] == 'begin':
+            self.last, self.told = judge.name_of(line), False
+        elif line['type'] == 'sample':
+            self.last, self.told = judge.name_of(line), True
+        elif line['type'] == 'end':
+            self.ended = True
+
+
+class Quiet:
+    """Waits until others leave the cores alone, but not for long."""
+
+    def __init__(self, effort, look=machine.look):
+        self.effort = effort
+        self.look = look
+        self.seen = 0.0  # the share of the cores that others used when we looked last
+        self.waited = 0.0
+
+    def wait(self, progress):
+        """Returns when it is quiet, or when this contest or all of them have waited long enough."""
+        started = progress.elapsed()
+        most = min(suites.LONGEST_WAIT, progress.seconds * suites.WAITING - self.waited)
+        while progress.elapsed() - started < most:
+            self.seen = self.look()
+            if self.seen <= suites.QUIET:
+                break
+            progress.step(None, f'waiting for quiet: others use {self.seen:.0%} of the cores')
+        self.waited += progress.elapsed() - started
 
 
 class Runner:
@@ -18,17 +76,18 @@ class Runner:
         self.effort = effort
         self.progress = progress
         self.samples = []
-        self.notes = {}  # (suite, contender, ranks, what) -> a line about what is not there, crashed or hung
+        self.quiet = Quiet(effort)
+        self.notes = {}  # (program, contender, ranks, what) -> a line about what is not there, crashed or hung
         self.costs = {}  # (suite, contender, ranks) -> seconds
-        self.given_up = {}  # (program, contender, ranks) -> how often it has failed
-        self.parts = [(name, part) for name in names for part in suites.SUITES[name]
-                      if effort.quick is False or not part.full_only]
+        self.failures = {}  # (program, contender, ranks) -> how often it has failed outside of any row
+        self.breakdowns = {}  # ((program, contender, ranks), row) -> how often it has crashed or hung in it
+        self.parts = suites.parts_of(names, effort.quick)
 
     def run(self):
-        """All rounds. The first `fewest_rounds` measure all; then only what is not decided yet."""
+        """All rounds. The first `fewest_rounds` measure all, as far as the time goes; then only what is not decided yet."""
         longest = 0.0
         for number in range(self.effort.most_rounds):
-            if number > 0 and self.progress.left() < longest:
+            if self.progress.left() < (longest if number >= self.effort.fewest_rounds else 1):
                 break
             only = None
             if number >= self.effort.fewest_rounds:
@@ -62,70 +121,104 @@ class Runner:
         """Ours and each peer, one after the other, another one first in each round."""
         taking_part = [c for c in suites.CONTENDERS if c.family in part.programs]
         turn = number % len(taking_part)
+        if part.is_timed():
+            self.quiet.wait(self.progress)
         for contender in taking_part[turn:] + taking_part[:turn]:
-            program = part.programs[contender.family] + contender.build
-            if self.given_up.get((program, contender.name, ranks), 0) >= 2 or self.progress.left() <= 0:
-                continue
+            entry = Entry(suite, part, contender, part.programs[contender.family] + contender.build, ranks)
             self.progress.step(number, f'{suite}, {contender.name}, {ranks} ranks')
-            with launch.shared_memory_file() as shared:
-                command = self.command(contender, part, program, ranks, shared.name, names)
-                outcome = self.start(command, part)
-            cost = (suite, contender.name, ranks)
+            self.go_on(number, entry, names)
+
+    def go_on(self, number, entry, names):
+        """Runs a program; where it breaks down in a row, again with the rows after that one."""
+        after = ''
+        for _ in range(MOST_RESTARTS):
+            if self.failures.get(entry.key(), 0) >= 2 or self.progress.left() <= 0:
+                return
+            outcome = self.start(entry, names, after)
+            cost = (entry.suite, entry.contender.name, entry.ranks)
             self.costs[cost] = self.costs.get(cost, 0) + outcome.seconds
-            self.take(number, suite, part, contender, ranks, program, outcome)
+            story = self.take(number, entry, outcome)
+            if not outcome.trouble or story.ended or story.last in ('', after):
+                return
+            after = story.last
 
-    def start(self, command, part):
-        if not command:
-            return launch.Outcome(trouble='is not installed')
-        environment = {'JSON': '/dev/stdout', 'COUNT': '1'} if part.style == 'script' else None
-        return launch.run(command, min(self.effort.timeout, self.progress.left() + 10), environment)
+    def start(self, entry, names, after):
+        with launch.shared_memory_file() as shared:
+            command = self.command(entry, shared.name, names, after)
+            if not command:
+                return launch.Outcome(trouble='is not installed')
+            if entry.part.style == 'counts':
+                return counting.run(command[0], self.effort.timeout)
+            scripted = entry.part.style == 'script'
+            return launch.run(command, min(self.effort.timeout, self.progress.left() + 10),
+                              {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
+                              self.effort.silence if entry.part.style == 'meter' and not entry.part.slow else None)
 
-    def command(self, contender, part, program, ranks, shared, names):
-        path = os.path.join(self.build, 'bench', program)
+    def command(self, entry, shared, names, after):
+        contender, part = entry.contender, entry.part
+        path = os.path.join(self.build, 'bench', entry.program)
         if part.style == 'script':
-            path = os.path.join(self.root, 'bench', part.programs['ours'])
+            path = os.path.join(self.root, 'bench', entry.program)
         if not os.path.exists(path) or (contender.launch and not shutil.which(contender.launch[0])):
             return None
-        yields = '1' if ranks > (os.cpu_count() or 1) else '0'
-        command = [word.format(ranks=ranks, **{'yield': yields}) for word in contender.launch] + [path]
+        yields = '1' if entry.ranks > (os.cpu_count() or 1) else '0'
+        command = [word.format(ranks=entry.ranks, **{'yield': yields}) for word in contender.launch] + [path]
         command += [word.format(root=self.root, compiler=self.compiler) for word in part.arguments]
         if part.style == 'meter':
-            command += ['--ranks', str(ranks), '--row-seconds', str(self.effort.row_seconds), '--shared', shared]
-            for name in names or ():
-                command += ['--only', name]
+            command += ['--ranks', str(entry.ranks), '--row-seconds', str(self.effort.row_seconds), '--shared', shared]
+            command += [word for name in names or () for word in ('--only', name)]
+            command += [word for name in self.hopeless(entry) for word in ('--skip', name)]
+            command += ['--after', after] if after else []
         if self.effort.quick and part.style in ('meter', 'harness'):
             command += ['--quick']
         if part.style == 'harness':
             command += ['--json', '/dev/stdout']
         return command
 
-    def take(self, number, suite, part, contender, ranks, program, outcome):
-        where = {'suite': suite, 'contender': contender.name, 'round': number}
-        last, ended = '', False
-        for line in outcome.lines:
-            ended = ended or line['type'] == 'end'
-            if line['type'] == 'sample':
-                self.samples.append({**line, **where})
-                last = judge.name_of(line)
-            elif line['type'] == 'row':
-                self.samples.extend({**sample, **where} for sample in from_harness(line, ranks))
-            elif line['type'] == 'absent':
-                self.note(where, ranks, judge.name_of(line), line['why'])
-        if part.style == 'job' and not outcome.trouble:
-            self.samples.append({'type': 'sample', 'row': 'job', 'mode': '', 'bytes': 0, 'unit': 's', 'ranks': ranks,
-                                 'way': '', 'hand_over': [], 'seconds': [outcome.seconds], **where})
-        if outcome.trouble and ended:  # nothing is lost
-            self.note(where, ranks, program, f'{outcome.trouble} at its end, after all rows')
-        elif outcome.trouble:
-            key = (program, contender.name, ranks)
-            hopeless = 2 if outcome.trouble == 'is not installed' else 1
-            self.given_up[key] = self.given_up.get(key, 0) + hopeless
-            self.note(where, ranks, program, outcome.trouble + (f' after {last}' if last else ''))
+    def hopeless(self, entry):
+        """Rows in which this program has broken down twice."""
+        return [row for key, row in self.breakdowns if key == entry.key() and self.breakdowns[key, row] >= 2]
 
-    def note(self, where, ranks, what, why):
-        key = (where['suite'], where['contender'], ranks, what)
-        self.notes.setdefault(key, {'type': 'note', 'suite': where['suite'], 'contender': where['contender'],
-                                    'ranks': ranks, 'what': what, 'why': why})
+    def take(self, number, entry, outcome):
+        """Keeps what a program has said, and returns how far it came."""
+        others = self.quiet.seen if outcome.others is None else outcome.others
+        where = {'suite': entry.suite, 'contender': entry.contender.name, 'round': number,
+                 'others': others if entry.part.is_timed() else 0}
+        story = Story()
+        for line in outcome.lines:
+            story.hear(line)
+            if line['type'] == 'sample':
+                self.samples.append({**line, **where, 'ranks': entry.ranks})
+            elif line['type'] == 'row':
+                self.samples.extend({**sample, **where} for sample in from_harness(line, entry.ranks))
+            elif line['type'] == 'absent':
+                self.note(entry, judge.name_of(line), line['why'])
+        if entry.part.style == 'job' and not outcome.trouble:
+            self.samples.append({'type': 'sample', 'row': 'job', 'mode': '', 'bytes': 0, 'unit': 's',
+                                 'ranks': entry.ranks, 'way': '', 'hand_over': [], 'seconds': [outcome.seconds],
+                                 **where})
+        if outcome.trouble:
+            self.blame(entry, story, outcome.trouble)
+        return story
+
+    def blame(self, entry, story, trouble):
+        """Who breaks down in a row is called for that row; who does so outside of any, as a whole."""
+        if story.ended:  # nothing is lost
+            self.note(entry, entry.program, f'{trouble} at its end, after all rows')
+        elif story.last and not story.told and self.progress.left() <= 0:
+            pass  # we have ended it
+        elif story.last and not story.told:
+            row = entry.key(), story.last
+            self.breakdowns[row] = self.breakdowns.get(row, 0) + 1
+            self.note(entry, story.last, trouble)
+        else:
+            self.failures[entry.key()] = self.failures.get(entry.key(), 0) + (2 if trouble == 'is not installed' else 1)
+            self.note(entry, entry.program, trouble + (f' after {story.last}' if story.last else ''))
+
+    def note(self, entry, what, why):
+        self.notes.setdefault((*entry.key(), what), {
+            'type': 'note', 'suite': entry.suite, 'contender': entry.contender.name, 'ranks': entry.ranks,
+            'what': what, 'why': why})
 
     def undecided(self):
         """Names of rows, by suite and number of ranks, whose ratio may still be on either side of its target."""

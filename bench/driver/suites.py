@@ -40,10 +40,13 @@ CONTENDERS = [
               ('mpirun.openmpi', '--version')),
     Contender('oshmem', 'peer', 'shmem', '', ('oshrun', '--bind-to', 'none', '--oversubscribe') + RANKS,
               'OpenSHMEM of Open MPI, symmetric heap', ('oshrun', '--version')),
+    Contender('openmp', 'peer', 'openmp', '', (), 'a thread on each core, one parallel region an iteration'),
 ]
 
-# What a peer needs from its environment: a benchmark machine's user is often root.
-ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash'}
+# What a peer needs from its environment: a benchmark machine's user is often root. OpenMP's threads have a core each, and
+# spin.
+ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash',
+               'OMP_PLACES': 'threads', 'OMP_PROC_BIND': 'close', 'OMP_WAIT_POLICY': 'active'}
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Part:
     """One program of each family, for some numbers of ranks.
 
     style: 'meter' (bench/meter.hpp: rows line up with other libraries'), 'harness' (bench/harness.hpp: ours and
-    baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows).
+    baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows), 'counts'
+    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments).
     """
 
     programs: dict
@@ -60,18 +64,25 @@ class Part:
     full_only: bool = False
     rounds: int = 0  # at most; 0: as many as there is time for
     arguments: tuple = ()
+    slow: bool = False  # a row may take as long as a whole program elsewhere
+
+    def is_timed(self):
+        """Whether it matters what else the machine does."""
+        return self.style not in ('counts', 'once')
 
 
 SUITES = {
     'micro': [
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
         Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
-        Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True),
+        Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
     ],
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
-        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8, 16)),
-        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8)),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(16,), full_only=True),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True,
+             slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
         Part({'ours': 'bench_barrier'}, style='harness', rounds=2, full_only=True),
         Part({'ours': 'bench_post_start'}, style='harness', rounds=2, full_only=True),
@@ -79,14 +90,32 @@ SUITES = {
     # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
     'arrays': [],
     'kernels': [
-        Part({'ours': 'bench_heat'}, style='harness', rounds=2, full_only=True),
+        Part({'ours': 'bench_heat', 'openmp': 'openmp_heat'}),
     ],
-    'papers': [],
+    # What is counted is the same in each run: two rounds, so that a difference would be seen.
+    'counts': [
+        Part({'ours': 'bench_counts'}, style='counts', rounds=2),
+        Part({'ours': 'bench_counts_scc'}, ranks=(4,), style='once', rounds=2),
+    ],
+    'papers': [
+        Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
+    ],
     'compile_time': [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
              arguments=('{root}/include', '{compiler}')),
     ],
 }
+
+
+def parts_of(names, quick):
+    """[(suite, part)] of some suites."""
+    return [(name, part) for name in names for part in SUITES[name] if not (quick and part.full_only)]
+
+
+def programs_of(names, quick):
+    """What has to be built for them, where the libraries are there."""
+    return {part.programs[c.family] + c.build for _, part in parts_of(names, quick) for c in CONTENDERS
+            if c.family in part.programs}
 
 
 @dataclass(frozen=True)
@@ -111,13 +140,21 @@ TARGETS = [
     Target(r'put_mr/.*', raw=1.1, ahead=4),
     Target(r'(fop|cas|acc)_latency/flush/8', raw=1.1, ahead=5),
     Target(r'acc_latency/flush/\d+', ahead=1),
-    Target(r'put_latency/(fence|post|lock)/\d+', ahead=1),
+    Target(r'(put|get|fop|cas|acc)_latency/(fence|post|lock|lock_shared)/\d+', ahead=1),
+    Target(r'(put_)?get_chain/flush/8', raw=1.1, ahead=3),
     Target(r'put_target_busy/.*', ahead=1),
     Target(r'put_block/.*', raw=1.0, ahead=1),
     Target(r'flag', raw=1.1, ahead=1),
     Target(r'pingpong/\d+', ahead=1),
     Target(r'barrier|fence|pscw', raw=1.3, ahead=1),
     Target(r'barrier|fence|pscw', raw=1.0, ahead=1, ranks=(3, 64)),
+    Target(r'lock_exclusive', raw=1.3, ahead=3),
+    Target(r'lock_shared', raw=1.2, ahead=3),
+    Target(r'lock_hand_over', raw=1.5, ahead=2),
+    Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
+    Target(r'heat/.*', raw=1.02, ahead=1),
+    Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
+    Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'win_create/.*', raw=1.2, ahead=1),
     Target(r'job', ahead=5),
 ]
@@ -133,17 +170,29 @@ FAR_FROM = 110e-9
 SAME = 1.03
 
 
+# What share of the cores others may use while it is called quiet. A program that ran while they used more is marked.
+QUIET = 0.1
+# Quiet rounds without which a ratio is formed of all rounds.
+ENOUGH = 3
+# How long a contest waits for quiet, in seconds, and all of them together, of the whole time.
+LONGEST_WAIT = 10
+WAITING = 0.1
+
+
 @dataclass(frozen=True)
 class Effort:
     """How much time there is."""
 
-    seconds: float  # for measuring; building comes before, pictures after
+    seconds: float  # for all: building, measuring, pictures
+    least: float  # for measuring, however long it took to build
     row_seconds: float
     fewest_rounds: int
     most_rounds: int
     timeout: float  # of one program
+    silence: float  # of one program of rows: a row that takes longer hangs
     quick: bool = field(default=False)
 
 
-QUICK = Effort(seconds=220, row_seconds=0.02, fewest_rounds=3, most_rounds=9, timeout=20, quick=True)
-FULL = Effort(seconds=1900, row_seconds=0.08, fewest_rounds=5, most_rounds=25, timeout=120)
+QUICK = Effort(seconds=270, least=100, row_seconds=0.015, fewest_rounds=3, most_rounds=9, timeout=40, silence=8,
+               quick=True)
+FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=30)

@@ -3,7 +3,7 @@
 
 import words
 
-HEAD = ['row', 'ranks', 'ours', 'raw', 'ours / raw', 'best peer', 'times ahead', 'target', 'verdict']
+HEAD = ['row', 'ranks', 'ours', 'raw', 'ours / raw', 'best peer', 'times ahead', 'target', 'verdict', 'others used']
 
 
 def cells(row):
@@ -14,10 +14,12 @@ def cells(row):
         words.amount(row['ours']['median'], row) if row['ours'] else 'not there yet',
         f"{words.amount(row['raw'][best_raw]['median'], row)} {best_raw}" if best_raw else '-',
         words.ratio(row['to_raw']),
-        f"{words.amount(row['peers'][best_peer]['median'], row)} {best_peer}" if best_peer else '-',
+        words.together(f"{words.amount(row['peers'][best_peer]['median'], row)} {best_peer}" if best_peer else '-',
+                       words.missing(row)),
         words.ratio(row['ahead']),
         words.asked(row),
         words.VERDICTS[row['verdict']],
+        words.busy(row),
     ]
 
 
@@ -30,6 +32,7 @@ def lines(results):
     yield ''
     yield words.counts(results.rows)
     yield 'A ratio is the median over rounds, with the interval it lies in; rows are compared in one placement of the cores.'
+    yield words.QUIET
     yield ''
     yield '| ' + ' | '.join(HEAD) + ' |'
     yield '|' + '---|' * len(HEAD)

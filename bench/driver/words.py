@@ -2,6 +2,7 @@
 """Numbers and names as a reader wants to see them."""
 
 import judge
+import suites
 
 KIB = 1024
 
@@ -34,7 +35,7 @@ def amount(value, row):
         return f"{digits(row['bytes'] / value * 1e-9)} GB/s"
     if row['unit'] == 'op/s':
         return f'{digits(1e-6 / value)} Mop/s'
-    return seconds(value)
+    return seconds(value) if row['unit'] == 's' else f"{round(value, 1):g} {row['unit']}"
 
 
 def title(row):
@@ -64,6 +65,23 @@ def asked(row):
         words.append(f">= {row['target_ahead']:.3g} ahead" if row['target_ahead'] != 1 else 'ahead')
     return ', '.join(words)
 
+
+def missing(row):
+    """Who has no time in a row, and why."""
+    return '; '.join(f'{who}: {why}' for who, why in sorted(row['missing'].items()) if who not in row['peers'])
+
+
+def together(text, remark):
+    return f'{text} ({remark})' if remark else text
+
+
+def busy(row):
+    """How much of the cores others used while a row was measured, and in how many of its samples it was too much."""
+    return f"{row['others']:.0%}" + (f", too much in {row['disturbed']:.0%}" if row['disturbed'] else '')
+
+
+QUIET = f'A sample is marked as disturbed if others used more than {suites.QUIET:.0%} of the cores while its program ran; ' \
+        f'a ratio is formed of rounds without a mark where there are {suites.ENOUGH} of them.'
 
 VERDICTS = {'ok': 'ok', 'BEHIND': 'BEHIND', 'noise': 'not judged (noise)', '': ''}
 

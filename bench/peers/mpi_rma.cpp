@@ -19,7 +19,6 @@ class micro {
     with_lock();
     with_fence();
     with_post();
-    compare_and_swap();  // last: an MPI that crashes in it has told the rest
   }
 
  private:
@@ -35,6 +34,9 @@ class micro {
     int const count = static_cast<int>(bytes / 8);
     MPI_Accumulate(private_.data(), count, MPI_UINT64_T, other_, 0, count, MPI_UINT64_T, MPI_SUM, win_);
   }
+  // What comes back does so when the epoch or a flush completes it.
+  void fetch_and_add() { MPI_Fetch_and_op(&one_, &found_, MPI_UINT64_T, other_, 0, MPI_SUM, win_); }
+  void compare_and_swap() { MPI_Compare_and_swap(&one_, &one_, &found_, MPI_UINT64_T, other_, 0, win_); }
   void flush() const { MPI_Win_flush(other_, win_); }
 
   template <class Step>
@@ -71,11 +73,14 @@ class micro {
       });
     }
     on_origin(bench::latency_key("fop_latency", "flush", 8), [this] {
-      std::uint64_t const one = 1;
-      std::uint64_t before = 0;
-      MPI_Fetch_and_op(&one, &before, MPI_UINT64_T, other_, 0, MPI_SUM, win_);
+      fetch_and_add();
       flush();
     });
+    on_origin(bench::latency_key("cas_latency", "flush", 8), [this] {
+      compare_and_swap();
+      flush();
+    });
+    chained();
     strided();
     on_origin(bench::latency_key("put_overlap", "flush", mib), [this] {
       MPI_Request request = MPI_REQUEST_NULL;
@@ -102,59 +107,83 @@ class micro {
     MPI_Type_free(&block);
   }
 
-  void with_lock() {
-    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
-      on_origin(bench::latency_key("put_latency", "lock", bytes), [=, this] {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other_, 0, win_);
-        put(0, bytes);
-        MPI_Win_unlock(other_, win_);
-      });
+  /// Each operation needs what the one before has brought.
+  void chained() {
+    std::vector<std::uint64_t> const chain = bench::chain();
+    int const bytes = static_cast<int>(chain.size() * 8);
+    if (m_.rank() == 0) {
+      MPI_Put(chain.data(), bytes, MPI_BYTE, other_, 0, bytes, MPI_BYTE, win_);
+      flush();
     }
+    on_origin(bench::latency_key("get_chain", "flush", 8), [this, at = std::uint64_t{0}]() mutable {
+      MPI_Get(&found_, 8, MPI_BYTE, other_, static_cast<MPI_Aint>(at * 8), 8, MPI_BYTE, win_);
+      flush();
+      at = found_;
+    });
+    on_origin(bench::latency_key("put_get_chain", "flush", 8), [this, value = std::uint64_t{0}]() mutable {
+      ++value;
+      MPI_Put(&value, 8, MPI_BYTE, other_, 0, 8, MPI_BYTE, win_);
+      flush();
+      MPI_Get(&value, 8, MPI_BYTE, other_, 0, 8, MPI_BYTE, win_);
+      flush();
+    });
+  }
+
+  /// The operations that are measured in each kind of epoch: `use(row, bytes, step)`.
+  template <class Use>
+  void each_operation(Use const& use) {
+    use("put_latency", std::size_t{8}, [this] { put(0, 8); });
+    use("put_latency", 4 * bench::kib, [this] { put(0, 4 * bench::kib); });
+    use("get_latency", std::size_t{8}, [this] { get(0, 8); });
+    use("acc_latency", std::size_t{8}, [this] { add(8); });
+    use("fop_latency", std::size_t{8}, [this] { fetch_and_add(); });
+    use("cas_latency", std::size_t{8}, [this] { compare_and_swap(); });
+  }
+
+  void with_lock() {
+    auto const locked = [this](int kind, auto step) {
+      return [=, this] {
+        MPI_Win_lock(kind, other_, 0, win_);
+        step();
+        MPI_Win_unlock(other_, win_);
+      };
+    };
+    each_operation([&](char const* row, std::size_t bytes, auto step) {
+      on_origin(bench::latency_key(row, "lock", bytes), locked(MPI_LOCK_EXCLUSIVE, step));
+      on_origin(bench::latency_key(row, "lock_shared", bytes), locked(MPI_LOCK_SHARED, step));
+    });
   }
 
   void with_fence() {
-    bool const puts = m_.rank() == 0;
+    bool const works = m_.rank() == 0;
     MPI_Win_fence(MPI_MODE_NOPRECEDE, win_);
-    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
-      m_.measure(bench::latency_key("put_latency", "fence", bytes), {bench::everybody("", [=, this] {
-                   if (puts) put(0, bytes);
+    each_operation([&](char const* row, std::size_t bytes, auto step) {
+      m_.measure(bench::latency_key(row, "fence", bytes), {bench::everybody("", [=, this] {
+                   if (works) step();
                    MPI_Win_fence(0, win_);
                  })});
-    }
+    });
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win_);
   }
 
   void with_post() {
     bool const first = m_.rank() == 0;
-    for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib}) {
-      auto const origin = [=, this] {
+    auto const target = [this] {
+      MPI_Win_post(neighbour_.get(), 0, win_);
+      MPI_Win_wait(win_);
+    };
+    each_operation([&](char const* row, std::size_t bytes, auto step) {
+      auto const origin = [this, step] {
         MPI_Win_start(neighbour_.get(), 0, win_);
-        put(0, bytes);
+        step();
         MPI_Win_complete(win_);
       };
-      auto const target = [=, this] {
-        MPI_Win_post(neighbour_.get(), 0, win_);
-        MPI_Win_wait(win_);
-      };
-      auto key = bench::latency_key("put_latency", "post", bytes);
-      key.per_call = 2;
-      m_.measure(key, {bench::everybody("", [=] {
+      m_.measure(bench::post_key(row, bytes), {bench::everybody("", [=] {
                    if (first) origin();
                    target();
                    if (!first) origin();
                  })});
-    }
-  }
-
-  void compare_and_swap() {
-    MPI_Win_lock_all(0, win_);
-    on_origin(bench::latency_key("cas_latency", "flush", 8), [this] {
-      std::uint64_t const one = 1;
-      std::uint64_t found = 0;
-      MPI_Compare_and_swap(&one, &one, &found, MPI_UINT64_T, other_, 0, win_);
-      flush();
     });
-    MPI_Win_unlock_all(win_);
   }
 
   bench::meter& m_;
@@ -163,6 +192,8 @@ class micro {
   bench::buffer private_;
   int other_;
   bench::mpi::rank_group neighbour_;
+  std::uint64_t one_ = 1;
+  std::uint64_t found_ = 0;
 };
 
 }  // namespace

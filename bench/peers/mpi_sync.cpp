@@ -21,7 +21,7 @@ class meetings {
   }
 
   void all() {
-    if (m_.large()) return make_window(1024 * bench::mib);
+    if (m_.large()) return make_window(bench::gib);
     everybody(row("barrier"), [] { MPI_Barrier(MPI_COMM_WORLD); });
     MPI_Win_fence(MPI_MODE_NOPRECEDE, win_);
     everybody(row("fence"), [this] { MPI_Win_fence(0, win_); });
@@ -33,7 +33,12 @@ class meetings {
       MPI_Win_complete(win_);
       MPI_Win_wait(win_);
     });
+    if (m_.ranks() <= 4) contended();
     if (m_.ranks() != 2) return;
+    hand_over();
+    free_lock("lock_exclusive", MPI_LOCK_EXCLUSIVE);
+    free_lock("lock_shared", MPI_LOCK_SHARED);
+    m_.measure(row("barrier_late"), {bench::late(m_, "", [] { MPI_Barrier(MPI_COMM_WORLD); })});
     MPI_Win_lock_all(0, win_);
     message(bench::there_and_back("flag", 0));
     for (std::size_t const bytes : bench::message_sizes) message(bench::there_and_back("pingpong", bytes));
@@ -47,6 +52,34 @@ class meetings {
   template <class Step>
   void everybody(bench::row_key const& key, Step step) {
     m_.measure(key, {bench::everybody("", step)});
+  }
+
+  void free_lock(char const* name, int kind) {
+    m_.measure(bench::lock_key(name), {bench::origin_only(m_, "", [=, this] {
+                 MPI_Win_lock(kind, 1, 0, win_);
+                 MPI_Win_unlock(1, win_);
+               })});
+  }
+
+  /// All add one to a word of rank 0 under its lock.
+  void contended() {
+    m_.measure(bench::contended_key(m_.ranks()), {bench::all_of(m_, "", [this] {
+                 std::uint64_t value = 0;
+                 MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win_);
+                 MPI_Get(&value, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win_);
+                 MPI_Win_flush(0, win_);
+                 ++value;
+                 MPI_Put(&value, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win_);
+                 MPI_Win_unlock(0, win_);
+               })});
+  }
+
+  void hand_over() {
+    m_.measure(bench::hand_over_key(), {bench::hand_over(m_, "", [this](auto const& inside) {
+                 MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win_);
+                 inside();
+                 MPI_Win_unlock(0, win_);
+               })});
   }
 
   void put(int to, std::size_t at, std::size_t bytes) const {
@@ -87,7 +120,9 @@ class meetings {
   }
 
   void make_window(std::size_t bytes) {
-    everybody({.row = "win_create", .mode = "", .bytes = bytes}, [=] {
+    auto const key = bench::window_key(bytes);
+    if (!m_.has_memory(key, bytes * static_cast<std::size_t>(m_.ranks()))) return;
+    everybody(key, [=] {
       bench::mpi::allocated_window const window(bytes);
       for (std::size_t i = 0; i < bytes; i += 4096) window.data()[i] = std::byte{1};
       bench::forget();

@@ -48,6 +48,18 @@ class micro {
               [this] { bench::keep(shmem_ulong_atomic_fetch_add(numbers(), 1, other_)); });
     on_origin(bench::latency_key("cas_latency", "flush", 8),
               [this] { bench::keep(shmem_ulong_atomic_compare_swap(numbers(), 1, 1, other_)); });
+    if (m_.rank() == 0) {
+      std::vector<std::uint64_t> const chain = bench::chain();
+      shmem_putmem(there_.data(), chain.data(), chain.size() * 8, other_);
+      shmem_quiet();
+    }
+    on_origin(bench::latency_key("get_chain", "flush", 8),
+              [this, at = std::uint64_t{0}]() mutable { at = shmem_uint64_g(there_.words() + at, other_); });
+    on_origin(bench::latency_key("put_get_chain", "flush", 8), [this, value = std::uint64_t{0}]() mutable {
+      shmem_uint64_p(there_.words(), value + 1, other_);
+      shmem_quiet();
+      value = shmem_uint64_g(there_.words(), other_);
+    });
     on_origin(bench::latency_key("put_block", "flush", bench::block_edge * bench::block_edge * 8), [this] {
       for (std::size_t i = 0; i < bench::block_edge; ++i) {
         std::size_t const at = i * bench::block_pitch * 8;

@@ -11,6 +11,7 @@ class meetings {
   void all() {
     m_.measure({.row = "barrier", .mode = ""}, {bench::everybody("", [] { shmem_barrier_all(); })});
     if (m_.ranks() != 2) return;
+    m_.measure({.row = "barrier_late", .mode = ""}, {bench::late(m_, "", [] { shmem_barrier_all(); })});
     message(bench::there_and_back("flag", 0));
     for (std::size_t const bytes : bench::message_sizes) message(bench::there_and_back("pingpong", bytes));
   }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+// Lines that epochs move on the emulated SCC, beside the fewest that could: what is put must be written, what is read
+// must be fetched. And drops: whatever a rank may have an old copy of, it forgets by an instruction a part.
+#include <cstdio>
+#include <pgas/backends/scc.hpp>
+#include <pgas/halo.hpp>
+#include <pgas/pgas.hpp>
+
+namespace {
+
+constexpr pgas::rank_t ranks = 4;
+constexpr std::size_t line = 32;
+
+struct moved {
+  std::size_t lines;
+  std::size_t drops;
+  std::size_t flushes;
+};
+
+template <class Segment, class Act>
+moved during(Segment const& segment, Act&& act) {
+  auto const lines = [&] {
+    auto const& c = segment.counters();
+    return c.fills + c.pushes + c.write_backs + c.reads + c.writes;
+  };
+  auto const flushes = [&] { return segment.counters().l1_flushes + segment.counters().l2_flushes; };
+  moved const before{lines(), segment.counters().tagged_drops, flushes()};
+  act();
+  return {lines() - before.lines, segment.counters().tagged_drops - before.drops, flushes() - before.flushes};
+}
+
+void tell(char const* row, std::size_t bytes, char const* mode, char const* unit, char const* way, std::size_t count) {
+  std::printf(R"({"type":"sample","row":"%s","mode":"%s","bytes":%zu,"unit":"%s","ranks":%d,"way":"%s",)"
+              R"("hand_over":[],"seconds":[%zu]})"
+              "\n",
+              row, mode, bytes, unit, static_cast<int>(ranks), way, count);
+}
+
+/// Rank 1's counts, which has a neighbour on either side.
+template <class Team>
+void tell(Team const& team, char const* row, std::size_t bytes, moved const& m, std::size_t fewest) {
+  if (team.rank() != 1) return;
+  tell(row, bytes, "SCC, lines", "lines", "", m.lines);
+  tell(row, bytes, "SCC, lines", "lines", "fewest", fewest);
+  tell(row, bytes, "SCC, drops", "drops", "", m.drops);
+  tell(row, bytes, "SCC, flushes of a cache", "flushes", "", m.flushes);
+}
+
+template <class Team>
+void count(Team& world) {
+  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
+  auto team = world.template with<pgas::coherence::write_through, locking>();
+  pgas::rank_t const next = (team.rank() + 1) % ranks;
+  pgas::rank_t const before = (team.rank() + ranks - 1) % ranks;
+  auto w = pgas::make_window<std::uint64_t>(team, 1024);
+  auto const& segment = w.state().segment;
+  std::vector<std::uint64_t> const values(512);
+
+  {
+    pgas::fence epoch{w};
+    for (std::size_t const words : {1U, 512U}) {
+      tell(team, "fence", words * 8,
+           during(segment,
+                  [&] {
+                    epoch.put(next, 0, std::span(values).first(words));
+                    epoch.next();
+                  }),
+           (words * 8 + line - 1) / line);
+    }
+  }
+  tell(team, "pscw", 8,
+       during(segment,
+              [&] {
+                pgas::exposure exposed{w, {before}};
+                {
+                  pgas::access epoch{w, {next}};
+                  epoch.put(next, 0, 1);
+                }
+                exposed.wait();
+              }),
+       1);
+  tell(team, "lock_exclusive", 8,
+       during(segment,
+              [&] {
+                pgas::lock epoch{w, next, pgas::exclusive};
+                auto const there = epoch.to();
+                there.put(0, there.get(0) + 1);
+              }),
+       2);
+  team.barrier();
+
+  constexpr std::size_t cols = 512;
+  auto now = pgas::make_array<double>(team, {2 * ranks, cols}, pgas::halo{.width = 1});
+  pgas::exchange_halo(now);
+  // A row each way, read and written.
+  tell(team, "halo", cols * 8, during(now.window().state().segment, [&] { pgas::exchange_halo(now); }),
+       2 * 2 * (cols * 8 / line));
+}
+
+}  // namespace
+
+int main() {
+  pgas::scc::with_options const calm{{}};
+  pgas::run<pgas::backends::scc>(ranks, [](auto& team) { count(team); });
+  std::printf("{\"type\":\"end\"}\n");
+}

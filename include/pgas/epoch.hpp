@@ -29,7 +29,7 @@ class epoch {
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  protected:
-  explicit epoch(std::shared_ptr<State> state) noexcept
+  explicit epoch(kept<State> state) noexcept
       : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
   ~epoch() = default;
 
@@ -56,7 +56,7 @@ class epoch {
                  throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
   }
 
-  std::shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
+  kept<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
 
  private:
   int exceptions_;

@@ -138,7 +138,7 @@ class global_array {
 
   /// For epochs: an array is opened like its window.
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
-  [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
+  [[nodiscard]] detail::kept<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
 
  private:
   /// Calls move(owner, block in its part, elements before it) for each owner's piece of a box.

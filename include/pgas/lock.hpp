@@ -87,7 +87,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
-  lock(std::shared_ptr<State> shared_state, rank_t target) : base(std::move(shared_state)), target_(target) {
+  lock(detail::kept<State> shared_state, rank_t target) : base(std::move(shared_state)), target_(target) {
     State& s = state();
     s.check_rank(target, operation);
     bool const locked = std::find(s.locked.begin(), s.locked.end(), target) != s.locked.end();

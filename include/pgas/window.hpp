@@ -33,7 +33,7 @@ class window {
                 "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
                 "have; take protocols on slots only: dissemination for a fence, stamped for post");
 
-  explicit window(std::shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
+  explicit window(detail::kept<state_type> state) noexcept : state_(std::move(state)) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return state_->rank(); }
   /// How many ranks have a part.
@@ -91,7 +91,7 @@ class window {
 
   /// For epochs and containers.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
-  [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
+  [[nodiscard]] detail::kept<state_type> const& shared_state() const noexcept { return state_; }
 
   /// An access needs an open epoch: this is here to say so.
   template <class... Arguments>
@@ -108,7 +108,7 @@ class window {
   }
 
  private:
-  std::shared_ptr<state_type> state_;
+  detail::kept<state_type> state_;
 };
 
 namespace detail {
@@ -206,9 +206,8 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
     throw error(answer.refused, shared.backend.world_rank(team.rank()), operation, answer.why.data());
 
   std::string const label = "window " + std::to_string(shared.windows++);
-  auto state = std::make_shared<state_type>(
-      team.state(), shared.backend.attach_segment(answer.segment, bytes),
-      shared.backend.attach_control(answer.control, state_type::words(ranks), label), label);
+  detail::kept<state_type> state(std::in_place, team.state(), shared.backend.attach_segment(answer.segment, bytes),
+                                 shared.backend.attach_control(answer.control, state_type::words(ranks), label), label);
   shared.collectives.barrier(operation);  // every part is there before anybody reaches for it
   return window_type(std::move(state));
 }

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <pgas/detail/copy.hpp>
+#include <pgas/detail/kept.hpp>
 #include <pgas/element_lock.hpp>
 #include <pgas/element_mode.hpp>
 #include <pgas/team.hpp>

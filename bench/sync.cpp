@@ -193,29 +193,49 @@ class meetings {
 
   /// Each rank lets its neighbours put eight bytes and puts to them. By hand: "you may", the bytes, "done".
   void post_and_start() {
+    meet_neighbours(
+        "pscw", [](auto&, pgas::rank_t) {}, false);
+    // Each neighbour is told as soon as it has its bytes, and not when all have them.
+    meet_neighbours(
+        "pscw_each", [](auto& epoch, pgas::rank_t to) { epoch.complete(to); }, true);
+  }
+
+  template <class AfterPut>
+  void meet_neighbours(char const* name, AfterPut after_put, bool tells_each) {
     std::uint64_t round = 0;
-    auto const ours = [this] {
+    auto const ours = [this, after_put] {
       pgas::exposure exposed{window_, neighbours_};
       {
         pgas::access epoch{window_, neighbours_};
-        for (pgas::rank_t const to : neighbours_) epoch.put(to, 0, 1);
+        for (pgas::rank_t const to : neighbours_) {
+          epoch.put(to, 0, 1);
+          after_put(epoch, to);
+        }
       }
       exposed.wait();
     };
+    for (pgas::rank_t const from : neighbours_) {  // what the row before has left there
+      may(m_.rank(), from).store(0, std::memory_order_relaxed);
+      done(m_.rank(), from).store(0, std::memory_order_relaxed);
+    }
+    m_.align();
     int const spins = m_.oversubscribed() ? 40 : INT_MAX;
-    auto const by_hand = [this, spins, &round] {
+    auto const by_hand = [this, spins, tells_each, &round] {
       ++round;
       for (pgas::rank_t const to : neighbours_) may(to, m_.rank()).store(round, std::memory_order_release);
       for (pgas::rank_t const to : neighbours_) {
         bench::raw::spin_then_yield_until(may(m_.rank(), to), round, spins);
         window_.part(to)[0] = 1;
-        done(to, m_.rank()).store(round, std::memory_order_release);
+        if (tells_each) done(to, m_.rank()).store(round, std::memory_order_release);
+      }
+      for (pgas::rank_t const to : neighbours_) {
+        if (!tells_each) done(to, m_.rank()).store(round, std::memory_order_release);
       }
       for (pgas::rank_t const from : neighbours_) {
         bench::raw::spin_then_yield_until(done(m_.rank(), from), round, spins);
       }
     };
-    m_.measure(row("pscw"), {bench::everybody("", ours), bench::everybody("flags", by_hand)});
+    m_.measure(row(name), {bench::everybody("", ours), bench::everybody("flags", by_hand)});
   }
 
   /// Words that `from` writes and `to` reads; a neighbour is on one side or the other, both if there are two ranks.

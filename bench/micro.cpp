@@ -29,6 +29,7 @@ class micro {
 
   void all() {
     with_flush();
+    accumulate_blocks();
     with_lock();
     with_fence();
     with_post();
@@ -103,19 +104,6 @@ class micro {
                                    }),
                 bench::origin_only(m_, "atomic",
                                    [=] { std::atomic_ref(word_there[0]).fetch_add(1, std::memory_order_acq_rel); })});
-    for (std::size_t const bytes : {4 * bench::kib, 1 * mib}) {
-      std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(here), bytes / 8);
-      m_.measure(bench::latency_key("acc_latency", "flush", bytes), {bench::origin_only(m_, "",
-                                                                                        [=] {
-                                                                                          word.accumulate(0, from);
-                                                                                          word.flush();
-                                                                                        }),
-                                                                     bench::origin_only(m_, "plain loop", [=] {
-                                                                       for (std::size_t i = 0; i < from.size(); ++i)
-                                                                         word_there[i] += from[i];
-                                                                       bench::forget();
-                                                                     })});
-    }
     m_.measure(bench::latency_key("fop_latency", "flush", 8),
                {bench::origin_only(m_, "",
                                    [=] {
@@ -195,6 +183,26 @@ class micro {
       std::uint64_t expected = 1;
       bench::keep(there.compare_exchange(0, expected, 1));
     });
+  }
+
+  /// In an epoch of its own: in one in which handles for single elements are kept, blocks go element by element.
+  void accumulate_blocks() {
+    pgas::lock_all epoch{words_};
+    auto const word = epoch.to(other_);
+    std::uint64_t* const there = words_.part(other_).data();
+    for (std::size_t const bytes : {4 * bench::kib, 1 * mib}) {
+      std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()), bytes / 8);
+      m_.measure(bench::latency_key("acc_latency", "flush", bytes), {bench::origin_only(m_, "",
+                                                                                        [=] {
+                                                                                          word.accumulate(0, from);
+                                                                                          word.flush();
+                                                                                        }),
+                                                                     bench::origin_only(m_, "plain loop", [=] {
+                                                                       for (std::size_t i = 0; i < from.size(); ++i)
+                                                                         there[i] += from[i];
+                                                                       bench::forget();
+                                                                     })});
+    }
   }
 
   /// An epoch for each operation, of the target alone.

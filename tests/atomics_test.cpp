@@ -116,20 +116,27 @@ TEST_CASE("accumulate: types that no instruction can modify are still modified i
   });
 }
 
-TEST_CASE("accumulate: blocks and single elements at the same time lose nothing, whichever comes first") {
+TEST_CASE("accumulate: blocks and single elements at the same time lose nothing, through whatever handles") {
   everywhere([](auto& team) {
     constexpr std::size_t count = 70;
     constexpr int times = 40;
     auto w = make_window<std::uint32_t>(team, count);
     std::vector<std::uint32_t> const ones(count, 1);
-    bool const counts = team.rank() == team.size() - 1;
-    {
+    random_source rng(static_cast<std::uint64_t>(team.rank()) + 11);
+    for (int i = 0; i < times;) {
       pgas::lock_all epoch{w};
-      for (int i = 0; i < times; ++i) {
-        if (counts && i >= times / 2) {
+      auto const one = epoch.to(0);
+      auto const other = one;
+      for (std::size_t in_epoch = rng.below(8); in_epoch > 0 && i < times; --in_epoch, ++i) {
+        std::size_t const how = rng.below(5);
+        if (how == 0) {
+          for (std::size_t k = 0; k < count; ++k) one.accumulate(k, 1);
+        } else if (how == 1) {
           for (std::size_t k = 0; k < count; ++k) epoch.accumulate(0, k, 1);
+        } else if (how == 2) {
+          for (std::size_t k = 0; k < count; ++k) static_cast<void>(other[k].update(op::sum{}, 1));
         } else {
-          epoch.accumulate(0, 0, std::span(ones));
+          (how == 3 ? one : other).accumulate(0, std::span(ones));
         }
       }
     }

@@ -112,6 +112,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     this->check_open("complete");
     State& s = state();
     if (!targets_.remove(target)) throw_outside("complete", target);
+    s.elements.leave(target);
     boundary b(s.segment);
     s.post.complete(group(&target, 1), b, !Hints.no_check);
   }
@@ -146,6 +147,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
   void finish() {
     State& s = state();
     s.access_open = false;
+    s.elements.leave_all();
     boundary b(s.segment);
     s.post.complete(targets_, b, !Hints.no_check);
   }

@@ -29,8 +29,7 @@ class epoch {
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  protected:
-  explicit epoch(kept<State> state) noexcept
-      : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
+  explicit epoch(kept<State> state) noexcept : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
@@ -136,7 +135,7 @@ class accesses {
   void flush_local(rank_t target) { to(target).flush_local(); }
 
  private:
-  auto to(rank_t target) { return static_cast<Derived&>(*this).to(target); }
+  auto to(rank_t target) { return static_cast<Derived&>(*this).to(target).for_one_access(); }
 };
 
 /// flush_all for epochs that are open to every rank.

@@ -80,6 +80,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   void finish() {
     State& s = state();
     s.access_open = s.exposure_open = false;
+    s.elements.leave_all();
     // The epoch that follows may get, and open without a fence of its own.
     synchronize<hints{.no_succeed = Hints.no_succeed}>();
   }

@@ -120,6 +120,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   void finish() {
     State& s = state();
     s.locked.erase(std::find(s.locked.begin(), s.locked.end(), target_));
+    s.elements.leave(target_);
     with_boundary([&](auto& b) { s.lock.unlock(target_, Kind, b); });
   }
 

@@ -74,6 +74,7 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
   void finish() {
     State& s = state();
     s.access_open = false;
+    s.elements.leave_all();
     boundary b(s.segment);
     s.lock.unlock_all(b);
   }

@@ -32,6 +32,13 @@ class opened_target {
     if constexpr (State::is_direct) base_ = reinterpret_cast<value_type*>(state.segment.part(target));
   }
 
+  /// For an epoch's short forms: the handle goes with one access.
+  [[nodiscard]] opened_target for_one_access() const noexcept {
+    opened_target passing = *this;
+    if constexpr (State::has_native_elements) passing.one_by_one_.never();
+    return passing;
+  }
+
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   /// How many elements the part has.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -182,8 +189,8 @@ class opened_target {
     static_cast<void>(modify("accumulate", i, value, op));
   }
   /// Combines each value into its element; each element in one indivisible step, not all of them in one.
-  /// On shared memory costs a vector loop under a lock, until somebody modifies a single element of the part by
-  /// one of the other operations here; from then on an atomic operation an element.
+  /// On shared memory costs a vector loop under a lock, or an atomic operation an element while other ranks' epochs
+  /// modify single elements of the part.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
     modify_all("accumulate", first, values, nullptr, op);
@@ -264,7 +271,7 @@ class opened_target {
   /// A reference to element i: load and store are spelled out, since they may be messages.
   [[nodiscard]] global_ref<State, Hints> ref(std::size_t i) const {
     check(normal_level, "ref", i, 1);
-    return global_ref<State, Hints>(*this, i);
+    return global_ref<State, Hints>(for_one_access(), i);
   }
   [[nodiscard]] global_ref<State, Hints> operator[](std::size_t i) const { return ref(i); }
 
@@ -394,8 +401,11 @@ class opened_target {
     } else if constexpr (Hints.alone) {
       modify_copies(first, values, before, op);
     } else if constexpr (State::has_native_elements) {
-      if (!one_by_one_ && state_->mode_of(rank_).many_at_once([&] { combine(first, values, before, op); })) return;
-      one_by_one_ = true;
+      if (one_by_one_.is_set()) {
+        one_by_one_.reset();
+        state_->elements.go(rank_);
+      }
+      if (state_->elements.many_at_once(rank_, [&] { combine(first, values, before, op); })) return;
       modify_each(first, values, before, op);
     } else if constexpr (is_native<Op>) {
       modify_each(first, values, before, op);
@@ -432,14 +442,12 @@ class opened_target {
   /// Comes before an element is modified by the processor.
   void modify_one_by_one() const {
     if constexpr (State::has_native_elements) {
-      if (one_by_one_) [[likely]]
-        return;
-      choose_one_by_one(*state_, rank_);
-      one_by_one_ = true;
+      if (!one_by_one_.is_set()) [[unlikely]]
+        come_to_elements(*state_, rank_, one_by_one_.set());
     }
   }
-  [[gnu::noinline]] static void choose_one_by_one(State& state, rank_t target) {
-    state.mode_of(target).choose_one_by_one();
+  [[gnu::noinline]] static void come_to_elements(State& state, rank_t target, bool remembers) {
+    state.elements.come(target, remembers);
   }
 
   // Under an exclusive lock.
@@ -479,8 +487,8 @@ class opened_target {
 
   State* state_;
   rank_t rank_;
-  /// This rank has seen that single elements are modified here: that does not change again.
-  [[no_unique_address]] mutable std::conditional_t<State::has_native_elements, bool, unused> one_by_one_{};
+  [[no_unique_address]] mutable std::conditional_t<State::has_native_elements, detail::remembered, unused>
+      one_by_one_{};
   std::size_t size_;
   [[no_unique_address]] std::conditional_t<State::is_direct, value_type*, nothing> base_{};
 };

@@ -5,7 +5,7 @@
 #include <pgas/detail/copy.hpp>
 #include <pgas/detail/kept.hpp>
 #include <pgas/element_lock.hpp>
-#include <pgas/element_mode.hpp>
+#include <pgas/element_modes.hpp>
 #include <pgas/team.hpp>
 #include <pgas/window_boundary.hpp>
 #include <string>
@@ -34,10 +34,11 @@ struct window_state {
   /// An element is a word of this process that one instruction can modify.
   static constexpr bool has_native_elements = is_direct && atomic_segment<segment_type, T, op::replace>;
   using element_lock_type = element_lock_on<control_type>;
-  using element_mode_type = element_mode<control_type>;
+  using element_modes_type = std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
   /// All protocols', and what guards the elements.
   static constexpr control_words words(rank_t ranks) {
-    return lock_words(ranks) + (has_native_elements ? element_mode_type::words() : element_lock_type::words());
+    return lock_words(ranks) +
+           (has_native_elements ? element_modes<control_type>::words() : element_lock_type::words());
   }
 
   window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
@@ -48,6 +49,7 @@ struct window_state {
         fence(control, {}),
         post(control, fence_words(control.size())),
         lock(control, post_words(control.size())),
+        elements(control, lock_words(control.size())),
         size(segment.part_bytes(segment.rank()) / sizeof(T)) {}
   window_state(window_state const&) = delete;
   window_state& operator=(window_state const&) = delete;
@@ -61,13 +63,6 @@ struct window_state {
 
   void check_rank(rank_t target, std::string_view operation) const {
     PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(job_rank(), operation, target, ranks()));
-  }
-
-  /// How elements of a part are modified.
-  [[nodiscard]] element_mode_type mode_of(rank_t target)
-    requires has_native_elements
-  {
-    return element_mode_type(control, lock_words(ranks()), target);
   }
 
   /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
@@ -92,12 +87,13 @@ struct window_state {
   typename Protocols::fence::template on<control_type> fence;
   typename Protocols::post::template on<control_type> post;
   typename Protocols::lock::template on<control_type> lock;
-  copier copy_out;             ///< to parts, where they are plain arrays
-  copier copy_in;              ///< from them
-  std::size_t size;            ///< of the own part, in elements
-  std::vector<rank_t> locked;  ///< the parts that this rank's lock epochs hold
-  bool access_open = false;    ///< a fence, access or lock_all epoch is open on this rank
-  bool exposure_open = false;  ///< an exposure is, or a fence epoch
+  [[no_unique_address]] element_modes_type elements;  ///< how this rank modifies single elements of each part
+  copier copy_out;                                    ///< to parts, where they are plain arrays
+  copier copy_in;                                     ///< from them
+  std::size_t size;                                   ///< of the own part, in elements
+  std::vector<rank_t> locked;                         ///< the parts that this rank's lock epochs hold
+  bool access_open = false;                           ///< a fence, access or lock_all epoch is open on this rank
+  bool exposure_open = false;                         ///< an exposure is, or a fence epoch
 };
 
 /// Guards elements that no single instruction can modify, while they are read, modified and written.

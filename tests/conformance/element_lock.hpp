@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/element_lock.hpp>
-#include <pgas/element_mode.hpp>
+#include <pgas/element_modes.hpp>
 
 #include "make.hpp"
 
@@ -42,23 +42,29 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
   boot.fence();
 }
 
-/// Each rank adds one to a number in `home`'s part, in three steps while that is allowed, and in one after the last
-/// rank has chosen so, in the midst of it.
+/// Each rank adds to a number in `home`'s part: in three steps while nobody goes one by one, else in one; each goes one
+/// by one for a while, in turn and in the midst of it.
 template <class Backend, class Boot>
 void count_in_both_modes(Backend& b, Boot& boot) {
-  using mode_type = pgas::detail::element_mode<typename Backend::control_type>;
-  constexpr int times = 60;
+  using modes_type = pgas::detail::element_modes<typename Backend::control_type>;
+  constexpr int turn = 30;
   constexpr pgas::control_words before{.slots = 1, .cells = 1};
-  auto control = make_control(b, boot, "mode c", before + mode_type::words());
-  auto segment = make_segment(b, boot, "mode s",
+  auto control = make_control(b, boot, "modes c", before + modes_type::words());
+  auto segment = make_segment(b, boot, "modes s",
                               std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
   rank_t const home = 0;
-  mode_type const mode(control, before, home);
-  bool at_once = true;
+  modes_type modes(control, before);
+  auto const singly = [&] { segment.template fetch_op<std::int64_t>({home, 0}, 1, pgas::op::sum{}); };
+  int at_once = 0;
+  int const times = 2 * turn * b.size();
   for (int i = 0; i < times; ++i) {
-    if (i == times / 2 && b.rank() == b.size() - 1) mode.choose_one_by_one();
-    bool const before_it = at_once;
-    at_once = mode.many_at_once([&] {
+    if (i / turn == 2 * b.rank()) {
+      modes.come(home, false);
+      singly();
+      if (i % turn == turn - 1) modes.leave(home);
+      continue;
+    }
+    bool const all_in_one = modes.many_at_once(home, [&] {
       std::int64_t number = 0;
       segment.get({home, 0}, std::as_writable_bytes(std::span(&number, 1)));
       segment.flush_local(home);
@@ -67,18 +73,35 @@ void count_in_both_modes(Backend& b, Boot& boot) {
       segment.put({home, 0}, std::as_bytes(std::span(&number, 1)));
       segment.flush(home);
     });
-    require(before_it || !at_once, "one by one is for good");
-    if (!at_once) segment.template fetch_op<std::int64_t>({home, 0}, 1, pgas::op::sum{});
+    if (all_in_one) {
+      ++at_once;
+    } else {
+      singly();
+      modes.leave(home);
+    }
   }
-  if (b.rank() == b.size() - 1) require(!at_once, "who has chosen one by one is told so");
   boot.fence();
   require_equal(segment.template atomic_load<std::int64_t>({home, 0}), std::int64_t{times} * b.size(),
                 "the sum of what was added in both modes");
-  require(!mode.many_at_once([] {}), "and all others learn of it");
+  if (b.size() == 1) require_equal(at_once, times - turn, "how often nobody went one by one");
+  boot.fence();
+  // A user that remembers keeps this rank itself from combining many, until it goes.
+  rank_t const own = b.rank();
+  bool const first = modes.many_at_once(own, [] {});
+  modes.come(own, true);
+  bool const second = modes.many_at_once(own, [] {});
+  modes.go(own);
+  bool const third = modes.many_at_once(own, [] {});
+  modes.come(own, true);
+  modes.leave_all();
+  bool const fourth = modes.many_at_once(own, [] {});
+  require(first && !second && third && fourth, "only while a user remembers is it not allowed");
+  boot.fence();
+  require_equal(control.cell(own, before.cells).load(std::memory_order_acquire), pgas::word{0}, "all have left");
   boot.fence();
 }
 
-TEST_CASE("element mode: nothing is lost when one rank goes over to single elements while others combine many") {
+TEST_CASE("element modes: nothing is lost while some ranks modify single elements and others combine many") {
   on_every_backend([]<class Backend>(Backend& b, auto& boot) {
     if constexpr (Backend::control_type::read_modify_write != pgas::rmw::none &&
                   pgas::atomic_segment<typename Backend::segment_type, std::int64_t, pgas::op::sum>) {

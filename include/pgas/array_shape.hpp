@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <pgas/distribution.hpp>
+#include <pgas/distributions/block.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
+#include <pgas/box.hpp>
 #include <pgas/distributions/block.hpp>
-#include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -37,20 +38,6 @@ class halos {
 
  private:
   std::array<halo, N> each_{};
-};
-
-/// A box of cells: `count[d]` of them from `first[d]` on, in each dimension d.
-template <std::size_t N>
-struct box {
-  std::array<std::size_t, N> first{};
-  std::array<std::size_t, N> count{};
-
-  [[nodiscard]] constexpr std::size_t size() const noexcept {
-    std::size_t cells = 1;
-    for (std::size_t c : count) cells *= c;
-    return cells;
-  }
-  friend constexpr bool operator==(box const&, box const&) = default;
 };
 
 /// Which rank owns which cells of an array, and where they lie in its part: all that is known without communication.
@@ -127,17 +114,5 @@ class array_shape {
   halos<N> halos_;
   block rows_;
 };
-
-namespace detail {
-
-/// Numbers as messages show them: "10 x 4".
-template <class Numbers>
-std::string joined(Numbers const& numbers, char const* between) {
-  std::string text;
-  for (auto const& number : numbers) text += (text.empty() ? "" : between) + std::to_string(number);
-  return text;
-}
-
-}  // namespace detail
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -67,7 +67,7 @@ TEST_CASE("views: own cells of two dimensions are one sequence, row after row, w
         auto const staged = pgas::stage<pgas::read>(a);
         for (std::size_t i = 0; i < a.local_rows(); ++i) {
           for (std::size_t j = 0; j < cols; ++j) require_equal(staged(i, j), static_cast<int>(i * cols + j), "cell");
-          require_equal(staged(i, -1) + staged(i, cols), 0, "ghost cells");
+          if (cols != 0) require_equal(staged(i, -1) + staged(i, cols), 0, "ghost cells");
         }
       }
       for (std::ptrdiff_t k = 0; k < ranges::distance(own); ++k) {

@@ -29,6 +29,20 @@ struct box {
   friend constexpr bool operator==(box const&, box const&) = default;
 };
 
+/// The cells of both; empty if there are none.
+template <std::size_t N>
+constexpr box<N> intersection(box<N> const& a, box<N> const& b) noexcept {
+  box<N> both;
+  for (std::size_t d = 0; d < N; ++d) {
+    std::size_t const end_a = a.first[d] + a.count[d];
+    std::size_t const end_b = b.first[d] + b.count[d];
+    std::size_t const end = end_a < end_b ? end_a : end_b;
+    both.first[d] = a.first[d] < b.first[d] ? b.first[d] : a.first[d];
+    both.count[d] = both.first[d] < end ? end - both.first[d] : 0;
+  }
+  return both;
+}
+
 namespace detail {
 
 /// Numbers as messages show them: "10 x 4".

@@ -44,7 +44,8 @@ template <class Array>
 void fill_own_ghosts(Array const& a) {
   std::size_t const pitch = a.shape().pitch();
   if constexpr (Array::dimensions == 2) {
-    auto const [width, edges] = a.shape().halo(1);
+    std::size_t const width = a.shape().halo(1).width;
+    edge const edges = a.shape().halo(1).edges;
     std::size_t const cols = a.extent(1);
     std::size_t const rows = edges == edge::periodic && width != 0 ? a.shape().part_rows(a.rank()) : 0;
     for (std::size_t i = 0; i < rows; ++i) {
@@ -95,7 +96,7 @@ void set_edges(Array const& a, Value const& value) {
   using index = std::ptrdiff_t;
   constexpr std::size_t dimensions = Array::dimensions;
   auto const own = a.own_box();
-  if (own.count[0] == 0) return;
+  if (own.size() == 0) return;
   auto const beyond = [&](std::size_t d, index i) {
     return a.shape().halo(d).edges == edge::fixed && (i < 0 || i >= static_cast<index>(a.extent(d)));
   };

@@ -1,109 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // Arrays on any layout: cells, boxes, own parts, tiles and bad input, against arrays of one rank.
-#include <cstring>
 #include <pgas/array_stage.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/layouts/dealt.hpp>
-#include <pgas/tiles.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
+#include "support/serial_array.hpp"
 
 using namespace pgas_test;
 using namespace pgas;
 
 namespace {
-
-/// Ranks in one, in processes, that send messages, and whose copies do not agree. Each body is compiled for each.
-using few_models = std::tuple<self_model, process_model, loopback_model, write_back_model>;
-
-/// 12 bytes, so that lines and elements meet every third line only.
-struct cell {
-  std::uint32_t array = 0;
-  std::uint32_t number = 0;
-  std::uint32_t round = 0;
-
-  friend bool operator==(cell const&, cell const&) = default;
-  friend std::ostream& operator<<(std::ostream& out, cell const& c) {
-    return out << c.number << " of array " << c.array << ", round " << c.round;
-  }
-};
-
-template <std::size_t N>
-using index = std::array<std::size_t, N>;
-
-template <std::size_t N>
-std::size_t number(index<N> const& extents, index<N> const& i) {
-  return pgas::detail::element_at(i, pgas::detail::dense_pitches(extents));
-}
-
-/// A box of cells of an array that is all on one rank.
-template <std::size_t N, class Use>
-void for_each_cell(index<N> const& extents, box<N> const& b, Use&& use) {
-  if (b.size() == 0) return;
-  index<N> i{};
-  std::size_t k = 0;
-  do {
-    index<N> at = b.first;
-    for (std::size_t d = 0; d < N; ++d) at[d] += i[d];
-    use(number(extents, at), k++);
-  } while (pgas::detail::advance(i, b.count));
-}
-
-/// Calls use(indices of an own cell in local(), its global index) for each.
-template <class Array, class Use>
-void for_each_own(Array const& a, Use&& use) {
-  auto const own = a.local_extents();
-  if (box<Array::dimensions>{{}, own}.size() == 0) return;
-  index<Array::dimensions> i{};
-  do {
-    use(i, std::apply([&](auto... each) { return a.global_index(each...); }, i));
-  } while (pgas::detail::advance(i, own));
-}
-
-template <class View, std::size_t N>
-decltype(auto) at(View const& v, index<N> const& i) {
-  if constexpr (N == 1) {
-    return v[i[0]];
-  } else {
-    return v[i];
-  }
-}
-
-/// An array with its serial double.
-template <class Array>
-struct doubled {
-  static constexpr std::size_t N = Array::dimensions;
-
-  doubled(Array a, std::uint32_t name) : array(std::move(a)), serial(array.size()) {
-    for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = {name, static_cast<std::uint32_t>(k), 0};
-    for (auto const tile : tiles(array)) {  // what each rank owns it stores itself
-      auto const view = tile.view();
-      index<N> i{};
-      do {
-        index<N> global = tile.cells().first;
-        for (std::size_t d = 0; d < N; ++d) global[d] += i[d];
-        at(view, i) = serial[number(array.extents(), global)];
-      } while (pgas::detail::advance(i, tile.cells().count));
-    }
-  }
-
-  Array array;
-  std::vector<cell> serial;
-};
-
-template <std::size_t N>
-box<N> some_box(random_source& rng, index<N> const& extents) {
-  box<N> b;
-  for (std::size_t d = 0; d < N; ++d) {
-    b.count[d] = rng.below(extents[d] + 1);
-    b.first[d] = rng.below(extents[d] - b.count[d] + 1);
-  }
-  return b;
-}
 
 /// Boxes got from one array and put into another, all of them with layouts and extents of their own.
 template <std::size_t N, class Team, class... Rules>
@@ -112,7 +23,7 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
   random_source own(seed + 1000 * static_cast<std::uint64_t>(team.rank() + 1));
   std::uint32_t name = 0;
   auto const make = [&](auto const& rule) {
-    index<N> extents;
+    cell_index<N> extents;
     for (auto& e : extents) e = same.one_in(8) ? same.below(2) : 1 + same.below(largest);
     auto a = make_array<cell>(team, extents, rule);
     return doubled<decltype(a)>(std::move(a), name++);
@@ -128,9 +39,9 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
     std::size_t const to = same.below(sizeof...(Rules));
     rank_t const mover = same.rank_below(team.size());
     std::vector<cell> values;
-    index<N> shape{};
+    cell_index<N> shape{};
     with(from, [&](auto& source) {
-      index<N> both = source.array.extents();
+      cell_index<N> both = source.array.extents();
       with(to, [&](auto& target) {
         for (std::size_t d = 0; d < N; ++d) both[d] = std::min(both[d], target.array.extent(d));
       });
@@ -171,23 +82,16 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
           if constexpr (matrix_layout<typename std::remove_cvref_t<decltype(one.array)>::layout_type>) {
             auto const view = one.array.local();
             auto const staged = stage<pgas::read>(one.array);
-            for_each_own(one.array, [&](index<N> const& i, index<N> const& global) {
+            for_each_own(one.array, [&](cell_index<N> const& i, cell_index<N> const& global) {
               cell const now = at(view, i);
               require_equal(now, one.serial[number(one.array.extents(), global)], "own cell");
               require_equal(std::apply([&](auto... k) { return staged(k...); }, i), now, "own cell, staged");
             });
           }
-          for (auto const tile : tiles(one.array)) {
-            auto const view = tile.view();
-            for_each_cell(one.array.extents(), tile.cells(), [&](std::size_t k_serial, std::size_t k) {
-              index<N> i{};
-              for (std::size_t d = N; d-- > 0; k /= tile.cells().count[d]) i[d] = k % tile.cells().count[d];
-              require_equal(static_cast<cell>(at(view, i)), one.serial[k_serial], "cell of a tile");
-            });
-          }
+          one.check();
           pgas::fence epoch{one.array, read_only};
           for (int k = 0; k < 5 && one.array.size() != 0; ++k) {
-            index<N> i;
+            cell_index<N> i;
             for (std::size_t d = 0; d < N; ++d) i[d] = own.below(one.array.extent(d));
             auto const p = one.array.at(i);
             require_equal(p.rank, one.array.owner(i), "rank of a cell's name");

@@ -13,8 +13,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// What lies beyond the first and the last index of a dimension.
 enum class edge {
-  fixed,    ///< ghost cells that keep what the program put there
-  periodic  ///< the other end of the array
+  fixed,      ///< ghost cells that keep what the program put there
+  periodic,   ///< the other end of the array
+  reflecting  ///< the array's mirror image: next to the first cell the first cell again, then the second
 };
 
 /// How many ghost cells surround a rank's own cells in one dimension, on each side, and what lies beyond the array:
@@ -38,6 +39,14 @@ class halos {
   constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}
 
   constexpr halo const& operator[](std::size_t d) const noexcept { return each_[d]; }
+  /// The same without those ghost cells that are beyond an edge in two dimensions, or more: a stencil without
+  /// diagonals needs none, and fewer neighbours take part.
+  [[nodiscard]] constexpr halos without_corners() const noexcept {
+    halos other = *this;
+    other.corners_ = false;
+    return other;
+  }
+  [[nodiscard]] constexpr bool corners() const noexcept { return corners_; }
   /// As room in a part.
   [[nodiscard]] constexpr margins<N> around() const noexcept {
     margins<N> room;
@@ -60,6 +69,7 @@ class halos {
 
  private:
   std::array<halo, N> each_{};
+  bool corners_ = true;
 };
 
 namespace detail {
@@ -91,7 +101,7 @@ class array_shape {
   static constexpr bool is_by_rows = std::is_same_v<Layout, by_rows<N>>;
 
  public:
-  constexpr array_shape(std::array<std::size_t, N> const& extents, halos<N> const& halos, rank_t ranks,
+  constexpr array_shape(std::array<std::size_t, N> const& extents, pgas::halos<N> const& halos, rank_t ranks,
                         Layout const& rule = {}, std::size_t element_bytes = 1)
       : layout_(rule.over(extents, ranks, element_bytes, halos.around())), halos_(halos) {}
 
@@ -99,6 +109,7 @@ class array_shape {
   [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return layout_.extents(); }
   [[nodiscard]] constexpr std::size_t extent(std::size_t d) const noexcept { return extents()[d]; }
   [[nodiscard]] constexpr pgas::halo const& halo(std::size_t d) const noexcept { return halos_[d]; }
+  [[nodiscard]] constexpr pgas::halos<N> const& halos() const noexcept { return halos_; }
 
   /// The cells a rank owns, in global indices.
   [[nodiscard]] constexpr box<N> box_of(rank_t rank) const noexcept
@@ -145,7 +156,7 @@ class array_shape {
 
  private:
   Layout layout_;
-  halos<N> halos_;
+  pgas::halos<N> halos_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -20,17 +20,13 @@ class staged_array {
 
  public:
   explicit staged_array(Array const& a)
-      : window_(&a.window()),
-        own_(a.local_extents()),
-        pitches_(a.layout().pitches(a.rank())),
-        first_(size() == 0 ? 0 : a.layout().origin(a.rank())),
-        memory_(make(a)) {
+      : window_(&a.window()), own_(a.local_extents()), place_(a.local_place()), memory_(make(a)) {
     data_ = memory_.data();
     if constexpr (copies_own_cells) {
       copy_pitches_ = detail::dense_pitches(own_);
     } else {
-      copy_pitches_ = pitches_;
-      data_ += first_;
+      copy_pitches_ = place_.pitches;
+      data_ += place_.first;
     }
   }
   staged_array(staged_array const&) = delete;
@@ -86,7 +82,7 @@ class staged_array {
     typename Array::index_type row{};
     try {
       do {
-        auto const piece = stage<write>(*window_, first_ + detail::element_at(row, pitches_), length);
+        auto const piece = stage<write>(*window_, place_.first + detail::element_at(row, place_.pitches), length);
         std::copy_n(data_ + detail::element_at(row, copy_pitches_), length, piece.begin());
       } while (detail::advance(row, own_, dimensions - 1));
     } catch (...) {
@@ -96,8 +92,7 @@ class staged_array {
 
   window_type const* window_;
   typename Array::index_type own_;
-  typename Array::index_type pitches_;
-  std::size_t first_;
+  box_in<dimensions> place_;
   memory memory_;
   element* data_ = nullptr;
   typename Array::index_type copy_pitches_{};

@@ -41,9 +41,11 @@ concept distribution = std::regular<D> && requires(D const& d, std::size_t i, ra
   { d.describe() } -> std::convertible_to<std::string>;
 };
 
-/// No rank has more than one block: its indices are consecutive, and local and global order are one.
+/// No rank has more than one block: its indices are consecutive from `first(rank)` on, which ascends with the ranks.
 template <class D>
-concept contiguous_distribution = distribution<D> && D::one_block;
+concept contiguous_distribution = distribution<D> && D::one_block && requires(D const& d, rank_t rank) {
+  { d.first(rank) } noexcept -> std::same_as<std::size_t>;
+};
 
 /// The indices that a rank owns, in the order of its memory: a forward range that goes from phase to phase and from
 /// course to course without a division. `for (std::size_t i : owned_indices(d, rank))`.

@@ -40,7 +40,14 @@ class global_array {
 
   /// For make_array.
   global_array(window_type w, shape_type const& shape) : window_(std::move(w)), shape_(shape) {
-    if constexpr (std::is_same_v<Layout, by_rows<N>>) plan_ = halo_plan(shape.rows(), shape.halo(0), window_.rank());
+    if constexpr (matrix_layout<Layout>) {
+      own_ = layout().local_extents(rank());
+      if (box_type{{}, own_}.size() != 0) own_place_ = {layout().origin(rank()), layout().pitches(rank())};
+    }
+    if constexpr (box_layout<Layout>) {
+      first_ = layout().box_of(rank()).first;
+      plan_ = halo_plan<N>(shape, rank());
+    }
   }
   global_array(global_array&&) noexcept = default;
   global_array& operator=(global_array&&) noexcept = default;
@@ -60,24 +67,30 @@ class global_array {
   [[nodiscard]] std::size_t first_row() const noexcept
     requires box_layout<Layout>
   {
-    return own_box().first[0];
+    return first_[0];
   }
   [[nodiscard]] std::size_t local_rows() const noexcept
     requires matrix_layout<Layout>
   {
-    return local_extents()[0];
+    return own_[0];
   }
   /// How many own cells this rank has along each dimension.
-  [[nodiscard]] index_type local_extents() const noexcept
+  [[nodiscard]] index_type const& local_extents() const noexcept
     requires matrix_layout<Layout>
   {
-    return layout().local_extents(rank());
+    return own_;
+  }
+  /// Where in this rank's part its first own cell lies, and how far its neighbours: for views.
+  [[nodiscard]] detail::box_in<N> const& local_place() const noexcept
+    requires matrix_layout<Layout>
+  {
+    return own_place_;
   }
   /// The cells that this rank owns, or another one, in global indices, where they are one box.
   [[nodiscard]] box_type own_box() const noexcept
     requires box_layout<Layout>
   {
-    return shape_.box_of(rank());
+    return {first_, own_};
   }
   [[nodiscard]] box_type box_of(rank_t rank) const
     requires box_layout<Layout>
@@ -90,8 +103,8 @@ class global_array {
     requires(sizeof...(Indices) == N && matrix_layout<Layout>)
   [[nodiscard]] index_type global_index(Indices... index) const noexcept {
     return layout().global_index(
-        rank(), layout().origin(rank()) +
-                    detail::element_at(index_type{static_cast<std::size_t>(index)...}, layout().pitches(rank())));
+        rank(),
+        own_place_.first + detail::element_at(index_type{static_cast<std::size_t>(index)...}, own_place_.pitches));
   }
 
   /// Which rank owns a cell. Throws errc::out_of_range.
@@ -128,9 +141,7 @@ class global_array {
   [[nodiscard]] auto local() const noexcept
     requires matrix_layout<Layout>
   {
-    auto const own = local_extents();
-    std::size_t const first = box_type{{}, own}.size() == 0 ? 0 : layout().origin(rank());
-    return detail::view_of_own(window_, first, own, layout().pitches(rank()));
+    return detail::view_of_own(window_, own_place_.first, own_, own_place_.pitches);
   }
 
   /// Puts a box of cells, given without gaps, into the parts of its owners. One-sided, through an epoch that is
@@ -169,8 +180,8 @@ class global_array {
 
   /// The memory beneath: each rank's part as array_shape lays it out.
   [[nodiscard]] window_type const& window() const noexcept { return window_; }
-  /// Who exchanges which rows with whom.
-  [[nodiscard]] halo_plan const& plan() const noexcept { return plan_; }
+  /// Who exchanges which cells with whom.
+  [[nodiscard]] halo_plan<N> const& plan() const noexcept { return plan_; }
 
   /// For epochs: an array is opened like its window.
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
@@ -216,7 +227,10 @@ class global_array {
 
   window_type window_;
   shape_type shape_;
-  halo_plan plan_;
+  index_type own_{};  ///< this and the next two are asked of the layout once: each time would cost divisions
+  index_type first_{};
+  detail::box_in<N> own_place_{};
+  halo_plan<N> plan_;
 };
 
 /// True of every global_array.
@@ -263,8 +277,9 @@ std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const
     halo const& h = around[d];
     widths += (d == 0 ? "" : " x ") + std::to_string(h.width);
     if (h.after != h.width) widths += "+" + std::to_string(h.after);
-    edges += h.edges == edge::periodic ? " periodic" : " fixed";
+    edges += h.edges == edge::periodic ? " periodic" : h.edges == edge::reflecting ? " reflecting" : " fixed";
   }
+  if (!around.corners()) edges += " without corners";
   std::string text = joined(extents, " x ") + " with halo " + widths + edges;
   if (!std::is_same_v<Layout, by_rows<N>> || rule != Layout{}) text += ", " + rule.describe();
   return text;

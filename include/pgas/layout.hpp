@@ -70,10 +70,16 @@ concept matrix_layout = layout<L> && requires(L const& l, rank_t rank) {
   { l.pitches(rank) } noexcept -> std::same_as<std::array<std::size_t, L::dimensions>>;
 };
 
-/// And they are one box of the array, so that cells next to each other in a part are so in the array: what can have
-/// ghost cells.
+/// And they are one box of the array, so that cells next to each other in a part are so in the array, on a grid of
+/// ranks: what can have ghost cells. Along a dimension d its distribution is `along<d>()`.
 template <class L>
-concept box_layout = matrix_layout<L> && L::one_box;
+concept box_layout = matrix_layout<L> && L::one_box && requires(L const& l, rank_t rank) {
+  { l.box_of(rank) } noexcept -> std::same_as<box<L::dimensions>>;
+  { l.part_extents(rank) } noexcept -> std::same_as<std::array<std::size_t, L::dimensions>>;
+  { l.room() } -> std::convertible_to<margins<L::dimensions>>;
+  { l.places().place(rank) };
+  { l.template along<0>() };
+};
 
 /// Calls use(tile, box) for the piece of `cells` in each tile, in row-major order of tiles.
 template <layout L, class Use>

@@ -103,6 +103,8 @@ class tiled {
   [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
   /// How the ranks are arranged.
   [[nodiscard]] constexpr grid<dimensions> const& places() const noexcept { return grid_; }
+  /// How many elements there are around own cells: as asked, or more before rows that are to start on lines.
+  [[nodiscard]] constexpr margins<dimensions> const& room() const noexcept { return around_; }
   /// Who of them owns which indices of dimension d.
   template <std::size_t d>
   [[nodiscard]] constexpr auto const& along() const noexcept {

@@ -108,7 +108,7 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
 TEST_CASE("layouts: random boxes moved between arrays of one dimension are those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      copy_boxes<1>(team, seed, 40, block{}, cyclic{}, block_cyclic<4>{}, tiled{block_cyclic<>{seed + 1}}.padded(64),
+      copy_boxes<1>(team, seed, 300, block{}, cyclic{}, block_cyclic<4>{}, tiled{block_cyclic<>{seed + 1}}.padded(64),
                     single_owner{team.size() - 1}, dealt<5>{}.padded(64));
     }
   });
@@ -117,7 +117,7 @@ TEST_CASE("layouts: random boxes moved between arrays of one dimension are those
 TEST_CASE("layouts: random boxes moved between arrays of two dimensions are those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 11; seed <= 14; ++seed) {
-      copy_boxes<2>(team, seed, 12, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
+      copy_boxes<2>(team, seed, 22, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
                     tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64), dealt<2, 3>{});
     }
   });

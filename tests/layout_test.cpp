@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <pgas/box_blocks.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
@@ -98,7 +99,27 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
       if (l.owner(i) != in.owner || l.offset(i) != in.offset_of(i)) wrong = "for_each_tile, a cell elsewhere";
     });
   });
-  return seen.size() == some.size() ? wrong : "for_each_tile, a cell left out";
+  if (wrong.empty() && seen.size() != some.size()) wrong = "for_each_tile, a cell left out";
+  // The same box in shares.
+  if constexpr (matrix_layout<L>) {
+    seen.clear();
+    l.for_each_share(some, [&](share<N> const& s) {
+      index<N> counts{};
+      for (std::size_t d = 0; d < N; ++d) counts[d] = s.blocks[d] * s.length[d];
+      for_each_index(counts, [&](index<N> const& local) {
+        index<N> i{};
+        for (std::size_t d = 0; d < N; ++d) {
+          i[d] = s.first[d] + local[d] / s.length[d] * s.step[d] + local[d] % s.length[d];
+        }
+        if (!seen.insert(i).second) wrong = "for_each_share, a cell twice";
+        if (l.owner(i) != s.owner || l.offset(i) != s.offset + detail::element_at(local, s.pitches)) {
+          wrong = "for_each_share, a cell elsewhere";
+        }
+      });
+    });
+    if (wrong.empty() && seen.size() != some.size()) wrong = "for_each_share, a cell left out";
+  }
+  return wrong;
 }
 
 /// The table that a distribution should be, made without it.
@@ -335,6 +356,51 @@ TEST_CASE("tiled: four dimensions, all extents to 4 on 1 to 9 ranks") {
     check_dealt<2, 2, 1, 2>(e, ranks, c);
   });
   report("four dimensions, extents to 4, 1 to 9 ranks", c);
+}
+
+TEST_CASE("tiled: a box of a cyclic array is few shares, however many cells it has") {
+  auto const count = [](auto const& l, auto const& cells) {
+    std::size_t shares = 0;
+    l.for_each_share(cells, [&](auto const&) { ++shares; });
+    return shares;
+  };
+  CHECK(count(tiled{cyclic{}}.over({100'000}, 7), box<1>{{5}, {90'000}}) == 7);
+  CHECK(count(tiled{block_cyclic<4>{}}.over({100'000}, 7), box<1>{{5}, {90'000}}) == 7 + 2);
+  CHECK(count(tiled{cyclic{}, block{}}.over({900, 900}, 6), box<2>{{1, 0}, {800, 900}}) == 6);
+  auto const cells = tiled{cyclic{}, cyclic{}}.over({900, 900}, 6);
+  CHECK(cells.has_many_short_rows({{0, 0}, {100, 100}}));
+  CHECK_FALSE(cells.has_many_short_rows({{0, 0}, {2, 2}}));
+  CHECK_FALSE(tiled{block_cyclic<64>{}, block_cyclic<64>{}}.over({900, 900}, 6).has_many_short_rows({{}, {900, 900}}));
+}
+
+TEST_CASE("box_blocks: a box between two places is moved in the fewest blocks of rows") {
+  // 4 x 3 x 5 cells out of rooms of other sizes: every element once, and how many moves it took.
+  auto const moves = [](index<3> const& room_there, index<3> const& room_here) {
+    index<3> const count{4, 3, 5};
+    auto const there = detail::dense_pitches(room_there);
+    auto const here = detail::dense_pitches(room_here);
+    std::set<std::pair<std::size_t, std::size_t>> pairs;
+    std::size_t moved = 0;
+    detail::for_each_block<3>(count, {7, there}, {11, here}, [&](rows_of block, std::size_t first, std::size_t pitch) {
+      ++moved;
+      for (std::size_t r = 0; r < block.rows; ++r) {
+        for (std::size_t c = 0; c < block.cols; ++c) {
+          CHECK(pairs.emplace(block.first + r * block.pitch + c, first + r * pitch + c).second);
+        }
+      }
+    });
+    for_each_index(count, [&](index<3> const& i) {
+      CHECK(pairs.contains({7 + detail::element_at(i, there), 11 + detail::element_at(i, here)}));
+    });
+    CHECK(pairs.size() == 60);
+    return moved;
+  };
+  CHECK(moves({4, 3, 5}, {4, 3, 5}) == 1);
+  CHECK(moves({9, 3, 5}, {4, 3, 5}) == 1);
+  CHECK(moves({4, 4, 5}, {4, 3, 5}) == 1);
+  CHECK(moves({4, 3, 8}, {4, 3, 8}) == 1);
+  CHECK(moves({4, 4, 8}, {4, 3, 5}) == 4);
+  CHECK(moves({4, 3, 8}, {4, 3, 7}) == 1);
 }
 
 TEST_CASE("tiled: blocks of any sizes beside each other") {

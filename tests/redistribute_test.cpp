@@ -90,7 +90,7 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
 TEST_CASE("copy: between any two layouts of one dimension") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      copy_all_pairs<1>(team, seed, 40, block{}, block_cyclic<>{2 * seed + 1}, dealt<4>{});
+      copy_all_pairs<1>(team, seed, 300, block{}, block_cyclic<>{2 * seed + 1}, dealt<4>{});
     }
   });
 }
@@ -98,7 +98,7 @@ TEST_CASE("copy: between any two layouts of one dimension") {
 TEST_CASE("copy: between any two layouts of two dimensions") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 11; seed <= 13; ++seed) {
-      copy_all_pairs<2>(team, seed, 12, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
+      copy_all_pairs<2>(team, seed, 22, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
                         tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64));
     }
   });

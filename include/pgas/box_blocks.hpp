@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/block_shape.hpp>
-#include <pgas/box.hpp>
+#include <pgas/layout.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -75,6 +75,48 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
            rows.here);
     }
   } while (advance(index, outer));
+}
+
+/// The same for the cells of a box `cells` that are `mine`, where the box lies in `here`.
+template <std::size_t N, class Move>
+constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<N> here, Move&& move) {
+  std::array<std::size_t, 2 * N> count{};  // of each dimension its blocks, then the cells of one
+  box_in<2 * N> there{mine.offset, {}};
+  box_in<2 * N> in_box{here.first, {}};
+  for (std::size_t d = 0; d < N; ++d) {
+    count[2 * d] = mine.blocks[d];
+    count[2 * d + 1] = mine.length[d];
+    there.pitches[2 * d] = mine.length[d] * mine.pitches[d];
+    there.pitches[2 * d + 1] = mine.pitches[d];
+    in_box.pitches[2 * d] = mine.step[d] * here.pitches[d];
+    in_box.pitches[2 * d + 1] = here.pitches[d];
+    in_box.first += (mine.first[d] - cells.first[d]) * here.pitches[d];
+  }
+  for_each_block<2 * N>(count, there, in_box, move);
+}
+
+/// Calls move(owner, rows in its part, first element here, elements here from row to row) until the cells of a box are
+/// moved between their owners' parts and `here`.
+template <layout L, class Move>
+void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimensions> const& here, Move&& move) {
+  constexpr std::size_t N = L::dimensions;
+  if constexpr (requires { l.has_many_short_rows(cells); }) {
+    if (l.has_many_short_rows(cells)) {
+      l.for_each_share(cells, [&](share<N> const& theirs) {
+        for_each_block(theirs, cells, here, [&](rows_of block, std::size_t first, std::size_t pitch) {
+          move(theirs.owner, block, first, pitch);
+        });
+      });
+      return;
+    }
+  }
+  for_each_tile(l, cells, [&](tile<N> const& in, box<N> const& piece) {
+    std::size_t first = here.first;
+    for (std::size_t d = 0; d < N; ++d) first += (piece.first[d] - cells.first[d]) * here.pitches[d];
+    for_each_block<N>(
+        piece.count, {in.offset_of(piece.first), in.pitches}, {first, here.pitches},
+        [&](rows_of block, std::size_t at_here, std::size_t pitch) { move(in.owner, block, at_here, pitch); });
+  });
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

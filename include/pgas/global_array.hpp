@@ -147,22 +147,24 @@ class global_array {
   /// Puts a box of cells, given without gaps, into the parts of its owners. One-sided, through an epoch that is
   /// open on this array and to those ranks; complete like the epoch's other bulk puts.
   /// Throws errc::out_of_range with the box and the extents. Costs a strided put for each tile, of three dimensions
-  /// one for each plane; copies nothing aside.
+  /// one for each plane, and for tiles of short rows one for many of them; copies nothing aside.
   template <class Epoch>
   void put(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T const> values) const {
     check_transfer("put", epoch, at, values.size());
-    for_each_block(at, [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-      epoch.to(owner).put(block, values.data() + first, pitch);
-    });
+    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
+                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                             epoch.to(owner).put(block, values.data() + first, pitch);
+                           });
   }
   /// Gets a box of cells, without gaps, from the parts of its owners; they are here after flush_local of those
   /// ranks, or close. Else like put.
   template <class Epoch>
   void get(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T> values) const {
     check_transfer("get", epoch, at, values.size());
-    for_each_block(at, [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-      epoch.to(owner).get(block, values.data() + first, pitch);
-    });
+    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
+                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                             epoch.to(owner).get(block, values.data() + first, pitch);
+                           });
   }
   /// The same for cells [first, first + values.size()) of one dimension.
   template <class Epoch>
@@ -188,20 +190,6 @@ class global_array {
   [[nodiscard]] std::shared_ptr<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
 
  private:
-  /// Calls move(owner, block in its part, first value, values from row to row) for each block of a box.
-  template <class Move>
-  void for_each_block(box_type const& at, Move&& move) const {
-    auto const value_pitches = detail::dense_pitches(at.count);
-    for_each_tile(layout(), at, [&](tile<N> const& in, box_type const& piece) {
-      index_type before = piece.first;
-      for (std::size_t d = 0; d < N; ++d) before[d] -= at.first[d];
-      detail::for_each_block<N>(
-          piece.count, {in.offset_of(piece.first), in.pitches},
-          {detail::element_at(before, value_pitches), value_pitches},
-          [&](rows_of block, std::size_t first, std::size_t pitch) { move(in.owner, block, first, pitch); });
-    });
-  }
-
   void check(std::string_view operation, index_type const& index) const {
     index_type one;
     one.fill(1);

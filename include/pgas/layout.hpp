@@ -26,6 +26,19 @@ struct tile {
   friend constexpr bool operator==(tile const&, tile const&) = default;
 };
 
+/// Cells of one owner at equal distances: in each dimension d `blocks[d]` blocks of `length[d]` of them, `step[d]` from
+/// one to the next in the array and next to each other in the part.
+template <std::size_t N>
+struct share {
+  rank_t owner = 0;
+  std::array<std::size_t, N> first{};  ///< in global indices
+  std::array<std::size_t, N> blocks{};
+  std::array<std::size_t, N> length{};
+  std::array<std::size_t, N> step{};
+  std::size_t offset = 0;  ///< of its first cell in the part
+  std::array<std::size_t, N> pitches{};
+};
+
 /// Room around a rank's own cells, on each side.
 template <std::size_t N>
 struct margins {

@@ -9,49 +9,82 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Gets the cells of box `source` of `from` that this rank's part of `to` needs, where the box lies at `at` there.
-template <class Epoch, class From, class To>
-void get_own_cells(Epoch& epoch, From const& from, box<From::dimensions> const& source, To const& to,
-                   std::array<std::size_t, From::dimensions> const& at) {
-  constexpr std::size_t N = From::dimensions;
-  auto const moved = [](std::array<std::size_t, N> index, auto const& origin, auto const& other) {
-    for (std::size_t d = 0; d < N; ++d) index[d] = index[d] - origin[d] + other[d];
-    return index;
-  };
-  for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
-    auto const mine = to.layout().tile_of(to.rank(), k);
-    auto const wanted = intersection(mine.cells, {at, source.count});
+/// Calls move(other rank, block in its part of `other`, first element in this rank's part of `own`, elements there from
+/// row to row) for the cells of `own` that lie in box `at` of it, and in `other` in a box that begins at `there`.
+template <class Own, class Other, class Move>
+void for_each_own_block(Own const& own, box<Own::dimensions> const& at, Other const& other,
+                        std::array<std::size_t, Own::dimensions> const& there, Move&& move) {
+  for (std::size_t k = 0; k < own.layout().tiles(own.rank()); ++k) {
+    auto const mine = own.layout().tile_of(own.rank(), k);
+    auto const wanted = intersection(mine.cells, at);
     if (wanted.size() == 0) continue;
-    box<N> const there{moved(wanted.first, at, source.first), wanted.count};
-    for_each_tile(from.layout(), there, [&](tile<N> const& theirs, box<N> const& piece) {
-      auto const target = epoch.to(theirs.owner);
-      for_each_block<N>(piece.count, {theirs.offset_of(piece.first), theirs.pitches},
-                        {mine.offset_of(moved(piece.first, source.first, at)), mine.pitches},
-                        [&](rows_of block, std::size_t first, std::size_t pitch) {
-                          if constexpr (To::is_contiguous) {
-                            target.get(block, to.window().local().data() + first, pitch);
-                          } else {
-                            for (std::size_t row = 0; row < block.rows; ++row) {
-                              auto const own = stage<write>(to.window(), first + row * pitch, block.cols);
-                              target.get(block.first + row * block.pitch, own.span());
-                              target.flush_local();
-                            }
-                          }
-                        });
-    });
+    box<Own::dimensions> cells = wanted;
+    for (std::size_t d = 0; d < Own::dimensions; ++d) cells.first[d] = cells.first[d] - at.first[d] + there[d];
+    for_each_block(other.layout(), cells, {mine.offset_of(wanted.first), mine.pitches}, move);
   }
+}
+
+/// How many tiles there are in all.
+template <class Layout>
+std::size_t all_tiles(Layout const& l) {
+  std::size_t sum = 0;
+  for (rank_t r = 0; r < l.ranks(); ++r) sum += l.tiles(r);
+  return sum;
+}
+
+/// This rank's part of `to` from the parts of `from`.
+template <class From, class To>
+void copy_by_get(From const& from, box<From::dimensions> const& source, To const& to,
+                 box<From::dimensions> const& target) {
+  fence epoch{from, read_only};
+  for_each_own_block(to, target, from, source.first,
+                     [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                       auto const theirs = epoch.to(owner);
+                       if constexpr (To::is_contiguous) {
+                         theirs.get(block, to.window().local().data() + first, pitch);
+                       } else {
+                         for (std::size_t row = 0; row < block.rows; ++row) {
+                           auto const own = stage<write>(to.window(), first + row * pitch, block.cols);
+                           theirs.get(block.first + row * block.pitch, own.span());
+                           theirs.flush_local();
+                         }
+                       }
+                     });
+  epoch.close();
+}
+
+/// This rank's part of `from` into the parts of `to`.
+template <class From, class To>
+void copy_by_put(From const& from, box<From::dimensions> const& source, To const& to,
+                 box<From::dimensions> const& target) {
+  fence epoch{to, write_only};
+  for_each_own_block(from, source, to, target.first,
+                     [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                       auto const theirs = epoch.to(owner);
+                       if constexpr (From::is_contiguous) {
+                         theirs.put(block, from.window().local().data() + first, pitch);
+                       } else {
+                         for (std::size_t row = 0; row < block.rows; ++row) {
+                           auto const own = stage<read>(from.window(), first + row * pitch, block.cols);
+                           theirs.put(block.first + row * block.pitch, own.span());
+                           theirs.flush_local();
+                         }
+                       }
+                     });
+  epoch.close();
 }
 
 }  // namespace detail
 
 /// Copies a box of cells of one array to `at` in another, whatever their layouts, extents, halos and policies are.
 ///
-/// Collective over the team, which both arrays are made on: each rank gets what its own part of `to` needs, in
-/// two-dimensional blocks, and where its part is plain memory with no copy aside. When it returns this rank's own cells
-/// of `to` are there, `from` may be changed, and an epoch on `to` that is opened next shows the cells to others.
-/// Requires no open epoch on `from`, and none on `to` in which others access this rank's part. Throws
-/// errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one. Costs two fences and
-/// a strided get for each pair of tiles that have cells in common. Global Arrays: ga_copy_patch.
+/// Collective over the team, which both arrays are made on: the owners in the array with the larger tiles get what
+/// their parts need, or put what they have, in two-dimensional blocks; nothing is copied aside where parts are plain
+/// memory. When it returns this rank's own cells of `to` are there, `from` may be changed, and an epoch on `to` that is
+/// opened next shows the cells to others. Requires no open epoch on either array.
+/// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one.
+/// Costs two fences, and a strided put or get for each of the larger tiles and each rank that has cells of it.
+/// Global Arrays: ga_copy_patch.
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
 void copy(From const& from, typename From::box_type const& source, To const& to, typename To::index_type const& at) {
@@ -68,9 +101,11 @@ void copy(From const& from, typename From::box_type const& source, To const& to,
   PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
                detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
                                    "both arrays are one; ranks would overwrite what others still read"));
-  fence epoch{from, read_only};
-  detail::get_own_cells(epoch, from, source, to, at);
-  epoch.close();
+  if (detail::all_tiles(from.layout()) < detail::all_tiles(to.layout())) {
+    detail::copy_by_put(from, source, to, {at, source.count});
+  } else {
+    detail::copy_by_get(from, source, to, {at, source.count});
+  }
 }
 
 /// Copies all cells of one array to another of the same extents and any other layout. Else like copy of a box, and

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -174,6 +175,41 @@ class tiled {
   [[nodiscard]] constexpr tile_type tile_at(index_type const& index) const noexcept {
     return tile_at(place_of(index), each([&](auto const& one, std::size_t d) { return one.course(index[d]); }));
   }
+  /// Whether for_each_share is better than for_each_tile: rows of tiles are short, and there are many of them.
+  [[nodiscard]] constexpr bool has_many_short_rows(box_type const& cells) const noexcept {
+    if constexpr (one_box) {
+      return false;
+    } else {
+      return cells.size() >= 64 && 4 * tile_at(cells.first).cells.count[last] <= cells.count[last] &&
+             tile_at(cells.first).cells.count[last] < 64;
+    }
+  }
+  /// Calls use(share) until all of `cells` are in one: a few for each owner, however many tiles it has.
+  template <class Use>
+  void for_each_share(box_type const& cells, Use&& use) const {
+    std::array<std::vector<band>, dimensions> bands;
+    with_each([&](auto d) { bands[d] = bands_of(std::get<d>(each_), {cells.first[d], cells.count[d]}); });
+    index_type counts{};
+    for (std::size_t d = 0; d < dimensions; ++d) counts[d] = bands[d].size();
+    if (box_type{{}, counts}.size() == 0) return;
+    index_type which{};
+    do {
+      share<dimensions> one;
+      place_type place{};
+      for (std::size_t d = 0; d < dimensions; ++d) place[d] = bands[d][which[d]].owner;
+      one.owner = grid_.rank(place);
+      one.pitches = pitches_at(place);
+      for (std::size_t d = 0; d < dimensions; ++d) {
+        band const& b = bands[d][which[d]];
+        one.first[d] = b.first;
+        one.blocks[d] = b.blocks;
+        one.length[d] = b.length;
+        one.step[d] = b.step;
+        one.offset += (around_.before[d] + b.local) * one.pitches[d];
+      }
+      use(std::as_const(one));
+    } while (detail::advance(which, counts));
+  }
   /// The cells that a rank owns.
   [[nodiscard]] constexpr box_type box_of(rank_t rank) const noexcept
     requires one_box
@@ -206,6 +242,39 @@ class tiled {
  private:
   static constexpr std::size_t last = dimensions - 1;
   static constexpr std::array<bool, dimensions> undivided{detail::is_undivided<D>()...};
+
+  /// Blocks of one owner along one dimension, at equal distances.
+  struct band {
+    rank_t owner = 0;
+    std::size_t first = 0;
+    std::size_t local = 0;
+    std::size_t blocks = 1;
+    std::size_t length = 0;
+    std::size_t step = 0;
+  };
+  template <distribution One>
+  static std::vector<band> bands_of(One const& one, index_range range) {
+    std::vector<band> found;
+    std::vector<std::size_t> last_of(static_cast<std::size_t>(one.ranks()), SIZE_MAX);  // an owner's last band
+    std::size_t const end = range.first + range.count;
+    for (std::size_t i = range.first; i < end;) {
+      rank_t const owner = one.owner(i);
+      auto const block = one.block_of(owner, one.course(i));
+      std::size_t const length = std::min(block.first + block.count, end) - i;
+      std::size_t const local = one.local_index(i);
+      std::size_t& known = last_of[static_cast<std::size_t>(owner)];
+      band* const before = known == SIZE_MAX ? nullptr : &found[known];
+      if (before != nullptr && before->length == length && before->local + before->blocks * length == local &&
+          (before->blocks == 1 || before->first + before->blocks * before->step == i)) {
+        if (before->blocks++ == 1) before->step = i - before->first;
+      } else {
+        known = found.size();
+        found.push_back({.owner = owner, .first = i, .local = local, .blocks = 1, .length = length, .step = 0});
+      }
+      i += length;
+    }
+    return found;
+  }
 
   /// Calls use(d) with d a constant, for each dimension in order.
   template <class Use>

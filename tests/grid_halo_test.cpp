@@ -176,3 +176,11 @@ TEST_CASE("halo: on a grid ranks without a common edge or corner do not wait for
       },
       {5});
 }
+
+TEST_CASE("halo: grids of blocks on the emulated chip, which sees every race and every copy that is too old") {
+  everywhere<std::tuple<scc_model>>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random(team, seed + 500, 9, 2, tiled<block, block>{});
+      },
+      {1, 2, 4, 6});
+}

@@ -3,6 +3,7 @@
 
 #include <pgas/box.hpp>
 #include <pgas/matrix_view.hpp>
+#include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

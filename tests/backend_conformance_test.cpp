@@ -2,6 +2,5 @@
 // Every promise of layer 2 about memory and its words, on every backend.
 #include "conformance/bootstrap.hpp"
 #include "conformance/control.hpp"
-#include "conformance/distribution.hpp"
 #include "conformance/mailbox.hpp"
 #include "conformance/segment.hpp"

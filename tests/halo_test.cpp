@@ -3,6 +3,8 @@
 // ranks.
 #include <map>
 #include <optional>
+#include <pgas/distributions/irregular.hpp>
+#include <pgas/distributions/single_owner.hpp>
 #include <pgas/halo.hpp>
 #include <tuple>
 #include <vector>
@@ -111,68 +113,103 @@ void exchange_some_rounds(Array a, Array b, Between&& between) {
 
 }  // namespace
 
-TEST_CASE("halo_plan: every ghost row comes from its owner, once, and who sends and who waits agree") {
-  for (std::size_t extent = 0; extent <= 8; ++extent) {
-    for (rank_t ranks = 1; ranks <= 9; ++ranks) {
-      pgas::block const rows(extent, ranks);
-      for (std::size_t width = 0; width <= 10; ++width) {
-        for (edge edges : {edge::fixed, edge::periodic}) {
-          halo const h{width, edges};
+namespace {
+
+/// The index that is seen at a place within or beyond an array.
+index_t image_of(index_t i, index_t extent, edge edges) {
+  if (edges != edge::reflecting) return wrapped(i, extent);
+  index_t const in_both = wrapped(i, 2 * extent);
+  return in_both < extent ? in_both : 2 * extent - 1 - in_both;
+}
+
+/// Requires that each ghost index gets what it shows, from its owner, once, and that who sends and who waits agree.
+template <pgas::contiguous_distribution D>
+void check_line(D const& indices, halo const& h) {
+  auto const extent = static_cast<index_t>(indices.extent());
+  std::map<std::pair<rank_t, index_t>, index_t> arrives;  // target, place counted from its first -> global index
+  std::vector<pgas::halo_line> lines;
+  for (rank_t r = 0; r < indices.ranks(); ++r) {
+    auto const& line = lines.emplace_back(indices, h, r);
+    for (auto const& run : line.sends()) {
+      for (index_t k = 0; k < static_cast<index_t>(run.count); ++k) {
+        CHECK(run.from + k >= 0);
+        CHECK(run.from + k < static_cast<index_t>(indices.local_size(r)));
+        auto const index = static_cast<index_t>(indices.first(r)) + run.from + k;
+        CHECK(arrives.emplace(std::pair{run.target, run.to + k}, index).second);
+      }
+    }
+  }
+  std::size_t ghosts = 0;
+  for (rank_t r = 0; r < indices.ranks(); ++r) {
+    auto const own = static_cast<index_t>(indices.local_size(r));
+    for (index_t i = -static_cast<index_t>(h.width); own != 0 && i < own + static_cast<index_t>(h.after); ++i) {
+      auto const global = static_cast<index_t>(indices.first(r)) + i;
+      bool const is_own = i >= 0 && i < own;
+      bool const is_beyond = global < 0 || global >= extent;
+      if (is_own || (is_beyond && h.edges == edge::fixed)) continue;
+      ++ghosts;
+      auto const from = arrives.find({r, i});
+      REQUIRE(from != arrives.end());
+      CHECK(from->second == image_of(global, extent, h.edges));
+    }
+    for (rank_t other = 0; other < indices.ranks(); ++other) {
+      auto const& sends = lines[static_cast<std::size_t>(r)].sends();
+      auto const& origins = lines[static_cast<std::size_t>(other)].origins();
+      bool const puts = std::any_of(sends.begin(), sends.end(), [&](auto const& run) { return run.target == other; });
+      CHECK(std::count(origins.begin(), origins.end(), r) == (puts ? 1 : 0));
+    }
+  }
+  CHECK(arrives.size() == ghosts);
+}
+
+}  // namespace
+
+TEST_CASE("halo_line: every ghost index comes from its owner, once, and who sends and who waits agree") {
+  for (edge edges : {edge::fixed, edge::periodic, edge::reflecting}) {
+    for (std::size_t width = 0; width <= 10; ++width) {
+      for (std::size_t after : {width, (width + 3) % 11}) {
+        halo const h{width, edges, after};
+        CAPTURE(width);
+        CAPTURE(after);
+        CAPTURE(static_cast<int>(edges));
+        for (std::size_t extent = 0; extent <= 8; ++extent) {
           CAPTURE(extent);
-          CAPTURE(ranks);
-          CAPTURE(width);
-          std::map<std::pair<rank_t, std::size_t>, std::size_t> arrives;  // target, row of its part -> global row
-          std::vector<pgas::halo_plan> plans;
-          for (rank_t r = 0; r < ranks; ++r) {
-            auto const& plan = plans.emplace_back(rows, h, r);
-            for (auto const* list : {&plan.puts(), &plan.copies()}) {
-              for (auto const& run : *list) {
-                CHECK((run.target == r) == (list == &plan.copies()));
-                for (std::size_t k = 0; k < run.rows; ++k) {
-                  std::size_t const row = rows.first(r) + run.from + k - width;
-                  CHECK(run.from + k >= width);
-                  CHECK(run.from + k < width + rows.local_size(r));
-                  CHECK(arrives.emplace(std::pair{run.target, run.to + k}, row).second);
-                }
-              }
-            }
+          for (rank_t ranks = 1; ranks <= 9; ++ranks) {
+            CAPTURE(ranks);
+            check_line(pgas::block(extent, ranks), h);
           }
-          std::size_t ghosts = 0;
-          for (rank_t r = 0; r < ranks; ++r) {
-            auto const own = rows.local_size(r);
-            for (std::size_t i = 0; own != 0 && i < own + 2 * width; ++i) {
-              auto const global = static_cast<index_t>(rows.first(r) + i) - static_cast<index_t>(width);
-              bool const is_own = i >= width && i < width + own;
-              bool const is_beyond = global < 0 || global >= static_cast<index_t>(extent);
-              if (is_own || (is_beyond && edges == edge::fixed)) continue;
-              ++ghosts;
-              auto const from = arrives.find({r, i});
-              REQUIRE(from != arrives.end());
-              CHECK(static_cast<index_t>(from->second) == wrapped(global, static_cast<index_t>(extent)));
-            }
-            for (rank_t other = 0; other < ranks; ++other) {
-              auto const names = [&](std::vector<rank_t> const& list, rank_t who) {
-                return std::count(list.begin(), list.end(), who);
-              };
-              auto const sends = names(plans[static_cast<std::size_t>(r)].targets(), other);
-              CHECK(sends == names(plans[static_cast<std::size_t>(other)].origins(), r));
-              CHECK(sends <= (r == other ? 0 : 1));
-            }
-          }
-          CHECK(arrives.size() == ghosts);
+          check_line(pgas::single_owner{2}.over(extent, 4), h);
+        }
+        for (std::size_t code = 0; code < 64; ++code) {
+          CAPTURE(code);
+          check_line(pgas::irregular{code % 4, code / 4 % 4, code / 16}, h);
         }
       }
     }
   }
 }
 
-TEST_CASE("halo_plan: a rank in the middle has two neighbours, whatever the number of ranks") {
-  pgas::halo_plan const plan(pgas::block(1'000'000, 1000), {.width = 3, .edges = edge::periodic}, 500);
-  CHECK(plan.targets() == std::vector<rank_t>{499, 501});
-  CHECK(plan.origins() == plan.targets());
-  CHECK(plan.puts().size() == 2);
-  pgas::halo_plan const corner(pgas::block(1'000'000, 1000), {.width = 3, .edges = edge::periodic}, 0);
-  CHECK(corner.targets() == std::vector<rank_t>{1, 999});
+TEST_CASE("halo_plan: a rank in the middle has as many neighbours, whatever the number of ranks") {
+  auto const targets = [](auto const& rule, auto const& extents, auto const& around, rank_t ranks, rank_t self) {
+    constexpr std::size_t N = std::remove_cvref_t<decltype(rule)>::dimensions;
+    pgas::array_shape<N, std::remove_cvref_t<decltype(rule)>> const shape(extents, around, ranks, rule);
+    pgas::halo_plan<N> const plan(shape, self);
+    CHECK(plan.origins() == plan.targets());
+    CHECK(plan.puts().size() == plan.targets().size());
+    return plan.targets();
+  };
+  halo const h{.width = 3, .edges = edge::periodic};
+  using ranks = std::vector<rank_t>;
+  CHECK(targets(pgas::by_rows<1>{}, std::array<std::size_t, 1>{1'000'000}, pgas::halos<1>(h), 1000, 500) ==
+        ranks{499, 501});
+  CHECK(targets(pgas::by_rows<1>{}, std::array<std::size_t, 1>{1'000'000}, pgas::halos<1>(h), 1000, 0) ==
+        ranks{1, 999});
+  using plane = pgas::tiled<pgas::block, pgas::block>;
+  std::array<std::size_t, 2> const square{1000, 1000};
+  CHECK(targets(plane{}, square, pgas::halos<2>(h), 1024, 33) == ranks{0, 1, 2, 32, 34, 64, 65, 66});
+  CHECK(targets(plane{}, square, pgas::halos<2>(h).without_corners(), 1024, 33) == ranks{1, 32, 34, 65});
+  using space = pgas::tiled<pgas::block, pgas::block, pgas::block>;
+  CHECK(targets(space{}, std::array<std::size_t, 3>{90, 90, 90}, pgas::halos<3>(h), 729, 91).size() == 26);
 }
 
 TEST_CASE("halo: ghost cells of one dimension, any width, also wider than blocks and than the array") {
@@ -293,9 +330,9 @@ TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for
     auto const after = a.window().state().segment.counters();
     std::size_t lines = 0;
     for (auto const& put : a.plan().puts()) {
-      std::size_t const row_bytes = a.shape().pitch() * sizeof(double);
-      std::size_t const first = put.to * row_bytes;
-      lines += (first + put.rows * row_bytes - 1) / 32 - first / 32 + 1;
+      std::size_t const first = put.to * sizeof(double);
+      std::size_t const bytes = put.count[0] * a.shape().pitch() * sizeof(double);
+      lines += (first + bytes - 1) / 32 - first / 32 + 1;
     }
     // write_only has erased the drop at start; what is left is the one at wait.
     require_equal(after.tagged_drops - before.tagged_drops, std::uint64_t{1}, "drops");

@@ -2,22 +2,28 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
-#include <pgas/distribution.hpp>
-#include <string>
+#include <pgas/distributions/block.hpp>
+#include <pgas/distributions/whole.hpp>
+#include <pgas/layouts/tiled.hpp>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// What lies beyond the first and the last index of a dimension.
 enum class edge {
-  fixed,    ///< ghost cells that keep what the program put there
-  periodic  ///< the other end of the array
+  fixed,      ///< ghost cells that keep what the program put there
+  periodic,   ///< the other end of the array
+  reflecting  ///< the array's mirror image: next to the first cell the first cell again, then the second
 };
 
-/// How many ghost cells surround a rank's own cells in one dimension, on each side, and what lies beyond the array.
+/// How many ghost cells surround a rank's own cells in one dimension, on each side, and what lies beyond the array:
+/// `halo{.width = 1, .edges = edge::periodic}`, or `halo{.width = 1, .after = 2}`.
 struct halo {
-  std::size_t width = 0;
+  std::size_t width = 0;  ///< before the own cells
   edge edges = edge::fixed;
+  std::size_t after = width;  ///< behind them: as many, unless told otherwise
 
   friend constexpr bool operator==(halo, halo) = default;
 };
@@ -33,111 +39,124 @@ class halos {
   constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}
 
   constexpr halo const& operator[](std::size_t d) const noexcept { return each_[d]; }
+  /// The same without those ghost cells that are beyond an edge in two dimensions, or more: a stencil without
+  /// diagonals needs none, and fewer neighbours take part.
+  [[nodiscard]] constexpr halos without_corners() const noexcept {
+    halos other = *this;
+    other.corners_ = false;
+    return other;
+  }
+  [[nodiscard]] constexpr bool corners() const noexcept { return corners_; }
+  /// As room in a part.
+  [[nodiscard]] constexpr margins<N> around() const noexcept {
+    margins<N> room;
+    for (std::size_t d = 0; d < N; ++d) {
+      room.before[d] = each_[d].width;
+      room.after[d] = each_[d].after;
+    }
+    return room;
+  }
+  [[nodiscard]] constexpr bool any() const noexcept { return around() != margins<N>{}; }
+  /// Whether a width is more than an index can say.
+  [[nodiscard]] constexpr bool overflow() const noexcept {
+    constexpr std::size_t most = PTRDIFF_MAX / 4;
+    for (halo const& h : each_) {
+      if (h.width > most || h.after > most) return true;
+    }
+    return false;
+  }
   friend constexpr bool operator==(halos const&, halos const&) = default;
 
  private:
   std::array<halo, N> each_{};
-};
-
-/// A box of cells: `count[d]` of them from `first[d]` on, in each dimension d.
-template <std::size_t N>
-struct box {
-  std::array<std::size_t, N> first{};
-  std::array<std::size_t, N> count{};
-
-  [[nodiscard]] constexpr std::size_t size() const noexcept {
-    std::size_t cells = 1;
-    for (std::size_t c : count) cells *= c;
-    return cells;
-  }
-  friend constexpr bool operator==(box const&, box const&) = default;
-};
-
-/// Which rank owns which cells of an array, and where they lie in its part: all that is known without communication.
-///
-/// Dimension 0 is in blocks; the other dimensions are whole on every rank. A *row* is all cells with one index in
-/// dimension 0. A part is the rank's rows with `halo(0).width` ghost rows before and after, each with its ghost
-/// cells at both ends, one row `pitch()` elements after the other. A rank that owns no rows has no part.
-template <std::size_t N>
-class array_shape {
-  static_assert(N == 1 || N == 2, "array_shape: arrays have one dimension or two");
-
- public:
-  constexpr array_shape(std::array<std::size_t, N> const& extents, halos<N> const& halos, rank_t ranks) noexcept
-      : extents_(extents), halos_(halos), rows_(extents[0], ranks) {}
-
-  [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return extents_; }
-  [[nodiscard]] constexpr std::size_t extent(std::size_t d) const noexcept { return extents_[d]; }
-  [[nodiscard]] constexpr pgas::halo const& halo(std::size_t d) const noexcept { return halos_[d]; }
-  /// Who owns the rows.
-  [[nodiscard]] constexpr block const& rows() const noexcept { return rows_; }
-
-  /// The cells a rank owns, in global indices.
-  [[nodiscard]] constexpr box<N> box_of(rank_t rank) const noexcept {
-    box<N> own{{}, extents_};
-    own.first[0] = rows_.first(rank);
-    own.count[0] = rows_.local_size(rank);
-    return own;
-  }
-
-  /// Elements of a part from one row to the next.
-  [[nodiscard]] constexpr std::size_t pitch() const noexcept {
-    std::size_t elements = 1;
-    for (std::size_t d = 1; d < N; ++d) elements *= extents_[d] + 2 * halos_[d].width;
-    return elements;
-  }
-  /// Rows of a rank's part, ghost rows included.
-  [[nodiscard]] constexpr std::size_t part_rows(rank_t rank) const noexcept {
-    auto const own = rows_.local_size(rank);
-    return own == 0 ? 0 : own + 2 * halos_[0].width;
-  }
-  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return part_rows(rank) * pitch(); }
-
-  /// Where a rank's first own cell lies in its part.
-  [[nodiscard]] constexpr std::size_t origin() const noexcept {
-    return halos_[0].width * pitch() + (N == 2 ? halos_[N - 1].width : 0);
-  }
-  /// Where a cell lies in its owner's part.
-  [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
-    return origin() + rows_.local_index(index[0]) * pitch() + (N == 2 ? index[N - 1] : 0);
-  }
-
-  [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept {
-    for (std::size_t d = 0; d < N; ++d) {
-      if (b.count[d] > extents_[d] || b.first[d] > extents_[d] - b.count[d]) return false;
-    }
-    return true;
-  }
-
-  /// Whether some number of elements or bytes is more than an address can say.
-  [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
-    constexpr std::size_t most = PTRDIFF_MAX;
-    std::size_t bytes = element_bytes;
-    for (std::size_t d = 0; d < N; ++d) {
-      if (halos_[d].width > most / 2 || extents_[d] > most - 2 * halos_[d].width) return true;
-      std::size_t const cells = extents_[d] + 2 * halos_[d].width;
-      if (cells != 0 && bytes > most / cells) return true;
-      bytes *= cells;
-    }
-    return false;
-  }
-
- private:
-  std::array<std::size_t, N> extents_;
-  halos<N> halos_;
-  block rows_;
+  bool corners_ = true;
 };
 
 namespace detail {
 
-/// Numbers as messages show them: "10 x 4".
-template <class Numbers>
-std::string joined(Numbers const& numbers, char const* between) {
-  std::string text;
-  for (auto const& number : numbers) text += (text.empty() ? "" : between) + std::to_string(number);
-  return text;
-}
+template <class Others>
+struct by_rows_of;
+template <std::size_t... Other>
+struct by_rows_of<std::index_sequence<Other...>> {
+  template <std::size_t>
+  using other = whole;
+  using type = tiled<block, other<Other>...>;
+};
 
 }  // namespace detail
+
+/// The default: blocks of dimension 0; the other dimensions are whole on every rank.
+template <std::size_t N>
+using by_rows = typename detail::by_rows_of<std::make_index_sequence<N - 1>>::type;
+
+/// Which rank owns which cells of an array, where they lie in its part, and the ghost cells around them: all that is
+/// known without communication.
+///
+/// A part is the rank's own cells with `halo(d).width` ghost cells before and `halo(d).after` behind them in each
+/// dimension, in row-major order. A rank that owns no cells has no part.
+template <std::size_t N, class Layout = by_rows<N>>
+class array_shape {
+  static_assert(N >= 1 && N <= 4, "array_shape: arrays have one to four dimensions");
+  static_assert(layout<Layout, N>, "array_shape: the layout is one of another number of dimensions");
+  static constexpr bool is_by_rows = std::is_same_v<Layout, by_rows<N>>;
+
+ public:
+  constexpr array_shape(std::array<std::size_t, N> const& extents, pgas::halos<N> const& halos, rank_t ranks,
+                        Layout const& rule = {}, std::size_t element_bytes = 1)
+      : layout_(rule.over(extents, ranks, element_bytes, halos.around())), halos_(halos) {}
+
+  [[nodiscard]] constexpr Layout const& layout() const noexcept { return layout_; }
+  [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return layout_.extents(); }
+  [[nodiscard]] constexpr std::size_t extent(std::size_t d) const noexcept { return extents()[d]; }
+  [[nodiscard]] constexpr pgas::halo const& halo(std::size_t d) const noexcept { return halos_[d]; }
+  [[nodiscard]] constexpr pgas::halos<N> const& halos() const noexcept { return halos_; }
+
+  /// The cells a rank owns, in global indices.
+  [[nodiscard]] constexpr box<N> box_of(rank_t rank) const noexcept
+    requires box_layout<Layout>
+  {
+    return layout_.box_of(rank);
+  }
+  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return layout_.part_size(rank); }
+  /// Where a cell lies in its owner's part.
+  [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
+    return layout_.offset(index);
+  }
+  [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept { return b.is_within(extents()); }
+  /// Whether some number of elements or bytes is more than an address can say.
+  [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
+    return halos_.overflow() || layout_.overflows(element_bytes);
+  }
+
+  // What is the same on all ranks where dimension 0 alone is divided. A *row* is all cells with one index in it.
+  /// Who owns the rows.
+  [[nodiscard]] constexpr block const& rows() const noexcept
+    requires is_by_rows
+  {
+    return layout_.template along<0>();
+  }
+  /// Elements of a part from one row to the next.
+  [[nodiscard]] constexpr std::size_t pitch() const noexcept
+    requires is_by_rows
+  {
+    return layout_.pitches(0)[0];
+  }
+  /// Rows of a rank's part, ghost rows included.
+  [[nodiscard]] constexpr std::size_t part_rows(rank_t rank) const noexcept
+    requires is_by_rows
+  {
+    return layout_.part_extents(rank)[0];
+  }
+  /// Where a rank's first own cell lies in its part.
+  [[nodiscard]] constexpr std::size_t origin() const noexcept
+    requires is_by_rows
+  {
+    return layout_.origin(0);
+  }
+
+ private:
+  Layout layout_;
+  pgas::halos<N> halos_;
+};
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -20,17 +20,13 @@ class staged_array {
 
  public:
   explicit staged_array(Array const& a)
-      : window_(&a.window()),
-        own_(a.own_box()),
-        pitch_(a.shape().pitch()),
-        first_(own_.count[0] == 0 ? 0 : a.shape().origin()),
-        memory_(make(a)) {
+      : window_(&a.window()), own_(a.local_extents()), place_(a.local_place()), memory_(make(a)) {
     data_ = memory_.data();
     if constexpr (copies_own_cells) {
-      copy_pitch_ = cols();
+      copy_pitches_ = detail::dense_pitches(own_);
     } else {
-      copy_pitch_ = pitch_;
-      data_ += first_;
+      copy_pitches_ = place_.pitches;
+      data_ += place_.first;
     }
   }
   staged_array(staged_array const&) = delete;
@@ -39,14 +35,8 @@ class staged_array {
     if constexpr (copies_own_cells) write_back();
   }
 
-  /// The own cells: a span or, of two dimensions, a matrix_view. Take it before a loop.
-  [[nodiscard]] auto view() const noexcept {
-    if constexpr (dimensions == 1) {
-      return std::span<element>(data_, own_.count[0]);
-    } else {
-      return matrix_view<element>(data_, own_.count[0], own_.count[1], copy_pitch_);
-    }
-  }
+  /// The own cells: a span, a matrix_view or a box_view. Take it before a loop.
+  [[nodiscard]] auto view() const noexcept { return detail::view_of_memory(data_, own_, copy_pitches_); }
   /// A cell, counted from the first own one; around the own cells, staged to read or update, are the ghost cells.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == dimensions)
@@ -58,7 +48,7 @@ class staged_array {
     }
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return own_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return box<dimensions>{{}, own_}.size(); }
   [[nodiscard]] element* data() const noexcept { return data_; }
   [[nodiscard]] element* begin() const noexcept
     requires(dimensions == 1)
@@ -81,33 +71,31 @@ class staged_array {
 
   static memory make(Array const& a) {
     if constexpr (copies_own_cells) {
-      return memory(a.own_box().size());
+      return memory(box<dimensions>{{}, a.local_extents()}.size());
     } else {
       return memory(a.window(), 0, a.window().size());
     }
   }
-  [[nodiscard]] std::size_t cols() const noexcept { return dimensions == 1 ? 1 : own_.count[dimensions - 1]; }
-
   void write_back() noexcept {
-    std::size_t const pieces = dimensions == 1 ? 1 : own_.count[0];
-    std::size_t const length = dimensions == 1 ? own_.count[0] : cols();
+    if (size() == 0) return;
+    std::size_t const length = own_[dimensions - 1];
+    typename Array::index_type row{};
     try {
-      for (std::size_t i = 0; i < pieces && length != 0; ++i) {
-        auto const piece = stage<write>(*window_, first_ + i * pitch_, length);
-        std::copy_n(data_ + i * length, length, piece.begin());
-      }
+      do {
+        auto const piece = stage<write>(*window_, place_.first + detail::element_at(row, place_.pitches), length);
+        std::copy_n(data_ + detail::element_at(row, copy_pitches_), length, piece.begin());
+      } while (detail::advance(row, own_, dimensions - 1));
     } catch (...) {
       window_->state().team->deferred->record(std::current_exception());
     }
   }
 
   window_type const* window_;
-  typename Array::box_type own_;
-  std::size_t pitch_;
-  std::size_t first_;
+  typename Array::index_type own_;
+  box_in<dimensions> place_;
   memory memory_;
   element* data_ = nullptr;
-  std::size_t copy_pitch_ = 0;
+  typename Array::index_type copy_pitches_{};
 };
 
 }  // namespace detail
@@ -117,6 +105,7 @@ class staged_array {
 /// read and update see the ghost cells around the own ones, as they are when it is called; write overwrites all
 /// own cells and no ghost cell. Free where memory is plain; else copies. Local. The array must not move meanwhile.
 template <class Mode, any_global_array Array>
+  requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto stage(Array const& a) {
   static_assert(std::is_same_v<Mode, read> || std::is_same_v<Mode, write> || std::is_same_v<Mode, update>,
                 "stage: say what for: stage<pgas::read>, stage<pgas::write> or stage<pgas::update>");

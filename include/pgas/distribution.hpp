@@ -3,12 +3,26 @@
 
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <pgas/rank.hpp>
+#include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Maps a global index space onto ranks: *where*.
+/// `count` indices from `first` on.
+struct index_range {
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  friend constexpr bool operator==(index_range, index_range) = default;
+};
+
+/// Deals the indices of one dimension to ranks, in *blocks* of consecutive ones: *where*.
 ///
+/// `local_index` counts the indices of their owner, in ascending order. `course` is the number of an index's block
+/// among its owner's, and `phase` its place in that block: UPC's words. `block_of(rank, course)` are the indices of
+/// a block; a rank has `blocks(rank)` of them, none of them empty. `over(extent, ranks)` is the same rule for other
+/// numbers. What has conditions has also `objection(extent, ranks)`: a sentence against them, or nothing.
 /// Axiom: for every i in [0, extent), global_index(owner(i), local_index(i)) == i, and the
 /// local indices of a rank are 0, ..., local_size(rank) - 1: a bijection.
 template <class D>
@@ -19,45 +33,83 @@ concept distribution = std::regular<D> && requires(D const& d, std::size_t i, ra
   { d.local_size(rank) } noexcept -> std::same_as<std::size_t>;
   { d.local_index(i) } noexcept -> std::same_as<std::size_t>;
   { d.global_index(rank, i) } noexcept -> std::same_as<std::size_t>;
+  { d.phase(i) } noexcept -> std::same_as<std::size_t>;
+  { d.course(i) } noexcept -> std::same_as<std::size_t>;
+  { d.blocks(rank) } noexcept -> std::same_as<std::size_t>;
+  { d.block_of(rank, i) } noexcept -> std::same_as<index_range>;
+  { d.over(i, rank) } -> std::same_as<D>;
+  { d.describe() } -> std::convertible_to<std::string>;
 };
 
-/// Contiguous blocks, as even as they can be: the first extent % ranks blocks have one index more.
-///
-/// With more ranks than indices the last ranks own nothing.
-class block {
+/// No rank has more than one block: its indices are consecutive from `first(rank)` on, which ascends with the ranks.
+template <class D>
+concept contiguous_distribution = distribution<D> && D::one_block && requires(D const& d, rank_t rank) {
+  { d.first(rank) } noexcept -> std::same_as<std::size_t>;
+};
+
+/// The indices that a rank owns, in the order of its memory: a forward range that goes from phase to phase and from
+/// course to course without a division. `for (std::size_t i : owned_indices(d, rank))`.
+template <distribution D>
+class owned_indices {
  public:
-  constexpr block() = default;
-  constexpr block(std::size_t extent, rank_t ranks) noexcept : extent_(extent), ranks_(ranks) {}
+  class iterator {
+   public:
+    using value_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::forward_iterator_tag;
+    using pointer = void;
+    using reference = std::size_t;
 
-  [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
-  [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
+    constexpr iterator() = default;
+    constexpr iterator(D const& d, rank_t rank, std::size_t course) noexcept
+        : distribution_(&d), rank_(rank), course_(course) {
+      enter();
+    }
 
-  [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
-    std::size_t const in_larger = larger() * (base() + 1);
-    return static_cast<rank_t>(i < in_larger ? i / (base() + 1) : larger() + (i - in_larger) / base());
-  }
-  [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
-    return base() + (static_cast<std::size_t>(rank) < larger() ? 1 : 0);
-  }
-  /// The first global index of a rank's block; extent() when the rank, and all after it, own nothing.
-  [[nodiscard]] constexpr std::size_t first(rank_t rank) const noexcept {
-    auto const r = static_cast<std::size_t>(rank);
-    return r * base() + (r < larger() ? r : larger());
-  }
-  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept { return i - first(owner(i)); }
-  [[nodiscard]] constexpr std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
-    return first(rank) + i;
-  }
+    constexpr std::size_t operator*() const noexcept { return block_.first + phase_; }
+    /// Where this index lies: phase and course.
+    [[nodiscard]] constexpr std::size_t phase() const noexcept { return phase_; }
+    [[nodiscard]] constexpr std::size_t course() const noexcept { return course_; }
+    constexpr iterator& operator++() noexcept {
+      if (++phase_ == block_.count) {
+        phase_ = 0;
+        ++course_;
+        enter();
+      }
+      return *this;
+    }
+    constexpr iterator operator++(int) noexcept {
+      auto old = *this;
+      ++*this;
+      return old;
+    }
+    friend constexpr bool operator==(iterator const& a, iterator const& b) noexcept {
+      return a.course_ == b.course_ && a.phase_ == b.phase_;
+    }
 
-  friend constexpr bool operator==(block, block) = default;
+   private:
+    constexpr void enter() noexcept {
+      block_ = course_ < distribution_->blocks(rank_) ? distribution_->block_of(rank_, course_) : index_range{};
+    }
+
+    D const* distribution_ = nullptr;
+    rank_t rank_ = 0;
+    std::size_t course_ = 0;
+    std::size_t phase_ = 0;
+    index_range block_;
+  };
+
+  constexpr owned_indices(D const& d, rank_t rank) : distribution_(d), rank_(rank) {}
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return distribution_.local_size(rank_); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
+  /// Valid as long as the range is.
+  [[nodiscard]] constexpr iterator begin() const noexcept { return {distribution_, rank_, 0}; }
+  [[nodiscard]] constexpr iterator end() const noexcept { return {distribution_, rank_, distribution_.blocks(rank_)}; }
 
  private:
-  [[nodiscard]] constexpr std::size_t base() const noexcept { return extent_ / static_cast<std::size_t>(ranks_); }
-  [[nodiscard]] constexpr std::size_t larger() const noexcept { return extent_ % static_cast<std::size_t>(ranks_); }
-
-  std::size_t extent_ = 0;
-  rank_t ranks_ = 1;
+  D distribution_;
+  rank_t rank_;
 };
-static_assert(distribution<block>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

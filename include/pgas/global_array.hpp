@@ -4,28 +4,31 @@
 #include <algorithm>
 #include <concepts>
 #include <cstring>
+#include <functional>
 #include <pgas/array_shape.hpp>
-#include <pgas/block_shape.hpp>
+#include <pgas/box_blocks.hpp>
+#include <pgas/box_view.hpp>
 #include <pgas/halo_plan.hpp>
-#include <pgas/matrix_view.hpp>
 #include <pgas/window.hpp>
 #include <span>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An array of N dimensions spread over the ranks of a team: blocks of dimension 0, with ghost cells around each
-/// rank's part if asked for.
+/// An array of N dimensions spread over the ranks of a team as its layout says: by default in blocks of dimension 0,
+/// with ghost cells around each rank's part if asked for.
 ///
 /// It is a window with a shape: open epochs on the array itself, `pgas::fence epoch{array};`, and name cells
 /// by their global indices. One rank's handle; moves, so that two arrays can be swapped, also while an epoch is open.
 /// Its destructor is local and never blocks. Make one with make_array.
 /// MPI: MPI_Win_allocate and a Cartesian communicator; Global Arrays: ga_create.
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+template <transportable T, std::size_t N, layout<N> Layout, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols>
 class global_array {
  public:
   using value_type = T;
-  using shape_type = array_shape<N>;
+  using layout_type = Layout;
+  using shape_type = array_shape<N, Layout>;
   using index_type = std::array<std::size_t, N>;
   using box_type = box<N>;
   using window_type = pgas::window<T, Backend, Coherence, Protocols>;
@@ -36,28 +39,72 @@ class global_array {
   static constexpr bool is_contiguous = window_type::is_contiguous;
 
   /// For make_array.
-  global_array(window_type w, shape_type const& shape)
-      : window_(std::move(w)), shape_(shape), plan_(shape.rows(), shape.halo(0), window_.rank()) {}
+  global_array(window_type w, shape_type const& shape) : window_(std::move(w)), shape_(shape) {
+    if constexpr (matrix_layout<Layout>) {
+      own_ = layout().local_extents(rank());
+      if (box_type{{}, own_}.size() != 0) own_place_ = {layout().origin(rank()), layout().pitches(rank())};
+    }
+    if constexpr (box_layout<Layout>) {
+      first_ = layout().box_of(rank()).first;
+      plan_ = halo_plan<N>(shape, rank());
+    }
+  }
   global_array(global_array&&) noexcept = default;
   global_array& operator=(global_array&&) noexcept = default;
 
   [[nodiscard]] rank_t rank() const noexcept { return window_.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return window_.ranks(); }
   [[nodiscard]] shape_type const& shape() const noexcept { return shape_; }
+  /// Whose the cells are, and where.
+  [[nodiscard]] Layout const& layout() const noexcept { return shape_.layout(); }
   /// How many cells there are in dimension d, on all ranks together.
   [[nodiscard]] std::size_t extent(std::size_t d) const noexcept { return shape_.extent(d); }
   [[nodiscard]] index_type const& extents() const noexcept { return shape_.extents(); }
   /// How many cells there are in all.
   [[nodiscard]] std::size_t size() const noexcept { return box_type{{}, extents()}.size(); }
 
-  /// The first row that this rank owns, and how many; a row of a one-dimensional array is a cell.
-  [[nodiscard]] std::size_t first_row() const noexcept { return own_box().first[0]; }
-  [[nodiscard]] std::size_t local_rows() const noexcept { return own_box().count[0]; }
-  /// The cells that this rank owns, or another one, in global indices.
-  [[nodiscard]] box_type own_box() const noexcept { return shape_.box_of(rank()); }
-  [[nodiscard]] box_type box_of(rank_t rank) const {
+  /// The first row that this rank owns, and how many; a row is all cells with one index in dimension 0.
+  [[nodiscard]] std::size_t first_row() const noexcept
+    requires box_layout<Layout>
+  {
+    return first_[0];
+  }
+  [[nodiscard]] std::size_t local_rows() const noexcept
+    requires matrix_layout<Layout>
+  {
+    return own_[0];
+  }
+  /// How many own cells this rank has along each dimension.
+  [[nodiscard]] index_type const& local_extents() const noexcept
+    requires matrix_layout<Layout>
+  {
+    return own_;
+  }
+  /// Where in this rank's part its first own cell lies, and how far its neighbours: for views.
+  [[nodiscard]] detail::box_in<N> const& local_place() const noexcept
+    requires matrix_layout<Layout>
+  {
+    return own_place_;
+  }
+  /// The cells that this rank owns, or another one, in global indices, where they are one box.
+  [[nodiscard]] box_type own_box() const noexcept
+    requires box_layout<Layout>
+  {
+    return {first_, own_};
+  }
+  [[nodiscard]] box_type box_of(rank_t rank) const
+    requires box_layout<Layout>
+  {
     window_.state().check_rank(rank, "box_of");
     return shape_.box_of(rank);
+  }
+  /// The global indices of an own cell from its indices in local().
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N && matrix_layout<Layout>)
+  [[nodiscard]] index_type global_index(Indices... index) const noexcept {
+    return layout().global_index(
+        rank(),
+        own_place_.first + detail::element_at(index_type{static_cast<std::size_t>(index)...}, own_place_.pitches));
   }
 
   /// Which rank owns a cell. Throws errc::out_of_range.
@@ -68,7 +115,7 @@ class global_array {
   }
   [[nodiscard]] rank_t owner(index_type const& index) const {
     check("owner", index);
-    return shape_.rows().owner(index[0]);
+    return layout().owner(index);
   }
 
   /// Names a cell: `epoch[array.at(i, j)].load()`. Throws errc::out_of_range.
@@ -79,43 +126,45 @@ class global_array {
   }
   [[nodiscard]] global_ptr<T> at(index_type const& index) const {
     check("at", index);
-    return {shape_.rows().owner(index[0]), static_cast<std::int64_t>(shape_.offset(index))};
+    if constexpr (requires { layout().owner_and_offset(index); }) {
+      auto const [owner, offset] = layout().owner_and_offset(index);
+      return {owner, static_cast<std::int64_t>(offset)};
+    } else {
+      return {layout().owner(index), static_cast<std::int64_t>(layout().offset(index))};
+    }
   }
 
-  /// This rank's own cells, counted from its first: a span or, of two dimensions, a matrix_view; where they are not
-  /// plain memory, ranges of references that go through this rank's cache. Ghost cells have the indices around.
+  /// This rank's own cells, counted from its first: a span, of two dimensions a matrix_view, of more a box_view; where
+  /// they are not plain memory, ranges of references that go through this rank's cache. Ghost cells have the indices
+  /// around. Of cyclic dimensions these are local indices: see global_index, and tiles.hpp.
   /// Do not store to it while a halo exchange, or another exposure, is pending.
-  [[nodiscard]] auto local() const noexcept {
-    auto const own = own_box();
-    std::size_t const first = own.count[0] == 0 ? 0 : shape_.origin();
-    auto const all = window_.local();
-    if constexpr (N == 1) {
-      return all.subspan(first, own.count[0]);
-    } else if constexpr (is_contiguous) {
-      return matrix_view<T>(all.data() + first, own.count[0], own.count[1], shape_.pitch());
-    } else {
-      return local_matrix<state_type>(window_.state(), first, own.count[0], own.count[1], shape_.pitch());
-    }
+  [[nodiscard]] auto local() const noexcept
+    requires matrix_layout<Layout>
+  {
+    return detail::view_of_own(window_, own_place_.first, own_, own_place_.pitches);
   }
 
   /// Puts a box of cells, given without gaps, into the parts of its owners. One-sided, through an epoch that is
   /// open on this array and to those ranks; complete like the epoch's other bulk puts.
-  /// Throws errc::out_of_range with the box and the extents. Costs a strided put for each owner.
+  /// Throws errc::out_of_range with the box and the extents. Costs a strided put for each tile, of three dimensions
+  /// one for each plane, and for tiles of short rows one for many of them; copies nothing aside.
   template <class Epoch>
   void put(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T const> values) const {
     check_transfer("put", epoch, at, values.size());
-    for_each_owner(at, [&](rank_t owner, rows_of block, std::size_t done) {
-      epoch.to(owner).put(block, values.data() + done, block.cols);
-    });
+    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
+                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                             epoch.to(owner).put(block, values.data() + first, pitch);
+                           });
   }
   /// Gets a box of cells, without gaps, from the parts of its owners; they are here after flush_local of those
   /// ranks, or close. Else like put.
   template <class Epoch>
   void get(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T> values) const {
     check_transfer("get", epoch, at, values.size());
-    for_each_owner(at, [&](rank_t owner, rows_of block, std::size_t done) {
-      epoch.to(owner).get(block, values.data() + done, block.cols);
-    });
+    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
+                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                             epoch.to(owner).get(block, values.data() + first, pitch);
+                           });
   }
   /// The same for cells [first, first + values.size()) of one dimension.
   template <class Epoch>
@@ -133,31 +182,14 @@ class global_array {
 
   /// The memory beneath: each rank's part as array_shape lays it out.
   [[nodiscard]] window_type const& window() const noexcept { return window_; }
-  /// Who exchanges which rows with whom.
-  [[nodiscard]] halo_plan const& plan() const noexcept { return plan_; }
+  /// Who exchanges which cells with whom.
+  [[nodiscard]] halo_plan<N> const& plan() const noexcept { return plan_; }
 
   /// For epochs: an array is opened like its window.
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
   [[nodiscard]] detail::kept<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
 
  private:
-  /// Calls move(owner, block in its part, elements before it) for each owner's piece of a box.
-  template <class Move>
-  void for_each_owner(box_type const& at, Move&& move) const {
-    if (at.size() == 0) return;
-    index_type index = at.first;
-    std::size_t const cols = at.size() / at.count[0];
-    for (std::size_t done = 0; done < at.count[0];) {
-      index[0] = at.first[0] + done;
-      rank_t const owner = shape_.rows().owner(index[0]);
-      auto const theirs = shape_.box_of(owner);
-      std::size_t const rows = std::min(at.count[0] - done, theirs.first[0] + theirs.count[0] - index[0]);
-      move(owner, rows_of{.first = shape_.offset(index), .rows = rows, .cols = cols, .pitch = shape_.pitch()},
-           done * cols);
-      done += rows;
-    }
-  }
-
   void check(std::string_view operation, index_type const& index) const {
     index_type one;
     one.fill(1);
@@ -183,75 +215,143 @@ class global_array {
 
   window_type window_;
   shape_type shape_;
-  halo_plan plan_;
+  index_type own_{};  ///< this and the next two are asked of the layout once: each time would cost divisions
+  index_type first_{};
+  detail::box_in<N> own_place_{};
+  halo_plan<N> plan_;
 };
 
 /// True of every global_array.
 template <class A>
 inline constexpr bool is_global_array = false;
-template <class T, std::size_t N, class Backend, class Coherence, class Protocols>
-inline constexpr bool is_global_array<global_array<T, N, Backend, Coherence, Protocols>> = true;
+template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
+inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Coherence, Protocols>> = true;
 
 /// Whatever its element type, dimensions and policies: what functions on arrays take.
 template <class A>
 concept any_global_array = is_global_array<std::remove_cvref_t<A>>;
 
+/// What make_array takes for a layout of N dimensions: a rule, or for one dimension a distribution.
+template <class L, std::size_t N>
+concept layout_rule = layout<L, N> || (N == 1 && distribution<L>);
+
 namespace detail {
 
-/// What a rank says about an array it helps to make; all must say the same.
-template <std::size_t N>
+template <layout L>
+constexpr L layout_of(L const& rule) {
+  return rule;
+}
+template <distribution D>
+constexpr tiled<D> layout_of(D const& rule) {
+  return tiled<D>(rule);
+}
+
+/// What a rank says about an array it helps to make; all must say the same. As large for each number of dimensions, so
+/// that ranks with different ones can tell.
 struct array_offer {
-  std::uint64_t dimensions = N;  ///< first, so that it can be read whatever the others' N is
-  std::array<std::uint64_t, N> extents{};
-  std::array<std::uint64_t, N> widths{};
-  std::array<edge, N> edges{};
+  std::uint64_t dimensions = 0;
+  std::array<std::uint64_t, 4> extents{};
+  std::uint64_t rest = 0;  ///< a hash of all in its text
 
   friend bool operator==(array_offer const&, array_offer const&) = default;
-  [[nodiscard]] std::string text() const {
-    if (dimensions != N) return std::to_string(dimensions) + " dimensions";
-    std::string shown = joined(extents, " x ") + " with halo " + joined(widths, " x ");
-    for (edge e : edges) shown += e == edge::periodic ? " periodic" : " fixed";
-    return shown;
-  }
 };
+
+/// An array in words: its extents, its halo, and its layout if that is not the default.
+template <std::size_t N, class Layout>
+std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around, Layout const& rule) {
+  std::string widths;
+  std::string edges;
+  for (std::size_t d = 0; d < N; ++d) {
+    halo const& h = around[d];
+    widths += (d == 0 ? "" : " x ") + std::to_string(h.width);
+    if (h.after != h.width) widths += "+" + std::to_string(h.after);
+    edges += h.edges == edge::periodic ? " periodic" : h.edges == edge::reflecting ? " reflecting" : " fixed";
+  }
+  if (!around.corners()) edges += " without corners";
+  std::string text = joined(extents, " x ") + " with halo " + widths + edges;
+  if (!std::is_same_v<Layout, by_rows<N>> || rule != Layout{}) text += ", " + rule.describe();
+  return text;
+}
 
 }  // namespace detail
 
 /// Makes an array of these extents, all cells and ghost cells zero: `make_array<double>(team, {rows, cols})`, or
-/// `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})`.
+/// `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})`, or, on another layout,
+/// `make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{}, block_cyclic<64>{}})`.
 ///
-/// Collective over the team. Extents may be zero, and ranks may own nothing.
-/// Throws, on every rank, errc::mismatch when ranks ask for different arrays, errc::no_space when the memory is not
-/// there, or no address could say where. Costs what make_window does, and a barrier or two.
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+/// Collective over the team. Extents may be zero, and ranks may own nothing. Only a layout whose ranks own one box each
+/// can have a halo.
+/// Throws, on every rank, errc::mismatch when ranks ask for different arrays, errc::invalid_argument when the layout
+/// does not fit the extents or the ranks, errc::no_space when the memory is not there, or no address could say where.
+/// Costs what make_window does, and a barrier or two.
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+          layout_rule<N> Rule>
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
-                              std::array<std::size_t, N> const& extents,
+                              std::array<std::size_t, N> const& extents, Rule const& given,
                               std::type_identity_t<halos<N>> const& around = {}) {
   constexpr std::string_view operation = "make_array";
   auto& shared = *team.state();
   shared.deferred->rethrow();
 
-  detail::array_offer<N> mine;
-  for (std::size_t d = 0; d < N; ++d) {
-    mine.extents[d] = extents[d];
-    mine.widths[d] = around[d].width;
-    mine.edges[d] = around[d].edges;
-  }
-  std::vector<detail::array_offer<N>> offers;
+  auto const rule = detail::layout_of(given);
+  using layout_type = std::remove_const_t<decltype(rule)>;
+  std::string const text = detail::array_text(extents, around, rule);
+  detail::array_offer mine{N, {}, std::hash<std::string>{}(text)};
+  std::copy(extents.begin(), extents.end(), mine.extents.begin());
+  std::vector<detail::array_offer> offers;
   shared.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
   rank_t const self = shared.backend.world_rank(team.rank());
-  for (std::size_t r = 1; r < offers.size(); ++r) {
-    if (offers[r] == offers[0]) continue;
+  auto const other = std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
+  if (other != offers.end()) {
+    // All have seen the same offers, so all are here.
+    std::array<char, 240> mine_in_words{};
+    detail::copy_text(mine_in_words, text);
+    std::vector<std::string> texts;
+    shared.collectives.all_gather(mine_in_words, operation,
+                                  [&](rank_t, auto const& words) { texts.emplace_back(words.data()); });
+    auto const r = static_cast<std::size_t>(other - offers.begin());
+    if (other->dimensions != offers[0].dimensions) {
+      for (std::size_t k : {r, std::size_t{0}}) texts[k] = std::to_string(offers[k].dimensions) + " dimensions";
+    }
     throw error(errc::mismatch, self, operation,
-                "rank " + std::to_string(r) + " makes an array of " + offers[r].text() + ", rank 0 one of " +
-                    offers[0].text() + "; all must make the same");
+                "rank " + std::to_string(r) + " makes an array of " + texts[r] + ", rank 0 one of " + texts[0] +
+                    "; all must make the same");
   }
-  array_shape<N> const shape(extents, around, team.size());
+  std::string const objection = rule.objection(extents, team.size());
+  if (!objection.empty()) {
+    throw error(errc::invalid_argument, self, operation, "no array of " + text + " can be made: " + objection);
+  }
+  if constexpr (!box_layout<layout_type>) {
+    PGAS_EXPECTS(light, !around.any(),
+                 throw error(errc::invalid_argument, self, operation,
+                             "no array of " + text +
+                                 " can be made: cells that are neighbours in a part are not so in the array, and have "
+                                 "no ghost cells around them; take a layout of one box a rank"));
+  }
+  array_shape<N, layout_type> const shape(extents, around, team.size(), rule, sizeof(T));
   if (shape.overflows(sizeof(T))) {
-    throw error(errc::no_space, self, operation,
-                "an array of " + mine.text() + " has more bytes than there are addresses");
+    throw error(errc::no_space, self, operation, "an array of " + text + " has more bytes than there are addresses");
   }
-  return global_array<T, N, Backend, Coherence, Protocols>(make_window<T>(team, shape.part_size(team.rank())), shape);
+  return global_array<T, N, layout_type, Backend, Coherence, Protocols>(
+      make_window<T>(team, shape.part_size(team.rank())), shape);
+}
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+          layout_rule<N> Rule>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],
+                              Rule const& rule, std::type_identity_t<halos<N>> const& around = {}) {
+  return make_array<T>(team, std::to_array(extents), rule, around);
+}
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, layout_rule<1> Rule>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t extent, Rule const& rule,
+                              halos<1> const& around = {}) {
+  return make_array<T>(team, std::array{extent}, rule, around);
+}
+
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
+                              std::array<std::size_t, N> const& extents,
+                              std::type_identity_t<halos<N>> const& around = {}) {
+  return make_array<T>(team, extents, by_rows<N>{}, around);
 }
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],

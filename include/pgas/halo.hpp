@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/access.hpp>
 #include <pgas/array_stage.hpp>
 #include <pgas/exposure.hpp>
+#include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -17,9 +19,11 @@ class [[nodiscard]] pending_exchange {
   template <any_global_array Array>
   explicit pending_exchange(Array const& a)
       : exposure_(a, group(a.plan().origins())), access_(a, group(a.plan().targets()), write_only) {
-    std::size_t const pitch = a.shape().pitch();
-    for (auto const& run : a.plan().puts()) {
-      access_.to(run.target).put(run.to * pitch, own_part{.first = run.from * pitch, .count = run.rows * pitch});
+    for (auto const& box : a.plan().puts()) {
+      auto const target = access_.to(box.target);
+      detail::for_each_block<Array::dimensions>(
+          box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches},
+          [&](rows_of block, std::size_t first, std::size_t pitch) { put(a, target, block, first, pitch); });
     }
   }
   pending_exchange(pending_exchange&&) noexcept = default;
@@ -31,6 +35,16 @@ class [[nodiscard]] pending_exchange {
   }
 
  private:
+  template <class Array, class Target>
+  static void put(Array const& a, Target const& target, rows_of block, std::size_t first, std::size_t pitch) {
+    if constexpr (Array::is_contiguous) {
+      if (block.rows > 1) return target.put(block, a.window().local().data() + first, pitch);
+    }
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      target.put(block.first + row * block.pitch, own_part{.first = first + row * pitch, .count = block.cols});
+    }
+  }
+
   // Destroyed in the right order: complete, then wait.
   exposure<State> exposure_;
   access<State, write_only.value> access_;
@@ -38,27 +52,26 @@ class [[nodiscard]] pending_exchange {
 
 namespace detail {
 
-/// Ghost cells that come from this rank's own cells: the row ends of a periodic dimension 1, and on a
-/// torus with few ranks whole rows. Stored before the post, which makes them agree with memory.
+/// Ghost cells that come from this rank's own cells: those of dimensions that are not divided, and on a torus with few
+/// ranks, and at a mirror, others. Stored before the post, which makes them agree with memory.
 template <class Array>
 void fill_own_ghosts(Array const& a) {
-  std::size_t const pitch = a.shape().pitch();
-  if constexpr (Array::dimensions == 2) {
-    auto const [width, edges] = a.shape().halo(1);
-    std::size_t const cols = a.extent(1);
-    std::size_t const rows = edges == edge::periodic && width != 0 ? a.shape().part_rows(a.rank()) : 0;
-    for (std::size_t i = 0; i < rows; ++i) {
-      // Outwards from the own cells, each from its image one extent further in: right also when the halo is wider than
-      // the row.
-      auto const row = stage<update>(a.window(), i * pitch, pitch);
-      for (std::size_t j = width; j-- > 0;) row[j] = row[j + cols];
-      for (std::size_t j = width + cols; j < pitch; ++j) row[j] = row[j - cols];
+  auto const copy_rows = [&](rows_of block, std::size_t first, std::size_t pitch) {
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      std::size_t const from = first + row * pitch;
+      std::size_t const to = block.first + row * block.pitch;
+      if constexpr (Array::is_contiguous) {
+        auto* const part = a.window().local().data();
+        for (std::size_t i = 0; i < block.cols; ++i) part[to + i] = part[from + i];  // often one
+      } else {
+        auto const own = stage<read>(a.window(), from, block.cols);
+        auto const ghosts = stage<write>(a.window(), to, block.cols);
+        std::copy(own.begin(), own.end(), ghosts.begin());
+      }
     }
-  }
-  for (auto const& run : a.plan().copies()) {
-    auto const from = stage<read>(a.window(), run.from * pitch, run.rows * pitch);
-    auto const to = stage<write>(a.window(), run.to * pitch, run.rows * pitch);
-    std::copy(from.begin(), from.end(), to.begin());
+  };
+  for (auto const& box : a.plan().copies()) {
+    for_each_block<Array::dimensions>(box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches}, copy_rows);
   }
 }
 
@@ -67,13 +80,15 @@ void fill_own_ghosts(Array const& a) {
 /// Begins to fill this rank's ghost cells with their owners' values, and the others' with this rank's; ends with
 /// `finish()` of what it returns: `auto pending = begin_exchange(a); ...interior...; pending.finish();`.
 ///
-/// Collective among ranks that share an edge, and no others: all ranks call it as often, but none waits for
-/// a rank it shares no edge with. Waits until the neighbours have begun too, puts, and does not wait for
-/// what they put. Corners are included; row ends beyond a fixed edge travel with their rows; ghost cells beyond
-/// a fixed edge are not touched. Two exchanges of one array do not overlap: finish the first.
-/// Costs a put of contiguous rows for each neighbour and a post/start/complete/wait round.
+/// Collective among ranks that share an edge or, unless the array is made without, a corner, and no others: all ranks
+/// call it as often, but none waits for a rank it shares none with. Waits until the neighbours have begun too, puts,
+/// and does not wait for what they put. Ghost cells beyond a fixed edge are not touched, but for row ends in dimensions
+/// that are not divided, which travel with their rows. Two exchanges of one array do not overlap: finish the first.
+/// Costs a put for each neighbour, of contiguous rows where dimension 0 alone is divided, strided else, and a
+/// post/start/complete/wait round.
 /// MPI: neighbourhood collectives, by MPI_Put between MPI_Win_post and MPI_Win_wait.
 template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto begin_exchange(Array const& a) {
   a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
                   "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
@@ -83,6 +98,7 @@ template <any_global_array Array>
 
 /// Fills the ghost cells: begin_exchange and finish in one.
 template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
 void exchange_halo(Array const& a) {
   begin_exchange(a).finish();
 }
@@ -91,28 +107,43 @@ void exchange_halo(Array const& a) {
 ///
 /// Local. Exchanges leave them as they are; an array that is swapped with another needs them set in both.
 template <any_global_array Array, class Value>
+  requires box_layout<typename Array::layout_type>
 void set_edges(Array const& a, Value const& value) {
   using index = std::ptrdiff_t;
-  constexpr std::size_t dimensions = Array::dimensions;
+  constexpr std::size_t N = Array::dimensions;
+  constexpr std::size_t last = N - 1;
   auto const own = a.own_box();
-  if (own.count[0] == 0) return;
+  if (own.size() == 0) return;
+  std::array<index, N> first;  // of the part, in global indices
+  std::array<std::size_t, N> all;
+  for (std::size_t d = 0; d < N; ++d) {
+    first[d] = static_cast<index>(own.first[d]) - static_cast<index>(a.shape().halo(d).width);
+    all[d] = own.count[d] + a.shape().halo(d).width + a.shape().halo(d).after;
+  }
   auto const beyond = [&](std::size_t d, index i) {
     return a.shape().halo(d).edges == edge::fixed && (i < 0 || i >= static_cast<index>(a.extent(d)));
   };
-  auto const width = [&](std::size_t d) { return static_cast<index>(a.shape().halo(d).width); };
-  auto const first = static_cast<index>(own.first[0]);
-  auto const rows = static_cast<index>(own.count[0]);
   auto const cells = stage<update>(a);
-  for (index i = -width(0); i < rows + width(0); ++i) {
-    if constexpr (dimensions == 1) {
-      if (beyond(0, first + i)) cells(i) = value(first + i);
-    } else {
-      auto const cols = static_cast<index>(own.count[1]);
-      for (index j = -width(1); j < cols + width(1); ++j) {
-        if (beyond(0, first + i) || beyond(1, j)) cells(i, j) = value(first + i, j);
+  std::array<std::size_t, N> in_part{};
+  do {
+    std::array<index, N> global;
+    std::array<index, N> local;
+    bool outside = false;
+    auto const place = [&](std::size_t d, std::size_t i) {
+      global[d] = first[d] + static_cast<index>(i);
+      local[d] = global[d] - static_cast<index>(own.first[d]);
+    };
+    for (std::size_t d = 0; d < last; ++d) {
+      place(d, in_part[d]);
+      outside = outside || beyond(d, global[d]);
+    }
+    for (std::size_t i = 0; i < all[last]; ++i) {
+      place(last, i);
+      if (outside || beyond(last, global[last])) {
+        std::apply([&](auto... at) { std::apply(cells, local) = value(at...); }, global);
       }
     }
-  }
+  } while (detail::advance(in_part, all, last));
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

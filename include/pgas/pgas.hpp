@@ -3,7 +3,7 @@
 
 /// The core and process_map, by layer: an include may only point up this list.
 /// Not here, to be included by who uses them: backends/loopback.hpp, backends/pool_map.hpp, backends/self.hpp,
-/// views.hpp, coherence policies for memory with private copies.
+/// views.hpp, other distributions and layouts, coherence policies for memory with private copies.
 
 // 1 vocabulary
 #include <pgas/block_shape.hpp>
@@ -26,6 +26,7 @@
 // 3 models
 #include <pgas/backends/process_map.hpp>
 #include <pgas/coherence/coherent.hpp>
+#include <pgas/distributions/block.hpp>
 #include <pgas/sync/by_size.hpp>
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>

@@ -14,6 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 ///
 /// Valid as long as its array stays where it is. Named after distributed-ranges' remote segments.
 template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
 class array_segment {
  public:
   using value_type = typename Array::value_type;
@@ -28,18 +29,14 @@ class array_segment {
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_own() const noexcept { return rank_ == array_->rank(); }
 
-  /// Its memory, a span or a matrix_view, on whatever rank it is: for code that synchronizes by itself, on coherent
-  /// shared memory.
+  /// Its memory, a span, a matrix_view or a box_view, on whatever rank it is: for code that synchronizes by itself, on
+  /// coherent shared memory.
   [[nodiscard]] auto local() const
     requires Array::state_type::is_direct
   {
-    auto const own = box();
-    auto* const data = array_->window().part(rank_).data() + (own.count[0] == 0 ? 0 : array_->shape().origin());
-    if constexpr (Array::dimensions == 1) {
-      return std::span<value_type>(data, own.count[0]);
-    } else {
-      return matrix_view<value_type>(data, own.count[0], own.count[1], array_->shape().pitch());
-    }
+    auto const& layout = array_->layout();
+    auto* const first = array_->window().part(rank_).data() + (empty() ? 0 : layout.origin(rank_));
+    return detail::view_of_memory(first, box().count, layout.pitches(rank_));
   }
 
  private:
@@ -113,8 +110,10 @@ auto as_view(Sequence const& s) {
 
 }  // namespace detail
 
-/// The pieces of an array in rank order, empty ones included: `for (auto s : segments(a))`. Local.
+/// The pieces of an array in rank order, empty ones included: `for (auto s : segments(a))`. Local. Of layouts whose
+/// ranks own one box each; tiles() is for all.
 template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto segments(Array const& a) {
   return ranges::views::transform(ranges::views::iota(rank_t{0}, a.ranks()),
                                   [array = &a](rank_t r) { return array_segment<Array>(*array, r); });
@@ -143,6 +142,7 @@ namespace views {
 /// This rank's own cells in one sequence, row after row, as a random access view: `views::local(a) |
 /// ranges::views::transform(f)`. On every backend; references go through this rank's cache where there is one.
 template <any_global_array Array>
+  requires(Array::dimensions <= 2 && matrix_layout<typename Array::layout_type>)
 [[nodiscard]] auto local(Array const& a) {
   if constexpr (Array::dimensions == 1) {
     return detail::as_view(a.local());

@@ -7,12 +7,12 @@ import sys
 
 LAYERS = [
     (0, r'detail/.*'),
-    (1, r'(rank|error|request|op|hints|transportable|block_shape)\.hpp'),
-    (2, r'(backend|segment|control|mailbox|boundary|distribution|bootstrap|coherence/policy|sync/policy)\.hpp'),
-    (3, r'(backends|coherence|sync)/.*'),
+    (1, r'(rank|error|request|op|hints|transportable|block_shape|box)\.hpp'),
+    (2, r'(backend|segment|control|mailbox|boundary|distribution|grid|layout|bootstrap|coherence/policy|sync/policy)\.hpp'),
+    (3, r'(backends|coherence|sync|distributions|layouts)/.*'),
     (4, r'(team|window|window_state|window_boundary|element_lock|element_modes|epoch|fence|access|exposure|lock|lock_all|stage|local_view|opened_target|'
         r'global_ptr|global_ref|run|choices|collectives/.*)\.?(hpp)?'),
-    (5, r'(global_array|array_shape|array_stage|matrix_view|halo|halo_plan|views)\.hpp'),
+    (5, r'(algorithm/.*|global_array|array_shape|array_stage|box_blocks|box_view|matrix_view|halo|halo_line|halo_plan|redistribute|tiles|views)\.hpp'),
     (6, r'pgas\.hpp'),
 ]
 # Ends of the leaves' world: what models may share, and which model is built on which. coherence/processor is no policy

@@ -66,7 +66,4 @@ using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::centra
 using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;
 using lock_protocols = std::tuple<pgas::sync::shared_only, pgas::sync::queued>;
 
-/// Made from an extent and a number of ranks.
-using distributions = std::tuple<pgas::block>;
-
 }  // namespace pgas_test

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <pgas/global_array.hpp>
+#include <pgas/stage.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// Calls use(global index of a row's first cell, the row as plain memory) for each run of own cells along the last
+/// dimension, in the order of memory. Mode is stage's.
+template <class Mode, any_global_array Array, class Use>
+void for_each_own_row(Array const& a, Use&& use) {
+  constexpr std::size_t N = Array::dimensions;
+  for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
+    auto const mine = a.layout().tile_of(a.rank(), k);
+    std::array<std::size_t, N> row{};
+    do {
+      std::array<std::size_t, N> global = mine.cells.first;
+      for (std::size_t d = 0; d < N; ++d) global[d] += row[d];
+      auto const cells = stage<Mode>(a.window(), mine.offset_of(global), mine.cells.count[N - 1]);
+      use(global, cells.span());
+    } while (advance(row, mine.cells.count, N - 1));
+  }
+}
+
+}  // namespace detail
+
+/// Calls f(cell) for each cell, on its owner, in the order of its memory: `for_each(a, [](double& x) { x *= 2; })`.
+///
+/// Each rank does its own part, so all that want all cells call it; it communicates nothing, and ranks may own nothing.
+/// What it stores is seen by others after the next fence.
+template <any_global_array Array, class F>
+  requires std::invocable<F&, typename Array::value_type&>
+void for_each(Array const& a, F f) {
+  detail::for_each_own_row<update>(a, [&](auto const&, auto row) {
+    for (auto& cell : row) std::invoke(f, cell);
+  });
+}
+
+/// The same with f(global index, cell).
+template <any_global_array Array, class F>
+  requires std::invocable<F&, typename Array::index_type const&, typename Array::value_type&>
+void for_each_index(Array const& a, F f) {
+  detail::for_each_own_row<update>(a, [&](auto index, auto row) {
+    for (auto& cell : row) {
+      std::invoke(f, std::as_const(index), cell);
+      ++index.back();
+    }
+  });
+}
+
+/// Stores value to each cell. Else like for_each.
+template <any_global_array Array>
+void fill(Array const& a, typename Array::value_type const& value) {
+  detail::for_each_own_row<write>(a, [&](auto const&, auto row) { std::fill(row.begin(), row.end(), value); });
+}
+
+/// Stores first + k to the cell with number k, in row-major order of the whole array. Else like for_each.
+template <any_global_array Array>
+void iota(Array const& a, typename Array::value_type first) {
+  using value_type = typename Array::value_type;
+  auto const pitches = detail::dense_pitches(a.extents());
+  detail::for_each_own_row<write>(a, [&](auto const& index, auto row) {
+    std::size_t number = detail::element_at(index, pitches);
+    for (auto& cell : row) cell = static_cast<value_type>(first + static_cast<value_type>(number++));
+  });
+}
+
+/// Stores f(cell of `from`) to the cell of `to` with the same index, which one rank must own in both; where in its part
+/// does not matter. Else like for_each.
+///
+/// Throws errc::invalid_argument, before it stores anything, when the extents differ, or this rank owns a cell of `to`
+/// and not that of `from`: copy the one to the other's layout first.
+template <any_global_array From, any_global_array To, class F>
+  requires(From::dimensions == To::dimensions && std::invocable<F&, typename From::value_type const&>)
+void transform(From const& from, To const& to, F f) {
+  constexpr std::size_t N = From::dimensions;
+  auto const for_each_common = [&](auto&& use) {
+    for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
+      auto const mine = to.layout().tile_of(to.rank(), k);
+      for_each_tile(from.layout(), mine.cells,
+                    [&](tile<N> const& theirs, box<N> const& piece) { use(mine, theirs, piece); });
+    }
+  };
+  bool aligned = from.extents() == to.extents();
+  if (aligned) {
+    for_each_common([&](auto const&, auto const& theirs, auto const&) {
+      aligned = aligned && theirs.owner == to.rank() && from.ranks() == to.ranks();
+    });
+  }
+  if (!aligned) {
+    throw error(errc::invalid_argument, to.state().job_rank(), "transform",
+                "an array of " + detail::joined(from.extents(), " x ") + ", " + from.layout().describe() +
+                    ", and one of " + detail::joined(to.extents(), " x ") + ", " + to.layout().describe() +
+                    ", are not aligned; copy one of them to the other's layout first");
+  }
+  for_each_common([&](auto const& mine, auto const& theirs, box<N> const& piece) {
+    std::array<std::size_t, N> row{};
+    std::size_t const length = piece.count[N - 1];
+    do {
+      std::array<std::size_t, N> index = piece.first;
+      for (std::size_t d = 0; d < N; ++d) index[d] += row[d];
+      auto const source = stage<read>(from.window(), theirs.offset_of(index), length);
+      auto const target = stage<write>(to.window(), mine.offset_of(index), length);
+      std::transform(source.begin(), source.end(), target.begin(), std::ref(f));
+    } while (detail::advance(row, piece.count, N - 1));
+  });
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

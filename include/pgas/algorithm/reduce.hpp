@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <optional>
+#include <pgas/algorithm/for_each.hpp>
+#include <pgas/fence.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// In what order reduce combines cells.
+enum class reduction_order {
+  by_owner,  ///< each rank its own cells, then the ranks' results: the same bits for the same layout and ranks
+  by_row     ///< each row of the last dimension, then the rows' results in order: the same bits on every layout
+};
+
+namespace detail {
+
+template <class T, class Op>
+void combine(std::optional<T>& so_far, T const& value, Op& op) {
+  so_far = so_far ? std::optional<T>(op(*so_far, value)) : std::optional<T>(value);
+}
+
+/// The results of ranks that have one, in rank order.
+template <class Team, class T, class Op>
+T combine_ranks(Team& team, std::optional<T> const& mine, T init, Op& op) {
+  struct offer {
+    T value;
+    std::uint8_t is_there;
+  };
+  for (offer const& one : team.all_gather(offer{mine.value_or(init), mine.has_value()})) {
+    if (one.is_there != 0) init = op(init, one.value);
+  }
+  return init;
+}
+
+/// This rank's share of the rows, whoever owns them: each folded from its first cell on.
+template <class Array, class Op>
+std::vector<typename Array::value_type> fold_rows(Array const& a, index_range rows, Op& op) {
+  using T = typename Array::value_type;
+  constexpr std::size_t N = Array::dimensions;
+  auto const pitches = dense_pitches(a.extents());
+  std::size_t const length = a.extent(N - 1);
+  std::vector<T> results;
+  std::vector<T> row(length);
+  fence epoch{a, read_only};
+  for (std::size_t r = rows.first; r < rows.first + rows.count; ++r) {
+    box<N> cells;
+    for (std::size_t d = 0, rest = r * length; d < N; rest %= pitches[d++]) cells.first[d] = rest / pitches[d];
+    cells.count.fill(1);
+    cells.count[N - 1] = length;
+    a.get(epoch, cells, row);
+    epoch.flush_local_all();
+    T folded = row[0];
+    for (std::size_t i = 1; i < length; ++i) folded = op(folded, row[i]);
+    results.push_back(folded);
+  }
+  epoch.close();
+  return results;
+}
+
+}  // namespace detail
+
+/// Every rank returns op over init and all cells; `reduce(team, a, 0.0)` is their sum.
+///
+/// Collective over the team, which must be the array's. op is associative. By owner, the default, own cells are
+/// combined where they are, in the order of memory, and one value a rank is sent. By row the result has the same bits
+/// on every layout, backend and number of ranks: rows are got from their owners, so all cells may travel. MPI: a local
+/// loop and MPI_Allreduce; the standard: std::reduce.
+template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
+          class Op = op::sum>
+  requires operation_on<Op, typename Array::value_type>
+[[nodiscard]] typename Array::value_type reduce(team<Backend, Coherence, Protocols> team, Array const& a,
+                                                std::type_identity_t<typename Array::value_type> init, Op op = {},
+                                                reduction_order order = reduction_order::by_owner) {
+  using T = typename Array::value_type;
+  if (order == reduction_order::by_owner) {
+    std::optional<T> own;
+    detail::for_each_own_row<read>(a, [&](auto const&, auto row) {
+      for (T const& cell : row) detail::combine(own, cell, op);
+    });
+    return detail::combine_ranks(team, own, init, op);
+  }
+  if (a.size() == 0) return init;
+  // Rows in blocks, so that their results stand in rank order.
+  std::size_t const all = a.size() / a.extent(Array::dimensions - 1);
+  block const shares(all, team.size());
+  auto const mine = detail::fold_rows(a, shares.block_of(team.rank(), 0), op);
+  auto results = make_array<T>(team, all);
+  {
+    auto const own = stage<write>(results.window());
+    std::copy(mine.begin(), mine.end(), own.begin());
+  }
+  std::vector<T> rows(all);
+  fence epoch{results, read_only};
+  results.get(epoch, 0, rows);
+  epoch.close();
+  for (T const& row : rows) init = op(init, row);
+  return init;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

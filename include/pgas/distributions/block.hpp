@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/distribution.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Contiguous blocks, as even as they can be: the first extent % ranks blocks have one index more.
+///
+/// With more ranks than indices the last ranks own nothing. UPC: `[*]`; HPF: BLOCK.
+class block {
+ public:
+  static constexpr bool one_block = true;
+
+  constexpr block() = default;
+  constexpr block(std::size_t extent, rank_t ranks) noexcept : extent_(extent), ranks_(ranks) {}
+  [[nodiscard]] constexpr block over(std::size_t extent, rank_t ranks) const noexcept { return {extent, ranks}; }
+  [[nodiscard]] std::string describe() const { return "block"; }
+
+  [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
+  [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
+
+  [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
+    std::size_t const in_larger = larger() * (base() + 1);
+    return static_cast<rank_t>(i < in_larger ? i / (base() + 1) : larger() + (i - in_larger) / base());
+  }
+  [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
+    return base() + (static_cast<std::size_t>(rank) < larger() ? 1 : 0);
+  }
+  /// The first global index of a rank's block; extent() when the rank, and all after it, own nothing.
+  [[nodiscard]] constexpr std::size_t first(rank_t rank) const noexcept {
+    auto const r = static_cast<std::size_t>(rank);
+    return r * base() + (r < larger() ? r : larger());
+  }
+  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept { return i - first(owner(i)); }
+  [[nodiscard]] constexpr std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
+    return first(rank) + i;
+  }
+
+  [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return local_index(i); }
+  [[nodiscard]] constexpr std::size_t course(std::size_t) const noexcept { return 0; }
+  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept { return local_size(rank) == 0 ? 0 : 1; }
+  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t) const noexcept {
+    return {first(rank), local_size(rank)};
+  }
+
+  friend constexpr bool operator==(block, block) = default;
+
+ private:
+  [[nodiscard]] constexpr std::size_t base() const noexcept { return extent_ / static_cast<std::size_t>(ranks_); }
+  [[nodiscard]] constexpr std::size_t larger() const noexcept { return extent_ % static_cast<std::size_t>(ranks_); }
+
+  std::size_t extent_ = 0;
+  rank_t ranks_ = 1;
+};
+static_assert(contiguous_distribution<block>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

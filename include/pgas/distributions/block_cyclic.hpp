@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <bit>
+#include <pgas/distribution.hpp>
+#include <type_traits>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// Divides by a number known when compiling: by shift and mask where that is a power of two.
+template <std::size_t B>
+struct static_divisor {
+  [[nodiscard]] static constexpr std::size_t value() noexcept { return B; }
+  [[nodiscard]] static constexpr std::size_t quotient(std::size_t i) noexcept { return i / B; }
+  [[nodiscard]] static constexpr std::size_t remainder(std::size_t i) noexcept { return i % B; }
+
+  friend constexpr bool operator==(static_divisor, static_divisor) = default;
+};
+
+/// Divides by a number known when running: a branch, well predicted, to shift and mask where that is a power of two,
+/// since a division takes tens of cycles.
+class divisor {
+ public:
+  constexpr divisor() = default;
+  constexpr explicit divisor(std::size_t value) noexcept
+      : value_(value), shift_(std::has_single_bit(value) ? std::countr_zero(value) : -1) {}
+
+  [[nodiscard]] constexpr std::size_t value() const noexcept { return value_; }
+  [[nodiscard]] constexpr std::size_t quotient(std::size_t i) const noexcept {
+    return shift_ >= 0 ? i >> static_cast<unsigned>(shift_) : i / value_;
+  }
+  [[nodiscard]] constexpr std::size_t remainder(std::size_t i) const noexcept {
+    return shift_ >= 0 ? i & (value_ - 1) : i % value_;
+  }
+
+  friend constexpr bool operator==(divisor, divisor) = default;
+
+ private:
+  std::size_t value_ = 1;
+  int shift_ = 0;
+};
+
+}  // namespace detail
+
+/// Blocks of B indices, dealt to the ranks one after the other; the last block may be shorter.
+///
+/// B known when compiling makes a power of two shift and mask; `block_cyclic<>{b}` takes it when running.
+/// UPC: `[B]`, the formulas of Ferreras 2008, equation 5.1; HPF: CYCLIC(B); ScaLAPACK's rows and columns.
+template <std::size_t B = 0>
+class block_cyclic {
+ public:
+  static constexpr bool one_block = false;
+  /// Whether the size of blocks is part of the type.
+  static constexpr bool is_static = B != 0;
+
+  constexpr block_cyclic() = default;
+  constexpr explicit block_cyclic(std::size_t block_size) noexcept
+    requires(!is_static)
+      : divide_(block_size) {}
+  constexpr block_cyclic(std::size_t extent, rank_t ranks) noexcept
+    requires is_static
+      : extent_(extent), ranks_(ranks) {}
+  [[nodiscard]] constexpr block_cyclic over(std::size_t extent, rank_t ranks) const noexcept {
+    block_cyclic other = *this;
+    other.extent_ = extent;
+    other.ranks_ = ranks;
+    return other;
+  }
+  [[nodiscard]] std::string objection(std::size_t, rank_t) const {
+    return block_size() == 0 ? "blocks of 0 indices hold nothing; give block_cyclic a size" : "";
+  }
+  [[nodiscard]] std::string describe() const { return "block_cyclic(" + std::to_string(block_size()) + ")"; }
+
+  [[nodiscard]] constexpr std::size_t block_size() const noexcept { return divide_.value(); }
+  [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
+  [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
+
+  [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
+    return static_cast<rank_t>(divide_.quotient(i) % size());
+  }
+  [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
+    std::size_t const owned = blocks(rank);
+    if (owned == 0) return 0;
+    return (owned - 1) * block_size() + block_of(rank, owned - 1).count;
+  }
+  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept {
+    return course(i) * block_size() + phase(i);
+  }
+  [[nodiscard]] constexpr std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
+    return (divide_.quotient(i) * size() + static_cast<std::size_t>(rank)) * block_size() + divide_.remainder(i);
+  }
+
+  [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return divide_.remainder(i); }
+  [[nodiscard]] constexpr std::size_t course(std::size_t i) const noexcept { return divide_.quotient(i) / size(); }
+  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept {
+    std::size_t const all = divide_.quotient(extent_) + (divide_.remainder(extent_) != 0 ? 1 : 0);
+    return all / size() + (static_cast<std::size_t>(rank) < all % size() ? 1 : 0);
+  }
+  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t course) const noexcept {
+    std::size_t const first = (course * size() + static_cast<std::size_t>(rank)) * block_size();
+    std::size_t const rest = extent_ - first;
+    return {first, rest < block_size() ? rest : block_size()};
+  }
+
+  friend constexpr bool operator==(block_cyclic, block_cyclic) = default;
+
+ private:
+  using divisor = std::conditional_t<is_static, detail::static_divisor<B>, detail::divisor>;
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return static_cast<std::size_t>(ranks_); }
+
+  std::size_t extent_ = 0;
+  rank_t ranks_ = 1;
+  [[no_unique_address]] divisor divide_;
+};
+static_assert(distribution<block_cyclic<4>> && distribution<block_cyclic<3>> && distribution<block_cyclic<>>);
+static_assert(sizeof(block_cyclic<4>) == 2 * sizeof(std::size_t), "a static size of blocks takes no memory");
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/distribution.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// All indices are one rank's, `single_owner{3}`; rank 0's unless told otherwise. UPC: `[]`.
+class single_owner {
+ public:
+  static constexpr bool one_block = true;
+
+  constexpr single_owner() = default;
+  constexpr explicit single_owner(rank_t owner) noexcept : owner_(owner), ranks_(owner + 1) {}
+  [[nodiscard]] constexpr single_owner over(std::size_t extent, rank_t ranks) const noexcept {
+    single_owner other = *this;
+    other.extent_ = extent;
+    other.ranks_ = ranks;
+    return other;
+  }
+  [[nodiscard]] std::string objection(std::size_t, rank_t ranks) const {
+    if (owner_ >= 0 && owner_ < ranks) return "";
+    return "rank " + std::to_string(owner_) + " is to own all indices, and there are " + std::to_string(ranks) +
+           " ranks";
+  }
+  [[nodiscard]] std::string describe() const { return "single_owner(" + std::to_string(owner_) + ")"; }
+
+  [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
+  [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
+
+  [[nodiscard]] constexpr rank_t owner(std::size_t) const noexcept { return owner_; }
+  [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept { return rank == owner_ ? extent_ : 0; }
+  [[nodiscard]] constexpr std::size_t first(rank_t rank) const noexcept { return rank <= owner_ ? 0 : extent_; }
+  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept { return i; }
+  [[nodiscard]] constexpr std::size_t global_index(rank_t, std::size_t i) const noexcept { return i; }
+
+  [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return i; }
+  [[nodiscard]] constexpr std::size_t course(std::size_t) const noexcept { return 0; }
+  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept { return local_size(rank) == 0 ? 0 : 1; }
+  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t) const noexcept {
+    return {first(rank), local_size(rank)};
+  }
+
+  friend constexpr bool operator==(single_owner, single_owner) = default;
+
+ private:
+  rank_t owner_ = 0;
+  std::size_t extent_ = 0;
+  rank_t ranks_ = 1;
+};
+static_assert(contiguous_distribution<single_owner>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

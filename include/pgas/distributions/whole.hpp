@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/distribution.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A dimension that is not divided: whoever owns one of its indices owns all.
+///
+/// It has one rank, however many are offered: a grid of ranks has extent 1 there. UPC: `[]`; HPF: `*`.
+class whole {
+ public:
+  static constexpr bool one_block = true;
+  /// How many ranks it can use.
+  static constexpr rank_t max_ranks = 1;
+
+  constexpr whole() = default;
+  constexpr explicit whole(std::size_t extent, rank_t = 1) noexcept : extent_(extent) {}
+  [[nodiscard]] constexpr whole over(std::size_t extent, rank_t) const noexcept { return whole(extent); }
+  [[nodiscard]] std::string describe() const { return "whole"; }
+
+  [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
+  [[nodiscard]] constexpr rank_t ranks() const noexcept { return 1; }
+
+  [[nodiscard]] constexpr rank_t owner(std::size_t) const noexcept { return 0; }
+  [[nodiscard]] constexpr std::size_t local_size(rank_t) const noexcept { return extent_; }
+  [[nodiscard]] constexpr std::size_t first(rank_t) const noexcept { return 0; }
+  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept { return i; }
+  [[nodiscard]] constexpr std::size_t global_index(rank_t, std::size_t i) const noexcept { return i; }
+
+  [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return i; }
+  [[nodiscard]] constexpr std::size_t course(std::size_t) const noexcept { return 0; }
+  [[nodiscard]] constexpr std::size_t blocks(rank_t) const noexcept { return extent_ == 0 ? 0 : 1; }
+  [[nodiscard]] constexpr index_range block_of(rank_t, std::size_t) const noexcept { return {0, extent_}; }
+
+  friend constexpr bool operator==(whole, whole) = default;
+
+ private:
+  std::size_t extent_ = 0;
+};
+static_assert(contiguous_distribution<whole>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

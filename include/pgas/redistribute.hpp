@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/fence.hpp>
+#include <pgas/global_array.hpp>
+#include <pgas/stage.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// Calls move(other rank, block in its part of `other`, first element in this rank's part of `own`, elements there from
+/// row to row) for the cells of `own` that lie in box `at` of it, and in `other` in a box that begins at `there`.
+template <class Own, class Other, class Move>
+void for_each_own_block(Own const& own, box<Own::dimensions> const& at, Other const& other,
+                        std::array<std::size_t, Own::dimensions> const& there, Move&& move) {
+  for (std::size_t k = 0; k < own.layout().tiles(own.rank()); ++k) {
+    auto const mine = own.layout().tile_of(own.rank(), k);
+    auto const wanted = intersection(mine.cells, at);
+    if (wanted.size() == 0) continue;
+    box<Own::dimensions> cells = wanted;
+    for (std::size_t d = 0; d < Own::dimensions; ++d) cells.first[d] = cells.first[d] - at.first[d] + there[d];
+    for_each_block(other.layout(), cells, {mine.offset_of(wanted.first), mine.pitches}, move);
+  }
+}
+
+/// How many tiles there are in all.
+template <class Layout>
+std::size_t all_tiles(Layout const& l) {
+  std::size_t sum = 0;
+  for (rank_t r = 0; r < l.ranks(); ++r) sum += l.tiles(r);
+  return sum;
+}
+
+/// This rank's part of `to` from the parts of `from`.
+template <class From, class To>
+void copy_by_get(From const& from, box<From::dimensions> const& source, To const& to,
+                 box<From::dimensions> const& target) {
+  fence epoch{from, read_only};
+  for_each_own_block(to, target, from, source.first,
+                     [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                       auto const theirs = epoch.to(owner);
+                       if constexpr (To::is_contiguous) {
+                         theirs.get(block, to.window().local().data() + first, pitch);
+                       } else {
+                         for (std::size_t row = 0; row < block.rows; ++row) {
+                           auto const own = stage<write>(to.window(), first + row * pitch, block.cols);
+                           theirs.get(block.first + row * block.pitch, own.span());
+                           theirs.flush_local();
+                         }
+                       }
+                     });
+  epoch.close();
+}
+
+/// This rank's part of `from` into the parts of `to`.
+template <class From, class To>
+void copy_by_put(From const& from, box<From::dimensions> const& source, To const& to,
+                 box<From::dimensions> const& target) {
+  fence epoch{to, write_only};
+  for_each_own_block(from, source, to, target.first,
+                     [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                       auto const theirs = epoch.to(owner);
+                       if constexpr (From::is_contiguous) {
+                         theirs.put(block, from.window().local().data() + first, pitch);
+                       } else {
+                         for (std::size_t row = 0; row < block.rows; ++row) {
+                           auto const own = stage<read>(from.window(), first + row * pitch, block.cols);
+                           theirs.put(block.first + row * block.pitch, own.span());
+                           theirs.flush_local();
+                         }
+                       }
+                     });
+  epoch.close();
+}
+
+}  // namespace detail
+
+/// Copies a box of cells of one array to `at` in another, whatever their layouts, extents, halos and policies are.
+///
+/// Collective over the team, which both arrays are made on: the owners in the array with the larger tiles get what
+/// their parts need, or put what they have, in two-dimensional blocks; nothing is copied aside where parts are plain
+/// memory. When it returns this rank's own cells of `to` are there, `from` may be changed, and an epoch on `to` that is
+/// opened next shows the cells to others. Requires no open epoch on either array.
+/// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one.
+/// Costs two fences, and a strided put or get for each of the larger tiles and each rank that has cells of it.
+/// Global Arrays: ga_copy_patch.
+template <any_global_array From, any_global_array To>
+  requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
+void copy(From const& from, typename From::box_type const& source, To const& to, typename To::index_type const& at) {
+  constexpr std::string_view operation = "copy";
+  auto const check = [&](auto const& array, typename From::box_type const& cells, char const* which) {
+    PGAS_EXPECTS(
+        light, cells.is_within(array.extents()),
+        throw error(errc::out_of_range, array.state().job_rank(), operation,
+                    detail::joined(cells.count, " x ") + " cells do not fit at (" + detail::joined(cells.first, ", ") +
+                        ") in the array copied " + which + ", which has " + detail::joined(array.extents(), " x ")));
+  };
+  check(from, source, "from");
+  check(to, {at, source.count}, "to");
+  PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
+               detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
+                                   "both arrays are one; ranks would overwrite what others still read"));
+  if (detail::all_tiles(from.layout()) < detail::all_tiles(to.layout())) {
+    detail::copy_by_put(from, source, to, {at, source.count});
+  } else {
+    detail::copy_by_get(from, source, to, {at, source.count});
+  }
+}
+
+/// Copies all cells of one array to another of the same extents and any other layout. Else like copy of a box, and
+/// throws errc::invalid_argument when the extents differ.
+template <any_global_array From, any_global_array To>
+  requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
+void copy(From const& from, To const& to) {
+  PGAS_EXPECTS(light, from.extents() == to.extents(),
+               throw error(errc::invalid_argument, from.state().job_rank(), "copy",
+                           "an array of " + detail::joined(from.extents(), " x ") + " does not fit one of " +
+                               detail::joined(to.extents(), " x ") + "; name the box to be copied"));
+  copy(from, {{}, from.extents()}, to, {});
+}
+
+/// Makes an array with the cells of another one on another layout: `auto tiles = redistribute(team, a, dealt<64,
+/// 64>{})`.
+///
+/// Collective over the team, which must be the array's. Throws what make_array throws. Costs make_array and copy.
+template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
+          layout_rule<Array::dimensions> Rule>
+[[nodiscard]] auto redistribute(team<Backend, Coherence, Protocols> const& team, Array const& from, Rule const& rule,
+                                std::type_identity_t<halos<Array::dimensions>> const& around = {}) {
+  auto to = make_array<typename Array::value_type>(team, from.extents(), rule, around);
+  copy(from, to);
+  return to;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+// What every distribution promises, against a table that deals indices one by one.
+#include <doctest/doctest.h>
+
+#include <pgas/distributions/block.hpp>
+#include <pgas/distributions/block_cyclic.hpp>
+#include <pgas/distributions/cyclic.hpp>
+#include <pgas/distributions/irregular.hpp>
+#include <pgas/distributions/single_owner.hpp>
+#include <pgas/distributions/whole.hpp>
+#include <vector>
+
+#include "support/dealt_table.hpp"
+
+namespace {
+
+using pgas::rank_t;
+
+using pgas_test::dealt;
+using pgas_test::one_each;
+using pgas_test::table;
+
+/// An empty string, or the first promise that d breaks.
+template <pgas::distribution D>
+std::string broken(D const& d, table const& expected) {
+  auto const& entries = expected.entries();
+  if (d.extent() != entries.size()) return "extent";
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    auto const& e = entries[i];
+    std::string const at = " of " + std::to_string(i);
+    if (d.owner(i) != e.owner) return "owner" + at;
+    if (d.local_index(i) != e.local) return "local_index" + at;
+    if (d.course(i) != e.course) return "course" + at;
+    if (d.phase(i) != e.phase) return "phase" + at;
+    if (d.global_index(e.owner, e.local) != i) return "global_index" + at;
+  }
+  for (rank_t r = 0; r < d.ranks(); ++r) {
+    std::string const at = " of rank " + std::to_string(r);
+    if (d.local_size(r) != expected.size(r)) return "local_size" + at;
+    if (d.blocks(r) != expected.courses(r)) return "blocks" + at;
+    std::size_t local = 0;
+    for (std::size_t course = 0; course < d.blocks(r); ++course) {
+      auto const block = d.block_of(r, course);
+      if (block.count == 0) return "an empty block" + at;
+      for (std::size_t phase = 0; phase < block.count; ++phase, ++local) {
+        auto const& e = entries[block.first + phase];
+        if (e.owner != r || e.local != local || e.course != course || e.phase != phase) return "block_of" + at;
+      }
+    }
+    local = 0;
+    pgas::owned_indices const own(d, r);
+    for (auto i = own.begin(); i != own.end(); ++i, ++local) {
+      if (*i != d.global_index(r, local)) return "owned_indices" + at;
+      if (i.phase() != d.phase(*i) || i.course() != d.course(*i)) return "phase and course of an iterator" + at;
+    }
+    if (local != own.size() || own.empty() != (local == 0)) return "size of owned_indices" + at;
+  }
+  if (d.over(d.extent(), d.ranks()) != d) return "over";
+  return "";
+}
+
+/// Calls check(extent, ranks) for all extents to 40 and 1 to 9 ranks.
+template <class Check>
+void for_all_sizes(Check const& check) {
+  for (std::size_t extent = 0; extent <= 40; ++extent) {
+    for (rank_t ranks = 1; ranks <= 9; ++ranks) {
+      CAPTURE(extent);
+      CAPTURE(ranks);
+      check(extent, ranks);
+    }
+  }
+}
+
+template <class Distribution>
+void check_dealt(Distribution const& kind, std::size_t block_size) {
+  for_all_sizes([&](std::size_t extent, rank_t ranks) {
+    CHECK(broken(kind.over(extent, ranks), dealt(extent, ranks, block_size)) == "");
+  });
+}
+
+/// Whether d is a bijection between its extent and its ranks' local indices: for the compiler.
+template <pgas::distribution D>
+constexpr bool is_bijection(D const& d) {
+  std::size_t owned = 0;
+  for (rank_t r = 0; r < d.ranks(); ++r) {
+    owned += d.local_size(r);
+    for (std::size_t i = 0; i < d.local_size(r); ++i) {
+      std::size_t const g = d.global_index(r, i);
+      if (g >= d.extent() || d.owner(g) != r || d.local_index(g) != i) return false;
+    }
+  }
+  return owned == d.extent();
+}
+
+// There is no communication in it, so the compiler can check it too.
+using pgas::block;
+using pgas::block_cyclic;
+static_assert(is_bijection(block(40, 9)) && is_bijection(block(3, 9)) && is_bijection(block(0, 4)));
+static_assert(is_bijection(block{}) && block{}.extent() == 0);
+static_assert(is_bijection(pgas::cyclic(40, 9)) && is_bijection(pgas::cyclic(3, 9)) && is_bijection(pgas::cyclic{}));
+static_assert(is_bijection(block_cyclic<4>(40, 9)) && is_bijection(block_cyclic<3>(40, 7)));
+static_assert(is_bijection(block_cyclic<>{5}.over(33, 4)) && is_bijection(block_cyclic<>{8}.over(33, 4)));
+static_assert(is_bijection(pgas::single_owner{2}.over(9, 4)) && is_bijection(pgas::whole(7)));
+static_assert(block_cyclic<4>(16, 2).course(9) == 1 && block_cyclic<4>(16, 2).phase(9) == 1);
+static_assert(*++pgas::owned_indices(pgas::cyclic(9, 4), 1).begin() == 5);
+
+}  // namespace
+
+TEST_CASE("block: blocks are contiguous, in rank order, and differ by one index at most") {
+  for_all_sizes([](std::size_t extent, rank_t ranks) {
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks));
+    for (std::size_t i = 0; i < extent; ++i) ++sizes[i % sizes.size()];
+    block const d(extent, ranks);
+    CHECK(broken(d, one_each(sizes)) == "");
+    std::size_t next = 0;
+    for (rank_t r = 0; r < ranks; ++r) {
+      CHECK(d.first(r) == next);
+      next += d.local_size(r);
+    }
+  });
+}
+
+TEST_CASE("cyclic, block_cyclic: blocks are dealt to the ranks one after the other, the last may be shorter") {
+  check_dealt(pgas::cyclic{}, 1);
+  check_dealt(block_cyclic<1>{}, 1);
+  check_dealt(block_cyclic<2>{}, 2);
+  check_dealt(block_cyclic<3>{}, 3);
+  check_dealt(block_cyclic<8>{}, 8);
+  check_dealt(block_cyclic<7>{}, 7);
+  check_dealt(block_cyclic<64>{}, 64);
+}
+
+TEST_CASE("block_cyclic: a size of blocks known when running is as good as one known when compiling") {
+  for (std::size_t size = 1; size <= 12; ++size) check_dealt(block_cyclic<>{size}, size);
+  check_dealt(block_cyclic<>{~std::size_t{0}}, 50);
+  CHECK(block_cyclic<>{3} != block_cyclic<>{4});
+  CHECK(block_cyclic<>{0}.objection(9, 2).find("blocks of 0") != std::string::npos);
+  CHECK(block_cyclic<>{1}.objection(9, 2).empty());
+}
+
+TEST_CASE("single_owner, whole: one rank has all") {
+  for_all_sizes([](std::size_t extent, rank_t ranks) {
+    for (rank_t owner = 0; owner < ranks; ++owner) {
+      auto const d = pgas::single_owner{owner}.over(extent, ranks);
+      CHECK(broken(d, {{{extent, owner}}, ranks}) == "");
+      CHECK(d.objection(extent, ranks).empty());
+    }
+    CHECK(pgas::single_owner{ranks}.objection(extent, ranks).find("rank " + std::to_string(ranks)) == 0);
+    CHECK(broken(pgas::whole{}.over(extent, ranks), {{{extent, 0}}, 1}) == "");
+  });
+}
+
+TEST_CASE("irregular: blocks of any sizes, also empty ones, one a rank") {
+  // All ways to give three ranks 0 to 4 indices each, and some more ranks.
+  for (std::size_t code = 0; code < 125; ++code) {
+    std::vector<std::size_t> const sizes{code % 5, code / 5 % 5, code / 25};
+    CHECK(broken(pgas::irregular(sizes), one_each(sizes)) == "");
+  }
+  std::vector<std::size_t> const more{0, 7, 0, 0, 1, 12, 3, 0};
+  pgas::irregular const d(more);
+  CHECK(broken(d, one_each(more)) == "");
+  CHECK(broken(pgas::irregular{}, one_each({0})) == "");
+  CHECK(d == pgas::irregular{0, 7, 0, 0, 1, 12, 3, 0});
+  CHECK(d != pgas::irregular{0, 7, 0, 0, 1, 12, 0, 3});
+  CHECK(d.objection(23, 8).empty());
+  CHECK(d.objection(24, 8).find("23 indices together, for 24") != std::string::npos);
+  CHECK(d.objection(23, 7).find("8 blocks") != std::string::npos);
+  CHECK_FALSE(pgas::irregular{2, ~std::size_t{0}}.objection(1, 2).empty());
+}
+
+TEST_CASE("distributions say what they are") {
+  CHECK(block(9, 2).describe() == "block");
+  CHECK(pgas::cyclic(9, 2).describe() == "cyclic");
+  CHECK(block_cyclic<4>{}.describe() == "block_cyclic(4)");
+  CHECK(block_cyclic<>{5}.describe() == "block_cyclic(5)");
+  CHECK(pgas::single_owner{3}.describe() == "single_owner(3)");
+  CHECK(pgas::irregular{3, 0, 1}.describe() == "irregular(3, 0, 1)");
+  CHECK(pgas::whole{}.describe() == "whole");
+}

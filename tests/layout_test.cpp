@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSL-1.0
+// What every layout promises, against a table of owners made by dealing indices one by one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <pgas/box_blocks.hpp>
+#include <pgas/distributions/block.hpp>
+#include <pgas/distributions/block_cyclic.hpp>
+#include <pgas/distributions/cyclic.hpp>
+#include <pgas/distributions/irregular.hpp>
+#include <pgas/distributions/single_owner.hpp>
+#include <pgas/distributions/whole.hpp>
+#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/tiled.hpp>
+#include <set>
+#include <vector>
+
+#include "support/dealt_table.hpp"
+
+namespace {
+
+using namespace pgas;
+using pgas_test::table;
+
+template <std::size_t N>
+using index = std::array<std::size_t, N>;
+
+/// Calls use(i) for each index below `extents`, in row-major order.
+template <std::size_t N, class Use>
+constexpr void for_each_index(index<N> const& extents, Use&& use) {
+  if (box<N>{{}, extents}.size() == 0) return;
+  index<N> i{};
+  do use(i);
+  while (detail::advance(i, extents));
+}
+
+/// An empty string, or the first promise that `l` breaks; owner(index) says whose a cell should be, and `tight`
+/// that parts have no room but for own cells.
+template <layout L, class Owner>
+std::string broken(L const& l, Owner const& owner, bool tight) {
+  constexpr std::size_t N = L::dimensions;
+  auto const extents = l.extents();
+  std::vector<std::vector<bool>> taken;
+  std::vector<std::size_t> owned(static_cast<std::size_t>(l.ranks()));
+  for (rank_t r = 0; r < l.ranks(); ++r) taken.emplace_back(l.part_size(r));
+  std::string wrong;
+  for_each_index(extents, [&](index<N> const& i) {
+    if (!wrong.empty()) return;
+    std::string const at = " of (" + detail::joined(i, ", ") + ")";
+    rank_t const r = l.owner(i);
+    auto const offset = l.offset(i);
+    if (r != owner(i)) return static_cast<void>(wrong = "owner" + at);
+    auto& part = taken[static_cast<std::size_t>(r)];
+    if (offset >= part.size()) return static_cast<void>(wrong = "part_size against offset" + at);
+    if (part[offset]) return static_cast<void>(wrong = "offset taken twice" + at);
+    part[offset] = true;
+    ++owned[static_cast<std::size_t>(r)];
+    if (l.global_index(r, offset) != i) return static_cast<void>(wrong = "global_index" + at);
+    auto const t = l.tile_at(i);
+    if (t.owner != r || t.offset_of(i) != offset) return static_cast<void>(wrong = "tile_at" + at);
+    for (std::size_t d = 0; d < N; ++d) {
+      if (i[d] < t.cells.first[d] || i[d] - t.cells.first[d] >= t.cells.count[d]) wrong = "cells of tile" + at;
+    }
+  });
+  if (!wrong.empty()) return wrong;
+  for (rank_t r = 0; r < l.ranks(); ++r) {
+    auto const own = owned[static_cast<std::size_t>(r)];
+    std::string const at = " of rank " + std::to_string(r);
+    if (tight ? l.part_size(r) != own : own == 0 && l.part_size(r) != 0) return "part_size" + at;
+    std::size_t cells = 0;
+    for (std::size_t k = 0; k < l.tiles(r); ++k) {
+      auto const t = l.tile_of(r, k);
+      cells += t.cells.size();
+      if (t.cells.size() == 0 || t.pitches[N - 1] != 1) return "tile_of" + at;
+      if (!t.cells.is_within(extents) || l.tile_at(t.cells.first) != t) return "tile_of" + at;
+    }
+    if (cells != own) return "tiles" + at;
+    if constexpr (matrix_layout<L>) {
+      if (box<N>{{}, l.local_extents(r)}.size() != own) return "local_extents" + at;
+      if (own != 0 && l.global_index(r, l.origin(r)) != l.tile_of(r, 0).cells.first) return "origin" + at;
+      if (own != 0 && l.tile_of(r, 0).pitches != l.pitches(r)) return "pitches" + at;
+    }
+    if constexpr (box_layout<L>) {
+      if (l.tiles(r) > 1 || l.box_of(r).size() != own) return "box_of" + at;
+      if (own != 0 && l.box_of(r) != l.tile_of(r, 0).cells) return "box_of" + at;
+    }
+  }
+  // A box of cells in the middle, in pieces.
+  box<N> some;
+  for (std::size_t d = 0; d < N; ++d) {
+    some.first[d] = extents[d] / 4;
+    some.count[d] = extents[d] - some.first[d] - extents[d] / 5;
+  }
+  std::set<index<N>> seen;
+  for_each_tile(l, some, [&](tile<N> const& in, box<N> const& piece) {
+    for_each_index(piece.count, [&](index<N> i) {
+      for (std::size_t d = 0; d < N; ++d) i[d] += piece.first[d];
+      if (!seen.insert(i).second) wrong = "for_each_tile, a cell twice";
+      if (l.owner(i) != in.owner || l.offset(i) != in.offset_of(i)) wrong = "for_each_tile, a cell elsewhere";
+    });
+  });
+  if (wrong.empty() && seen.size() != some.size()) wrong = "for_each_tile, a cell left out";
+  // The same box in shares.
+  if constexpr (matrix_layout<L>) {
+    seen.clear();
+    l.for_each_share(some, [&](share<N> const& s) {
+      index<N> counts{};
+      for (std::size_t d = 0; d < N; ++d) counts[d] = s.blocks[d] * s.length[d];
+      for_each_index(counts, [&](index<N> const& local) {
+        index<N> i{};
+        for (std::size_t d = 0; d < N; ++d) {
+          i[d] = s.first[d] + local[d] / s.length[d] * s.step[d] + local[d] % s.length[d];
+        }
+        if (!seen.insert(i).second) wrong = "for_each_share, a cell twice";
+        if (l.owner(i) != s.owner || l.offset(i) != s.offset + detail::element_at(local, s.pitches)) {
+          wrong = "for_each_share, a cell elsewhere";
+        }
+      });
+    });
+    if (wrong.empty() && seen.size() != some.size()) wrong = "for_each_share, a cell left out";
+  }
+  return wrong;
+}
+
+/// The table that a distribution should be, made without it.
+table table_of(block, std::size_t extent, rank_t ranks) {
+  std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < extent; ++i) ++sizes[i % sizes.size()];
+  return pgas_test::one_each(sizes);
+}
+table table_of(whole, std::size_t extent, rank_t) { return pgas_test::one_each({extent}); }
+table table_of(cyclic, std::size_t extent, rank_t ranks) { return pgas_test::dealt(extent, ranks, 1); }
+template <std::size_t B>
+table table_of(block_cyclic<B> d, std::size_t extent, rank_t ranks) {
+  return pgas_test::dealt(extent, ranks, d.block_size());
+}
+table table_of(single_owner d, std::size_t extent, rank_t ranks) { return {{{extent, d.owner(0)}}, ranks}; }
+
+/// How much was looked at, for the record.
+struct covered {
+  std::size_t layouts = 0;
+  std::size_t cells = 0;
+};
+
+/// Compares the product of these distributions with the product of their tables, tight, padded and with margins.
+template <class... D>
+void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& extents, rank_t ranks, covered& c,
+                   D const&... each) {
+  constexpr std::size_t N = sizeof...(D);
+  auto const rule = tiled<D...>{each...}.on(asked);
+  if (!rule.objection(extents, ranks).empty()) return;
+  auto const l = rule.over(extents, ranks);
+  auto const& places = l.places();
+  CAPTURE(l.describe());
+  CAPTURE(detail::joined(extents, " x "));
+  CAPTURE(ranks);
+  std::vector<table> const tables = [&]<std::size_t... d>(std::index_sequence<d...>) {
+    return std::vector<table>{table_of(each, extents[d], places.extent(d))...};
+  }(std::index_sequence_for<D...>{});
+  auto const owner = [&](index<N> const& i) {
+    rank_t r = 0;
+    for (std::size_t d = 0; d < N; ++d) r = r * places.extent(d) + tables[d].entries()[i[d]].owner;
+    return r;
+  };
+  CHECK(broken(l, owner, true) == "");
+  // Own cells are one matrix of local indices, row after row.
+  bool in_order = true;
+  for_each_index(extents, [&](index<N> const& i) {
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < N; ++d) {
+      auto const& e = tables[d].entries()[i[d]];
+      at = at * tables[d].size(e.owner) + e.local;
+    }
+    in_order = in_order && l.offset(i) == at;
+  });
+  CHECK(in_order);
+
+  margins<N> around;
+  for (std::size_t d = 0; d < N; ++d) around.before[d] = (d + 1) % 3, around.after[d] = (d + extents[d]) % 3;
+  auto const roomy = rule.padded(64).over(extents, ranks, 12, around);  // 16 elements of 12 bytes are 3 lines
+  CHECK(broken(roomy, owner, false) == "");
+  bool on_lines = true;
+  bool has_room = true;
+  for_each_index(extents, [&](index<N> const& i) {
+    auto const r = owner(i);
+    auto const offset = roomy.offset(i);
+    std::size_t const local = tables[N - 1].entries()[i[N - 1]].local;
+    on_lines = on_lines && (offset - local) % 16 == 0;
+    for (std::size_t d = 0; d < N; ++d) {
+      auto const all = roomy.part_extents(r)[d];
+      auto const mine = offset / roomy.pitches(r)[d] % all;
+      has_room = has_room && mine >= around.before[d] && all - mine > around.after[d];
+    }
+  });
+  CHECK(on_lines);
+  CHECK(has_room);
+  c.layouts += 2;
+  c.cells += 2 * box<N>{{}, extents}.size();
+}
+
+template <std::size_t... B>
+void check_dealt(index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
+  constexpr std::size_t N = sizeof...(B);
+  constexpr index<N> shape{B...};
+  // Tiles in row-major order, dealt in turn.
+  index<N> counts{};
+  for (std::size_t d = 0; d < N; ++d) counts[d] = (extents[d] + shape[d] - 1) / shape[d];
+  std::vector<rank_t> owners;
+  for_each_index(counts, [&](auto const&) { owners.push_back(static_cast<rank_t>(owners.size()) % ranks); });
+  auto const owner = [&](index<N> const& i) {
+    std::size_t number = 0;
+    for (std::size_t d = 0; d < N; ++d) number = number * counts[d] + i[d] / shape[d];
+    return owners[number];
+  };
+  CAPTURE(detail::joined(extents, " x "));
+  CAPTURE(ranks);
+  bool divides = true;
+  for (std::size_t d = 0; d < N; ++d) divides = divides && extents[d] % shape[d] == 0;
+  auto const l = dealt<B...>{}.over(extents, ranks);
+  CHECK(broken(l, owner, divides) == "");
+  auto const on_lines = dealt<B...>{}.padded(64).over(extents, ranks, 8);
+  CHECK(broken(on_lines, owner, false) == "");
+  for (rank_t r = 0; r < ranks; ++r) {
+    CHECK(l.part_size(r) == l.tiles(r) * (B * ...));
+    for (std::size_t k = 0; k < on_lines.tiles(r); ++k) CHECK(on_lines.tile_of(r, k).offset % 8 == 0);
+  }
+  c.layouts += 2;
+  c.cells += 2 * box<N>{{}, extents}.size();
+}
+
+/// Calls check(extents, ranks) for all extents below a bound and 1 to 9 ranks.
+template <std::size_t N, class Check>
+void for_all_extents(std::size_t bound, Check const& check) {
+  index<N> below;
+  below.fill(bound);
+  for_each_index(below, [&](index<N> const& extents) {
+    for (rank_t ranks = 1; ranks <= 9; ++ranks) check(extents, ranks);
+  });
+}
+
+void report(std::string const& what, covered const& c) {
+  MESSAGE(what << ": " << c.layouts << " layouts with " << c.cells << " cells against a table of owners");
+  CHECK(c.cells > 0);
+}
+
+// There is no communication in it, so the compiler can check it too.
+static_assert(layout<tiled<block>> && layout<tiled<cyclic, block_cyclic<4>>> && layout<tiled<irregular, whole, block>>);
+static_assert(box_layout<tiled<block, whole>> && box_layout<tiled<irregular, single_owner, block>>);
+static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cyclic>> && !matrix_layout<dealt<2, 2>>);
+
+constexpr auto board = tiled{block_cyclic<2>{}, block_cyclic<3>{}}.over({7, 8}, 6);
+static_assert(board.places() == grid{3, 2} && board.owner({4, 5}) == 5 && board.owner({6, 7}) == 0);
+static_assert(board.local_extents(0) == index<2>{3, 5} && board.offset({6, 7}) == 14 && board.tiles(0) == 4);
+static_assert(board.tile_of(0, 3).cells == box<2>{{6, 6}, {1, 2}} && board.tile_of(0, 3).pitches == index<2>{5, 1});
+static_assert([] {
+  bool right = true;
+  for_each_index(board.extents(),
+                 [&](index<2> const& i) { right = right && board.global_index(board.owner(i), board.offset(i)) == i; });
+  return right;
+}());
+constexpr auto ferreras = dealt<2, 2>{}.over({8, 8}, 4);  // the example on which the printed formula is no bijection
+static_assert([] {
+  std::array<bool, 64> taken{};
+  std::size_t different = 0;
+  for_each_index(ferreras.extents(), [&](index<2> const& i) {
+    auto& cell = taken[static_cast<std::size_t>(ferreras.owner(i)) * 16 + ferreras.offset(i)];
+    different += cell ? 0 : 1;
+    cell = true;
+  });
+  return different == 64;
+}());
+
+}  // namespace
+
+TEST_CASE("grid: what is left open is as equal as it can be, larger extents first") {
+  CHECK(grid<1>{}.over(7) == grid{7});
+  CHECK(grid<2>{}.over(1) == grid{1, 1});
+  CHECK(grid<2>{}.over(6) == grid{3, 2});
+  CHECK(grid<2>{}.over(7) == grid{7, 1});
+  CHECK(grid<2>{}.over(1024) == grid{32, 32});
+  CHECK(grid<3>{}.over(12) == grid{3, 2, 2});
+  CHECK(grid<4>{}.over(16) == grid{2, 2, 2, 2});
+  CHECK(grid{0, 3}.over(6) == grid{2, 3});
+  CHECK(grid{0, 2, 0}.over(24) == grid{4, 2, 3});
+  CHECK(grid{2, 2}.over(9) == grid{2, 2});  // five ranks have no place
+  CHECK(grid<3>{}.over(8, {false, true, false}) == grid{4, 1, 2});
+  CHECK(grid<2>{}.over(8, {true, true}) == grid{1, 1});
+  for (rank_t ranks = 1; ranks <= 64; ++ranks) {
+    auto const g = grid<3>{}.over(ranks);
+    CHECK(g.size() == ranks);
+    CHECK(std::is_sorted(g.extents().rbegin(), g.extents().rend()));
+    for (rank_t r = 0; r < ranks; ++r) CHECK(g.rank(g.place(r)) == r);
+    CHECK_FALSE(g.has(ranks));
+    CHECK_FALSE(g.has(-1));
+  }
+}
+
+TEST_CASE("grid: one that the ranks do not fit is refused with both numbers") {
+  CHECK(grid{2, 0}.objection(6).empty());
+  CHECK(grid{2, 2}.objection(9).empty());
+  CHECK(grid{2, 0}.objection(7).find("that 2 divides, and 7") != std::string::npos);
+  CHECK(grid{4, 2}.objection(7).find("4 x 2 needs more than the 7 ranks") != std::string::npos);
+  CHECK(grid{1 << 20, 1 << 20}.objection(7).find("more than the 7") != std::string::npos);
+  CHECK_FALSE(grid{-1, 2}.objection(7).empty());
+}
+
+TEST_CASE("tiled: one dimension, all extents to 12 on 1 to 9 ranks") {
+  covered c;
+  for_all_extents<1>(13, [&](index<1> const& e, rank_t ranks) {
+    check_product(grid<1>{}, e, ranks, c, block{});
+    check_product(grid<1>{}, e, ranks, c, cyclic{});
+    check_product(grid<1>{}, e, ranks, c, block_cyclic<2>{});
+    check_product(grid<1>{}, e, ranks, c, block_cyclic<3>{});
+    check_product(grid<1>{}, e, ranks, c, block_cyclic<>{5});
+    check_product(grid<1>{}, e, ranks, c, single_owner{ranks / 2});
+    check_product(grid<1>{}, e, ranks, c, whole{});
+    check_product(grid{(ranks + 1) / 2}, e, ranks, c, block_cyclic<4>{});  // some ranks have no place
+    check_dealt<1>(e, ranks, c);
+    check_dealt<3>(e, ranks, c);
+    check_dealt<4>(e, ranks, c);
+  });
+  report("one dimension, extents to 12, 1 to 9 ranks", c);
+}
+
+TEST_CASE("tiled: two dimensions, all extents to 12 on 1 to 9 ranks") {
+  covered c;
+  for_all_extents<2>(13, [&](index<2> const& e, rank_t ranks) {
+    check_product(grid<2>{}, e, ranks, c, block{}, whole{});
+    check_product(grid<2>{}, e, ranks, c, block{}, block{});
+    check_product(grid{0, 1}, e, ranks, c, block{}, cyclic{});
+    check_product(grid{1, 0}, e, ranks, c, block_cyclic<2>{}, block{});
+    check_product(grid<2>{}, e, ranks, c, block_cyclic<2>{}, block_cyclic<3>{});
+    check_product(grid{0, 2}, e, ranks, c, block_cyclic<>{4}, cyclic{});
+    check_product(grid{2, 2}, e, ranks, c, single_owner{1}, block_cyclic<>{3});
+    check_dealt<2, 3>(e, ranks, c);
+  });
+  report("two dimensions, extents to 12, 1 to 9 ranks", c);
+}
+
+TEST_CASE("tiled: three dimensions, all extents to 6 on 1 to 9 ranks") {
+  covered c;
+  for_all_extents<3>(7, [&](index<3> const& e, rank_t ranks) {
+    check_product(grid<3>{}, e, ranks, c, block{}, whole{}, whole{});
+    check_product(grid<3>{}, e, ranks, c, block{}, block{}, block{});
+    check_product(grid{0, 1, 0}, e, ranks, c, block_cyclic<2>{}, block{}, cyclic{});
+    check_dealt<2, 1, 3>(e, ranks, c);
+  });
+  report("three dimensions, extents to 6, 1 to 9 ranks", c);
+}
+
+TEST_CASE("tiled: four dimensions, all extents to 4 on 1 to 9 ranks") {
+  covered c;
+  for_all_extents<4>(5, [&](index<4> const& e, rank_t ranks) {
+    check_product(grid<4>{}, e, ranks, c, block{}, block{}, whole{}, block{});
+    check_product(grid<4>{}, e, ranks, c, cyclic{}, block_cyclic<2>{}, block{}, block{});
+    check_dealt<2, 2, 1, 2>(e, ranks, c);
+  });
+  report("four dimensions, extents to 4, 1 to 9 ranks", c);
+}
+
+TEST_CASE("tiled: a box of a cyclic array is few shares, however many cells it has") {
+  auto const count = [](auto const& l, auto const& cells) {
+    std::size_t shares = 0;
+    l.for_each_share(cells, [&](auto const&) { ++shares; });
+    return shares;
+  };
+  CHECK(count(tiled{cyclic{}}.over({100'000}, 7), box<1>{{5}, {90'000}}) == 7);
+  CHECK(count(tiled{block_cyclic<4>{}}.over({100'000}, 7), box<1>{{5}, {90'000}}) == 7 + 2);
+  CHECK(count(tiled{cyclic{}, block{}}.over({900, 900}, 6), box<2>{{1, 0}, {800, 900}}) == 6);
+  auto const cells = tiled{cyclic{}, cyclic{}}.over({900, 900}, 6);
+  CHECK(cells.has_many_short_rows({{0, 0}, {100, 100}}));
+  CHECK_FALSE(cells.has_many_short_rows({{0, 0}, {2, 2}}));
+  CHECK_FALSE(tiled{block_cyclic<64>{}, block_cyclic<64>{}}.over({900, 900}, 6).has_many_short_rows({{}, {900, 900}}));
+}
+
+TEST_CASE("box_blocks: a box between two places is moved in the fewest blocks of rows") {
+  // 4 x 3 x 5 cells out of rooms of other sizes: every element once, and how many moves it took.
+  auto const moves = [](index<3> const& room_there, index<3> const& room_here) {
+    index<3> const count{4, 3, 5};
+    auto const there = detail::dense_pitches(room_there);
+    auto const here = detail::dense_pitches(room_here);
+    std::set<std::pair<std::size_t, std::size_t>> pairs;
+    std::size_t moved = 0;
+    detail::for_each_block<3>(count, {7, there}, {11, here}, [&](rows_of block, std::size_t first, std::size_t pitch) {
+      ++moved;
+      for (std::size_t r = 0; r < block.rows; ++r) {
+        for (std::size_t c = 0; c < block.cols; ++c) {
+          CHECK(pairs.emplace(block.first + r * block.pitch + c, first + r * pitch + c).second);
+        }
+      }
+    });
+    for_each_index(count, [&](index<3> const& i) {
+      CHECK(pairs.contains({7 + detail::element_at(i, there), 11 + detail::element_at(i, here)}));
+    });
+    CHECK(pairs.size() == 60);
+    return moved;
+  };
+  CHECK(moves({4, 3, 5}, {4, 3, 5}) == 1);
+  CHECK(moves({9, 3, 5}, {4, 3, 5}) == 1);
+  CHECK(moves({4, 4, 5}, {4, 3, 5}) == 1);
+  CHECK(moves({4, 3, 8}, {4, 3, 8}) == 1);
+  CHECK(moves({4, 4, 8}, {4, 3, 5}) == 4);
+  CHECK(moves({4, 3, 8}, {4, 3, 7}) == 1);
+}
+
+TEST_CASE("tiled: blocks of any sizes beside each other") {
+  covered c;
+  for (std::size_t code = 0; code < 64; ++code) {
+    std::vector<std::size_t> const rows{code % 4, code / 4 % 4, code / 16};
+    irregular const sizes(rows);
+    auto const l = tiled{sizes, block{}}.on(grid{3, 0}).over({sizes.extent(), 5}, 6);
+    auto const down = pgas_test::one_each(rows);
+    auto const across = table_of(block{}, 5, 2);
+    auto const owner = [&](index<2> const& i) { return down.entries()[i[0]].owner * 2 + across.entries()[i[1]].owner; };
+    CHECK(broken(l, owner, true) == "");
+    c.cells += sizes.extent() * 5;
+    ++c.layouts;
+  }
+  report("irregular rows", c);
+}
+
+TEST_CASE("layouts: what does not fit is said in a sentence") {
+  auto const has = [](std::string const& text, char const* piece) { return text.find(piece) != std::string::npos; };
+  CHECK(tiled<block, block>{}.objection({3, 3}, 7).empty());
+  CHECK(has(tiled<block, block>{}.on(grid{2, 0}).objection({3, 3}, 7), "that 2 divides"));
+  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).objection({3, 3}, 2), "dimension 1: it is not divided"));
+  CHECK(has(tiled{irregular{1, 2}, block{}}.objection({3, 3}, 4), "dimension 0") == false);
+  CHECK(has(tiled{irregular{1, 2}, block{}}.objection({4, 3}, 4), "dimension 0: the sizes of 2 blocks"));
+  CHECK(has(tiled{block{}, block_cyclic<>{0}}.objection({4, 3}, 4), "dimension 1: blocks of 0"));
+  CHECK(tiled{cyclic{}, block_cyclic<4>{}}.on(grid{0, 2}).padded(64).describe() ==
+        "tiled(cyclic, block_cyclic(4)) on 0 x 2 padded to 64");
+  CHECK(dealt<2, 3>{}.padded(64).describe() == "dealt(2 x 3) padded to 64");
+}
+
+TEST_CASE("layouts: extents that no address can reach are known before anything is computed with them") {
+  constexpr std::size_t most = ~std::size_t{0};
+  auto const over = [](auto const& rule, auto const& extents, std::size_t bytes, auto... around) {
+    return rule.over(extents, 3, bytes, around...).overflows(bytes);
+  };
+  CHECK(over(tiled<block>{}, index<1>{most}, 1));
+  CHECK(over(tiled<block, cyclic>{}, index<2>{most / 4, 3}, 4));
+  CHECK(over(tiled<block, cyclic>{}.padded(64), index<2>{3, most - 3}, 4));
+  CHECK(over(tiled<block, block>{}, index<2>{5, 5}, 8, margins<2>{{most / 2, 1}, {most / 2 + 9, 1}}));
+  CHECK_FALSE(over(tiled<block, cyclic>{}, index<2>{1000, 3000}, 8));
+  CHECK(over(dealt<64, 64>{}, index<2>{most, 1}, 1));
+  CHECK(over(dealt<4, 4, 4>{}, index<3>{1U << 22U, 1U << 22U, 1U << 22U}, 8));
+  CHECK_FALSE(over(dealt<64, 64>{}, index<2>{1000, 1000}, 8));
+}

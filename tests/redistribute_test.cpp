@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// Cells copied between arrays of different layouts are those that are copied between arrays of one rank.
+#include <pgas/array_stage.hpp>
+#include <pgas/distributions/block_cyclic.hpp>
+#include <pgas/distributions/cyclic.hpp>
+#include <pgas/layouts/dealt.hpp>
+#include <pgas/redistribute.hpp>
+#include <vector>
+
+#include "support/ranks.hpp"
+#include "support/serial_array.hpp"
+
+using namespace pgas_test;
+using namespace pgas;
+
+namespace {
+
+template <class Source, class Target>
+void copy_serial(Source const& source, box<Source::N> const& b, Target& target, cell_index<Source::N> const& first) {
+  std::vector<cell> values(b.size());
+  for_each_cell(source.array.extents(), b,
+                [&](std::size_t k, std::size_t in_box) { values[in_box] = source.serial[k]; });
+  for_each_cell(target.array.extents(), {first, b.count},
+                [&](std::size_t k, std::size_t in_box) { target.serial[k] = values[in_box]; });
+}
+
+/// Each array is copied to each other: random boxes between random extents, and whole.
+template <std::size_t N, class Team, class... Rules>
+void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules const&... rules) {
+  random_source same(seed);
+  std::uint32_t name = 0;
+  auto const some_extents = [&] {
+    cell_index<N> extents;
+    for (auto& e : extents) e = same.one_in(8) ? same.below(2) : 1 + same.below(largest);
+    return extents;
+  };
+  auto const fixed = some_extents();
+  bool fix = false;
+  auto const make = [&](auto const& rule) {
+    auto a = make_array<cell>(team, fix ? fixed : some_extents(), rule);
+    return doubled<decltype(a)>(std::move(a), name++);
+  };
+  auto const for_each_pair = [](auto& arrays, auto const& use) {
+    std::apply(
+        [&](auto&... from) {
+          auto const to_all = [&](auto& one) { std::apply([&](auto&... to) { (use(one, to), ...); }, arrays); };
+          (to_all(from), ...);
+        },
+        arrays);
+  };
+  {
+    std::tuple arrays{make(rules)...};
+    for_each_pair(arrays, [&](auto& from, auto& to) {
+      if (static_cast<void*>(&from) == static_cast<void*>(&to)) return;
+      box<N> b;
+      cell_index<N> first;
+      for (std::size_t d = 0; d < N; ++d) {
+        b.count[d] = same.below(std::min(from.array.extent(d), to.array.extent(d)) + 1);
+        b.first[d] = same.below(from.array.extent(d) - b.count[d] + 1);
+        first[d] = same.below(to.array.extent(d) - b.count[d] + 1);
+      }
+      pgas::copy(from.array, b, to.array, first);
+      copy_serial(from, b, to, first);
+      to.check();
+    });
+  }
+  fix = true;
+  std::tuple arrays{make(rules)...};
+  for_each_pair(arrays, [&](auto& from, auto& to) {
+    if (static_cast<void*>(&from) == static_cast<void*>(&to)) return;
+    pgas::copy(from.array, to.array);
+    to.serial = from.serial;
+    to.check();
+    // What was copied may be changed at once, and what came is seen by others after the next fence.
+    for (auto& c : from.serial) ++c.round;
+    from.fill();
+    rank_t const reader = same.rank_below(team.size());
+    pgas::fence epoch{to.array, read_only};
+    if (team.rank() == reader) {
+      std::vector<cell> all(to.array.size());
+      to.array.get(epoch, {{}, to.array.extents()}, all);
+      epoch.flush_local_all();
+      require(all == to.serial, "another rank sees all that was copied");
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("copy: between any two layouts of one dimension") {
+  everywhere<few_models>([](auto& team) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      copy_all_pairs<1>(team, seed, 300, block{}, block_cyclic<>{2 * seed + 1}, dealt<4>{});
+    }
+  });
+}
+
+TEST_CASE("copy: between any two layouts of two dimensions") {
+  everywhere<few_models>([](auto& team) {
+    for (std::uint64_t seed = 11; seed <= 13; ++seed) {
+      copy_all_pairs<2>(team, seed, 22, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
+                        tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64));
+    }
+  });
+}
+
+TEST_CASE("copy: between two layouts of three and of four dimensions") {
+  everywhere<few_models>([](auto& team) {
+    copy_all_pairs<3>(team, 21, 7, tiled{block{}, block_cyclic<2>{}, block{}}, dealt<2, 3, 2>{});
+    copy_all_pairs<4>(team, 31, 5, by_rows<4>{}, tiled{cyclic{}, block{}, block{}, block{}});
+  });
+}
+
+TEST_CASE("copy: ghost cells stay as they are, and redistribute makes the array") {
+  everywhere<few_models>([](auto& team) {
+    auto const a = make_array<int>(team, {6, 5}, dealt<2, 2>{});
+    for (auto const tile : tiles(a)) {
+      for (std::size_t i = 0; i < tile.cells().count[0]; ++i) {
+        for (std::size_t j = 0; j < tile.cells().count[1]; ++j)
+          tile.view()(i, j) = static_cast<int>((tile.cells().first[0] + i) * 10 + tile.cells().first[1] + j);
+      }
+    }
+    auto const b = redistribute(team, a, tiled{block{}, block{}}, halo{.width = 1});
+    auto const seen = stage<pgas::read>(b);
+    auto const own = b.local_extents();
+    for (std::ptrdiff_t i = -1; b.own_box().size() != 0 && i <= static_cast<std::ptrdiff_t>(own[0]); ++i) {
+      for (std::ptrdiff_t j = -1; j <= static_cast<std::ptrdiff_t>(own[1]); ++j) {
+        bool const inside =
+            i >= 0 && j >= 0 && i < static_cast<std::ptrdiff_t>(own[0]) && j < static_cast<std::ptrdiff_t>(own[1]);
+        auto const first = b.own_box().first;
+        require_equal(seen(i, j),
+                      inside ? static_cast<int>((first[0] + static_cast<std::size_t>(i)) * 10 + first[1] +
+                                                static_cast<std::size_t>(j))
+                             : 0,
+                      "cell of a part");
+      }
+    }
+  });
+}
+
+TEST_CASE("copy: what does not fit is refused with both extents") {
+  everywhere<few_models>([](auto& team) {
+    auto const a = make_array<int>(team, {6, 5}, dealt<2, 2>{});
+    auto const b = make_array<int>(team, {5, 6});
+    std::string const self = "rank " + std::to_string(team.rank());
+    require_error(errc::invalid_argument, {self, "copy", "6 x 5", "5 x 6", "name the box"}, [&] { pgas::copy(a, b); });
+    require_error(errc::out_of_range, {self, "copy", "6 x 5 cells do not fit at (0, 0)", "copied to", "5 x 6"}, [&] {
+      pgas::copy(a, {{}, {6, 5}}, b, {});
+    });
+    require_error(errc::out_of_range, {self, "copy", "2 x 2 cells do not fit at (5, 0)", "copied from"}, [&] {
+      pgas::copy(a, {{5, 0}, {2, 2}}, b, {});
+    });
+    require_error(errc::invalid_argument, {self, "copy", "both arrays are one"}, [&] {
+      pgas::copy(a, {{}, {1, 1}}, a, {2, 2});
+    });
+    team.barrier();
+  });
+}

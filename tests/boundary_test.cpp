@@ -76,6 +76,7 @@ class recording_control {
     log->push_back("seen");
     return 0;
   }
+  void pause(unsigned, waiting_for const&) {}
 
   record* log;
   word next_load = 0;

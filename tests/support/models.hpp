@@ -8,6 +8,10 @@
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/sync/bakery.hpp>
+#include <pgas/sync/gbh.hpp>
+#include <pgas/sync/mcs.hpp>
+#include <pgas/sync/mcs_wp.hpp>
 #include <string>
 #include <tuple>
 
@@ -64,7 +68,12 @@ using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_mo
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence>;
 using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped>;
-using lock_protocols = std::tuple<pgas::sync::shared_only, pgas::sync::queued>;
+using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::waiting_readers::undo>,
+                                pgas::sync::gbh<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
+                                pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
+using target_lock_protocols = decltype(std::tuple_cat(
+    std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery>{}, gbh_variants{}));
+using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
 /// Made from an extent and a number of ranks.
 using distributions = std::tuple<pgas::block>;

@@ -201,8 +201,8 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         if (p.test(g, b)) return "test: says no while somebody has not completed";
         if (!r.empty()) return "test: a no does nothing";
       }
-      // Completions as a counter shows them, or a word for each origin.
-      c.next_load = g.size();
+      // Completions as a counter shows them, or a bit or a word for each origin.
+      c.next_load = std::is_same_v<Protocol, pgas::sync::two_vectors> ? ~word{0} : g.size();
       c.next_slot_load = 1;
       if (!p.test(g, b)) return "test: says yes when all have completed";
       c.next_load = 0;

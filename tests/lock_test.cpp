@@ -246,6 +246,32 @@ TEST_CASE("lock: who waits for a lock whose holder fails learns who failed") {
   });
 }
 
+TEST_CASE("lock: hosts that share a pool, and no read-modify-write, lock by tickets") {
+  if (!chosen(pool_backend::name)) return;
+  for (rank_t const ranks : {2, 3}) {
+    on<pool_model>(ranks, [](auto& world) {
+      auto team =
+          world.template with<typename std::remove_cvref_t<decltype(world)>::coherence_type,
+                              pgas::protocols<pgas::sync::dissemination, pgas::sync::stamped, pgas::sync::bakery>>();
+      auto w = make_window<int>(team, 1);
+      constexpr int rounds = 10;
+      for (int round = 0; round < rounds; ++round) {
+        for (rank_t target = 0; target < team.size(); ++target) {
+          pgas::lock epoch{w, target, exclusive};
+          epoch.put(target, 0, epoch.get(target, 0) + 1);
+        }
+        pgas::lock_all all{w};
+        for (rank_t target = 0; target < team.size(); ++target)
+          require(all.get(target, 0) > round, "this rank's own update at least");
+      }
+      team.barrier();
+      pgas::lock own{w, team.rank(), shared};
+      int const seen = w.local()[0];
+      require_equal(seen, rounds * team.size(), "updates");
+    });
+  }
+}
+
 TEST_CASE("lock: ranks that lock two parts crosswise learn that they wait for each other, where words say who holds") {
   if (!chosen(pgas::backends::process_map::name)) return;
   std::apply(

@@ -555,7 +555,6 @@ struct counted_completion {
 /// Open MPI until 1.8, Christgau 2017, section 3.3.3: an origin counts posts, and does not know whose they are.
 struct counted_posts {
   static constexpr std::string_view name = "counted_posts";
-  static constexpr pgas::rmw needs = pgas::rmw::test_and_set;
   static constexpr pgas::control_words words(rank_t) { return {.slots = 0, .cells = 2}; }
 
   template <class Control>
@@ -599,7 +598,6 @@ struct counted_posts {
 /// vector when others set theirs.
 struct unlocked_reset {
   static constexpr std::string_view name = "unlocked_reset";
-  static constexpr pgas::rmw needs = pgas::rmw::test_and_set;
   static constexpr pgas::control_words words(rank_t) { return {.slots = 0, .cells = 2}; }
 
   template <class Control>
@@ -644,7 +642,6 @@ struct unlocked_reset {
 /// ones, whose head a target advances before it looks at what is there.
 struct ring_of_places {
   static constexpr std::string_view name = "ring_of_places";
-  static constexpr pgas::rmw needs = pgas::rmw::test_and_set;
   static constexpr word places = 2;
   static constexpr pgas::control_words words(rank_t) { return {.slots = 0, .cells = 3 + 2 * places}; }
 

@@ -20,16 +20,17 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// States    Everybody joins at the tail. Behind an exclusive request, or a shared one that waits, one waits to be let
 ///           in; a shared one behind one that holds the part goes on at once. The first in the queue with an exclusive
 ///           request goes on if nobody is active, else the last of those lets it in. Who lets a shared request in has
-///           counted it. Shared holders leave the queue in its order or all at its end, and stop being active then.
+///           counted it. Shared holders stop being active in any order; the one whose successor is an exclusive request
+///           says so as it stops.
 /// Bound     in the order of the exchanges on the tail, for all but try_lock, which may join shared holders while
 ///           nobody waits for them.
 /// lock_all  a shared lock on each part, in the order of ranks, when it opens: whoever holds parts already must not
 ///           wait behind somebody who waits for one of those. A shared holder must not wait for a rank that still has
 ///           to get a shared lock on the same part: an exclusive request may be between them.
 /// Differs   from the paper: the count of holders and the writer that waits for them are one word, so that the last
-///           holder learns of that writer as it leaves, and a writer of them, by one read-modify-write; a writer that
-///           finds the queue empty reads that word before it changes it; requests say in tail and next what they are
-///           for. try_lock is ours.
+///           holder learns of that writer, and a writer of the holders, by one read-modify-write; a writer that finds
+///           the queue empty reads that word before it changes it; requests say in tail and next what they are for.
+///           try_lock is ours.
 /// Memory    2 + 2 n cells a rank; n bits of private state.
 /// Costs     without conflict, in read-modify-writes to get and to let go: exclusive 1 and 1, shared 3 and 2.
 ///           lock_all costs n shared locks.

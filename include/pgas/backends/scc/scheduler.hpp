@@ -54,7 +54,7 @@ class scheduler {
     unfinished_ = runnable_;
     budget_ = turn();
     while (unfinished_ != 0) {
-      if (runnable_ == 0 && pausing_ != 0) end_pause(earliest_pause());
+      if (runnable_ == 0 && pausing_ != 0) end_earliest_pause();
       if (runnable_ == 0) nobody_can_go_on();
       if (current_ < 0 || (runnable_ & bit(current_)) == 0) {
         if (current_ >= 0) last_ = current_;
@@ -116,7 +116,7 @@ class scheduler {
     job_.check(why.operation);
     rank_t const self = current_;
     pause_ends_[static_cast<std::size_t>(self)] =
-        points_ + 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
+        points_ + skipped_ + 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
     pausing_ |= bit(self);
     runnable_ &= ~bit(self);
     switch_out();
@@ -170,17 +170,18 @@ class scheduler {
   }
   void end_pauses() noexcept {
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
-      if ((pausing_ & bit(rank)) != 0 && pause_ends_[static_cast<std::size_t>(rank)] <= points_) end_pause(rank);
+      if ((pausing_ & bit(rank)) != 0 && pause_ends_[static_cast<std::size_t>(rank)] <= points_ + skipped_)
+        end_pause(rank);
     }
   }
-  [[nodiscard]] rank_t earliest_pause() const noexcept {
-    rank_t first = -1;
+  /// When all pause, time goes on without them: else who pauses briefly would keep the turn from who pauses for long.
+  void end_earliest_pause() noexcept {
+    std::uint64_t first = ~std::uint64_t{0};
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
-      if ((pausing_ & bit(rank)) == 0) continue;
-      if (first < 0 || pause_ends_[static_cast<std::size_t>(rank)] < pause_ends_[static_cast<std::size_t>(first)])
-        first = rank;
+      if ((pausing_ & bit(rank)) != 0) first = std::min(first, pause_ends_[static_cast<std::size_t>(rank)]);
     }
-    return first;
+    skipped_ = std::max(skipped_, first - points_);
+    end_pauses();
   }
 
   void change_turn() {
@@ -341,8 +342,9 @@ class scheduler {
   std::vector<rank_t> priorities_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
-  waiters pausing_ = 0;  ///< cores that gave their turn away for a while
-  std::array<std::uint64_t, most_cores> pause_ends_{};
+  waiters pausing_ = 0;                                 ///< cores that gave their turn away for a while
+  std::array<std::uint64_t, most_cores> pause_ends_{};  ///< on the clock of points_ + skipped_
+  std::uint64_t skipped_ = 0;                           ///< time that passed while all paused
   rank_t current_ = -1;
   rank_t next_ = -1;
   rank_t last_ = -1;  ///< who had the turn before

@@ -447,3 +447,109 @@ TEST_CASE("locks: while shared holders come and go, a writer of gbh waits for ev
     }
   });
 }
+
+namespace {
+
+/// Notes in which order ranks announce themselves.
+template <class Protocol>
+struct noting : announced<Protocol> {
+  std::vector<rank_t>* joined = nullptr;
+  template <class Cell>
+  word exchange(Cell const& c, word_access where, word value, std::memory_order order) {
+    long const before = this->at;
+    word const found = announced<Protocol>::exchange(c, where, value, order);
+    if (before < 0 && this->at >= 0) joined->push_back(where.by);
+    return found;
+  }
+};
+
+/// Who announced itself, and who entered, in order, where all ask for exclusive locks on one part.
+template <class Protocol>
+std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std::uint64_t seed) {
+  std::pair<std::vector<rank_t>, std::vector<rank_t>> in_order;
+  scc::options how;
+  how.seed = seed;
+  how.schedule = scc::scheduling::random;
+  scc::with_options const emulated(how);
+  long no_entries = 0;
+  static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
+    auto mine = backend;
+    auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
+    noting<Protocol> watches;
+    watches.entries = &no_entries;
+    watches.joined = &in_order.first;
+    watched_control<decltype(words), noting<Protocol>> control(words, watches);
+    typename Protocol::template on<decltype(control)> protocol(control, {});
+    pgas::no_boundary nothing;
+    for (int round = 0; round < 5; ++round) {
+      watches.at = -1;
+      protocol.lock(0, lock_kind::exclusive, nothing);
+      in_order.second.push_back(mine.rank());
+      protocol.unlock(0, lock_kind::exclusive, nothing);
+    }
+    boot.fence();
+  }));
+  return in_order;
+}
+
+/// A rank holds a part shared while another asks for it alone, and then a third one shared: who of the two is first.
+template <class Protocol>
+std::string first_behind_a_reader() {
+  std::string order;
+  int at = 0;
+  static_cast<void>(pgas::backends::scc::launch(3, [&](auto&& backend, auto& boot) {
+    auto mine = backend;
+    auto words = make_control(mine, boot, "locks", Protocol::words(3));
+    long no_entries = 0;
+    announced<Protocol> watches;
+    watches.entries = &no_entries;
+    watched_control<decltype(words), announced<Protocol>> control(words, watches);
+    typename Protocol::template on<decltype(control)> protocol(control, {});
+    pgas::no_boundary nothing;
+    auto const until = [&](int stage) {
+      while (at < stage) words.pause(3, {.operation = "stage"});
+    };
+    auto const give_time = [&] {  // to whoever has asked: it goes as far as it can
+      for (int i = 0; i < 50; ++i) words.pause(6, {.operation = "stage"});
+    };
+    if (mine.rank() == 0) {
+      protocol.lock(0, lock_kind::shared, nothing);
+      at = 1;
+      give_time();  // the writer waits now
+      at = 2;
+      give_time();  // so does the reader, or it has been and gone
+      protocol.unlock(0, lock_kind::shared, nothing);
+    } else {
+      until(mine.rank());
+      auto const kind = mine.rank() == 1 ? lock_kind::exclusive : lock_kind::shared;
+      protocol.lock(0, kind, nothing);
+      order += mine.rank() == 1 ? 'w' : 'r';
+      protocol.unlock(0, kind, nothing);
+    }
+    boot.fence();
+  }));
+  return order;
+}
+
+}  // namespace
+
+TEST_CASE("locks: exclusive holders of mcs and mcs_wp follow each other in the order in which they joined the queue") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  auto const one = []<class Protocol>(Protocol) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      auto const [joined, entered] = orders_of<Protocol>(5, seed);
+      CHECK(joined.size() == 25);
+      CHECK_MESSAGE(joined == entered, Protocol::name, ", seed ", seed);
+    }
+  };
+  one(pgas::sync::mcs{});
+  one(pgas::sync::mcs_wp{});
+}
+
+TEST_CASE("locks: a shared request that comes after a waiting exclusive one waits for it in queues, and not in gbh") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  with_each([]<class Protocol>(Protocol) {
+    CHECK_MESSAGE(first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("gbh") ? "rw" : "wr"),
+                  Protocol::name);
+  });
+}

@@ -72,10 +72,13 @@ class recording_control {
     throw std::logic_error("no value satisfies the protocol");
   }
   template <class Word, std::predicate<word> Predicate>
-  std::size_t wait_any(std::span<Word>, Predicate&&, waiting_for const&) {
-    log->push_back("seen");
+  std::size_t wait_any(std::span<Word>, Predicate&&, waiting_for const& why) {
+    std::string seen = "seen";
+    for (rank_t rank : why.awaited) seen += " " + std::to_string(rank);
+    log->push_back(seen);
     return 0;
   }
+  void pause(unsigned, waiting_for const&) {}
 
   record* log;
   word next_load = 0;
@@ -198,8 +201,8 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         if (p.test(g, b)) return "test: says no while somebody has not completed";
         if (!r.empty()) return "test: a no does nothing";
       }
-      // Completions as a counter shows them, or a word for each origin.
-      c.next_load = g.size();
+      // Completions as a counter shows them, or a bit or a word for each origin.
+      c.next_load = std::is_same_v<Protocol, pgas::sync::two_vectors> ? ~word{0} : g.size();
       c.next_slot_load = 1;
       if (!p.test(g, b)) return "test: says yes when all have completed";
       c.next_load = 0;
@@ -273,7 +276,7 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
         r.clear();
         p.unlock(target, kind, b);
         if (count(r, "publish") != 1 || r.front() != "publish " + std::to_string(target) || count(r, "refresh") != 0 ||
-            r.back() != "signal " + std::to_string(target))
+            count(r, "signal " + std::to_string(target)) == 0)
           return "unlock publishes its part, first";
       }
     }

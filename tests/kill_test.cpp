@@ -213,6 +213,117 @@ TEST_CASE("kill -9 of each rank in each state: an error that names it within 3 s
   }
 }
 
+namespace {
+
+/// A team whose windows have these protocols.
+template <class Post, class Lock>
+auto with_protocols_of(team_type& team) {
+  return team.with<pgas::coherence::coherent, pgas::protocols<pgas::default_fence, Post, Lock>>();
+}
+
+/// Kills each rank in a state; the others learn who it was.
+void each_rank_dies(std::string const& name, void (*reach)(team_type&, rank_t)) {
+  for (rank_t victim = 0; victim < ranks; ++victim) {
+    leftovers const before;
+    stopwatch const watch;
+    auto const e = error_of<process_model>(ranks, [reach, victim](auto& team) {
+      forget_handlers();
+      reach(team, victim);
+    });
+    std::string const where = name + ", rank " + std::to_string(victim);
+    CHECK_MESSAGE(watch.seconds() < 3.5, where, " took ", watch.seconds(), " s");
+    REQUIRE_MESSAGE(e.has_value(), where);
+    CHECK_MESSAGE(e->rank() == victim, where, ": ", std::string(e->what()));
+    CHECK_MESSAGE(std::string(e->what()).find("signal 9") != std::string::npos, where, ": ", std::string(e->what()));
+    before.check(where);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that names it, whatever the protocol") {
+  std::apply(
+      []<class... Lock>(Lock...) {
+        auto const one = []<class L>(L) {
+          each_rank_dies(std::string(L::name) + ", the holder", [](team_type& world, rank_t victim) {
+            auto team = with_protocols_of<pgas::default_protocols::post, L>(world);
+            auto w = make_window<int>(team, 1);
+            if (team.rank() == victim) {
+              pgas::lock held{w, 0, pgas::exclusive};
+              team.barrier();
+              ::usleep(20'000);  // the others wait for it
+              die();
+            }
+            team.barrier();
+            if (team.rank() == (victim + 1) % ranks) {
+              pgas::lock wanted{w, 0, pgas::exclusive};
+              wanted.put(0, 0, 1);
+            } else {
+              pgas::lock_all wanted{w};
+              wanted.put(0, 0, 1);
+            }
+            team.barrier();
+          });
+          each_rank_dies(std::string(L::name) + ", one that waits", [](team_type& world, rank_t victim) {
+            auto team = with_protocols_of<pgas::default_protocols::post, L>(world);
+            auto w = make_window<int>(team, 1);
+            if (team.rank() == victim) {
+              team.barrier();
+              std::thread([] {
+                ::usleep(20'000);
+                die();
+              }).detach();
+              pgas::lock wanted{w, 0, pgas::shared};
+              static_cast<void>(wanted.get(0, 0));
+              for (;;) ::pause();
+            }
+            if (team.rank() == (victim + 1) % ranks) {
+              pgas::lock held{w, 0, pgas::exclusive};
+              team.barrier();
+              team.barrier();  // where the victim never comes
+            } else {
+              team.barrier();
+              ::usleep(10'000);  // behind the victim
+              pgas::lock wanted{w, 0, pgas::exclusive};
+              wanted.put(0, 0, 1);
+            }
+          });
+        };
+        (one(Lock{}), ...);
+      },
+      target_lock_protocols{});
+}
+
+TEST_CASE("kill -9 of a target that does not post, and of an origin that does not complete, whatever the protocol") {
+  std::apply(
+      []<class... Post>(Post...) {
+        auto const one = []<class P>(P) {
+          each_rank_dies(std::string(P::name) + ", the target", [](team_type& world, rank_t victim) {
+            auto team = with_protocols_of<P, pgas::default_protocols::lock>(world);
+            auto w = make_window<int>(team, 1);
+            if (team.rank() == victim) die();
+            pgas::access epoch{w, {victim}};
+            epoch.put(victim, 0, 1);
+            epoch.complete();
+            team.barrier();
+          });
+          each_rank_dies(std::string(P::name) + ", the origin", [](team_type& world, rank_t victim) {
+            auto team = with_protocols_of<P, pgas::default_protocols::lock>(world);
+            auto w = make_window<int>(team, 1);
+            pgas::exposure exposed{w, {(team.rank() + ranks - 1) % ranks}};
+            pgas::access epoch{w, {(team.rank() + 1) % ranks}};
+            epoch.put((team.rank() + 1) % ranks, 0, 1);
+            if (team.rank() == victim) die();
+            epoch.complete();
+            exposed.wait();
+            team.barrier();
+          });
+        };
+        (one(Post{}), ...);
+      },
+      post_protocols{});
+}
+
 TEST_CASE("kill -9 at random moments of a busy program") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     leftovers const before;

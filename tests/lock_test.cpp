@@ -246,6 +246,59 @@ TEST_CASE("lock: who waits for a lock whose holder fails learns who failed") {
   });
 }
 
+TEST_CASE("lock: hosts that share a pool, and no read-modify-write, lock by tickets") {
+  if (!chosen(pool_backend::name)) return;
+  for (rank_t const ranks : {2, 3}) {
+    on<pool_model>(ranks, [](auto& world) {
+      auto team =
+          world.template with<typename std::remove_cvref_t<decltype(world)>::coherence_type,
+                              pgas::protocols<pgas::sync::dissemination, pgas::sync::stamped, pgas::sync::bakery>>();
+      auto w = make_window<int>(team, 1);
+      constexpr int rounds = 10;
+      for (int round = 0; round < rounds; ++round) {
+        for (rank_t target = 0; target < team.size(); ++target) {
+          pgas::lock epoch{w, target, exclusive};
+          epoch.put(target, 0, epoch.get(target, 0) + 1);
+        }
+        pgas::lock_all all{w};
+        for (rank_t target = 0; target < team.size(); ++target)
+          require(all.get(target, 0) > round, "this rank's own update at least");
+      }
+      team.barrier();
+      pgas::lock own{w, team.rank(), shared};
+      int const seen = w.local()[0];
+      require_equal(seen, rounds * team.size(), "updates");
+    });
+  }
+}
+
+TEST_CASE("lock: ranks that lock two parts crosswise learn that they wait for each other, where words say who holds") {
+  if (!chosen(pgas::backends::process_map::name)) return;
+  std::apply(
+      []<class... Lock>(Lock...) {
+        auto const one = []<class L>(L) {
+          auto const e = error_of<process_model>(2, [](auto& world) {
+            auto team = world.template with<pgas::coherence::coherent,
+                                            pgas::protocols<pgas::default_fence, pgas::sync::match_vector, L>>();
+            auto w = make_window<int>(team, 1);
+            pgas::lock own{w, team.rank(), exclusive};
+            team.barrier();
+            pgas::lock other{w, 1 - team.rank(), exclusive};
+          });
+          REQUIRE_MESSAGE(e.has_value(), L::name);
+          std::string const what = e->what();
+          CHECK_MESSAGE(e->code() == pgas::make_error_code(errc::deadlock), L::name, ": ", what);
+          CHECK_MESSAGE(what.find("rank 0 waits in lock (window 0) for rank 1") != std::string::npos, L::name, ": ",
+                        what);
+          CHECK_MESSAGE(what.find("rank 1 waits in lock (window 0) for rank 0") != std::string::npos, L::name, ": ",
+                        what);
+        };
+        (one(Lock{}), ...);
+      },
+      // Not mcs_wp, where whom a rank waits for is the last reader of those before it: no word says who that will be.
+      std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::bakery, pgas::sync::gbh<>>{});
+}
+
 TEST_CASE("lock: no update is lost and nobody waits for ever, in every order with few changes of turns") {
   if (!chosen(pgas::backends::scc::name)) return;
   char const* const budget = std::getenv("PGAS_TEST_SECONDS");

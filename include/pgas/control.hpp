@@ -96,6 +96,10 @@ concept control_cell = std::copyable<C> && requires(C const& c, word value, word
 /// with acquire order; `wait_any(words, predicate, why)` returns the index of the first word of a span that
 /// does. Both throw `error` when the job has failed, when `why.deadline` passes, or when the ranks
 /// wait for each other; both make progress on polled backends. Protocols write no loop of their own.
+///
+/// `pause(attempt, why)` is for protocols that try again after others were in the way: it lets them go on for a random
+/// while of at most about 2^attempt looks, bounded, so that ranks that turned each other away do not meet again in
+/// step. It ends by itself, and throws when the job has failed. Waiting for something is wait_until's.
 template <class C>
 concept control =
     std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
@@ -107,6 +111,7 @@ concept control =
       { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
       { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
       { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
+      c.pause(unsigned{}, why);
       { C::read_modify_write } -> std::convertible_to<rmw>;
       { C::can_park } -> std::convertible_to<bool>;
     };

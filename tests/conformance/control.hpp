@@ -206,6 +206,37 @@ TEST_CASE("control: a wait that meets its deadline throws timed_out and names ra
   });
 }
 
+TEST_CASE("control: a pause ends by itself, and lets the other ranks go on") {
+  on_every_backend([](auto& b, auto& boot) {
+    auto c = make_control(b, boot, "c", {.slots = 1, .cells = 0});
+    // Each rank tries again and again until the one before it has succeeded.
+    rank_t const previous = (b.rank() - 1 + b.size()) % b.size();
+    for (unsigned attempt = 0; b.rank() != 0 && c.slot(previous, 0, previous).load(std::memory_order_acquire) == 0;)
+      c.pause(attempt++, {.operation = "try"});
+    c.slot(b.rank(), 0, b.rank()).store(1, std::memory_order_release);
+    c.pause(1000, {.operation = "try"});  // a pause is bounded
+    boot.fence();
+  });
+}
+
+TEST_CASE("control: who tries again and again ends with the failure of another rank") {
+  for_each_model<all_models>([]<class Model>(Model) {
+    if (!can_have<typename Model::backend>(3)) return;
+    std::string what;
+    try {
+      static_cast<void>(Model::backend::launch(3, [](auto&& backend, auto& boot) {
+        auto mine = backend;
+        auto c = make_control(mine, boot, "c", {.slots = 1, .cells = 0});
+        if (mine.rank() == 1) throw std::runtime_error("lost interest");
+        for (unsigned attempt = 0;; ++attempt) c.pause(attempt, {.operation = "try"});
+      }));
+    } catch (std::exception const& e) {
+      what = e.what();
+    }
+    CHECK_MESSAGE(what.find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ", what);
+  });
+}
+
 TEST_CASE("control: a wait ends with the failure of the rank it waits for") {
   for_each_model<all_models>([]<class Model>(Model) {
     if (!can_have<typename Model::backend>(3)) return;

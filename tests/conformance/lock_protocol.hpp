@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "fence_protocol.hpp"
@@ -8,34 +9,60 @@
 /// What every lock protocol promises, on every backend whose control words can carry it.
 namespace pgas_test {
 
-/// One rank's state of a protocol, and three words in each part that stand for payload: their relaxed accesses are
-/// ordered by the protocol or not at all.
+/// One rank's state of a protocol, and three numbers in each part that stand for payload: their relaxed accesses are
+/// ordered by the protocol or not at all. Each number is a cell; where cells cannot be modified, a slot for each rank.
 template <class Protocol, class Backend>
 class lock_fixture {
  public:
   using control_type = typename Backend::control_type;
   enum payload : std::size_t { counted, writers, readers, payload_words };
+  static constexpr bool has_cells = control_type::read_modify_write != pgas::rmw::none;
 
   template <class Boot>
   lock_fixture(Backend& b, Boot& boot, std::string const& key)
       : own_(Protocol::words(b.size())),
-        control(make_control(b, boot, key + std::string(Protocol::name),
-                             own_ + pgas::control_words{.slots = 0, .cells = payload_words})),
+        control(make_control(b, boot, key + std::string(Protocol::name), own_ + payload_of(b.size()))),
         protocol(control, {}) {}
 
-  auto word_of(rank_t target, payload which) { return control.cell(target, own_.cells + which); }
-  pgas::word read(rank_t target, payload which) { return word_of(target, which).load(std::memory_order_relaxed); }
+  pgas::word read(rank_t target, payload which) {
+    if constexpr (has_cells) return cell_of(target, which).load(std::memory_order_relaxed);
+    pgas::word all = 0;
+    for (rank_t r = 0; r < control.size(); ++r) {
+      auto const one = slot_of(target, which, r).load(std::memory_order_relaxed);
+      all = which == counted ? std::max(all, one) : all + one;
+    }
+    return all;
+  }
   void add(rank_t target, payload which, pgas::word value) {
-    word_of(target, which).fetch_add(value, std::memory_order_relaxed);
+    if constexpr (has_cells) {
+      cell_of(target, which).fetch_add(value, std::memory_order_relaxed);
+    } else {
+      auto const mine = slot_of(target, which, control.rank());
+      mine.store(mine.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+    }
   }
   /// In two steps, so that two at the same time lose one.
   void count(rank_t target, random_source& rng) {
     auto const seen = read(target, counted);
     dawdle(rng);
-    word_of(target, counted).exchange(seen + 1, std::memory_order_relaxed);
+    if constexpr (has_cells) {
+      cell_of(target, counted).exchange(seen + 1, std::memory_order_relaxed);
+    } else {
+      slot_of(target, counted, control.rank()).store(seen + 1, std::memory_order_relaxed);
+    }
   }
 
  private:
+  static pgas::control_words payload_of(rank_t ranks) {
+    if (has_cells) return {.slots = 0, .cells = payload_words};
+    return {.slots = payload_words * static_cast<std::size_t>(ranks), .cells = 0};
+  }
+  auto cell_of(rank_t target, payload which) { return control.cell(target, own_.cells + which); }
+  auto slot_of(rank_t target, payload which, rank_t writer) {
+    auto const row = which * static_cast<std::size_t>(control.size());
+    return control.slot(target, own_.slots + row + static_cast<std::size_t>(writer), writer);
+  }
+
   pgas::control_words own_;
 
  public:

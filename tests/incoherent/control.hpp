@@ -151,6 +151,8 @@ class control {
     return found;
   }
 
+  void pause(unsigned attempt, pgas::waiting_for const& why) const { pgas::detail::back_off(job_, attempt, why); }
+
  private:
   void check(std::string_view operation, rank_t rank, std::size_t i, std::size_t count) const {
     if (rank < 0 || rank >= size()) pgas::detail::throw_bad_rank(self_->world_rank, operation, rank, size());

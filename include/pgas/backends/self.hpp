@@ -126,6 +126,7 @@ class self {
       }
       alone(why);
     }
+    void pause(unsigned, waiting_for const&) const noexcept {}  // nobody else could go on meanwhile
 
    private:
     [[noreturn]] void alone(waiting_for const& why) const {

@@ -39,6 +39,7 @@ struct control_archetype {
   std::size_t wait_any(std::span<Word>, Predicate&&, waiting_for const&) {
     return 0;
   }
+  void pause(unsigned, waiting_for const&) {}
 };
 static_assert(control<control_archetype>);
 

@@ -114,10 +114,16 @@ struct queued {
       return false;
     }
 
+    /// Until it may be free; or, while one rank holds it alone, until that one does not: the wait names whom it is for.
     void wait_for_word(rank_t target, lock_kind kind, std::string_view operation) {
-      control_->wait_until(held(target),
-                           [kind](word now) { return kind == lock_kind::exclusive ? now == 0 : !is_exclusive(now); },
-                           {.operation = operation});
+      if (word const seen = held(target).load(std::memory_order_relaxed); is_exclusive(seen)) {
+        auto const holder = static_cast<rank_t>(seen / 2);
+        control_->wait_until(held(target), [seen](word now) { return now != seen; },
+                             {.operation = operation, .awaited = group(&holder, 1)});
+      } else if (kind == lock_kind::exclusive) {
+        control_->wait_until(held(target), [](word now) { return now == 0 || is_exclusive(now); },
+                             {.operation = operation});
+      }
     }
 
     void take_in_turn(rank_t target, lock_kind kind, std::string_view operation) {
@@ -137,12 +143,12 @@ struct queued {
       } while (!take_word(target, kind));
 
       word last = me();
-      // release: whoever finds the queue empty comes after me.
-      if (tail(target).compare_exchange(last, 0, std::memory_order_release)) return;
+      // relaxed: who finds the queue empty learns nothing by that; what has been done to the part goes with `held`.
+      if (tail(target).compare_exchange(last, 0, std::memory_order_relaxed)) return;
       word const next =
           control_->wait_until(next_of(me()), [](word successor) { return successor != 0; }, {.operation = operation});
-      // release: pairs with the acquire load by the successor's wait.
-      first_in_queue(next).exchange(1, std::memory_order_release);
+      // relaxed: the successor looks at `held` next, and learns from that.
+      first_in_queue(next).exchange(1, std::memory_order_relaxed);
     }
 
     void let_go(rank_t target, lock_kind kind) {

@@ -247,6 +247,28 @@ void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::
   wait_on(j, condition, why, label, awaited);
 }
 
+/// The longest pause between two attempts, as a power of two: about as long as a hand-over between ranks that a system
+/// call suspends.
+inline constexpr unsigned longest_pause = 10;
+
+/// Lets others go on between two attempts: for a random number of up to 2^attempt looks, or of yields where ranks share
+/// cores. The number is the rank's own: ranks that turned each other away must not try again in step.
+inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
+  static thread_local std::uint64_t calls = 0;
+  j.check(why.operation);
+  std::uint64_t mixed = (++calls * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(j.rank()) * 0xd1342543de82ef95U);
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // splitmix64's
+  mixed ^= mixed >> 27U;
+  std::uint64_t const most = std::uint64_t{1} << std::min(attempt, longest_pause);
+  if (shares_cores(j.size())) {
+    for (std::uint64_t i = mixed % std::min<std::uint64_t>(most, 16); i > 0; --i) std::this_thread::yield();
+    std::this_thread::yield();
+  } else {
+    for (std::uint64_t i = mixed % most; i > 0; --i) cpu_relax();
+    cpu_relax();
+  }
+}
+
 inline void job::get(std::string_view key, bytes_out into) const {
   std::vector<rank_t> none;
   job_block::entry const* entry = nullptr;

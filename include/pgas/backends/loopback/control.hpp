@@ -153,6 +153,8 @@ class message_control {
     return found;
   }
 
+  void pause(unsigned attempt, waiting_for const& why) const { back_off(held_.owner().of_job(), attempt, why); }
+
  private:
   message_control(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::shared_ptr<loopback::word_block> own,
                   control_words words, team_ranks ranks, std::string_view label)

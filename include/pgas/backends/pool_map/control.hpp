@@ -101,6 +101,8 @@ class pool_control {
     return found;
   }
 
+  void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
+
  private:
   // acquire or weaker is asked for; the drain gives more: the load is from memory, and no later one comes before it.
   static word load_now(word* at, std::memory_order order) noexcept {

@@ -91,6 +91,8 @@ class mapped_control {
     return found;
   }
 
+  void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
+
  private:
   [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
     return reinterpret_cast<word*>(base_ +

@@ -182,6 +182,8 @@ class scc_control {
     }
   }
 
+  void pause(unsigned attempt, waiting_for const& why) const { chip_->turns().pause(attempt, why); }
+
  private:
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
     return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};

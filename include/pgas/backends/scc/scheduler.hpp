@@ -54,6 +54,7 @@ class scheduler {
     unfinished_ = runnable_;
     budget_ = turn();
     while (unfinished_ != 0) {
+      if (runnable_ == 0 && pausing_ != 0) end_earliest_pause();
       if (runnable_ == 0) nobody_can_go_on();
       if (current_ < 0 || (runnable_ & bit(current_)) == 0) {
         if (current_ >= 0) last_ = current_;
@@ -82,6 +83,7 @@ class scheduler {
   void point() {
     ++points_;
     ++points_of_[static_cast<std::size_t>(current_)];
+    if (pausing_ != 0) end_pauses();
     if (--budget_ > 0) return;
     change_turn();
   }
@@ -109,6 +111,19 @@ class scheduler {
     }
   }
 
+  /// Takes the turn from the running core until the others have had up to 2^attempt points, or none of them can go on.
+  void pause(unsigned attempt, waiting_for const& why) {
+    job_.check(why.operation);
+    rank_t const self = current_;
+    pause_ends_[static_cast<std::size_t>(self)] =
+        points_ + skipped_ + 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
+    pausing_ |= bit(self);
+    runnable_ &= ~bit(self);
+    switch_out();
+    pausing_ &= ~bit(self);  // the failure of the job wakes it, too
+    job_.check(why.operation);
+  }
+
   /// Lets these cores look again.
   void wake(waiters which) noexcept {
     runnable_ |= which & unfinished_;
@@ -122,6 +137,7 @@ class scheduler {
   /// About how many points a test program has: PCT wants its changes spread over them.
   static constexpr std::size_t points_guess = 2000;
   static constexpr std::int64_t usual_turn = 64;
+  static constexpr unsigned longest_pause = 6;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
 
   struct blocked {
@@ -146,6 +162,26 @@ class scheduler {
         return 1;
     }
     return 1;
+  }
+
+  void end_pause(rank_t rank) noexcept {
+    pausing_ &= ~bit(rank);
+    runnable_ |= bit(rank);
+  }
+  void end_pauses() noexcept {
+    for (rank_t rank = 0; rank < job_.size(); ++rank) {
+      if ((pausing_ & bit(rank)) != 0 && pause_ends_[static_cast<std::size_t>(rank)] <= points_ + skipped_)
+        end_pause(rank);
+    }
+  }
+  /// When all pause, time goes on without them: else who pauses briefly would keep the turn from who pauses for long.
+  void end_earliest_pause() noexcept {
+    std::uint64_t first = ~std::uint64_t{0};
+    for (rank_t rank = 0; rank < job_.size(); ++rank) {
+      if ((pausing_ & bit(rank)) != 0) first = std::min(first, pause_ends_[static_cast<std::size_t>(rank)]);
+    }
+    skipped_ = std::max(skipped_, first - points_);
+    end_pauses();
   }
 
   void change_turn() {
@@ -306,6 +342,9 @@ class scheduler {
   std::vector<rank_t> priorities_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
+  waiters pausing_ = 0;                                 ///< cores that gave their turn away for a while
+  std::array<std::uint64_t, most_cores> pause_ends_{};  ///< on the clock of points_ + skipped_
+  std::uint64_t skipped_ = 0;                           ///< time that passed while all paused
   rank_t current_ = -1;
   rank_t next_ = -1;
   rank_t last_ = -1;  ///< who had the turn before

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/sync/policy.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// What a shared request does with its announcement while an exclusive holder is in its way.
+enum class waiting_readers {
+  stay,  ///< it stays announced: no further exclusive lock comes before it
+  undo,  ///< it takes the announcement back and tries again: exclusive locks may overtake it
+};
+
+/// What a request that was turned away does before it tries again.
+enum class retries {
+  after_pause,  ///< lets others go on for a random while, longer at each attempt
+  at_once,      ///< tries as soon as nobody seems to be in its way
+};
+
+/// Shared and exclusive locks by two levels of counters: one word for lock_all and the exclusive locks of all parts,
+/// and one word for each part.
+///
+/// Source: Gerstenberger, Besta and Hoefler 2014, section 2.3, where waiting readers stay; Christgau and Schnor 2019,
+/// section 4.2, where they undo. The two readings differ in who may starve.
+///
+/// Words     all, a cell of rank 0, the master: in its lower half how many ranks hold exclusive locks or try to get
+///           one, in its upper half how many lock_all epochs are open or asked for.
+///           part, a cell of each rank: in its lower half the rank that holds it exclusively, plus one; in its upper
+///           half how many hold it shared, or ask for that.
+/// States    exclusive: counted in `all`, where no lock_all is, then `part` from 0 to the rank. What turns it away
+///           makes it take its count back. A rank that holds an exclusive lock already is counted, and keeps the number
+///           of its locks to itself. shared: counted in `part`. lock_all: counted in `all`; it touches no part.
+///           Letting go subtracts, first from `part`, then from `all`: meanwhile others may have counted themselves.
+/// Bound     none for exclusive locks: while shared holders come and go they never find `part` empty, and they overtake
+///           each other. None for lock_all, which waits until no rank holds or tries to get any exclusive lock. Shared
+///           requests wait for one exclusive holder if they stay; if they undo, there is no bound either.
+/// Differs   from the papers, which say that letting go of an exclusive lock sets `part` to zero: that loses the count
+///           of whoever asked meanwhile. From 2019's, where the lower bit says only that there is a holder: a waiting
+///           rank can tell who is in its way. Who was turned away waits by loads until what turned it away is gone, and
+///           only then pauses and tries again: between lock_all and exclusive requests that alone does not end each
+///           case of both turning the other away in step, the random pause does.
+/// Memory    2 cells a rank, of which the first is used on rank 0 only; one number of private state.
+/// Costs     without conflict, in read-modify-writes to get and to let go: shared 1 and 1; exclusive 2 and 2, while
+///           another one is held 1 and 1; lock_all 1 and 1.
+template <waiting_readers Readers = waiting_readers::stay, retries Retries = retries::after_pause>
+struct gbh {
+  static constexpr std::string_view name = Readers == waiting_readers::stay
+                                               ? (Retries == retries::at_once ? "gbh_at_once" : "gbh")
+                                               : (Retries == retries::at_once ? "gbh_undo_at_once" : "gbh_undo");
+  static constexpr rmw needs = rmw::test_and_set;
+  static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 2}; }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first) : control_(&control), first_(first.cells) {}
+
+    template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      if (kind == lock_kind::exclusive) {
+        take_exclusive(target);
+      } else {
+        take_shared(target);
+      }
+      b.refresh(group(&target, 1));
+    }
+    template <boundary Boundary>
+    [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
+      if (kind == lock_kind::exclusive) {
+        if (attempt_exclusive(target) != in_the_way::nobody) return false;
+      } else if (writer_of(part(target).fetch_add(one_shared, std::memory_order_acquire)) != 0) {
+        part(target).fetch_add(minus(one_shared), std::memory_order_relaxed);
+        return false;
+      }
+      b.refresh(group(&target, 1));
+      return true;
+    }
+    template <boundary Boundary>
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      b.publish(group(&target, 1));
+      // release: pairs with the acquire of whoever takes the part next; carries what publish has completed.
+      if (kind == lock_kind::shared) {
+        part(target).fetch_add(minus(one_shared), std::memory_order_release);
+        return;
+      }
+      part(target).fetch_add(minus(me()), std::memory_order_release);
+      // release: pairs with the acquire of a lock_all that waits for this.
+      if (--exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_release);
+    }
+
+    template <boundary Boundary>
+    void lock_all(Boundary& b) {
+      take_all();
+      b.refresh(everyone);
+    }
+    template <boundary Boundary>
+    void trigger(rank_t, Boundary&) noexcept {}
+    template <boundary Boundary>
+    void unlock_all(Boundary& b) {
+      b.publish(everyone);
+      // release: pairs with the acquire in attempt_exclusive.
+      all().fetch_add(minus(one_all), std::memory_order_release);
+    }
+
+   private:
+    static constexpr word lower_half = 0xffffffffU;
+    static constexpr word one_exclusive = 1;
+    static constexpr word one_all = word{1} << 32U;
+    static constexpr word one_shared = word{1} << 32U;
+
+    static constexpr word minus(word value) noexcept { return word{0} - value; }
+    static constexpr word writer_of(word part) noexcept { return part & lower_half; }
+    static constexpr word exclusives_of(word all) noexcept { return all & lower_half; }
+    static constexpr bool has_lock_all(word all) noexcept { return all >= one_all; }
+
+    enum class in_the_way { nobody, lock_all, holders };
+
+    [[nodiscard]] word me() const noexcept { return static_cast<word>(control_->rank()) + 1; }
+    auto all() { return control_->cell(0, first_); }
+    auto part(rank_t target) { return control_->cell(target, first_ + 1); }
+
+    /// Leaves nothing behind if it fails.
+    in_the_way attempt_exclusive(rank_t target) {
+      // acquire: pairs with the release in unlock_all.
+      if (exclusive_ == 0 && has_lock_all(all().fetch_add(one_exclusive, std::memory_order_acquire))) {
+        all().fetch_add(minus(one_exclusive), std::memory_order_relaxed);
+        return in_the_way::lock_all;
+      }
+      word seen = 0;
+      // acquire: pairs with the releases in unlock; those of several shared holders are one release sequence.
+      if (part(target).compare_exchange(seen, me(), std::memory_order_acquire)) {
+        ++exclusive_;
+        return in_the_way::nobody;
+      }
+      // relaxed, here and wherever a count is taken back: it says nothing, and goes on with the release sequence.
+      if (exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_relaxed);
+      return in_the_way::holders;
+    }
+
+    void take_exclusive(rank_t target) {
+      for (unsigned attempt = 0;; ++attempt) {
+        in_the_way const what = attempt_exclusive(target);
+        if (what == in_the_way::nobody) return;
+        if (what == in_the_way::lock_all) {
+          control_->wait_until(all(), [](word now) { return !has_lock_all(now); }, {.operation = "lock"});
+        } else if (word const seen = part(target).load(std::memory_order_relaxed); writer_of(seen) != 0) {
+          wait_for_writer(target, seen);
+        } else {
+          control_->wait_until(part(target), [](word now) { return now == 0 || writer_of(now) != 0; },
+                               {.operation = "lock"});
+        }
+        before_retry(attempt, "lock");
+      }
+    }
+
+    void take_shared(rank_t target) {
+      for (unsigned attempt = 0;; ++attempt) {
+        // acquire: pairs with the release in unlock of the last exclusive holder.
+        word seen = part(target).fetch_add(one_shared, std::memory_order_acquire);
+        if (writer_of(seen) == 0) return;
+        if constexpr (Readers == waiting_readers::stay) {
+          while (writer_of(seen) != 0) seen = wait_for_writer(target, seen);
+          return;
+        }
+        part(target).fetch_add(minus(one_shared), std::memory_order_relaxed);
+        wait_for_writer(target, seen);
+        before_retry(attempt, "lock");
+      }
+    }
+
+    void take_all() {
+      constexpr auto nobody_is_exclusive = [](word now) { return exclusives_of(now) == 0; };
+      for (unsigned attempt = 0;; ++attempt) {
+        // acquire: pairs with the release in unlock of the last exclusive holder.
+        if (nobody_is_exclusive(all().fetch_add(one_all, std::memory_order_acquire))) return;
+        if constexpr (Readers == waiting_readers::stay) {
+          control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
+          return;
+        }
+        all().fetch_add(minus(one_all), std::memory_order_relaxed);
+        control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
+        before_retry(attempt, "lock_all");
+      }
+    }
+
+    /// Until the writer in `seen` is none or another: the wait names whom it is for.
+    word wait_for_writer(rank_t target, word seen) {
+      auto const writer = static_cast<rank_t>(writer_of(seen) - 1);
+      return control_->wait_until(part(target), [seen](word now) { return writer_of(now) != writer_of(seen); },
+                                  {.operation = "lock", .awaited = group(&writer, 1)});
+    }
+
+    void before_retry(unsigned attempt, std::string_view operation) {
+      if constexpr (Retries == retries::after_pause) control_->pause(attempt, {.operation = operation});
+    }
+
+    Control* control_;
+    std::size_t first_;
+    word exclusive_ = 0;  ///< how many exclusive locks this rank holds
+  };
+};
+static_assert(target_lock_protocol<gbh<>>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

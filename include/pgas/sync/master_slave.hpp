@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/sync/policy.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// Fence by one rank that hears of all others and then tells them all.
+///
+/// Source: the barrier of the SCC's libraries on uncached words, the baseline that Christgau 2017 names; the simplest
+/// one that needs loads and stores only.
+///
+/// Words     slot 0 of rank r > 0, written by rank 0: the number of the last fence that is over. slot r > 0 of rank 0,
+///           written by r: the number of the last fence that r has reached.
+/// States    both only grow. A rank may reach fence k + 1 before others have seen the end of fence k, hence >= below.
+/// Differs   from the usual form by numbers that grow instead of flags that are set and cleared.
+/// Memory    n slots a rank, of which n - 1 are used on rank 0 and one elsewhere.
+/// Costs     2 (n - 1) stores, half of them by rank 0, one after the other; two waits for all others but it.
+struct master_slave {
+  static constexpr std::string_view name = "master_slave";
+  static constexpr rmw needs = rmw::none;
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return {.slots = static_cast<std::size_t>(ranks), .cells = 0};
+  }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first) : control_(&control), first_(first.slots) {}
+
+    template <boundary Boundary>
+    void fence(Boundary& b, std::string_view operation) {
+      b.publish(everyone);
+      ++reached_;
+      auto const is_there = [reached = reached_](word seen) { return seen >= reached; };
+      rank_t const self = control_->rank();
+      if (self != master) {
+        // release: pairs with the acquire load of wait_until in the master; carries what this rank has written.
+        control_->slot(master, first_ + index(self), self).store(reached_, std::memory_order_release);
+        control_->wait_until(control_->slot(self, first_, master), is_there,
+                             {.operation = operation, .awaited = group(&master, 1)});
+      } else {
+        for (rank_t rank = 1; rank < control_->size(); ++rank) {
+          control_->wait_until(control_->slot(master, first_ + index(rank), rank), is_there,
+                               {.operation = operation, .awaited = group(&rank, 1)});
+        }
+        for (rank_t rank = 1; rank < control_->size(); ++rank) {
+          // release: pairs with the acquire load of wait_until in `rank`; carries what all ranks have written.
+          control_->slot(rank, first_, master).store(reached_, std::memory_order_release);
+        }
+      }
+      b.refresh(everyone);
+    }
+
+   private:
+    static constexpr rank_t master = 0;
+    static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    Control* control_;
+    std::size_t first_;
+    word reached_ = 0;
+  };
+};
+static_assert(fence_protocol<master_slave>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

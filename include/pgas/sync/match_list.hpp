@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <pgas/error.hpp>
+#include <pgas/sync/policy.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// Post, start, complete and wait by a short list of names at each origin and a completion counter at each target.
+///
+/// Source: Gerstenberger, Besta and Hoefler 2014, section 2.3, whose memory does not grow with the number of ranks.
+/// Triggered: an origin looks for a target's name at its first access, where theirs waits for all when the epoch
+/// starts.
+///
+/// Words     list, cells of the origin: 0, or the rank of a target that has posted and that the origin has not
+///           completed, plus one. A target writes its name into a free one, the origin takes it out.
+///           counter, a cell of the target: every origin adds one when it completes.
+/// States    a name is in the list from post until complete takes it out, once at most: a target posts again only after
+///           its wait. The counter is the number of completions since the window was made.
+/// Room      a list has `places` names at a time. A target that finds no place throws errc::no_space: it can be early
+///           by any number of epochs, so that nobody knows when there will be one. As many as neighbours are enough.
+/// Differs   from the paper, which takes places from a ring of free ones at the origin. Its usual reading, a fetch_add
+///           on the ring's head and then a look at what is there, gives one place to two targets: who looks late finds
+///           what was put there a round later. Here a place is free if its word says so, and a compare_exchange takes
+///           it: with places to spare the first one tried is. The counter is never set back.
+/// Memory    places + 1 cells a rank, fewer in small teams; a list of the epoch's targets and a sum of private state.
+template <std::size_t places = 16>
+struct match_list {
+  static_assert(places > 0, "match_list: a list needs places, one for each target that may have posted");
+  static constexpr std::string_view name = "match_list";
+  static constexpr rmw needs = rmw::test_and_set;
+  static constexpr control_words words(rank_t ranks) noexcept { return {.slots = 0, .cells = 1 + length(ranks)}; }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first)
+        : control_(&control), counter_(first.cells), list_(first.cells + 1), length_(length(control.size())) {
+      for (std::size_t place = 0; place < length_; ++place) own_.push_back(control.cell(control.rank(), list_ + place));
+    }
+
+    template <boundary Boundary>
+    void post(group origins, Boundary& b) {
+      b.publish(origins);
+      for (rank_t origin : origins) enter_name(origin);
+      expected_ += origins.size();
+    }
+
+    template <boundary Boundary>
+    void wait(group origins, Boundary& b) {
+      control_->wait_until(counter(self()), [expected = expected_](word sum) { return sum == expected; },
+                           {.operation = "wait", .awaited = origins});
+      b.refresh(origins);
+    }
+
+    template <boundary Boundary>
+    [[nodiscard]] bool test(group origins, Boundary& b) {
+      // acquire: pairs with the release of fetch_add in complete.
+      if (counter(self()).load(std::memory_order_acquire) != expected_) return false;
+      b.refresh(origins);
+      return true;
+    }
+
+    void start(group) noexcept {}
+
+    template <boundary Boundary>
+    void trigger(rank_t target, Boundary& b, bool) {
+      if (is_matched(target)) return;
+      match(target, "start");
+      b.refresh(group(&target, 1));
+    }
+
+    /// Waits also where it need not: the name must be found to be taken out.
+    template <boundary Boundary>
+    void complete(group targets, Boundary& b, bool) {
+      for (rank_t target : targets) {
+        if (!is_matched(target)) match(target, "complete");
+      }
+      b.publish(targets);
+      for (rank_t target : targets) {
+        auto const f = find(target);
+        // relaxed: the next target that takes the place learns nothing from it; and before this one's next post comes
+        // the completion, below.
+        own_[f->place].reset_unshared(0, std::memory_order_relaxed);
+        matched_.erase(f);
+      }
+      for (rank_t target : targets) {
+        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which publish
+        // has made complete.
+        counter(target).fetch_add(1, std::memory_order_release);
+      }
+    }
+
+   private:
+    struct found {
+      rank_t target;
+      std::size_t place;
+    };
+    static constexpr word name_of(rank_t rank) noexcept { return static_cast<word>(rank) + 1; }
+
+    [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
+    auto counter(rank_t target) { return control_->cell(target, counter_); }
+
+    void enter_name(rank_t origin) {
+      std::size_t const first = static_cast<std::size_t>(self()) % length_;
+      for (std::size_t i = 0; i < length_; ++i) {
+        std::size_t const place = first + i < length_ ? first + i : first + i - length_;
+        word free = 0;
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish in post, so
+        // that the origin finds this part as this rank left it.
+        if (control_->cell(origin, list_ + place).compare_exchange(free, name_of(self()), std::memory_order_release))
+          return;
+      }
+      throw error(errc::no_space, self(), "post",
+                  "the match list of rank " + std::to_string(origin) + " has " + std::to_string(length_) +
+                      " places, and as many targets have posted for it; choose match_list<places> with a place for "
+                      "each of its targets, or match_vector");
+    }
+
+    [[nodiscard]] auto find(rank_t target) noexcept {
+      return std::find_if(matched_.begin(), matched_.end(), [target](found const& f) { return f.target == target; });
+    }
+    [[nodiscard]] bool is_matched(rank_t target) noexcept { return find(target) != matched_.end(); }
+
+    void match(rank_t target, std::string_view operation) {
+      std::size_t const place = control_->wait_any(std::span(own_), [target](word w) { return w == name_of(target); },
+                                                   {.operation = operation, .awaited = group(&target, 1)});
+      matched_.push_back({target, place});
+    }
+
+    Control* control_;
+    std::size_t counter_;
+    std::size_t list_;
+    std::size_t length_;
+    std::vector<decltype(std::declval<Control&>().cell(0, 0))> own_;  ///< this rank's list
+    std::vector<found> matched_;  ///< whose posts have been seen in this epoch, and where
+    word expected_ = 0;           ///< what the counter will be when every exposure so far is over
+  };
+
+ private:
+  static constexpr std::size_t length(rank_t ranks) noexcept {
+    return std::min(places, static_cast<std::size_t>(ranks));
+  }
+};
+static_assert(post_protocol<match_list<>>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

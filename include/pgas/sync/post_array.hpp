@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/sync/policy.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// Post, start, complete and wait by an array of posts at each origin and a completion counter at each target.
+///
+/// Source: the published code of foMPI, which Gerstenberger, Besta and Hoefler 2014 describe otherwise (see
+/// match_list); Christgau 2017, section 3.3.4, and Open MPI since 2.0. Triggered: an origin looks for a target's post
+/// at its first access, where theirs waits for all of them when the epoch starts.
+///
+/// Words     slot t of origin o, written by t only: how many times t has posted for o.
+///           counter, a cell of the target: every origin adds one when it completes.
+/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0. The counter
+///           is the number of completions since the window was made.
+/// Differs   from foMPI's code: a post is a store by its only writer, not an atomic addition; nothing is reset, so that
+///           no post can meet a reset; counts are of 64 bits on both sides (there 32 on one, and 8 where the counter of
+///           ranks on the same node is read). From stamped: one word to look at in wait instead of one for each origin,
+///           for a read-modify-write each in complete.
+/// Memory    n slots and 1 cell a rank; n words, n flags and a sum of private state.
+struct post_array {
+  static constexpr std::string_view name = "post_array";
+  static constexpr rmw needs = rmw::test_and_set;
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return {.slots = static_cast<std::size_t>(ranks), .cells = 1};
+  }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first)
+        : control_(&control), first_(first), exposed_(size()), completed_(size()), matched_(size()) {}
+
+    template <boundary Boundary>
+    void post(group origins, Boundary& b) {
+      b.publish(origins);
+      for (rank_t origin : origins) {
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish above, so
+        // that the origin finds this part as this rank left it.
+        post_of(self(), origin).store(++exposed_[index(origin)], std::memory_order_release);
+      }
+      expected_ += origins.size();
+    }
+
+    template <boundary Boundary>
+    void wait(group origins, Boundary& b) {
+      control_->wait_until(counter(self()), [expected = expected_](word sum) { return sum == expected; },
+                           {.operation = "wait", .awaited = origins});
+      b.refresh(origins);
+    }
+
+    template <boundary Boundary>
+    [[nodiscard]] bool test(group origins, Boundary& b) {
+      // acquire: pairs with the release of fetch_add in complete.
+      if (counter(self()).load(std::memory_order_acquire) != expected_) return false;
+      b.refresh(origins);
+      return true;
+    }
+
+    void start(group) noexcept {}
+
+    template <boundary Boundary>
+    void trigger(rank_t target, Boundary& b, bool waits) {
+      if (matched_[index(target)]) return;
+      match(target, "start", waits);
+      b.refresh(group(&target, 1));
+    }
+
+    template <boundary Boundary>
+    void complete(group targets, Boundary& b, bool waits) {
+      for (rank_t target : targets) {
+        if (!matched_[index(target)]) match(target, "complete", waits);
+      }
+      b.publish(targets);
+      for (rank_t target : targets) {
+        matched_[index(target)] = false;
+        ++completed_[index(target)];
+        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which publish
+        // has made complete.
+        counter(target).fetch_add(1, std::memory_order_release);
+      }
+    }
+
+   private:
+    static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
+    [[nodiscard]] std::size_t size() const noexcept { return index(control_->size()); }
+    auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_.slots + index(target), target); }
+    auto counter(rank_t target) { return control_->cell(target, first_.cells); }
+
+    void match(rank_t target, std::string_view operation, bool waits) {
+      matched_[index(target)] = true;
+      if (!waits) return;
+      control_->wait_until(post_of(target, self()),
+                           [completed = completed_[index(target)]](word posted) { return posted != completed; },
+                           {.operation = operation, .awaited = group(&target, 1)});
+    }
+
+    Control* control_;
+    control_words first_;
+    std::vector<word> exposed_;    ///< per origin, how many times this rank has posted for it
+    std::vector<word> completed_;  ///< per target, how many of its exposures this rank has completed
+    std::vector<bool> matched_;    ///< per target, whether its post has been seen in this epoch
+    word expected_ = 0;            ///< what the counter will be when every exposure so far is over
+  };
+};
+static_assert(post_protocol<post_array>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

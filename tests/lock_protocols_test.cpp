@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: BSL-1.0
+// What each lock protocol promises in every order of a few ranks on the emulated chip, what it costs, who can starve,
+// and which of its steps cannot be left out: the errors of the papers among them.
+#include <malloc.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+
+#include "conformance/make.hpp"
+#include "support/lock_program.hpp"
+#include "support/watched_control.hpp"
+
+using namespace pgas_test;
+using namespace pgas_test::locks;
+using pgas::word;
+namespace scc = pgas::scc;
+
+namespace {
+
+/// Who is in which part. The cores of the chip are fibers of one thread: what they know of each other outside the
+/// chip's memory is always right.
+struct part_state {
+  int readers = 0;
+  int writers = 0;
+};
+
+/// Runs a program on the chip; returns what was wrong, or nothing.
+template <class Protocol, class Watcher = watcher>
+std::string play(program const& what) {
+  auto const ranks = static_cast<rank_t>(what.size());
+  std::vector<part_state> parts(what.size());
+  std::string wrong;
+  try {
+    static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
+      auto mine = backend;
+      auto const own = Protocol::words(ranks);
+      auto words = make_control(mine, boot, "locks", own + pgas::control_words{.slots = 0, .cells = 1});
+      Watcher watches;
+      watched_control<decltype(words), Watcher> control(words, watches);
+      typename Protocol::template on<decltype(control)> protocol(control, {});
+      pgas::no_boundary nothing;
+      auto const check = [&](bool is_right, char const* sentence) {
+        if (!is_right) throw std::runtime_error(sentence);
+      };
+      auto const look_around = [&] {
+        static_cast<void>(words.cell(mine.rank(), own.cells).load(std::memory_order_relaxed));
+      };
+      auto const read = [&](rank_t target) {
+        auto& part = parts[static_cast<std::size_t>(target)];
+        ++part.readers;
+        check(part.writers == 0, "a shared holder beside an exclusive one");
+        look_around();
+        check(part.writers == 0, "a shared holder beside an exclusive one");
+        --part.readers;
+      };
+      auto const write = [&](rank_t target) {
+        auto& part = parts[static_cast<std::size_t>(target)];
+        ++part.writers;
+        check(part.writers == 1 && part.readers == 0, "an exclusive holder beside another");
+        look_around();
+        check(part.writers == 1 && part.readers == 0, "an exclusive holder beside another");
+        --part.writers;
+      };
+      take_steps(protocol, what[static_cast<std::size_t>(mine.rank())], ranks, read, write);
+      boot.fence();
+      // Whoever comes next finds it free.
+      if (mine.rank() == ranks - 1) {
+        for (rank_t target = 0; target < ranks; ++target) {
+          check(protocol.try_lock(target, lock_kind::exclusive, nothing), "it is not free at the end");
+          protocol.unlock(target, lock_kind::exclusive, nothing);
+        }
+      }
+    }));
+  } catch (std::exception const& e) {
+    wrong = e.what();
+  }
+  return wrong;
+}
+
+/// A search makes a chip for each order: what malloc gives back to the system between them costs more than the run.
+[[maybe_unused]] bool const keeps_memory =
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 30) != 0 && ::mallopt(M_TRIM_THRESHOLD, 1 << 30) != 0;
+
+/// How long a test case may search.
+double seconds_to_search() {
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  return budget != nullptr ? std::atof(budget) : 2.0;
+}
+
+struct found {
+  long runs = 0;
+  bool all = false;
+  std::string wrong;
+};
+
+/// Plays a program in each order with up to `switches` changes of turns, until something is wrong or time is up.
+template <class Protocol, class Watcher = watcher>
+found search(program const& what, std::size_t switches, double seconds) {
+  auto const started = std::chrono::steady_clock::now();
+  scc::decisions script;
+  script.most_switches = switches;
+  scc::options how;
+  how.schedule = scc::scheduling::script;
+  how.script = &script;
+  scc::with_options const emulated(how);
+  found f;
+  do {
+    ++f.runs;
+    f.wrong = play<Protocol, Watcher>(what);
+    if (!f.wrong.empty()) return f;
+    f.all = !script.next();
+  } while (!f.all && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds);
+  return f;
+}
+
+/// As search, in orders that priorities and a few changes of them make.
+template <class Protocol, class Watcher = watcher>
+found try_seeds(program const& what, std::uint64_t seeds) {
+  found f;
+  for (std::uint64_t seed = 0; seed < seeds && f.wrong.empty(); ++seed, ++f.runs) {
+    scc::options how;
+    how.seed = seed;
+    how.schedule = seed % 2 == 0 ? scc::scheduling::priority : scc::scheduling::random;
+    scc::with_options const emulated(how);
+    f.wrong = play<Protocol, Watcher>(what);
+    if (!f.wrong.empty()) f.wrong += " (seed " + std::to_string(seed) + ")";
+  }
+  return f;
+}
+
+}  // namespace
+
+TEST_CASE("locks: nobody is beside an exclusive holder or waits for ever, in every order with few changes of turns") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  double const seconds = seconds_to_search() / 100;
+  with_each([&]<class Protocol>(Protocol) {
+    long runs = 0;
+    int complete = 0;
+    int searches = 0;
+    for (std::size_t const switches : {2U, 3U}) {
+      auto const each = [&](program const& what) {
+        found const f = search<Protocol>(what, switches, seconds);
+        CHECK_MESSAGE(f.wrong == "", Protocol::name, ", program ", searches, " after ", f.runs, " orders: ", f.wrong);
+        runs += f.runs;
+        complete += f.all ? 1 : 0;
+        ++searches;
+      };
+      for (program const& what : of_two()) each(what);
+      for (program const& what : of_three()) each(what);
+    }
+    std::cout << "covered: " << Protocol::name << ", " << runs << " orders, " << complete << " of " << searches
+              << " searches to their end\n";
+  });
+}
+
+TEST_CASE("locks: nobody is beside an exclusive holder or waits for ever, for up to eight ranks and many seeds") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  with_each([]<class Protocol>(Protocol) {
+    for (rank_t const ranks : {4, 8}) {
+      program what(static_cast<std::size_t>(ranks));
+      random_source rng(static_cast<std::uint64_t>(ranks));
+      for (auto& steps : what) {
+        for (int i = 0; i < 6; ++i) {
+          auto const which = std::array{act::exclusive, act::exclusive,     act::shared,    act::shared,
+                                        act::all,       act::try_exclusive, act::try_shared}[rng.below(7)];
+          steps.push_back({which, static_cast<rank_t>(rng.below(2))});
+        }
+      }
+      found const f = try_seeds<Protocol>(what, 60);
+      CHECK_MESSAGE(f.wrong == "", Protocol::name, " on ", ranks, " ranks: ", f.wrong);
+    }
+  });
+}
+
+// Costs: counted, on words that nobody else uses.
+
+namespace {
+
+struct counts {
+  long modified = 0;  ///< read-modify-writes
+  long stored = 0;    ///< stores, and resets
+  long loaded = 0;
+  friend bool operator==(counts const&, counts const&) = default;
+};
+std::ostream& operator<<(std::ostream& out, counts const& c) {
+  return out << c.modified << " read-modify-writes, " << c.stored << " stores, " << c.loaded << " loads";
+}
+
+struct counting : watcher {
+  counts all;
+  template <class Word>
+  word load(Word const& w, word_access, std::memory_order order) {
+    return ++all.loaded, w.load(order);
+  }
+  template <class Slot>
+  void store(Slot const& slot, word_access, word value, std::memory_order order) {
+    ++all.stored, slot.store(value, order);
+  }
+  template <class Cell>
+  void reset_unshared(Cell const& c, word_access, word value, std::memory_order order) {
+    ++all.stored, c.reset_unshared(value, order);
+  }
+  template <class Cell>
+  word fetch_add(Cell const& c, word_access, word value, std::memory_order order) {
+    return ++all.modified, c.fetch_add(value, order);
+  }
+  template <class Cell>
+  word fetch_xor(Cell const& c, word_access, word value, std::memory_order order) {
+    return ++all.modified, c.fetch_xor(value, order);
+  }
+  template <class Cell>
+  word exchange(Cell const& c, word_access, word value, std::memory_order order) {
+    return ++all.modified, c.exchange(value, order);
+  }
+  template <class Cell>
+  bool compare_exchange(Cell const& c, word_access, word& expected, word desired, std::memory_order order) {
+    return ++all.modified, c.compare_exchange(expected, desired, order);
+  }
+  counts take() { return std::exchange(all, {}); }
+};
+
+/// To get a lock that nobody wants, and to let it go.
+struct lock_cost {
+  counts get;
+  counts let_go;
+  friend bool operator==(lock_cost const&, lock_cost const&) = default;
+};
+std::ostream& operator<<(std::ostream& out, lock_cost const& c) { return out << c.get << "; " << c.let_go; }
+
+/// Calls use(protocol, watcher) on rank 0 of `ranks`, none of whom does anything else.
+template <class Protocol, class Use>
+void alone(rank_t ranks, Use const& use) {
+  static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
+    auto mine = backend;
+    auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
+    counting counter;
+    watched_control<decltype(words), counting> control(words, counter);
+    typename Protocol::template on<decltype(control)> protocol(control, {});
+    if (mine.rank() == 0) use(protocol, counter);
+    boot.fence();
+  }));
+}
+
+template <class Protocol>
+lock_cost cost_of(rank_t ranks, lock_kind kind) {
+  lock_cost cost;
+  alone<Protocol>(ranks, [&](auto& protocol, counting& counter) {
+    pgas::no_boundary nothing;
+    protocol.lock(1, kind, nothing);
+    cost.get = counter.take();
+    protocol.unlock(1, kind, nothing);
+    cost.let_go = counter.take();
+  });
+  return cost;
+}
+
+template <class Protocol>
+lock_cost cost_of_all(rank_t ranks) {
+  lock_cost cost;
+  alone<Protocol>(ranks, [&](auto& protocol, counting& counter) {
+    pgas::no_boundary nothing;
+    protocol.lock_all(nothing);
+    for (rank_t target = 0; target < ranks; ++target) protocol.trigger(target, nothing);
+    cost.get = counter.take();
+    protocol.unlock_all(nothing);
+    cost.let_go = counter.take();
+  });
+  return cost;
+}
+
+}  // namespace
+
+TEST_CASE("locks: without conflict each costs the accesses that its header says, and lock_all no more than all parts") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  using enum lock_kind;
+  using pgas::sync::bakery;
+  using pgas::sync::mcs;
+  using pgas::sync::mcs_wp;
+  using pgas::sync::queued;
+  constexpr rank_t n = 5;
+  CHECK(cost_of<queued>(n, exclusive) == lock_cost{{1, 0, 1}, {0, 1, 0}});
+  CHECK(cost_of<queued>(n, shared) == lock_cost{{1, 0, 1}, {1, 0, 0}});
+  CHECK(cost_of<mcs>(n, exclusive) == lock_cost{{1, 2, 1}, {1, 0, 1}});
+  CHECK(cost_of<mcs>(n, shared) == lock_cost{{3, 2, 0}, {2, 0, 1}});
+  CHECK(cost_of<mcs_wp>(n, exclusive) == lock_cost{{3, 3, 0}, {2, 0, 1}});
+  CHECK(cost_of<mcs_wp>(n, shared) == lock_cost{{1, 0, 1}, {1, 0, 0}});
+  CHECK(cost_of<bakery>(n, exclusive) == lock_cost{{0, 2, 2 * (n - 1)}, {0, 1, 0}});
+  CHECK(cost_of<bakery>(n, shared) == lock_cost{{0, 2, 2 * (n - 1)}, {0, 1, 0}});
+  with_each([]<class Protocol>(Protocol) {
+    if constexpr (Protocol::name.starts_with("gbh")) {
+      CHECK(cost_of<Protocol>(n, exclusive) == lock_cost{{2, 0, 0}, {2, 0, 0}});
+      CHECK(cost_of<Protocol>(n, shared) == lock_cost{{1, 0, 0}, {1, 0, 0}});
+      CHECK(cost_of_all<Protocol>(n) == lock_cost{{1, 0, 0}, {1, 0, 0}});
+    }
+  });
+  // Further exclusive locks of gbh are not counted at the master.
+  alone<pgas::sync::gbh<>>(n, [](auto& protocol, counting& counter) {
+    pgas::no_boundary nothing;
+    protocol.lock(1, exclusive, nothing);
+    counter.take();
+    protocol.lock(2, exclusive, nothing);
+    CHECK(counter.take() == counts{1, 0, 0});
+    protocol.unlock(1, exclusive, nothing);
+    CHECK(counter.take() == counts{1, 0, 0});
+    protocol.unlock(2, exclusive, nothing);
+    CHECK(counter.take() == counts{2, 0, 0});
+  });
+  with_each([]<class Protocol>(Protocol) {
+    auto const one = cost_of<Protocol>(n, shared);
+    auto const all = cost_of_all<Protocol>(n);
+    CHECK_MESSAGE(all.get.modified <= n * one.get.modified, Protocol::name);
+    CHECK_MESSAGE(all.let_go.modified <= n * one.let_go.modified, Protocol::name);
+    CHECK_MESSAGE(all.get.loaded <= n * one.get.loaded, Protocol::name);
+  });
+}
+
+// Who may be overtaken, and how often.
+
+namespace {
+
+/// Notes when a rank has announced an exclusive request, as far as others can know it.
+template <class Protocol>
+struct announced : watcher {
+  long* entries = nullptr;  ///< of anybody, so far
+  long at = -1;             ///< how many there were when this rank announced itself
+
+  void note() {
+    if (at < 0) at = *entries;
+  }
+  template <class Cell>
+  word exchange(Cell const& c, word_access where, word value, std::memory_order order) {
+    word const before = c.exchange(value, order);
+    bool const is_tail = (std::is_same_v<Protocol, pgas::sync::queued> && where.index == 1) ||
+                         (std::is_same_v<Protocol, pgas::sync::mcs> && where.index == 0) ||
+                         (std::is_same_v<Protocol, pgas::sync::mcs_wp> && where.index == 2);
+    if (is_tail) note();
+    return before;
+  }
+  template <class Slot>
+  void store(Slot const& slot, word_access, word value, std::memory_order order) {
+    slot.store(value, order);
+    if (value > 1) note();  // bakery's ticket
+  }
+  template <class Cell>
+  word fetch_add(Cell const& c, word_access where, word value, std::memory_order order) {
+    word const before = c.fetch_add(value, order);
+    if (Protocol::name.starts_with("gbh") && where.index == 0) note();  // on the master
+    return before;
+  }
+};
+
+/// How often, at most, others entered between a rank's announcement and its own entry, over many orders.
+template <class Protocol>
+long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
+  long most = 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    scc::options how;
+    how.seed = seed;
+    how.schedule = seed % 4 == 3 ? scc::scheduling::priority : scc::scheduling::random;
+    scc::with_options const emulated(how);
+    long entries = 0;
+    static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
+      auto mine = backend;
+      auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
+      announced<Protocol> watches;
+      watches.entries = &entries;
+      watched_control<decltype(words), announced<Protocol>> control(words, watches);
+      typename Protocol::template on<decltype(control)> protocol(control, {});
+      pgas::no_boundary nothing;
+      for (int round = 0; round < rounds; ++round) {
+        watches.at = -1;
+        protocol.lock(0, lock_kind::exclusive, nothing);
+        if (watches.at >= 0) most = std::max(most, entries - watches.at);
+        ++entries;
+        protocol.unlock(0, lock_kind::exclusive, nothing);
+      }
+      boot.fence();
+    }));
+  }
+  return most;
+}
+
+/// Two ranks hold a part shared by turns, each until the other does, so that it is never free; a third one asks for it
+/// alone after the first turn. Returns after how many turns of `turns` it got it.
+template <class Protocol>
+int turns_until_writer_enters(int turns) {
+  int turn = 0;
+  int entered = -1;
+  bool asked = false;
+  static_cast<void>(pgas::backends::scc::launch(3, [&](auto&& backend, auto& boot) {
+    auto mine = backend;
+    auto words = make_control(mine, boot, "locks", Protocol::words(3));
+    announced<Protocol> watches;
+    long nothing_counted = 0;
+    watches.entries = &nothing_counted;
+    watched_control<decltype(words), announced<Protocol>> control(words, watches);
+    typename Protocol::template on<decltype(control)> protocol(control, {});
+    pgas::no_boundary nothing;
+    auto const until = [&](auto const& condition) {
+      while (!condition()) words.pause(0, {.operation = "turn"});
+    };
+    if (mine.rank() < 2) {
+      for (int own = mine.rank(); own < turns; own += 2) {
+        until([&] { return turn >= own; });
+        protocol.lock(0, lock_kind::shared, nothing);
+        if (own == 0) until([&] { return asked; });
+        turn = own + 1;  // the other one may come
+        until([&] { return own + 1 == turns || turn >= own + 2; });
+        protocol.unlock(0, lock_kind::shared, nothing);
+      }
+    } else {
+      until([&] { return turn == 0 && words.cell(0, 1).load(std::memory_order_relaxed) != 0; });
+      asked = !protocol.try_lock(0, lock_kind::exclusive, nothing);
+      protocol.lock(0, lock_kind::exclusive, nothing);
+      entered = turn;
+      protocol.unlock(0, lock_kind::exclusive, nothing);
+    }
+    boot.fence();
+  }));
+  return entered;
+}
+
+}  // namespace
+
+TEST_CASE("locks: in a queue a rank is overtaken by each other one once at most; gbh has no such bound") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  with_each([]<class Protocol>(Protocol) {
+    constexpr rank_t ranks = 4;
+    long const most = most_overtaken<Protocol>(ranks, 12, 100);
+    std::cout << Protocol::name << ": overtaken " << most << " times at most, by " << ranks - 1 << " others\n";
+    if (Protocol::name.starts_with("gbh")) {
+      CHECK_MESSAGE(most > ranks - 1, Protocol::name, ": ", most);
+    } else {
+      CHECK_MESSAGE(most > 0, Protocol::name, " was not tried");
+      CHECK_MESSAGE(most <= ranks - 1, Protocol::name, ": ", most);
+    }
+  });
+}
+
+TEST_CASE("locks: while shared holders come and go, a writer of gbh waits for ever") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  with_each([]<class Protocol>(Protocol) {
+    if constexpr (Protocol::name.starts_with("gbh")) {
+      for (int const turns : {3, 10, 100}) CHECK(turns_until_writer_enters<Protocol>(turns) == turns);
+    }
+  });
+}
+
+namespace {
+
+/// Notes in which order ranks announce themselves.
+template <class Protocol>
+struct noting : announced<Protocol> {
+  std::vector<rank_t>* joined = nullptr;
+  template <class Cell>
+  word exchange(Cell const& c, word_access where, word value, std::memory_order order) {
+    long const before = this->at;
+    word const found = announced<Protocol>::exchange(c, where, value, order);
+    if (before < 0 && this->at >= 0) joined->push_back(where.by);
+    return found;
+  }
+};
+
+/// Who announced itself, and who entered, in order, where all ask for exclusive locks on one part.
+template <class Protocol>
+std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std::uint64_t seed) {
+  std::pair<std::vector<rank_t>, std::vector<rank_t>> in_order;
+  scc::options how;
+  how.seed = seed;
+  how.schedule = scc::scheduling::random;
+  scc::with_options const emulated(how);
+  long no_entries = 0;
+  static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
+    auto mine = backend;
+    auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
+    noting<Protocol> watches;
+    watches.entries = &no_entries;
+    watches.joined = &in_order.first;
+    watched_control<decltype(words), noting<Protocol>> control(words, watches);
+    typename Protocol::template on<decltype(control)> protocol(control, {});
+    pgas::no_boundary nothing;
+    for (int round = 0; round < 5; ++round) {
+      watches.at = -1;
+      protocol.lock(0, lock_kind::exclusive, nothing);
+      in_order.second.push_back(mine.rank());
+      protocol.unlock(0, lock_kind::exclusive, nothing);
+    }
+    boot.fence();
+  }));
+  return in_order;
+}
+
+/// A rank holds a part shared while another asks for it alone, and then a third one shared: who of the two is first.
+template <class Protocol>
+std::string first_behind_a_reader() {
+  std::string order;
+  int at = 0;
+  static_cast<void>(pgas::backends::scc::launch(3, [&](auto&& backend, auto& boot) {
+    auto mine = backend;
+    auto words = make_control(mine, boot, "locks", Protocol::words(3));
+    long no_entries = 0;
+    announced<Protocol> watches;
+    watches.entries = &no_entries;
+    watched_control<decltype(words), announced<Protocol>> control(words, watches);
+    typename Protocol::template on<decltype(control)> protocol(control, {});
+    pgas::no_boundary nothing;
+    auto const until = [&](int stage) {
+      while (at < stage) words.pause(3, {.operation = "stage"});
+    };
+    auto const give_time = [&] {  // to whoever has asked: it goes as far as it can
+      for (int i = 0; i < 50; ++i) words.pause(6, {.operation = "stage"});
+    };
+    if (mine.rank() == 0) {
+      protocol.lock(0, lock_kind::shared, nothing);
+      at = 1;
+      give_time();  // the writer waits now
+      at = 2;
+      give_time();  // so does the reader, or it has been and gone
+      protocol.unlock(0, lock_kind::shared, nothing);
+    } else {
+      until(mine.rank());
+      auto const kind = mine.rank() == 1 ? lock_kind::exclusive : lock_kind::shared;
+      protocol.lock(0, kind, nothing);
+      order += mine.rank() == 1 ? 'w' : 'r';
+      protocol.unlock(0, kind, nothing);
+    }
+    boot.fence();
+  }));
+  return order;
+}
+
+}  // namespace
+
+TEST_CASE("locks: exclusive holders of mcs and mcs_wp follow each other in the order in which they joined the queue") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  auto const one = []<class Protocol>(Protocol) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      auto const [joined, entered] = orders_of<Protocol>(5, seed);
+      CHECK(joined.size() == 25);
+      CHECK_MESSAGE(joined == entered, Protocol::name, ", seed ", seed);
+    }
+  };
+  one(pgas::sync::mcs{});
+  one(pgas::sync::mcs_wp{});
+}
+
+TEST_CASE("locks: a shared request that comes after a waiting exclusive one waits for it in queues, and not in gbh") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  with_each([]<class Protocol>(Protocol) {
+    CHECK_MESSAGE(first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("gbh") ? "rw" : "wr"),
+                  Protocol::name);
+  });
+}

@@ -30,8 +30,8 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   friend base;
   static_assert(
       target_lock_protocol<typename State::lock_protocol>,
-      "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, which needs a "
-      "backend whose words have read-modify-writes");
+      "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, or sync::bakery where "
+      "words have no read-modify-write");
 
  public:
   static constexpr std::string_view operation = "lock";

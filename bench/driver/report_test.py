@@ -297,6 +297,15 @@ class Reporting(unittest.TestCase):
         self.assertNotIn('old', new)
         self.assertRaises(ValueError, readme.rewrite, 'nothing', results(rounds(1e-9)))
 
+    def test_in_the_section_rows_that_fall_short_come_first(self):
+        fine = rounds(1e-9, 1e-9) + rounds(9e-9, 9e-9, contender='mpich')
+        bad = rounds(4e-9, 4e-9, row='fence', mode='', size=0) + rounds(2e-9, 2e-9, row='fence', mode='', size=0,
+                                                                        contender='mpich')
+        lines = list(readme.section(results(fine + bad)))
+        at = [next(i for i, line in enumerate(lines) if title in line) for title in ('| fence |', '| put 8 B and flush |')]
+        self.assertLess(*at)
+        self.assertTrue(lines[at[0]].endswith('| 2.00 times |') and lines[at[1]].endswith('|  |'))
+
     def test_a_table_has_a_line_for_each_row(self):
         lines = list(table.lines(results(rounds(1e-9, 1e-9) + rounds(2e-9, contender='mpich', mode='lock'))))
         self.assertTrue(any(line.startswith('| put_latency, flush, 8 B | 2 | 1.00 ns') for line in lines))

@@ -71,6 +71,11 @@ class Part:
         return self.style not in ('counts', 'once')
 
 
+# What users include beside pgas/pgas.hpp.
+HEADERS = ('pgas/halo.hpp', 'pgas/views.hpp', 'pgas/redistribute.hpp', 'pgas/algorithm/for_each.hpp',
+           'pgas/algorithm/reduce.hpp', 'pgas/choices.hpp', 'pgas/backends/self.hpp', 'pgas/backends/loopback.hpp',
+           'pgas/backends/pool_map.hpp', 'pgas/backends/scc.hpp')
+
 SUITES = {
     'micro': [
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
@@ -103,6 +108,9 @@ SUITES = {
     'compile_time': [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
              arguments=('{root}/include', '{compiler}')),
+    ] + [
+        Part({'ours': 'compile_time.sh'}, style='script', rounds=2, full_only=True,
+             arguments=('--header', header, '{root}/include', '{compiler}')) for header in HEADERS
     ],
 }
 

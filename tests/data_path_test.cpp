@@ -50,7 +50,7 @@ TEST_CASE("copy: every length up to 300 bytes, from and to any place in a line, 
   pgas::detail::copier copy;
   auto const from = numbered(500);
   for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
-    for (std::size_t const shift : {0, 1, 7, 16, 63}) {
+    for (std::size_t const shift : {0U, 1U, 7U, 16U, 63U}) {
       std::vector<std::byte> to(bytes + 2 * margin, guard);
       copy(to.data() + margin - shift, from.data() + shift / 2, bytes);
       REQUIRE_MESSAGE(is_exact(to, margin - shift, from, shift / 2, bytes), bytes, " bytes, shifted by ", shift);

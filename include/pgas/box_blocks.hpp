@@ -99,10 +99,10 @@ constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<
 /// moved between their owners' parts and `here`.
 template <layout L, class Move>
 void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimensions> const& here, Move&& move) {
-  constexpr std::size_t N = L::dimensions;
+  constexpr std::size_t dimensions = L::dimensions;
   if constexpr (requires { l.has_many_short_rows(cells); }) {
     if (l.has_many_short_rows(cells)) {
-      l.for_each_share(cells, [&](share<N> const& theirs) {
+      l.for_each_share(cells, [&](share<dimensions> const& theirs) {
         for_each_block(theirs, cells, here, [&](rows_of block, std::size_t first, std::size_t pitch) {
           move(theirs.owner, block, first, pitch);
         });
@@ -110,10 +110,10 @@ void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimen
       return;
     }
   }
-  for_each_tile(l, cells, [&](tile<N> const& in, box<N> const& piece) {
+  for_each_tile(l, cells, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
     std::size_t first = here.first;
-    for (std::size_t d = 0; d < N; ++d) first += (piece.first[d] - cells.first[d]) * here.pitches[d];
-    for_each_block<N>(
+    for (std::size_t d = 0; d < dimensions; ++d) first += (piece.first[d] - cells.first[d]) * here.pitches[d];
+    for_each_block<dimensions>(
         piece.count, {in.offset_of(piece.first), in.pitches}, {first, here.pitches},
         [&](rows_of block, std::size_t at_here, std::size_t pitch) { move(in.owner, block, at_here, pitch); });
   });

@@ -110,13 +110,13 @@ template <any_global_array Array, class Value>
   requires box_layout<typename Array::layout_type>
 void set_edges(Array const& a, Value const& value) {
   using index = std::ptrdiff_t;
-  constexpr std::size_t N = Array::dimensions;
-  constexpr std::size_t last = N - 1;
+  constexpr std::size_t dimensions = Array::dimensions;
+  constexpr std::size_t last = dimensions - 1;
   auto const own = a.own_box();
   if (own.size() == 0) return;
-  std::array<index, N> first;  // of the part, in global indices
-  std::array<std::size_t, N> all;
-  for (std::size_t d = 0; d < N; ++d) {
+  std::array<index, dimensions> first;  // of the part, in global indices
+  std::array<std::size_t, dimensions> all;
+  for (std::size_t d = 0; d < dimensions; ++d) {
     first[d] = static_cast<index>(own.first[d]) - static_cast<index>(a.shape().halo(d).width);
     all[d] = own.count[d] + a.shape().halo(d).width + a.shape().halo(d).after;
   }
@@ -124,10 +124,10 @@ void set_edges(Array const& a, Value const& value) {
     return a.shape().halo(d).edges == edge::fixed && (i < 0 || i >= static_cast<index>(a.extent(d)));
   };
   auto const cells = stage<update>(a);
-  std::array<std::size_t, N> in_part{};
+  std::array<std::size_t, dimensions> in_part{};
   do {
-    std::array<index, N> global;
-    std::array<index, N> local;
+    std::array<index, dimensions> global;
+    std::array<index, dimensions> local;
     bool outside = false;
     auto const place = [&](std::size_t d, std::size_t i) {
       global[d] = first[d] + static_cast<index>(i);

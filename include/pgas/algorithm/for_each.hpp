@@ -14,16 +14,16 @@ namespace detail {
 /// dimension, in the order of memory. Mode is stage's.
 template <class Mode, any_global_array Array, class Use>
 void for_each_own_row(Array const& a, Use&& use) {
-  constexpr std::size_t N = Array::dimensions;
+  constexpr std::size_t dimensions = Array::dimensions;
   for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
     auto const mine = a.layout().tile_of(a.rank(), k);
-    std::array<std::size_t, N> row{};
+    std::array<std::size_t, dimensions> row{};
     do {
-      std::array<std::size_t, N> global = mine.cells.first;
-      for (std::size_t d = 0; d < N; ++d) global[d] += row[d];
-      auto const cells = stage<Mode>(a.window(), mine.offset_of(global), mine.cells.count[N - 1]);
+      std::array<std::size_t, dimensions> global = mine.cells.first;
+      for (std::size_t d = 0; d < dimensions; ++d) global[d] += row[d];
+      auto const cells = stage<Mode>(a.window(), mine.offset_of(global), mine.cells.count[dimensions - 1]);
       use(global, cells.span());
-    } while (advance(row, mine.cells.count, N - 1));
+    } while (advance(row, mine.cells.count, dimensions - 1));
   }
 }
 
@@ -78,12 +78,12 @@ void iota(Array const& a, typename Array::value_type first) {
 template <any_global_array From, any_global_array To, class F>
   requires(From::dimensions == To::dimensions && std::invocable<F&, typename From::value_type const&>)
 void transform(From const& from, To const& to, F f) {
-  constexpr std::size_t N = From::dimensions;
+  constexpr std::size_t dimensions = From::dimensions;
   auto const for_each_common = [&](auto&& use) {
     for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
       auto const mine = to.layout().tile_of(to.rank(), k);
       for_each_tile(from.layout(), mine.cells,
-                    [&](tile<N> const& theirs, box<N> const& piece) { use(mine, theirs, piece); });
+                    [&](tile<dimensions> const& theirs, box<dimensions> const& piece) { use(mine, theirs, piece); });
     }
   };
   bool aligned = from.extents() == to.extents();
@@ -98,16 +98,16 @@ void transform(From const& from, To const& to, F f) {
                     ", and one of " + detail::joined(to.extents(), " x ") + ", " + to.layout().describe() +
                     ", are not aligned; copy one of them to the other's layout first");
   }
-  for_each_common([&](auto const& mine, auto const& theirs, box<N> const& piece) {
-    std::array<std::size_t, N> row{};
-    std::size_t const length = piece.count[N - 1];
+  for_each_common([&](auto const& mine, auto const& theirs, box<dimensions> const& piece) {
+    std::array<std::size_t, dimensions> row{};
+    std::size_t const length = piece.count[dimensions - 1];
     do {
-      std::array<std::size_t, N> index = piece.first;
-      for (std::size_t d = 0; d < N; ++d) index[d] += row[d];
+      std::array<std::size_t, dimensions> index = piece.first;
+      for (std::size_t d = 0; d < dimensions; ++d) index[d] += row[d];
       auto const source = stage<read>(from.window(), theirs.offset_of(index), length);
       auto const target = stage<write>(to.window(), mine.offset_of(index), length);
       std::transform(source.begin(), source.end(), target.begin(), std::ref(f));
-    } while (detail::advance(row, piece.count, N - 1));
+    } while (detail::advance(row, piece.count, dimensions - 1));
   });
 }
 

@@ -37,17 +37,17 @@ T combine_ranks(Team& team, std::optional<T> const& mine, T init, Op& op) {
 template <class Array, class Op>
 std::vector<typename Array::value_type> fold_rows(Array const& a, index_range rows, Op& op) {
   using T = typename Array::value_type;
-  constexpr std::size_t N = Array::dimensions;
+  constexpr std::size_t dimensions = Array::dimensions;
   auto const pitches = dense_pitches(a.extents());
-  std::size_t const length = a.extent(N - 1);
+  std::size_t const length = a.extent(dimensions - 1);
   std::vector<T> results;
   std::vector<T> row(length);
   fence epoch{a, read_only};
   for (std::size_t r = rows.first; r < rows.first + rows.count; ++r) {
-    box<N> cells;
-    for (std::size_t d = 0, rest = r * length; d < N; rest %= pitches[d++]) cells.first[d] = rest / pitches[d];
+    box<dimensions> cells;
+    for (std::size_t d = 0, rest = r * length; d < dimensions; rest %= pitches[d++]) cells.first[d] = rest / pitches[d];
     cells.count.fill(1);
-    cells.count[N - 1] = length;
+    cells.count[dimensions - 1] = length;
     a.get(epoch, cells, row);
     epoch.flush_local_all();
     T folded = row[0];

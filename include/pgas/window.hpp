@@ -31,7 +31,7 @@ class window {
                 "Backend::default_coherence, or see the table in coherence/README.md");
   static_assert(bundle_fits<Protocols, typename Backend::control_type>,
                 "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
-                "have; take protocols on slots only: dissemination for a fence, stamped for post");
+                "have; take protocols on slots only: dissemination for a fence, stamped for post, bakery for locks");
 
   explicit window(detail::kept<state_type> state) noexcept : state_(std::move(state)) {}
 
@@ -163,8 +163,10 @@ std::array<char, 64> policy_names() noexcept {
 ///
 /// Collective over the team. The window keeps to the team's policies unless it is given others:
 /// `make_window<double>(team.with<uncached>(), n)`.
-/// Throws errc::no_space when the memory is not there, errc::mismatch when ranks ask for different
-/// element types or policies; then on every rank. Costs a few barriers and the first touch of the memory.
+/// Throws errc::no_space when the memory is not there, errc::mismatch when ranks ask for different element types or
+/// policies; then on every rank. Should memory that seemed to be there run out while a rank takes its part, that rank
+/// throws errc::no_space and all others learn that it has left. Costs a few barriers and the first touch of the memory,
+/// by its owner.
 /// MPI_Win_allocate.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::size_t size) {

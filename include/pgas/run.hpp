@@ -5,13 +5,17 @@
 #include <concepts>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <optional>
 #include <pgas/bootstrap.hpp>
 #include <pgas/team.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <type_traits>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -71,6 +75,25 @@ std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   return std::make_shared<team_state<Backend>>(b, std::move(control), std::make_shared<deferred_error>());
 }
 
+/// Starts the ranks and calls body(world, result) on each; rank 0's result is then in `result`. The body is behind a
+/// call that is not inlined: a program that runs many bodies compiles the launch of its backend once.
+template <class Team>
+void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
+                  std::function<void(Team&, std::span<std::byte>)> const& body) {
+  using backend_type = typename Team::backend_type;
+  auto job =
+      backend_type::launch(decide_ranks<backend_type>(asked), [&body, bytes = result.size()](auto&& b, auto& boot) {
+        Team world(make_world(b, boot));
+        auto const deferred = world.state()->deferred;
+        std::vector<std::byte> mine(bytes);
+        body(world, mine);
+        deferred->rethrow();
+        if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
+        boot.fence();  // nobody's memory goes before everybody has returned
+      });
+  if (!result.empty()) job.get("result", result);
+}
+
 template <backend Backend, class Coherence, class Protocols, class Body>
 auto run_on(std::optional<rank_t> asked, Body const& body) {
   using team_type = team<Backend, Coherence, Protocols>;
@@ -83,23 +106,19 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
       std::is_void_v<result> || transportable<result>,
       "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
 
-  auto job = Backend::launch(decide_ranks<Backend>(asked), [&body](auto&& b, auto& boot) {
-    Body const mine = body;
-    team_type world(make_world(b, boot));
-    auto const deferred = world.state()->deferred;
-    if constexpr (std::is_void_v<result>) {
+  if constexpr (std::is_void_v<result>) {
+    launch_ranks<team_type>(asked, {}, [&body](team_type& world, std::span<std::byte>) {
+      Body const mine = body;
       mine(world);
-      deferred->rethrow();
-    } else {
-      result const value = mine(world);
-      deferred->rethrow();
-      if (b.rank() == 0) boot.put("result", std::as_bytes(std::span(&value, 1)));
-    }
-    boot.fence();  // nobody's memory goes before everybody has returned
-  });
-  if constexpr (!std::is_void_v<result>) {
+    });
+  } else {
     result value;
-    job.get("result", std::as_writable_bytes(std::span(&value, 1)));
+    launch_ranks<team_type>(asked, std::as_writable_bytes(std::span(&value, 1)),
+                            [&body](team_type& world, std::span<std::byte> bytes) {
+                              Body const mine = body;
+                              result const given = mine(world);
+                              std::memcpy(bytes.data(), &given, sizeof(result));
+                            });
     return value;
   }
 }

@@ -4,10 +4,12 @@
 #include <cxxabi.h>
 
 #include <array>
-#include <boost/context/fiber.hpp>
+#include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <pgas/rank.hpp>
 #include <utility>
 
@@ -32,32 +34,30 @@
 #if defined(PGAS_FIBERS_UNDER_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
+#if defined(PGAS_FIBERS_UNDER_TSAN) && defined(__clang__)
+#define PGAS_UNSEEN_BY_TSAN __attribute__((disable_sanitizer_instrumentation))
+#elif defined(PGAS_FIBERS_UNDER_TSAN)
+#define PGAS_UNSEEN_BY_TSAN __attribute__((no_sanitize("thread")))
+#else
+#define PGAS_UNSEEN_BY_TSAN
+#endif
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// A stack that runs a function in pieces: `resume()` runs it until it calls `suspend()` or returns.
+/// A stack that runs a function in pieces: `resume()` runs it until it calls `suspend()` or returns. Whoever destroys
+/// it has resumed it to its end, or never.
 ///
 /// Sanitizers are told of every switch. So is the C++ runtime, which keeps the exceptions in flight per thread: a
 /// fiber may be suspended while one of its destructors runs during unwinding, or in a handler.
+///
+/// The thread sanitizer keeps a stack of calls for each fiber and notes there what is called and what returns. So
+/// between telling it of a switch and the switch itself nothing that it sees may be called or return: the functions
+/// that switch are hidden from it, and go by the context library's jump, not by its fibers, whose functions are not.
 class fiber {
  public:
   template <class Main>
-  explicit fiber(Main main) {
-    stack_source stacks;
-    auto const stack = stacks.allocate();
-#if defined(PGAS_FIBERS_UNDER_ASAN)
-    stack_bottom_ = static_cast<std::byte*>(stack.sp) - stack.size;
-    stack_size_ = stack.size;
-#endif
-    context_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
-                                     stacks, [this, main = std::move(main)](boost::context::fiber&& caller) {
-                                       caller_ = std::move(caller);
-                                       entered();
-                                       main();
-                                       is_done_ = true;
-                                       leaving();
-                                       return std::move(caller_);
-                                     });
+  explicit fiber(Main main) : main_(std::move(main)), stack_(stack_source{stack_bytes}.allocate()) {
+    context_ = boost::context::detail::make_fcontext(stack_.sp, stack_.size, &fiber::begin);
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     tsan_ = __tsan_create_fiber(0);
 #endif
@@ -65,25 +65,30 @@ class fiber {
   fiber(fiber const&) = delete;
   fiber& operator=(fiber const&) = delete;
   ~fiber() {
+#if defined(PGAS_FIBERS_UNDER_ASAN)
+    // What is mapped where this stack was must not find the red zones of its last frames.
+    __asan_unpoison_memory_region(static_cast<std::byte*>(stack_.sp) - stack_.size, stack_.size);
+#endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     __tsan_destroy_fiber(tsan_);
 #endif
+    stack_source{stack_bytes}.deallocate(stack_);
   }
 
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
 
   /// Called from outside.
-  void resume() {
+  PGAS_UNSEEN_BY_TSAN void resume() {
     exchange_exceptions();
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(&fake_stack, stack_bottom_, stack_size_);
+    __sanitizer_start_switch_fiber(&fake_stack, static_cast<std::byte*>(stack_.sp) - stack_.size, stack_.size);
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     tsan_caller_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(tsan_, 0);
 #endif
-    context_ = std::move(context_).resume();
+    context_ = boost::context::detail::jump_fcontext(context_, this).fctx;
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
@@ -91,49 +96,41 @@ class fiber {
   }
 
   /// Called from inside.
-  void suspend() {
+  PGAS_UNSEEN_BY_TSAN void suspend() {
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     void* fake_stack = nullptr;
     __sanitizer_start_switch_fiber(&fake_stack, caller_bottom_, caller_size_);
-    own_fake_stack_ = fake_stack;
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     __tsan_switch_to_fiber(tsan_caller_, 0);
 #endif
-    caller_ = std::move(caller_).resume();
-    entered();
+    caller_ = boost::context::detail::jump_fcontext(caller_, nullptr).fctx;
+#if defined(PGAS_FIBERS_UNDER_ASAN)
+    __sanitizer_finish_switch_fiber(fake_stack, &caller_bottom_, &caller_size_);
+#endif
   }
 
  private:
+  using stack_source = boost::context::protected_fixedsize_stack;  // with a guard page
   static constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
 
-  /// Stacks with a guard page. What is mapped where one was must not find the red zones of its last frames.
-  class stack_source {
-   public:
-    [[nodiscard]] boost::context::stack_context allocate() { return stacks_.allocate(); }
-    void deallocate(boost::context::stack_context& stack) noexcept {
+  /// The first function on the stack. It never returns: there is nothing below it.
+  PGAS_UNSEEN_BY_TSAN static void begin(boost::context::detail::transfer_t from) noexcept {
+    auto& self = *static_cast<fiber*>(from.data);
+    self.caller_ = from.fctx;
 #if defined(PGAS_FIBERS_UNDER_ASAN)
-      __asan_unpoison_memory_region(static_cast<std::byte*>(stack.sp) - stack.size, stack.size);
+    __sanitizer_finish_switch_fiber(nullptr, &self.caller_bottom_, &self.caller_size_);
 #endif
-      stacks_.deallocate(stack);
-    }
-
-   private:
-    boost::context::protected_fixedsize_stack stacks_{stack_bytes};
-  };
-
-  void entered() noexcept {
+    self.main_();
+    self.is_done_ = true;
 #if defined(PGAS_FIBERS_UNDER_ASAN)
-    __sanitizer_finish_switch_fiber(own_fake_stack_, &caller_bottom_, &caller_size_);
-#endif
-  }
-  void leaving() noexcept {
-#if defined(PGAS_FIBERS_UNDER_ASAN)
-    __sanitizer_start_switch_fiber(nullptr, caller_bottom_, caller_size_);
+    __sanitizer_start_switch_fiber(nullptr, self.caller_bottom_, self.caller_size_);
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
-    __tsan_switch_to_fiber(tsan_caller_, 0);
+    __tsan_switch_to_fiber(self.tsan_caller_, 0);
 #endif
+    boost::context::detail::jump_fcontext(self.caller_, nullptr);
+    std::abort();
   }
 
   /// The exceptions in flight and how many are uncaught: two words in the C++ ABI of Itanium.
@@ -144,16 +141,15 @@ class fiber {
     exceptions_ = now;
   }
 
-  boost::context::fiber context_;
-  boost::context::fiber caller_;
+  std::function<void()> main_;
+  boost::context::stack_context stack_;
+  boost::context::detail::fcontext_t context_ = nullptr;
+  boost::context::detail::fcontext_t caller_ = nullptr;
   bool is_done_ = false;
   std::array<void*, 2> exceptions_{};
 #if defined(PGAS_FIBERS_UNDER_ASAN)
-  void const* stack_bottom_ = nullptr;
-  std::size_t stack_size_ = 0;
   void const* caller_bottom_ = nullptr;
   std::size_t caller_size_ = 0;
-  void* own_fake_stack_ = nullptr;
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
   void* tsan_ = nullptr;
@@ -162,3 +158,5 @@ class fiber {
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+
+#undef PGAS_UNSEEN_BY_TSAN

@@ -33,6 +33,7 @@ struct model {
   using backend = Backend;
   using coherence = Coherence;
   using protocols = Protocols;
+  using team = pgas::team<Backend, Coherence, Protocols>;
 
   static std::string name() {
     return std::string(Backend::name) + "+" + std::string(Coherence::name) + "+" + pgas::bundle_name<Protocols>();

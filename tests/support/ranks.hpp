@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <pgas/backends/scc/shrink.hpp>
@@ -16,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models.hpp"
+#include "launches.hpp"
 
 /// What tests need to run a body on several ranks and to learn which rank broke a promise.
 ///
@@ -129,9 +130,10 @@ std::string in_fewest_switches(Run const& run) {
   }
 }
 
-/// Runs body(team) on `ranks` ranks of a model; a failure is one of the current doctest case.
-template <class Model, class Body>
-void on(rank_t ranks, Body const& body) {
+/// Runs body(team) on `ranks` ranks of a model; a failure is one of the current doctest case. The body is behind a
+/// call, so that a unit compiles this once for each model.
+template <class Model>
+void on(rank_t ranks, std::function<void(typename Model::team&)> const& body) {
   std::uint64_t const seed = next_seed();
   incoherent::against const misbehaviour({.seed = seed});
   auto emulated = pgas::scc::with_options::chosen();
@@ -155,8 +157,9 @@ template <class Models = all_models, class Body>
 void everywhere(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
   auto const on_model = [&]<class Model>(Model) {
     if (!chosen(Model::backend::name)) return;
+    std::function<void(typename Model::team&)> const erased = std::ref(body);
     for (rank_t ranks : sizes) {
-      if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, body);
+      if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, erased);
     }
   };
   std::apply([&](auto... model) { (on_model(model), ...); }, Models{});

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <pgas/block_shape.hpp>
-#include <pgas/detail/combine.hpp>
-#include <pgas/window_state.hpp>
+#include <pgas/element_operations.hpp>
 #include <span>
 #include <vector>
 
@@ -24,18 +23,18 @@ class global_ref;
 /// flush or close. All throw errc::out_of_range with rank, index and bound (single elements: at
 /// assertion level normal; bulk: at light).
 template <class State, hints Hints>
-class opened_target {
- public:
-  using value_type = typename State::value_type;
+class opened_target : detail::element_operations<State, Hints> {
+  using base = detail::element_operations<State, Hints>;
 
-  opened_target(State& state, rank_t target) : state_(&state), rank_(target), size_(state.part_size(target)) {
-    if constexpr (State::is_direct) base_ = reinterpret_cast<value_type*>(state.segment.part(target));
-  }
+ public:
+  using typename base::value_type;
+
+  opened_target(State& state, rank_t target) : base(state, target), size_(state.part_size(target)) {}
 
   /// For an epoch's short forms: the handle goes with one access.
   [[nodiscard]] opened_target for_one_access() const noexcept {
     opened_target passing = *this;
-    if constexpr (State::has_native_elements) passing.one_by_one_.never();
+    passing.forget_afterwards();
     return passing;
   }
 
@@ -164,7 +163,7 @@ class opened_target {
       put_bytes(first, std::as_bytes(values));
       return done{};
     } else {
-      return state_->segment.rput(at(first), std::as_bytes(values));
+      return state_->segment.rput(location_of(first), std::as_bytes(values));
     }
   }
   /// Starts a get and returns its request; the data are here once that is done. MPI_Rget.
@@ -179,63 +178,52 @@ class opened_target {
       state_->segment.flush_local(rank_);  // a policy may get past the copies, and then the bytes may be under way
       return done{};
     } else {
-      return state_->segment.rget(at(first), std::as_writable_bytes(values));
+      return state_->segment.rget(location_of(first), std::as_writable_bytes(values));
     }
   }
 
   /// Combines `value` into element i: element = op(element, value), in one indivisible step. MPI_Accumulate.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    static_cast<void>(modify("accumulate", i, value, op));
+    static_cast<void>(modify_checked("accumulate", i, value, op));
   }
   /// Combines each value into its element; each element in one indivisible step, not all of them in one.
   /// On shared memory costs a vector loop under a lock, or an atomic operation an element while other ranks' epochs
   /// modify single elements of the part.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
-    modify_all("accumulate", first, values, nullptr, op);
+    modify_all_checked("accumulate", first, values, nullptr, op);
   }
   /// Like accumulate, and returns what was there before. MPI_Get_accumulate.
   template <operation_on<value_type> Op = op::sum>
   [[nodiscard]] value_type get_accumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    return modify("get_accumulate", i, value, op);
+    return modify_checked("get_accumulate", i, value, op);
   }
   /// Like accumulate, and leaves what was there before in `before`.
   template <operation_on<value_type> Op = op::sum>
   void get_accumulate(std::size_t first, std::span<value_type const> values, std::span<value_type> before,
                       Op op = {}) const {
     check_count("get_accumulate", before.size(), values.size());
-    modify_all("get_accumulate", first, values, before.data(), op);
+    modify_all_checked("get_accumulate", first, values, before.data(), op);
   }
 
   /// Adds to element i and returns what it was. MPI_Fetch_and_op, shmem_atomic_fetch_add.
   [[nodiscard]] value_type fetch_add(std::size_t i, value_type const& value) const
     requires operation_on<op::sum, value_type>
   {
-    return modify("fetch_add", i, value, op::sum{});
+    return modify_checked("fetch_add", i, value, op::sum{});
   }
   /// Replaces element i and returns what it was. MPI_Fetch_and_op with MPI_REPLACE, shmem_atomic_swap.
   [[nodiscard]] value_type exchange(std::size_t i, value_type const& value) const {
-    return modify("exchange", i, value, op::replace{});
+    return modify_checked("exchange", i, value, op::replace{});
   }
   /// Replaces element i by `desired` if it has the bytes of `expected`, else copies it to `expected`; true
   /// if it replaced. MPI_Compare_and_swap.
   [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired) const {
     check_writes();
     check(normal_level, "compare_exchange", i, 1);
-    value_type found;
-    if constexpr (Hints.alone) {
-      found = read_alone(i);
-      if (same_bytes(found, expected)) write_alone(i, desired);
-    } else if constexpr (is_native<op::replace>) {
-      modify_one_by_one();
-      found = state_->segment.template compare_exchange<value_type>(at(i), expected, desired);
-    } else {
-      detail::element_lock const hold(*state_, rank_);
-      found = read_home(i);
-      if (same_bytes(found, expected)) write_home(i, desired);
-    }
-    bool const replaced = same_bytes(found, expected);
+    value_type const found = base::exchange_if_equal(i, expected, desired);
+    bool const replaced = base::same_bytes(found, expected);
     if (!replaced) expected = found;
     return replaced;
   }
@@ -243,29 +231,13 @@ class opened_target {
   [[nodiscard]] value_type atomic_load(std::size_t i) const {
     check_reads();
     check(normal_level, "atomic_load", i, 1);
-    if constexpr (Hints.alone) {
-      return read_alone(i);
-    } else if constexpr (is_native<op::no_op>) {
-      modify_one_by_one();
-      return state_->segment.template atomic_load<value_type>(at(i));
-    } else {
-      detail::element_lock const hold(*state_, rank_);
-      return read_home(i);
-    }
+    return base::read(i);
   }
   /// Replaces element i, indivisibly, with release order.
   void atomic_store(std::size_t i, value_type const& value) const {
     check_writes();
     check(normal_level, "atomic_store", i, 1);
-    if constexpr (Hints.alone) {
-      write_alone(i, value);
-    } else if constexpr (is_native<op::replace>) {
-      modify_one_by_one();
-      state_->segment.template atomic_store<value_type>(at(i), value);
-    } else {
-      detail::element_lock const hold(*state_, rank_);
-      write_home(i, value);
-    }
+    base::write(i, value);
   }
 
   /// A reference to element i: load and store are spelled out, since they may be messages.
@@ -291,10 +263,12 @@ class opened_target {
   }
 
  private:
-  using segment_type = typename State::segment_type;
-  using Coherence = typename State::coherence_type;
-  template <class Op>
-  static constexpr bool is_native = atomic_segment<segment_type, value_type, Op>;
+  using base::base_;
+  using base::location_of;
+  using base::rank_;
+  using base::state_;
+  using typename base::Coherence;
+  using typename base::segment_type;
   static constexpr auto normal_level = assertion_level::normal;
   static constexpr auto light_level = assertion_level::light;
 
@@ -322,19 +296,18 @@ class opened_target {
                              std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
   }
 
-  [[nodiscard]] location at(std::size_t i) const noexcept { return {rank_, i * sizeof(value_type)}; }
   void put_bytes(std::size_t first, bytes_in bytes) const {
     if constexpr (State::is_direct) {
       state_->copy_out(reinterpret_cast<std::byte*>(base_ + first), bytes.data(), bytes.size());
     } else if (!bytes.empty()) {
-      Coherence::put(state_->segment, at(first), bytes);
+      Coherence::put(state_->segment, location_of(first), bytes);
     }
   }
   void get_bytes(std::size_t first, bytes_out bytes) const {
     if constexpr (State::is_direct) {
       state_->copy_in(bytes.data(), reinterpret_cast<std::byte const*>(base_ + first), bytes.size());
     } else if (!bytes.empty()) {
-      get_at(at(first), bytes);
+      get_at(location_of(first), bytes);
     }
   }
   void get_at(location where, bytes_out bytes) const {
@@ -351,7 +324,7 @@ class opened_target {
                  detail::throw_error(errc::invalid_argument, state_->job_rank(), "put or get of rows",
                                      "rows overlap: a pitch is less than the length of a row"));
     if (block.size() == 0) return;
-    move(at(block.first), block.pitch * sizeof(value_type),
+    move(location_of(block.first), block.pitch * sizeof(value_type),
          row_shape{.rows = block.rows, .row_bytes = block.cols * sizeof(value_type)});
   }
 
@@ -371,126 +344,20 @@ class opened_target {
   }
 
   template <class Op>
-  value_type modify(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
+  value_type modify_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
     check_writes();
     check(normal_level, operation, i, 1);
-    if constexpr (Hints.alone) {
-      value_type const old = read_alone(i);
-      write_alone(i, op(old, value));
-      return old;
-    } else if constexpr (is_native<Op>) {
-      modify_one_by_one();
-      return state_->segment.template fetch_op<value_type>(at(i), value, op);
-    } else {
-      detail::element_lock const hold(*state_, rank_);
-      value_type const old = read_home(i);
-      write_home(i, op(old, value));
-      return old;
-    }
+    return base::modify(i, value, op);
   }
-
-  /// `before`, if not null, gets what was there.
   template <class Op>
-  void modify_all(std::string_view operation, std::size_t first, std::span<value_type const> values, value_type* before,
-                  Op op) const {
+  void modify_all_checked(std::string_view operation, std::size_t first, std::span<value_type const> values,
+                          value_type* before, Op op) const {
     check_writes();
     check(light_level, operation, first, values.size());
-    if (values.empty()) return;
-    if constexpr (Hints.alone && State::is_direct) {
-      combine(first, values, before, op);
-    } else if constexpr (Hints.alone) {
-      modify_copies(first, values, before, op);
-    } else if constexpr (State::has_native_elements) {
-      if (one_by_one_.is_set()) {
-        one_by_one_.reset();
-        state_->elements.go(rank_);
-      }
-      if (state_->elements.many_at_once(rank_, [&] { combine(first, values, before, op); })) return;
-      modify_each(first, values, before, op);
-    } else if constexpr (is_native<Op>) {
-      modify_each(first, values, before, op);
-    } else {
-      detail::element_lock const hold(*state_, rank_);
-      modify_copies(first, values, before, op);
-    }
-  }
-  template <class Op>
-  void modify_each(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      value_type const old = state_->segment.template fetch_op<value_type>(at(first + i), values[i], op);
-      if (before != nullptr) before[i] = old;
-    }
-  }
-  /// While nobody else modifies these elements.
-  template <class Op>
-  void combine(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
-    if (before != nullptr) std::memcpy(before, base_ + first, values.size_bytes());
-    detail::combine(base_ + first, values.data(), values.size(), op);
-  }
-  template <class Op>
-  void modify_copies(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
-    std::vector<value_type> elements(values.size());
-    state_->segment.flush(rank_);  // this rank's own earlier puts first
-    state_->segment.get(at(first), std::as_writable_bytes(std::span(elements)));
-    state_->segment.flush_local(rank_);
-    if (before != nullptr) std::memcpy(before, elements.data(), values.size_bytes());
-    detail::combine(elements.data(), values.data(), values.size(), op);
-    Coherence::put(state_->segment, at(first), std::as_bytes(std::span(elements)));
-    state_->segment.flush(rank_);
+    base::modify_all(first, values, before, op);
   }
 
-  /// Comes before an element is modified by the processor.
-  void modify_one_by_one() const {
-    if constexpr (State::has_native_elements) {
-      if (!one_by_one_.is_set()) [[unlikely]]
-        come_to_elements(*state_, rank_, one_by_one_.set());
-    }
-  }
-  [[gnu::noinline]] static void come_to_elements(State& state, rank_t target, bool remembers) {
-    state.elements.come(target, remembers);
-  }
-
-  // Under an exclusive lock.
-  [[nodiscard]] value_type read_alone(std::size_t i) const {
-    if constexpr (State::is_direct) {
-      return base_[i];
-    } else {
-      return read_home(i);
-    }
-  }
-  void write_alone(std::size_t i, value_type const& value) const {
-    if constexpr (State::is_direct) {
-      base_[i] = value;
-    } else {
-      write_home(i, value);
-    }
-  }
-
-  // Under a lock: what is read is in memory, past all copies, and what is written has arrived there.
-  [[nodiscard]] value_type read_home(std::size_t i) const {
-    value_type value;
-    state_->segment.flush(rank_);  // this rank's own earlier puts first
-    state_->segment.get(at(i), std::as_writable_bytes(std::span(&value, 1)));
-    state_->segment.flush_local(rank_);
-    return value;
-  }
-  void write_home(std::size_t i, value_type const& value) const {
-    Coherence::put(state_->segment, at(i), std::as_bytes(std::span(&value, 1)));
-    state_->segment.flush(rank_);
-  }
-  static bool same_bytes(value_type const& a, value_type const& b) noexcept {
-    return std::memcmp(&a, &b, sizeof(value_type)) == 0;
-  }
-
-  struct nothing {};
-  struct unused {};  // not nothing: two members of one type cannot lie at one address
-
-  State* state_;
-  rank_t rank_;
-  [[no_unique_address]] mutable std::conditional_t<State::has_native_elements, detail::remembered, unused>
-      one_by_one_{};
   std::size_t size_;
-  [[no_unique_address]] std::conditional_t<State::is_direct, value_type*, nothing> base_{};
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

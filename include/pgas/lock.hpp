@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <pgas/epoch.hpp>
 
@@ -42,7 +41,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) : lock(w.shared_state(), target) {
     State& s = state();
     with_boundary([&](auto& b) { s.lock.lock(target, Kind, b); });
-    s.locked.push_back(target);
+    s.locked.insert(target);
   }
   lock(lock&&) noexcept = default;
   ~lock() { this->end(); }
@@ -56,7 +55,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
     bool holds = false;
     opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, Kind, b); });
     if (holds) {
-      s.locked.push_back(target);
+      s.locked.insert(target);
     } else {
       opened->mark_closed();
       opened.reset();
@@ -90,7 +89,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   lock(detail::kept<State> shared_state, rank_t target) : base(std::move(shared_state)), target_(target) {
     State& s = state();
     s.check_rank(target, operation);
-    bool const locked = std::find(s.locked.begin(), s.locked.end(), target) != s.locked.end();
+    bool const locked = s.locked.contains(target);
     s.enter(operation, !s.access_open && !locked,
             locked ? "this rank has a lock on the part already; close it first"
                    : "an access epoch of this rank on the window is open; close it first");
@@ -119,8 +118,8 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
 
   void finish() {
     State& s = state();
-    s.locked.erase(std::find(s.locked.begin(), s.locked.end(), target_));
-    s.elements.leave(target_);
+    s.locked.erase(target_);
+    if constexpr (Kind == lock_kind::shared) s.elements.leave(target_);
     with_boundary([&](auto& b) { s.lock.unlock(target_, Kind, b); });
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// The core and process_map, by layer: an include may only point up this list.
-/// Not here, to be included by who uses them: backends/loopback.hpp, backends/pool_map.hpp, backends/self.hpp,
+/// Not here, to be included by who uses them: backends/loopback.hpp, backends/pool_map.hpp, backends/self.hpp, model.hpp,
 /// views.hpp, other distributions and layouts, coherence policies for memory with private copies.
 
 // 1 vocabulary
@@ -33,6 +33,7 @@
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/queued.hpp>
 #include <pgas/sync/shared_only.hpp>
+#include <pgas/sync/signal_counts.hpp>
 #include <pgas/sync/stamped.hpp>
 // 4 run
 #include <pgas/access.hpp>
@@ -44,6 +45,7 @@
 #include <pgas/lock.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/run.hpp>
+#include <pgas/signals.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/team.hpp>
 #include <pgas/window.hpp>

@@ -6,10 +6,10 @@
 #include <pgas/detail/kept.hpp>
 #include <pgas/element_lock.hpp>
 #include <pgas/element_modes.hpp>
+#include <pgas/rank_set.hpp>
 #include <pgas/team.hpp>
 #include <pgas/window_boundary.hpp>
 #include <string>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -50,7 +50,8 @@ struct window_state {
         post(control, fence_words(control.size())),
         lock(control, post_words(control.size())),
         elements(control, lock_words(control.size())),
-        size(segment.part_bytes(segment.rank()) / sizeof(T)) {}
+        size(segment.part_bytes(segment.rank()) / sizeof(T)),
+        locked(segment.size()) {}
   window_state(window_state const&) = delete;
   window_state& operator=(window_state const&) = delete;
 
@@ -91,7 +92,7 @@ struct window_state {
   copier copy_out;                                    ///< to parts, where they are plain arrays
   copier copy_in;                                     ///< from them
   std::size_t size;                                   ///< of the own part, in elements
-  std::vector<rank_t> locked;                         ///< the parts that this rank's lock epochs hold
+  rank_set locked;                                    ///< the parts that this rank's lock epochs hold
   bool access_open = false;                           ///< a fence, access or lock_all epoch is open on this rank
   bool exposure_open = false;                         ///< an exposure is, or a fence epoch
 };

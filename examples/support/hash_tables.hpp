@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <pgas/lock.hpp>
+#include <pgas/lock_all.hpp>
+#include <pgas/window.hpp>
+#include <stdexcept>
+
+namespace example {
+
+/// A set of numbers other than 0, spread over all ranks; whoever owns a place takes no part in its use.
+///
+/// Under locks, as in Christgau and Schnor 2019: an exclusive one on the owner's part to insert, a shared one to look.
+/// A number whose place is taken goes to the next free one of the same part; the paper's sketch would replace the
+/// other.
+template <class Team>
+class locked_table {
+ public:
+  /// Collective. Room for about `capacity` numbers on each rank.
+  locked_table(Team& team, std::size_t capacity) : places_(pgas::make_window<std::uint64_t>(team, capacity)) {}
+
+  /// One-sided.
+  void insert(std::uint64_t key) {
+    auto const owner = owner_of(key);
+    pgas::lock epoch{places_, owner, pgas::exclusive};  // alone: what follows are plain loads and stores
+    auto const part = epoch.to();
+    part.put(find(part, key, 0), key);
+  }
+  /// One-sided.
+  [[nodiscard]] bool contains(std::uint64_t key) {
+    auto const owner = owner_of(key);
+    pgas::lock epoch{places_, owner, pgas::shared, pgas::read_only};
+    auto const part = epoch.to();
+    return part.get(find(part, key, 0)) == key;
+  }
+  /// Calls use(key) for each number in this rank's part.
+  template <class Use>
+  void for_each_own(Use&& use) {
+    pgas::lock epoch{places_, places_.rank(), pgas::shared, pgas::read_only};
+    auto const part = epoch.to();
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (std::uint64_t const key = part.get(i); key != 0) use(key);
+    }
+  }
+
+ private:
+  [[nodiscard]] pgas::rank_t owner_of(std::uint64_t key) const {
+    return static_cast<pgas::rank_t>(key % static_cast<std::uint64_t>(places_.ranks()));
+  }
+  /// Where a key is, or the free place where it would be.
+  template <class Part>
+  std::size_t find(Part const& part, std::uint64_t key, std::uint64_t free) const {
+    std::size_t i = key / static_cast<std::uint64_t>(places_.ranks()) % part.size();
+    for (std::size_t looks = 0; looks < part.size(); ++looks, i = (i + 1) % part.size()) {
+      if (std::uint64_t const found = part.get(i); found == key || found == free) return i;
+    }
+    throw std::runtime_error("the table is full on rank " + std::to_string(part.rank()) + "; give it more places");
+  }
+
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) places_;
+};
+
+/// The same without locks, as in Gerstenberger, Besta and Hoefler 2014: a compare-and-swap takes a place, and a number
+/// whose place is taken goes into a chain of cells from a heap beside the table.
+///
+/// Each part is its buckets, then its heap, both of cells: a number and the next cell of the chain, 0 if none. A cell
+/// is whole in memory before it is linked, and linked by a compare-and-swap of the bucket's chain, whoever else does
+/// the same: the printed form swaps two words one after the other, and loses a number when three ranks meet in a
+/// bucket.
+template <class Team>
+class atomic_table {
+ public:
+  /// Collective. Room for `capacity` numbers on each rank that find their bucket taken.
+  atomic_table(Team& team, std::size_t capacity)
+      : buckets_(capacity), words_(pgas::make_window<std::uint64_t>(team, 1 + 2 * (2 * capacity))), epoch_(words_) {}
+
+  /// One-sided.
+  void insert(std::uint64_t key) {
+    auto const part = epoch_.to(owner_of(key));
+    std::size_t const bucket = bucket_of(key);
+    std::uint64_t found = 0;
+    if (part.compare_exchange(number(bucket), found, key)) return;
+    std::uint64_t const cell = buckets_ + part.fetch_add(used, 1);
+    if (next(cell) >= part.size())
+      throw std::runtime_error("the heap is full on rank " + std::to_string(part.rank()) +
+                               "; give the table more places");
+    part.atomic_store(number(cell), key);
+    for (std::uint64_t first = part.atomic_load(next(bucket));;) {
+      part.atomic_store(next(cell), first);
+      part.flush();  // the cell is whole before others can find it
+      if (part.compare_exchange(next(bucket), first, cell)) return;
+    }
+  }
+  /// One-sided.
+  [[nodiscard]] bool contains(std::uint64_t key) {
+    auto const part = epoch_.to(owner_of(key));
+    std::uint64_t cell = bucket_of(key);
+    while (part.atomic_load(number(cell)) != key) {
+      cell = part.atomic_load(next(cell));
+      if (cell == 0) return false;
+    }
+    return true;
+  }
+  /// Calls use(key) for each number that can be reached in this rank's part.
+  template <class Use>
+  void for_each_own(Use&& use) {
+    auto const part = epoch_.to(words_.rank());
+    for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
+      std::uint64_t cell = bucket;
+      if (part.atomic_load(number(cell)) == 0) continue;
+      do {
+        use(part.atomic_load(number(cell)));
+        cell = part.atomic_load(next(cell));
+      } while (cell != 0);
+    }
+  }
+
+ private:
+  static constexpr std::size_t used = 0;  ///< how many cells of the heap are in use
+  static std::size_t number(std::uint64_t cell) { return 1 + 2 * cell; }
+  static std::size_t next(std::uint64_t cell) { return 2 + 2 * cell; }
+
+  [[nodiscard]] pgas::rank_t owner_of(std::uint64_t key) const {
+    return static_cast<pgas::rank_t>(key % static_cast<std::uint64_t>(words_.ranks()));
+  }
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const {
+    return key / static_cast<std::uint64_t>(words_.ranks()) % buckets_;
+  }
+
+  using window_type = decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0));
+
+  std::size_t buckets_;
+  window_type words_;
+  decltype(pgas::lock_all{std::declval<window_type&>()}) epoch_;
+};
+
+}  // namespace example

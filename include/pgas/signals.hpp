@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <pgas/epoch.hpp>
+#include <pgas/sync/signal_counts.hpp>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Puts that say when they have arrived, and to whom: no epoch ends, and nobody else is waited for.
+///
+/// For accesses in a lock_all or fence epoch that both sides have open. A signal has a tag, 0 to tags() - 1, and goes
+/// from one rank to one other; signals of a kind are counted, so none is lost, and each is waited for once. Who has
+/// waited sees, in its own part and in that of the signalling rank, what that rank did before: its puts to the waiting
+/// rank's part, and its stores to its own. What a rank stores to its own part must not lie in lines to which others put
+/// meanwhile. Foreign puts to a third rank are flushed by the program first.
+/// MPI has no equal; shmem_put_signal, shmem_signal_wait_until; notified access (Belli and Hoefler 2015).
+template <class State>
+class signals {
+ public:
+  using value_type = typename State::value_type;
+
+  /// Made by make_signals.
+  signals(detail::kept<State> window, typename State::control_type control, std::size_t tags)
+      : window_(std::move(window)), parts_(std::make_unique<parts>(std::move(control), tags)) {}
+  signals(signals&&) noexcept = default;
+  signals& operator=(signals&&) noexcept = default;
+
+  [[nodiscard]] std::size_t tags() const noexcept { return parts_->counts.tags(); }
+
+  /// Tells `target` that what this rank did to its part, and to its own, is there. One-sided; costs the completion of
+  /// the accesses to `target`, and one store there. `epoch` is the one in which they were made.
+  template <template <class, hints> class Epoch, hints Hints>
+  void signal(Epoch<State, Hints>& epoch, rank_t target, std::size_t tag = 0) {
+    check(target, tag, "signal");
+    check_same(epoch);
+    typename State::template boundary_type<boundary_of::both, Hints> b(window_->segment);
+    parts_->counts.signal(target, tag, b);
+  }
+
+  /// Puts, then signals: epoch.put(target, first, values) and signal(epoch, target, tag). shmem_put_signal.
+  template <template <class, hints> class Epoch, hints Hints>
+  void put(Epoch<State, Hints>& epoch, rank_t target, std::size_t first, std::span<value_type const> values,
+           std::size_t tag = 0) {
+    check(target, tag, "put with signal");
+    check_same(epoch);
+    epoch.put(target, first, values);
+    signal(epoch, target, tag);
+  }
+  template <template <class, hints> class Epoch, hints Hints>
+  void put(Epoch<State, Hints>& epoch, rank_t target, std::size_t i, value_type const& value, std::size_t tag = 0) {
+    put(epoch, target, i, std::span<value_type const>(&value, 1), tag);
+  }
+
+  /// Returns when `how_many` signals from there have come, and takes them. Throws errc::timed_out at the deadline; then
+  /// none is taken. shmem_signal_wait_until.
+  void wait(signal_from from, std::uint64_t how_many = 1, time_point deadline = no_deadline) {
+    check(from, "wait for a signal");
+    clean_own(from.source);
+    boundary b(window_->segment);
+    parts_->counts.wait(from, how_many, b, deadline);
+  }
+
+  /// Takes `how_many` signals if they have come; never blocks. shmem_test.
+  [[nodiscard]] bool test(signal_from from, std::uint64_t how_many = 1) {
+    check(from, "test for a signal");
+    if (parts_->counts.pending(from) < how_many) return false;
+    clean_own(from.source);
+    boundary b(window_->segment);
+    return parts_->counts.test(from, how_many, b);
+  }
+
+  /// How many signals from there have come and not been taken. shmem_signal_fetch.
+  [[nodiscard]] std::uint64_t pending(signal_from from) const {
+    check(from, "pending");
+    return parts_->counts.pending(from);
+  }
+
+  /// Returns which of these has come first, among those that have, in their order here; takes one of its signals.
+  /// Requires one at least. Throws errc::timed_out at the deadline. shmem_wait_until_any.
+  [[nodiscard]] std::size_t wait_any(std::span<signal_from const> all, time_point deadline = no_deadline) {
+    constexpr std::string_view operation = "wait for any signal";
+    PGAS_EXPECTS(light, !all.empty(),
+                 detail::throw_error(errc::invalid_argument, window_->job_rank(), operation,
+                                     "nothing is named, so the wait would never end; name a signal at least"));
+    for (signal_from const& from : all) check(from, operation);
+    boundary_type<boundary_of::own> own(window_->segment);
+    own.publish(everyone);
+    boundary b(window_->segment);
+    return parts_->counts.wait_any(all, b, deadline);
+  }
+
+  /// Waits for one at least, and returns which have come, one signal of each being taken. shmem_wait_until_some.
+  [[nodiscard]] std::vector<std::size_t> wait_some(std::span<signal_from const> all,
+                                                   time_point deadline = no_deadline) {
+    std::vector<std::size_t> came{wait_any(all, deadline)};
+    for (std::size_t i = came.front() + 1; i < all.size(); ++i) {
+      if (test(all[i])) came.push_back(i);
+    }
+    return came;
+  }
+
+  /// Waits for one signal of each. shmem_wait_until_all.
+  void wait_all(std::span<signal_from const> all, time_point deadline = no_deadline) {
+    for (signal_from const& from : all) wait(from, 1, deadline);
+  }
+
+  /// From now on progress() calls handler() for each signal from there. A handler may put, signal and wait for others.
+  void on_signal(signal_from from, std::function<void()> handler) {
+    check(from, "on_signal");
+    handlers_.emplace_back(from, std::move(handler));
+  }
+
+  /// Calls the handlers of the signals that have come, and returns how many calls that were. Never blocks by itself.
+  std::size_t progress() {
+    std::size_t calls = 0;
+    for (std::size_t i = 0; i < handlers_.size(); ++i) {  // a handler may add another
+      for (std::uint64_t left = pending(handlers_[i].first); left > 0 && test(handlers_[i].first); --left) {
+        auto const handler = handlers_[i].second;
+        handler();
+        ++calls;
+      }
+    }
+    return calls;
+  }
+
+ private:
+  template <boundary_of Side>
+  using boundary_type = typename State::template boundary_type<Side, hints{.passive = true}>;
+  using boundary = boundary_type<boundary_of::both>;
+
+  struct parts {
+    parts(typename State::control_type c, std::size_t tags) : control(std::move(c)), counts(control, tags) {}
+
+    typename State::control_type control;
+    sync::signal_counts<typename State::control_type> counts;
+  };
+
+  // What the refresh after a signal drops must have been written back.
+  void clean_own(rank_t source) {
+    boundary_type<boundary_of::own> b(window_->segment);
+    b.publish(group(&source, 1));
+  }
+  void check(signal_from from, std::string_view operation) const { check(from.source, from.tag, operation); }
+  void check(rank_t rank, std::size_t tag, std::string_view operation) const {
+    window_->check_rank(rank, operation);
+    PGAS_EXPECTS(light, tag < tags(),
+                 throw error(errc::out_of_range, window_->job_rank(), operation,
+                             "tag " + std::to_string(tag) + " of " + std::to_string(tags())));
+  }
+  template <class Epoch>
+  void check_same(Epoch const& epoch) const {
+    PGAS_EXPECTS(
+        light, &epoch.state() == &*window_,
+        detail::throw_error(errc::invalid_argument, window_->job_rank(), "signal",
+                            "the epoch is one of another window; signals go with the window they were made for"));
+  }
+
+  detail::kept<State> window_;
+  std::unique_ptr<parts> parts_;
+  std::vector<std::pair<signal_from, std::function<void()>>> handlers_;
+};
+
+/// Makes signals of `tags` kinds between the ranks of a window.
+///
+/// Collective. Memory: ranks * tags control words on each rank. Throws errc::invalid_argument for no tags or more
+/// than 2^24 words, errc::mismatch when ranks ask for different numbers, errc::no_space when the memory is not there.
+template <class T, class Backend, class Coherence, class Protocols>
+[[nodiscard]] auto make_signals(window<T, Backend, Coherence, Protocols> const& w, std::size_t tags = 1) {
+  using state_type = typename window<T, Backend, Coherence, Protocols>::state_type;
+  using counts = sync::signal_counts<typename Backend::control_type>;
+  constexpr std::string_view operation = "make_signals";
+  state_type& s = w.state();
+  auto& members = *s.team;
+  members.deferred->rethrow();
+  auto const refuse = [&](errc code, std::string const& why) { throw error(code, s.job_rank(), operation, why); };
+
+  bool agree = true;
+  std::uint64_t first = 0;
+  members.collectives.all_gather(std::uint64_t{tags}, operation, [&](rank_t rank, std::uint64_t const& asked) {
+    if (rank == 0) first = asked;
+    agree = agree && asked == first;
+  });
+  if (!agree) {
+    refuse(errc::mismatch, "this rank asks for " + std::to_string(tags) + " tags and rank 0 for " +
+                               std::to_string(first) + ", or others differ; all must ask for the same");
+  }
+  std::size_t const most = counts::most_slots / static_cast<std::size_t>(s.ranks());
+  if (tags == 0 || tags > most) {
+    refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " + std::to_string(s.ranks()) +
+                                       " ranks there can be 1 to " + std::to_string(most));
+  }
+
+  struct answer_type {
+    errc refused{};
+    typename Backend::handle handle{};
+  } answer;
+  auto const words = counts::words(s.ranks(), tags);
+  if (s.rank() == 0) {
+    try {
+      answer.handle = members.backend.reserve_control(words);
+    } catch (error const& e) {
+      answer.refused = static_cast<errc>(e.code().value());
+    }
+  }
+  members.collectives.broadcast(answer, 0, operation);
+  if (answer.refused != errc{})
+    refuse(answer.refused, "there is no room for " + std::to_string(words.slots) + " words");
+  signals<state_type> made(w.shared_state(),
+                           members.backend.attach_control(answer.handle, words, s.label + "'s signals"), tags);
+  members.collectives.barrier(operation);  // everybody has attached: words may be used
+  return made;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

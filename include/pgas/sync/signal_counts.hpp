@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <pgas/boundary.hpp>
+#include <pgas/control.hpp>
+#include <pgas/sync/policy.hpp>
+#include <span>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What a rank waits for: a signal with this tag from this rank.
+struct signal_from {
+  rank_t source;
+  std::size_t tag = 0;
+};
+
+namespace sync {
+
+/// Signals that are counted: one rank says "there is more", another waits for it or asks.
+///
+/// Source: notified access, Belli and Hoefler 2015, with the source and the tag that a notification carries there in a
+/// queue; OpenSHMEM's put with signal, with its one word for each kind. No signal replaces another, and none is lost.
+///
+/// Words     slot s * tags + g of rank t, written by s only: how many signals s has sent to t with tag g, and in its
+/// low
+///           bits which of t's slots this is, so that one predicate can look at several.
+/// States    sent - taken is the number of signals that have not been waited for; both only grow.
+/// Differs   from notified access: there is no queue that fills or must be searched, a tag has a word of its own. From
+///           put with signal: each pair of ranks has its words, so a signal is a store and needs no read-modify-write.
+/// Memory    n * tags slots a rank; 2 n * tags words of private state.
+template <control Control>
+class signal_counts {
+ public:
+  static constexpr std::string_view name = "signal_counts";
+  static constexpr rmw needs = rmw::none;
+  static constexpr control_words words(rank_t ranks, std::size_t tags) noexcept {
+    return {.slots = static_cast<std::size_t>(ranks) * tags, .cells = 0};
+  }
+  /// So many slots have names that fit beside a count.
+  static constexpr std::size_t most_slots = std::size_t{1} << 24U;
+
+  signal_counts(Control& control, std::size_t tags)
+      : control_(&control),
+        tags_(tags),
+        sent_(static_cast<std::size_t>(control.size()) * tags),
+        taken_(static_cast<std::size_t>(control.size()) * tags) {}
+
+  [[nodiscard]] std::size_t tags() const noexcept { return tags_; }
+
+  /// Tells `target`: what this rank has done to memory is published before.
+  template <boundary Boundary>
+  void signal(rank_t target, std::size_t tag, Boundary& b) {
+    b.publish(group(&target, 1));
+    // release: pairs with the acquire loads of wait, wait_any and pending of `target`; carries the publish above.
+    slot(target, control_->rank(), tag)
+        .store(count(++sent_[index(target, tag)]) | index(control_->rank(), tag), std::memory_order_release);
+  }
+
+  /// Waits until `how_many` signals have come that nobody has waited for, and takes them.
+  template <boundary Boundary>
+  void wait(signal_from from, word how_many, Boundary& b, time_point deadline) {
+    word& taken = taken_[index(from)];
+    control_->wait_until(
+        own(from), [least = count(taken + how_many)](word seen) { return seen >= least; },
+        why(group(&from.source, 1), deadline));
+    taken += how_many;
+    b.refresh(group(&from.source, 1));
+  }
+
+  /// How many have come that nobody has waited for.
+  [[nodiscard]] word pending(signal_from from) const {
+    // acquire: pairs with the release store in signal of `from.source`.
+    return (own(from).load(std::memory_order_acquire) >> name_bits) - taken_[index(from)];
+  }
+
+  /// Takes them if so many have come.
+  template <boundary Boundary>
+  [[nodiscard]] bool test(signal_from from, word how_many, Boundary& b) {
+    if (pending(from) < how_many) return false;
+    taken_[index(from)] += how_many;
+    b.refresh(group(&from.source, 1));
+    return true;
+  }
+
+  /// Waits until one of these has come, takes it, and returns which.
+  template <boundary Boundary>
+  std::size_t wait_any(std::span<signal_from const> all, Boundary& b, time_point deadline) {
+    awaited_.clear();
+    sources_.clear();
+    for (signal_from const& from : all) {
+      awaited_.push_back(own(from));
+      if (std::find(sources_.begin(), sources_.end(), from.source) == sources_.end()) sources_.push_back(from.source);
+    }
+    std::size_t const which = control_->wait_any(
+        std::span(awaited_), [this](word seen) { return (seen >> name_bits) > taken_[seen % most_slots]; },
+        why(sources_, deadline));
+    ++taken_[index(all[which])];
+    b.refresh(group(&all[which].source, 1));
+    return which;
+  }
+
+ private:
+  static constexpr unsigned name_bits = 24;
+  static constexpr word count(word sent) noexcept { return sent << name_bits; }
+
+  using slot_type = decltype(std::declval<Control&>().slot(0, 0, 0));
+
+  [[nodiscard]] static waiting_for why(group awaited, time_point deadline) {
+    return {.operation = "wait for a signal", .awaited = awaited, .deadline = deadline};
+  }
+  [[nodiscard]] std::size_t index(rank_t rank, std::size_t tag) const noexcept {
+    return static_cast<std::size_t>(rank) * tags_ + tag;
+  }
+  [[nodiscard]] std::size_t index(signal_from from) const noexcept { return index(from.source, from.tag); }
+  [[nodiscard]] slot_type slot(rank_t target, rank_t source, std::size_t tag) const {
+    return control_->slot(target, index(source, tag), source);
+  }
+  [[nodiscard]] slot_type own(signal_from from) const { return slot(control_->rank(), from.source, from.tag); }
+
+  Control* control_;
+  std::size_t tags_;
+  std::vector<word> sent_;   ///< to each rank with each tag
+  std::vector<word> taken_;  ///< from each rank with each tag
+  std::vector<slot_type> awaited_;
+  std::vector<rank_t> sources_;
+};
+
+}  // namespace sync
+}  // namespace pgas::inline PGAS_ASSERTIONS

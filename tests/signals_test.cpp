@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+// What signals promise: puts that say when they have arrived, on every model.
+#include <pgas/signals.hpp>
+
+#include <array>
+#include <chrono>
+#include <numeric>
+#include <vector>
+
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using pgas::make_signals;
+using pgas::make_window;
+using pgas::signal_from;
+
+namespace {
+
+rank_t right_of(rank_t self, rank_t n) { return (self + 1) % n; }
+rank_t left_of(rank_t self, rank_t n) { return (self + n - 1) % n; }
+
+}  // namespace
+
+TEST_CASE("signals: who has waited sees what was put before, and puts again when told that it was seen") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 40);
+    auto arrived = make_signals(w, 2);
+    rank_t const right = right_of(team.rank(), team.size());
+    rank_t const left = left_of(team.rank(), team.size());
+    pgas::lock_all epoch{w};
+    for (int round = 1; round <= 20; ++round) {
+      std::vector<int> values(30);
+      std::iota(values.begin(), values.end(), 1000 * team.rank() + round);
+      arrived.put(epoch, right, 7, values);
+      arrived.put(epoch, right, 0, -round);
+      arrived.wait({left}, 2);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        int const seen = w.local()[7 + i];
+        require_equal(seen, 1000 * left + round + static_cast<int>(i), "an element of a block");
+      }
+      int const first = w.local()[0];
+      require_equal(first, -round, "a single element");
+      arrived.signal(epoch, left, 1);
+      arrived.wait({right, 1});
+    }
+    require_equal(arrived.pending({left}), 0U, "signals that nobody sent");
+  });
+}
+
+TEST_CASE("signals: who has waited gets what the other has stored to its own part") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 3);
+    auto ready = make_signals(w);
+    rank_t const right = right_of(team.rank(), team.size());
+    rank_t const left = left_of(team.rank(), team.size());
+    pgas::lock_all epoch{w};
+    for (int round = 1; round <= 20; ++round) {
+      w.local()[1] = 100 * team.rank() + round;
+      ready.signal(epoch, left);
+      ready.wait({right});
+      require_equal(epoch.get(right, 1), 100 * right + round, "a neighbour's own element");
+      ready.signal(epoch, right);  // it may store again
+      ready.wait({left});
+    }
+  });
+}
+
+TEST_CASE("signals: none is lost, each is taken once, and tags are apart") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    auto s = make_signals(w, 3);
+    rank_t const to = right_of(team.rank(), team.size());
+    rank_t const from = left_of(team.rank(), team.size());
+    {
+      pgas::lock_all epoch{w};
+      for (int i = 0; i < 100; ++i) s.signal(epoch, to, 1);
+      for (int i = 0; i < 5; ++i) s.signal(epoch, to, 2);
+    }
+    team.barrier();  // all have come
+    s.wait({from, 1}, 60);
+    s.wait({from, 1}, 39);
+    require_equal(s.pending({from, 1}), 1U, "what is left of the first");
+    require(s.test({from, 1}), "the last has come");
+    require(!s.test({from, 1}), "there is no other");
+    s.wait({from, 2}, 4);
+    require(!s.test({from, 2}, 2), "two are asked for, one is there");
+    require(s.test({from, 2}), "which was not taken by asking for two");
+    require_equal(s.pending({from, 0}), 0U, "nobody sent the first tag");
+  });
+}
+
+TEST_CASE("signals: a rank waits for any, some or all of several") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, static_cast<std::size_t>(team.size()));
+    auto s = make_signals(w, 2);
+    std::vector<signal_from> all;
+    for (rank_t r = 0; r < team.size(); ++r) all.push_back({r, 1});
+    pgas::lock_all epoch{w};
+    auto const tell_all = [&](int value) {
+      for (rank_t r = 0; r < team.size(); ++r)
+        s.put(epoch, r, static_cast<std::size_t>(team.rank()), value + team.rank(), 1);
+    };
+    auto const require_put = [&](std::size_t which, int value) {
+      int const seen = w.local()[which];
+      require_equal(seen, value + static_cast<int>(which), "what came with the signal");
+    };
+    auto const next = [&] {  // nobody puts again before all have looked
+      for (rank_t r = 0; r < team.size(); ++r) s.signal(epoch, r, 0);
+      for (rank_t r = 0; r < team.size(); ++r) s.wait({r, 0});
+    };
+    for (int round = 0; round < 5; ++round) {
+      tell_all(round);
+      std::vector<int> came(all.size());
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        std::size_t const which = s.wait_any(all);
+        ++came[which];
+        require_put(which, round);
+      }
+      require(came == std::vector<int>(all.size(), 1), "each comes once");
+      next();
+
+      tell_all(round + 100);
+      std::size_t k = 0;
+      while (k < all.size()) {
+        auto const some = s.wait_some(all);
+        require(!some.empty(), "one at least");
+        for (std::size_t which : some) require_put(which, round + 100);
+        k += some.size();
+      }
+      require_equal(k, all.size(), "no more than have been sent");
+      next();
+
+      tell_all(round + 200);
+      s.wait_all(all);
+      for (std::size_t which = 0; which < all.size(); ++which) require_put(which, round + 200);
+      next();
+    }
+  });
+}
+
+TEST_CASE("signals: handlers run in progress, once for each signal, and may signal themselves") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    auto s = make_signals(w, 2);
+    rank_t const to = right_of(team.rank(), team.size());
+    rank_t const from = left_of(team.rank(), team.size());
+    pgas::lock_all epoch{w};
+    int answered = 0;
+    s.on_signal({from, 0}, [&] {
+      ++answered;
+      s.signal(epoch, from, 1);
+    });
+    for (int i = 0; i < 7; ++i) s.signal(epoch, to, 0);
+    std::size_t calls = 0;
+    s.wait({from, 0});  // taken: not the handler's
+    while (calls < 6) calls += s.progress();
+    require_equal(answered, 6, "answers");
+    s.wait({to, 1}, 6);
+    require_equal(s.progress(), 0U, "no more");
+  });
+}
+
+TEST_CASE("signals: a deadline ends a wait, and takes none") {
+  everywhere<std::tuple<process_model, loopback_model, scc_model>>(
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        auto s = make_signals(w);
+        rank_t const from = left_of(team.rank(), team.size());
+        auto const soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
+        std::array const only{signal_from{from}};
+        {
+          pgas::lock_all epoch{w};
+          s.signal(epoch, right_of(team.rank(), team.size()));
+        }
+        if (team.rank() == 0) {
+          require_error(errc::timed_out, {"wait for a signal"}, [&] { s.wait({from}, 2, soon()); });
+          s.wait({from});
+          require_error(errc::timed_out, {"wait for a signal"}, [&] { static_cast<void>(s.wait_any(only, soon())); });
+        } else {
+          s.wait({from});
+        }
+        team.barrier();
+      },
+      {2, 3});
+}
+
+TEST_CASE("signals: bad tags, ranks, epochs and empty lists are errors that say so") {
+  everywhere<std::tuple<process_model, scc_model>>(
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        auto other = make_window<int>(team, 1);
+        auto s = make_signals(w, 2);
+        {
+          pgas::lock_all epoch{w};
+          pgas::lock_all foreign{other};
+          require_error(errc::out_of_range, {"signal", "tag 2 of 2"}, [&] { s.signal(epoch, 0, 2); });
+          require_error(errc::out_of_range, {"rank"}, [&] { s.signal(epoch, team.size()); });
+          require_error(errc::out_of_range, {"wait", "tag 9 of 2"}, [&] { s.wait({0, 9}); });
+          require_error(errc::out_of_range, {"rank"}, [&] { static_cast<void>(s.test({-1})); });
+          require_error(errc::invalid_argument, {"another window"}, [&] { s.signal(foreign, 0); });
+          require_error(errc::invalid_argument, {"nothing is named"},
+                        [&] { static_cast<void>(s.wait_any(std::span<signal_from const>{})); });
+        }
+        require_error(errc::invalid_argument, {"0 tags"}, [&] { static_cast<void>(make_signals(w, 0)); });
+        require_error(errc::invalid_argument, {"can be 1 to"},
+                      [&] { static_cast<void>(make_signals(w, std::size_t{1} << 25U)); });
+        if (team.size() > 1) {
+          require_error(errc::mismatch, {"all must ask for the same"},
+                        [&] { static_cast<void>(make_signals(w, 1 + static_cast<std::size_t>(team.rank()))); });
+        }
+        team.barrier();
+      },
+      {1, 3});
+}

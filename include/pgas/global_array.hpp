@@ -290,8 +290,8 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
                               std::array<std::size_t, N> const& extents, Rule const& given,
                               std::type_identity_t<halos<N>> const& around = {}) {
   constexpr std::string_view operation = "make_array";
-  auto& shared = *team.state();
-  shared.deferred->rethrow();
+  auto& members = *team.state();
+  members.deferred->rethrow();
 
   auto const rule = detail::layout_of(given);
   using layout_type = std::remove_const_t<decltype(rule)>;
@@ -299,16 +299,16 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   detail::array_offer mine{N, {}, std::hash<std::string>{}(text)};
   std::copy(extents.begin(), extents.end(), mine.extents.begin());
   std::vector<detail::array_offer> offers;
-  shared.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
-  rank_t const self = shared.backend.world_rank(team.rank());
+  members.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
+  rank_t const self = members.backend.world_rank(team.rank());
   auto const other = std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
   if (other != offers.end()) {
     // All have seen the same offers, so all are here.
     std::array<char, 240> mine_in_words{};
     detail::copy_text(mine_in_words, text);
     std::vector<std::string> texts;
-    shared.collectives.all_gather(mine_in_words, operation,
-                                  [&](rank_t, auto const& words) { texts.emplace_back(words.data()); });
+    members.collectives.all_gather(mine_in_words, operation,
+                                   [&](rank_t, auto const& words) { texts.emplace_back(words.data()); });
     auto const r = static_cast<std::size_t>(other - offers.begin());
     if (other->dimensions != offers[0].dimensions) {
       for (std::size_t k : {r, std::size_t{0}}) texts[k] = std::to_string(offers[k].dimensions) + " dimensions";

@@ -173,8 +173,8 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   using window_type = window<T, Backend, Coherence, Protocols>;
   using state_type = typename window_type::state_type;
   using answer_type = detail::window_answer<typename Backend::handle>;
-  auto& shared = *team.state();
-  shared.deferred->rethrow();
+  auto& members = *team.state();
+  members.deferred->rethrow();
   constexpr std::string_view operation = "make_window";
   rank_t const ranks = team.size();
   constexpr rank_t root = 0;
@@ -186,7 +186,7 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   detail::window_offer const mine{bytes, sizeof(T), detail::policy_names<Coherence, Protocols>()};
   answer_type answer;
   std::vector<std::size_t> sizes;
-  shared.collectives.gather(mine, root, operation, [&](rank_t rank, detail::window_offer const& offer) {
+  members.collectives.gather(mine, root, operation, [&](rank_t rank, detail::window_offer const& offer) {
     sizes.push_back(offer.bytes);
     if (!offer.agrees(mine) && answer.refused == errc{}) {
       answer.refused = errc::mismatch;
@@ -196,21 +196,22 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   });
   if (team.rank() == root && answer.refused == errc{}) {
     try {
-      answer.segment = shared.backend.reserve_segment(sizes);
-      answer.control = shared.backend.reserve_control(state_type::words(ranks));
+      answer.segment = members.backend.reserve_segment(sizes);
+      answer.control = members.backend.reserve_control(state_type::words(ranks));
     } catch (error const& e) {
       answer.refused = static_cast<errc>(e.code().value());
       detail::copy_text(answer.why, e.description());
     }
   }
-  shared.collectives.broadcast(answer, root, operation);
+  members.collectives.broadcast(answer, root, operation);
   if (answer.refused != errc{})
-    throw error(answer.refused, shared.backend.world_rank(team.rank()), operation, answer.why.data());
+    throw error(answer.refused, members.backend.world_rank(team.rank()), operation, answer.why.data());
 
-  std::string const label = "window " + std::to_string(shared.windows++);
-  detail::kept<state_type> state(std::in_place, team.state(), shared.backend.attach_segment(answer.segment, bytes),
-                                 shared.backend.attach_control(answer.control, state_type::words(ranks), label), label);
-  shared.collectives.barrier(operation);  // every part is there before anybody reaches for it
+  std::string const label = "window " + std::to_string(members.windows++);
+  detail::kept<state_type> state(std::in_place, team.state(), members.backend.attach_segment(answer.segment, bytes),
+                                 members.backend.attach_control(answer.control, state_type::words(ranks), label),
+                                 label);
+  members.collectives.barrier(operation);  // every part is there before anybody reaches for it
   return window_type(std::move(state));
 }
 

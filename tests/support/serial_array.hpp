@@ -14,12 +14,12 @@ namespace pgas_test {
 
 using pgas::box;
 
-/// Ranks in one, in processes, that send messages, and whose copies do not agree: a body of many layouts is compiled
-/// for each, and these differ in how they move a box.
+/// Ranks in processes, that send messages, and whose copies do not agree: a body of many layouts is compiled for each,
+/// and these differ in how they move a box. (One rank is a number of ranks that each of them is run with, too.)
 #if defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads
 using few_models = std::tuple<thread_model, loopback_model, write_back_model>;
 #else
-using few_models = std::tuple<self_model, process_model, loopback_model, write_back_model>;
+using few_models = std::tuple<process_model, loopback_model, write_back_model>;
 #endif
 
 /// 12 bytes, so that lines and elements meet every third line only.

@@ -23,7 +23,7 @@ inline row_key transform_key(cube const& n) {
   return {.row = "fft3d", .mode = std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2])};
 }
 
-/// Every plan is measured, but not for longer than this in seconds.
+/// How long a plan of one process may be measured, in seconds.
 inline double planning(bool quick) { return quick ? 1 : 10; }
 
 /// Transforms write what they read, and would let it grow: each starts from the same numbers.

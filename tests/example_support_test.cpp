@@ -497,6 +497,37 @@ TEST_CASE("a written PNG is read back with its size, brighter where it is hotter
   for (std::size_t i = 1; i < picture.pixels.size(); ++i) CHECK(picture.pixels[i] >= picture.pixels[i - 1]);
 }
 
+TEST_CASE("a photo comes back in its colours, and a grey picture with one channel") {
+  scratch_folder const folder;
+  example::photo colours{3, 2, 3, {}};
+  for (int i = 0; i < 18; ++i) colours.pixels.push_back(static_cast<float>(i * 15) / 255.0F);
+  example::write_photo(folder / "a.png", colours);
+  auto const found = example::read_photo(folder / "a.png");
+  CHECK(found.channels == 3);
+  CHECK(found.rows == 2);
+  CHECK(found.cols == 3);
+  REQUIRE(found.pixels.size() == 18);
+  for (std::size_t i = 0; i < 18; ++i) CHECK(found.pixels[i] == doctest::Approx(colours.pixels[i]).epsilon(1e-6));
+  CHECK(found(2, 1, 0) == found.pixels[15]);
+
+  float constexpr nan = std::numeric_limits<float>::quiet_NaN();
+  example::write_photo(folder / "b.png", {1, 1, 4, {-1, nan, 2, 1}});
+  auto const grey = example::read_photo(folder / "b.png");
+  CHECK(grey.channels == 1);
+  CHECK(grey.pixels == std::vector<float>{0, 0, 1, 1});
+  store(folder / "c.pgm", "P2 2 1 255 0 255");
+  CHECK(example::read_photo(folder / "c.pgm").pixels == std::vector<float>{0, 1});
+}
+
+TEST_CASE("a photo of another number of channels or pixels is refused") {
+  CHECK(message([&] {
+          example::write_photo("a.png", {2, 1, 1, {0, 0}});
+        }) == "cannot write 'a.png': a photo has 1 or 3 channels, not 2");
+  CHECK(message([&] {
+          example::write_photo("a.png", {3, 1, 1, {0, 0}});
+        }) == "cannot write 'a.png': 1 rows of 1 pixels do not match 2 values");
+}
+
 TEST_CASE("float and double values give the same file, and the same values the same bytes") {
   scratch_folder const folder;
   example::write_png(folder / "a.png", 2, 3, std::vector<float>{0, 0.25F, 0.5F, 0.75F, 1, 0.125F});

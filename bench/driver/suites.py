@@ -41,6 +41,8 @@ CONTENDERS = [
     Contender('oshmem', 'peer', 'shmem', '', ('oshrun', '--bind-to', 'none', '--oversubscribe') + RANKS,
               'OpenSHMEM of Open MPI, symmetric heap', ('oshrun', '--version')),
     Contender('openmp', 'peer', 'openmp', '', (), 'a thread on each core, one parallel region an iteration'),
+    Contender('fftw-mpi', 'peer', 'fftw_mpi', '', OPENMPI + RANKS, 'FFTW on Open MPI, in place, FFTW_MEASURE, transposed out',
+              ('pkg-config', '--modversion', 'fftw3')),
 ]
 
 # What a peer needs from its environment: a benchmark machine's user is often root. OpenMP's threads have a core each, and
@@ -96,6 +98,7 @@ SUITES = {
     'arrays': [],
     'kernels': [
         Part({'ours': 'bench_heat', 'openmp': 'openmp_heat'}),
+        Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, rounds=5),
     ],
     # What is counted is the same in each run: two rounds, so that a difference would be seen.
     'counts': [
@@ -161,6 +164,7 @@ TARGETS = [
     Target(r'lock_hand_over', raw=1.5, ahead=2),
     Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
     Target(r'heat/.*', raw=1.02, ahead=1),
+    Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'win_create/.*', raw=1.2, ahead=1),

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <png.h>
@@ -31,12 +32,28 @@ struct image {
   [[nodiscard]] float operator()(std::size_t row, std::size_t col) const { return pixels[row * cols + col]; }
 };
 
+/// A picture in grey or in colours: its channels one after the other, each as the pixels of an image.
+struct photo {
+  std::size_t channels = 0;  ///< 1, or red, green and blue
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::vector<float> pixels;  ///< channels * rows * cols
+
+  [[nodiscard]] float operator()(std::size_t channel, std::size_t row, std::size_t col) const {
+    return pixels[(channel * rows + row) * cols + col];
+  }
+};
+
 /// A picture beyond this is taken for a damaged header.
 inline constexpr std::size_t max_pixels = std::size_t{1} << 28;
 
 namespace detail {
 
 using byte_view = std::span<unsigned char const>;
+
+inline byte_view bytes_of(std::string_view content) {
+  return {reinterpret_cast<unsigned char const*>(content.data()), content.size()};
+}
 
 inline void check_size(std::string_view name, std::size_t rows, std::size_t cols) {
   std::string const size = std::to_string(rows) + " rows of " + std::to_string(cols) + " pixels";
@@ -211,7 +228,28 @@ inline std::size_t big_endian_32(byte_view bytes, std::size_t at) {
          std::size_t{bytes[at + 3]};
 }
 
-inline image decode_png(std::string_view name, byte_view bytes) {
+/// A PNG as it comes out of the decoder: samples of 16 bits, the channels of a pixel together.
+struct png_samples {
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t channels = 0;  ///< grey, grey and alpha, colours, colours and alpha
+  std::vector<png_byte> bytes;
+
+  [[nodiscard]] float operator()(std::size_t pixel, std::size_t channel) const {
+    png_byte const* const sample = bytes.data() + (pixel * channels + channel) * 2;
+    return static_cast<float>(sample[0] * 256 + sample[1]);
+  }
+  /// What is transparent shows a black ground, and so is cold.
+  [[nodiscard]] float opacity(std::size_t pixel) const {
+    return channels == 2 || channels == 4 ? (*this)(pixel, channels - 1) / 65535.0F : 1.0F;
+  }
+};
+
+inline bool is_png(byte_view bytes) {
+  return bytes.size() >= png_signature.size() && std::equal(png_signature.begin(), png_signature.end(), bytes.begin());
+}
+
+inline png_samples decode_png(std::string_view name, byte_view bytes) {
   // The size stands at a fixed place; of a bad one libpng would only say "invalid IHDR data".
   std::string_view const kind = "IHDR";
   if (bytes.size() >= 24 && std::equal(kind.begin(), kind.end(), bytes.begin() + 12))
@@ -224,24 +262,32 @@ inline image decode_png(std::string_view name, byte_view bytes) {
   if (reader.rows > (bytes.size() * 1032) / reader.stored_row_bytes)
     cannot_read(name, "damaged PNG file: the file is truncated");
 
-  std::vector<png_byte> raw(reader.rows * reader.row_bytes);
+  png_samples samples{reader.rows, reader.cols, reader.channels, std::vector<png_byte>(reader.rows * reader.row_bytes)};
   std::vector<png_bytep> rows(reader.rows);
-  for (std::size_t row = 0; row < reader.rows; ++row) rows[row] = raw.data() + row * reader.row_bytes;
+  for (std::size_t row = 0; row < reader.rows; ++row) rows[row] = samples.bytes.data() + row * reader.row_bytes;
   if (!reader.pixels(rows.data())) cannot_read(name, "damaged PNG file: " + std::string(reader.why()));
+  return samples;
+}
 
-  image picture{reader.rows, reader.cols, {}};
+inline image grey_of(png_samples const& samples) {
+  image picture{samples.rows, samples.cols, {}};
   picture.pixels.reserve(picture.rows * picture.cols);
   for (std::size_t i = 0; i < picture.rows * picture.cols; ++i) {
-    png_byte const* const pixel = raw.data() + i * reader.channels * 2;
-    auto const channel = [&](std::size_t c) { return static_cast<float>(pixel[2 * c] * 256 + pixel[2 * c + 1]); };
     // The weights are those of Rec. 709. Equal channels are kept exactly: a grey picture stays what it is.
-    float grey = channel(0);
-    if (reader.channels >= 3 && !(channel(1) == grey && channel(2) == grey))
-      grey = 0.2126F * channel(0) + 0.7152F * channel(1) + 0.0722F * channel(2);
-    // What is transparent shows a black ground, and so is cold.
-    if (reader.channels == 2 || reader.channels == 4) grey *= channel(reader.channels - 1) / 65535.0F;
-    picture.pixels.push_back(std::min(grey / 65535.0F, 1.0F));
+    float grey = samples(i, 0);
+    if (samples.channels >= 3 && !(samples(i, 1) == grey && samples(i, 2) == grey))
+      grey = 0.2126F * samples(i, 0) + 0.7152F * samples(i, 1) + 0.0722F * samples(i, 2);
+    picture.pixels.push_back(std::min(grey * samples.opacity(i) / 65535.0F, 1.0F));
   }
+  return picture;
+}
+
+inline photo colours_of(png_samples const& samples) {
+  photo picture{samples.channels >= 3 ? std::size_t{3} : std::size_t{1}, samples.rows, samples.cols, {}};
+  picture.pixels.reserve(picture.channels * picture.rows * picture.cols);
+  for (std::size_t c = 0; c < picture.channels; ++c)
+    for (std::size_t i = 0; i < picture.rows * picture.cols; ++i)
+      picture.pixels.push_back(samples(i, c) * samples.opacity(i) / 65535.0F);
   return picture;
 }
 
@@ -258,16 +304,20 @@ class png_writer {
   [[nodiscard]] char const* why() const noexcept { return errors_.text; }
   [[nodiscard]] std::string const& content() const noexcept { return content_; }
 
-  [[nodiscard]] bool encode(png_uint_32 rows, png_uint_32 cols, png_byte const* indices, png_color const* palette,
-                            int colours) noexcept {
+  /// Rows of samples of 8 bits: of grey, of red, green and blue, or, with a palette, of indices into it.
+  [[nodiscard]] bool encode(std::size_t rows, std::size_t cols, std::size_t channels, png_byte const* samples,
+                            std::span<png_color const> palette = {}) noexcept {
     if (setjmp(png_jmpbuf(png_))) return false;
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_write_fn(png_, this, &png_writer::write, &png_writer::flush);
-    png_set_IHDR(png_, info_, cols, rows, 8, PNG_COLOR_TYPE_PALETTE, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
-    png_set_PLTE(png_, info_, palette, colours);
+    int const kind = !palette.empty() ? PNG_COLOR_TYPE_PALETTE
+                     : channels == 3  ? PNG_COLOR_TYPE_RGB
+                                      : PNG_COLOR_TYPE_GRAY;
+    png_set_IHDR(png_, info_, static_cast<png_uint_32>(cols), static_cast<png_uint_32>(rows), 8, kind,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (!palette.empty()) png_set_PLTE(png_, info_, palette.data(), static_cast<int>(palette.size()));
     png_write_info(png_, info_);
-    for (png_uint_32 row = 0; row < rows; ++row) png_write_row(png_, indices + std::size_t{row} * cols);
+    for (std::size_t row = 0; row < rows; ++row) png_write_row(png_, samples + row * cols * channels);
     png_write_end(png_, nullptr);
     return true;
   }
@@ -312,27 +362,33 @@ inline std::array<png_color, 256> heat_palette() {
   return palette;
 }
 
-template <class Real>
-void write_heat_png(std::filesystem::path const& path, std::size_t rows, std::size_t cols,
-                    std::span<Real const> values) {
+inline void check_written(std::filesystem::path const& path, std::size_t rows, std::size_t cols, std::size_t values,
+                          std::size_t expected) {
   std::string const size = std::to_string(rows) + " rows of " + std::to_string(cols) + " pixels";
   if (rows == 0 || cols == 0) cannot_write(path.string(), "the picture is empty: " + size);
   if (rows > max_pixels / cols) cannot_write(path.string(), "the picture is too large: " + size);
-  if (values.size() != rows * cols)
-    cannot_write(path.string(), size + " do not match " + std::to_string(values.size()) + " values");
+  if (values != expected) cannot_write(path.string(), size + " do not match " + std::to_string(values) + " values");
+}
 
+inline void write_samples(std::filesystem::path const& path, std::size_t rows, std::size_t cols, std::size_t channels,
+                          std::span<png_byte const> samples, std::span<png_color const> palette = {}) {
+  png_writer writer;
+  if (!writer.started()) cannot_write(path.string(), "libpng does not start");
+  if (!writer.encode(rows, cols, channels, samples.data(), palette)) cannot_write(path.string(), writer.why());
+  replace_file(path, writer.content());
+}
+
+template <class Real>
+void write_heat_png(std::filesystem::path const& path, std::size_t rows, std::size_t cols,
+                    std::span<Real const> values) {
+  check_written(path, rows, cols, values.size(), rows * cols);
   std::vector<png_byte> indices(values.size());
   std::transform(values.begin(), values.end(), indices.begin(), [](Real value) -> png_byte {
     if (std::isnan(value)) return 255;
     return static_cast<png_byte>(std::clamp(value, Real{0}, Real{1}) * Real{254} + Real{0.5});
   });
   auto const palette = heat_palette();
-  png_writer writer;
-  if (!writer.started()) cannot_write(path.string(), "libpng does not start");
-  if (!writer.encode(static_cast<png_uint_32>(rows), static_cast<png_uint_32>(cols), indices.data(), palette.data(),
-                     static_cast<int>(palette.size())))
-    cannot_write(path.string(), writer.why());
-  replace_file(path, writer.content());
+  write_samples(path, rows, cols, 1, indices, palette);
 }
 
 }  // namespace detail
@@ -340,12 +396,10 @@ void write_heat_png(std::filesystem::path const& path, std::size_t rows, std::si
 /// Decodes a PGM (P2 or P5, 8 or 16 bits) or a PNG of any kind; the content decides, not the name, which
 /// only serves the messages. Samples are taken as they are, without gamma. Throws std::runtime_error.
 inline image decode_image(std::string_view name, std::string_view content) {
-  detail::byte_view const bytes(reinterpret_cast<unsigned char const*>(content.data()), content.size());
-  auto const& signature = detail::png_signature;
+  detail::byte_view const bytes = detail::bytes_of(content);
   try {
     if (content.empty()) cannot_read(name, "the file is empty");
-    if (bytes.size() >= signature.size() && std::equal(signature.begin(), signature.end(), bytes.begin()))
-      return detail::decode_png(name, bytes);
+    if (detail::is_png(bytes)) return detail::grey_of(detail::decode_png(name, bytes));
     if (bytes.size() >= 3 && bytes[0] == 'P' && (detail::is_space(bytes[2]) || bytes[2] == '#')) {
       if (bytes[1] == '2' || bytes[1] == '5') return detail::decode_pgm(name, bytes);
       if (bytes[1] >= '1' && bytes[1] <= '7')
@@ -360,6 +414,37 @@ inline image decode_image(std::string_view name, std::string_view content) {
 /// Reads an image file, see decode_image(). Throws std::runtime_error: "cannot read 'x.png': why".
 inline image read_image(std::filesystem::path const& path) {
   return decode_image(path.string(), read_file(path, std::size_t{1} << 31));
+}
+
+/// The same in colours, if the file has any; a PGM has one channel. Throws std::runtime_error.
+inline photo read_photo(std::filesystem::path const& path) {
+  std::string const content = read_file(path, std::size_t{1} << 31);
+  try {
+    if (detail::is_png(detail::bytes_of(content)))
+      return detail::colours_of(detail::decode_png(path.string(), detail::bytes_of(content)));
+    image grey = decode_image(path.string(), content);
+    return {1, grey.rows, grey.cols, std::move(grey.pixels)};
+  } catch (std::bad_alloc const&) {
+    cannot_read(path.string(), "not enough memory for the picture");
+  }
+}
+
+/// Writes a photo as a PNG of 8 bits a channel; what is below 0 or above 1 is clamped, what is not a number black. The
+/// file appears whole or not at all. Throws std::runtime_error: "cannot write 'x.png': why".
+inline void write_photo(std::filesystem::path const& path, photo const& picture) {
+  std::size_t const pixels = picture.rows * picture.cols;
+  if (picture.channels != 1 && picture.channels != 3)
+    cannot_write(path.string(), "a photo has 1 or 3 channels, not " + std::to_string(picture.channels));
+  detail::check_written(path, picture.rows, picture.cols, picture.pixels.size(), picture.channels * pixels);
+  std::vector<png_byte> samples(picture.pixels.size());
+  for (std::size_t i = 0; i < pixels; ++i) {
+    for (std::size_t c = 0; c < picture.channels; ++c) {
+      float const value = picture.pixels[c * pixels + i];
+      samples[i * picture.channels + c] =
+          static_cast<png_byte>(value > 0 ? std::min(value, 1.0F) * 255.0F + 0.5F : 0.0F);
+    }
+  }
+  detail::write_samples(path, picture.rows, picture.cols, picture.channels, samples);
 }
 
 /// Writes values from 0 (black) over red and yellow to 1 (near white) as a PNG; what lies beyond is

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the examples fft3d and fft_image stand on: distributed transforms, and the numbers that the NAS benchmark FT
+// prescribes.
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "../examples/support/distributed_fft.hpp"
+#include "../examples/support/nas_ft.hpp"
+#include "support/ranks.hpp"
+
+using namespace pgas_test;
+using example::cell;
+
+namespace {
+
+/// Where memory is direct, where it is not, and where it does not agree by itself.
+using kinds_of_memory = std::tuple<process_model, loopback_model, write_back_model>;
+
+using extents = std::array<std::size_t, 3>;
+
+/// Another number for each cell.
+cell some(std::size_t i) {
+  example::nas::random next(2 * i);
+  double const real = next();
+  return {real, next()};
+}
+
+/// One coefficient, by the definition.
+cell coefficient(extents const& n, extents const& k) {
+  cell sum = 0;
+  for (std::size_t z = 0; z < n[0]; ++z) {
+    for (std::size_t y = 0; y < n[1]; ++y) {
+      for (std::size_t x = 0; x < n[2]; ++x) {
+        double const turns = static_cast<double>(z * k[0] % n[0]) / static_cast<double>(n[0]) +
+                             static_cast<double>(y * k[1] % n[1]) / static_cast<double>(n[1]) +
+                             static_cast<double>(x * k[2] % n[2]) / static_cast<double>(n[2]);
+        sum += some((z * n[1] + y) * n[2] + x) * std::polar(1.0, -2 * std::numbers::pi * turns);
+      }
+    }
+  }
+  return sum;
+}
+
+template <class Array, class Use>
+void each_own_cell(Array const& a, Use const& use) {
+  auto const cells = pgas::stage<pgas::update>(a);
+  auto const own = a.local_extents();
+  for (std::size_t i = 0; i < own[0]; ++i)
+    for (std::size_t j = 0; j < own[1]; ++j)
+      for (std::size_t k = 0; k < own[2]; ++k) use(a.global_index(i, j, k), cells(i, j, k));
+}
+
+void require_near(cell found, cell expected, std::string_view what) {
+  if (!(std::abs(found - expected) < 1e-12 * (1 + std::abs(expected)))) require_equal(found, expected, what);
+}
+
+/// There by the definition, and back to what was there.
+template <class Team>
+void there_and_back(Team& team, extents const& n, pgas::grid<2> const& ranks) {
+  example::distributed_fft const fft(team, n, ranks, example::effort::estimate);
+  auto const cells = fft.make_cells();
+  auto const spectrum = fft.make_spectrum();
+  auto const number = [&](extents const& at) { return (at[0] * n[1] + at[1]) * n[2] + at[2]; };
+  for (int again = 0; again < 2; ++again) {  // nothing of the first time is in the way of the second
+    each_own_cell(cells, [&](extents const& at, cell& c) { c = some(number(at)); });
+    fft.forward(cells, spectrum);
+    each_own_cell(spectrum, [&](extents const& at, cell const& c) {
+      require_near(c, coefficient(n, {at[1], at[0], at[2]}), "coefficient");
+    });
+    fft.inverse(spectrum, cells);
+    each_own_cell(cells, [&](extents const& at, cell const& c) {
+      require_near(c / static_cast<double>(n[0] * n[1] * n[2]), some(number(at)), "cell after forward and inverse");
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a distributed transform is the transform, and its inverse undoes it; also where ranks own nothing") {
+  everywhere<kinds_of_memory>(
+      [](auto& team) {
+        for (extents const& n :
+             {extents{4, 3, 5}, extents{1, 7, 2}, extents{5, 1, 3}, extents{1, 1, 1}, extents{3, 5, 1}}) {
+          there_and_back(team, n, pgas::grid{0, 1});
+          there_and_back(team, n, pgas::grid{0, 0});
+        }
+        there_and_back(team, {6, 4, 2}, pgas::grid{1, 0});
+      },
+      {1, 2, 3, 4, 6});
+}
+
+TEST_CASE("a transform of planes that hold no cells does nothing, and says so") {
+  CHECK_FALSE(example::plane_transform());
+  CHECK_FALSE(example::plane_transform(0, 3, example::lines::rows, example::plane_transform::forward,
+                                       example::effort::estimate));
+  CHECK(example::plane_transform(2, 3, example::lines::columns, example::plane_transform::inverse,
+                                 example::effort::estimate));
+}
+
+TEST_CASE("the numbers of NAS FT begin as its definition has them, and go on anywhere as from the beginning") {
+  example::nas::random all(0);
+  // 5^13 times the seed is below 2^64
+  std::uint64_t const first = std::uint64_t{1220703125} * 314159265 % (std::uint64_t{1} << 46U);
+  CHECK(all() == std::ldexp(static_cast<double>(first), -46));
+  for (std::uint64_t i = 1; i < 3000; ++i) {
+    double const number = all();
+    CHECK((number > 0 && number < 1));
+    if (i % 7 == 0) CHECK(example::nas::random(i)() == number);
+  }
+}
+
+TEST_CASE("waves of NAS FT decay by their frequency, in both directions alike") {
+  auto const even = example::nas::decay(8);
+  auto const odd = example::nas::decay(5);
+  CHECK(even[0] == 1);
+  CHECK(even[1] == even[7]);
+  CHECK(even[3] == even[5]);
+  CHECK(odd[2] == odd[3]);
+  CHECK(std::log(even[4]) == doctest::Approx(16 * std::log(even[1])));
+  CHECK(std::log(even[1]) == doctest::Approx(-4e-6 * std::numbers::pi * std::numbers::pi));
+}
+
+TEST_CASE("a class of NAS FT that is not known is refused by name, with those there are") {
+  CHECK(example::nas::problem_of("A").extents == extents{128, 256, 256});
+  CHECK(example::nas::problem_of("B").checksums.size() == 20);
+  CHECK_THROWS_WITH(static_cast<void>(example::nas::problem_of("s")), "there is no class 's'; there are S, W, A, B");
+}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is scattered into ghost cells comes back to their owners, as on padded serial arrays: over grids of ranks, any widths, fixed, periodic and reflecting edges, with and without corners.
+// What is scattered into ghost cells comes back to their owners, and several arrays are exchanged at once, as on padded
+// serial arrays: over grids of ranks, any widths, fixed, periodic and reflecting edges, with and without corners.
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/halo_accumulate.hpp>
+#include <pgas/halo_together.hpp>
 #include <vector>
 
 #include "support/padded_array.hpp"
@@ -180,4 +182,107 @@ TEST_CASE("accumulate_halo: the adjoint: <exchange(x), y> is <x, accumulate(y)>"
         require_equal(product(), before, "the product");
       },
       {1, 2, 4});
+}
+
+namespace {
+
+template <class T, std::size_t N>
+T value_of(place<N> const& at, int round) {
+  return static_cast<T>(contribution<N>(0, at, round) % 251);
+}
+
+/// Exchanges several arrays at once, of different elements, and requires that each has its ghost cells.
+template <class... Arrays>
+void check_together(Arrays const&... arrays) {
+  for (int round = 0; round < 3; ++round) {
+    int nth = 0;
+    auto const fill = [&](auto const& a) {
+      using array = std::remove_cvref_t<decltype(a)>;
+      ++nth;
+      auto const cells = stage<pgas::write>(a);
+      for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
+        if (ghosts == 0) {
+          std::apply(cells, local) = value_of<typename array::value_type, array::dimensions>(global, round * 10 + nth);
+        }
+      });
+    };
+    (fill(arrays), ...);
+    if (round == 1) {
+      auto pending = begin_exchange(arrays...);
+      auto moved = std::move(pending);
+      moved.finish();
+    } else {
+      exchange_halo(arrays...);
+    }
+    nth = 0;
+    auto const check = [&](auto const& a) {
+      using array = std::remove_cvref_t<decltype(a)>;
+      using value_type = typename array::value_type;
+      ++nth;
+      auto const cells = stage<pgas::read>(a);
+      for_each_in_part(a, [&](auto const& local, auto const& global, int) {
+        if (!has_owner(a, a.rank(), local, global)) return;
+        auto const expected = value_of<value_type, array::dimensions>(image_in(a, global).first, round * 10 + nth);
+        value_type const seen = std::apply(cells, local);
+        if (seen != expected) {
+          require_equal(seen, expected, "array " + std::to_string(nth) + ": " + cell_text(a, global));
+        }
+      });
+    };
+    (check(arrays), ...);
+  }
+}
+
+template <class Team, class Rule>
+void check_random_together(Team& team, std::uint64_t seed, Rule const& rule) {
+  constexpr std::size_t N = Rule::dimensions;
+  random_source same(seed);
+  for (int several = 0; several < 4; ++several) {
+    auto const extents = some_extents<N>(same, 9);
+    std::array<halo_range, N> ranges;
+    ranges.fill({3});
+    auto const around = some_halos(same, ranges);
+    Rule const chosen = some_places(same, rule, extents, team.size());
+    auto const a = make_array<double>(team, extents, chosen, around);
+    auto const b = make_array<unsigned char>(team, extents, chosen, around);
+    auto const c = make_array<double>(team, extents, chosen, around);
+    check_together(a, b, c);
+    exchange_halo(b);  // one alone in between
+    check_together(c, a);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("halo: several arrays are exchanged in one round") {
+  everywhere<few_models>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random_together(team, seed, tiled<block, block>{});
+      },
+      {1, 2, 3, 4, 6});
+}
+
+TEST_CASE("halo: several arrays are exchanged in one round on the emulated chip, which sees every race") {
+  everywhere<std::tuple<scc_model>>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) check_random_together(team, seed + 50, tiled<block, block>{});
+      },
+      {1, 2, 4, 6});
+}
+
+TEST_CASE("halo: arrays whose neighbours differ, or are one, are not exchanged together") {
+  everywhere<std::tuple<process_model>>(
+      [](auto& team) {
+        auto const a = make_array<int>(team, {12, 12}, halo{.width = 1});
+        auto const other = make_array<int>(team, {12, 12}, halo{.width = 7});
+        require_error(errc::invalid_argument, {"same neighbours"}, [&] { exchange_halo(a, other); });
+        require_error(errc::invalid_argument, {"twice"}, [&] { exchange_halo(a, a); });
+        auto const b = make_array<int>(team, {12, 12}, halo{.width = 1});
+        auto pending = begin_exchange(a, b);
+        require_error(errc::wrong_order, {"begin_exchange"}, [&] { static_cast<void>(begin_exchange(b)); });
+        pending.finish();
+        require_error(errc::wrong_order, {"close"}, [&] { pending.finish(); });
+        exchange_halo(b, a);
+      },
+      {4});
 }

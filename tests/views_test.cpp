@@ -262,3 +262,39 @@ TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
     });
   });
 }
+
+TEST_CASE("stage: tiles that are dealt are plain memory, to write, to change and to read") {
+  everywhere<std::tuple<process_model, loopback_model, write_back_model>>([](auto& team) {
+    auto const check = [&](auto const& a) {
+      auto const number = [&](auto const& tile, std::size_t i, std::size_t j) {
+        return static_cast<int>((tile.cells().first[0] + i) * 100 + tile.cells().first[1] + j);
+      };
+      auto const for_each = [&](auto const& staged, auto const& use) {
+        for (auto const& tile : staged) {
+          auto const view = tile.view();
+          static_assert(std::is_reference_v<decltype(view(0, 0))>, "plain memory");
+          for (std::size_t i = 0; i < view.extent(0); ++i) {
+            for (std::size_t j = 0; j < view.extent(1); ++j) use(view(i, j), number(tile, i, j));
+          }
+        }
+      };
+      for_each(pgas::stage<pgas::write>(a), [](int& cell, int value) { cell = value; });
+      for_each(pgas::stage<pgas::update>(a), [](int& cell, int value) { cell += value % 2; });
+      for_each(pgas::stage<pgas::read>(a),
+               [](int const& cell, int value) { require_equal(cell, value + value % 2, "cell"); });
+      { pgas::fence synchronize{a}; }
+      std::vector<int> all(a.size());
+      pgas::fence epoch{a, pgas::read_only};
+      a.get(epoch, {{0, 0}, a.extents()}, all);
+      epoch.close();
+      for (std::size_t i = 0; i < a.extent(0); ++i) {
+        for (std::size_t j = 0; j < a.extent(1); ++j) {
+          int const value = static_cast<int>(i * 100 + j);
+          require_equal(all[i * a.extent(1) + j], value + value % 2, "cell seen from any rank");
+        }
+      }
+    };
+    check(make_array<int>(team, {7, 5}, pgas::dealt<2, 3>{}));
+    check(make_array<int>(team, {9, 10}, pgas::dealt<4, 4>{}.padded(64)));
+  });
+}

@@ -240,7 +240,7 @@ TEST_CASE("views: interior, boundary and halo are each cell of a part once") {
 }
 
 TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
-  everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
+  everywhere<std::tuple<process_model>>([](auto& team) {
     auto const check = [&](auto const& a) {
       std::vector<int> seen(a.size());
       for (rank_t r = 0; r < team.size(); ++r) {
@@ -264,7 +264,7 @@ TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
 }
 
 TEST_CASE("stage: tiles that are dealt are plain memory, to write, to change and to read") {
-  everywhere<std::tuple<process_model, loopback_model, write_back_model>>([](auto& team) {
+  everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
     auto const check = [&](auto const& a) {
       auto const number = [&](auto const& tile, std::size_t i, std::size_t j) {
         return static_cast<int>((tile.cells().first[0] + i) * 100 + tile.cells().first[1] + j);

@@ -31,8 +31,9 @@ void put_move(Array const& a, typename halo_plan<Array::dimensions>::move const&
 
 /// A halo exchange that has begun: what begin_exchange returns.
 ///
-/// While it is pending this rank may read its own cells, but not its ghost cells, and must not store to
-/// the array. A destructor finishes, too; an error is then thrown by the rank's next call.
+/// While it is pending this rank may read its own cells, and beside them the ghost cells of dimensions that the grid
+/// does not divide, but no others, and must not store to the array. A destructor finishes, too; an error is then thrown
+/// by the rank's next call.
 template <class State>
 class [[nodiscard]] pending_exchange {
  public:

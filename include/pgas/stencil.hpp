@@ -55,6 +55,7 @@ constexpr auto memory_of(View const& v) noexcept {
 /// once for each cell, in an order that is not specified, and must not throw or touch the arrays.
 /// The loop over a row is that of hand-written code, without an index computed or a branch taken for a cell: compilers
 /// make it a vector loop where the kernel lets them.
+/// DASH: StencilSpec.
 template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
 class stencil {
@@ -145,7 +146,8 @@ class stencil {
   ///
   /// Both need a halo so many times as wide as the stencil, with corners, and both the same edges around: where these
   /// are fixed, set in both. Throws errc::invalid_argument else, and for reflecting edges if there are several steps: a
-  /// mirror image is not computed by the same kernel.
+  /// mirror image is not computed by the same kernel. Costs one exchange, of a wider halo, and cells computed twice.
+  /// Ding and He 2001, ghost cell expansion.
   template <any_global_array Array, class Kernel>
     requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
   static void apply_steps(Array& now, Array& next, std::size_t count, Kernel kernel) {

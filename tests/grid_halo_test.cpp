@@ -6,60 +6,20 @@
 #include <utility>
 #include <vector>
 
-#include "support/ranks.hpp"
-#include "support/serial_array.hpp"
+#include "support/padded_array.hpp"
 
 using namespace pgas_test;
 using namespace pgas;
 
 namespace {
 
-using index_t = std::ptrdiff_t;
-template <std::size_t N>
-using place = std::array<index_t, N>;
-
-/// The index that is seen at a place within or beyond an array in one dimension; beyond a fixed edge the place itself.
-index_t image_of(index_t i, index_t extent, edge edges) {
-  auto const wrapped = [i](index_t period) { return ((i % period) + period) % period; };
-  if (edges == edge::periodic) return wrapped(extent);
-  if (edges == edge::fixed) return i;
-  return wrapped(2 * extent) < extent ? wrapped(2 * extent) : 2 * extent - 1 - wrapped(2 * extent);
-}
-
 /// What there must be at a place: a number of its own for each cell within the array and round, and for each beyond.
 template <class Array>
 int expected(Array const& a, place<Array::dimensions> at, int round) {
-  bool within = true;
+  auto const [seen, within] = image_in(a, at);
   int number = 0;
-  for (std::size_t d = 0; d < Array::dimensions; ++d) {
-    auto const extent = static_cast<index_t>(a.extent(d));
-    at[d] = image_of(at[d], extent, a.shape().halo(d).edges);
-    within = within && at[d] >= 0 && at[d] < extent;
-    number = number * 40 + static_cast<int>(at[d] + 15);
-  }
+  for (index_t i : seen) number = number * 40 + static_cast<int>(i + 15);
   return within ? number * 8 + round : -number;
-}
-
-/// Calls use(local place, global place, in how many dimensions it is a ghost) for each cell of this rank's part.
-template <class Array, class Use>
-void for_each_in_part(Array const& a, Use&& use) {
-  constexpr std::size_t N = Array::dimensions;
-  auto const own = a.own_box();
-  if (own.size() == 0) return;
-  cell_index<N> all;
-  for (std::size_t d = 0; d < N; ++d) all[d] = own.count[d] + a.shape().halo(d).width + a.shape().halo(d).after;
-  cell_index<N> i{};
-  do {
-    place<N> local;
-    place<N> global;
-    int ghosts = 0;
-    for (std::size_t d = 0; d < N; ++d) {
-      local[d] = static_cast<index_t>(i[d]) - static_cast<index_t>(a.shape().halo(d).width);
-      global[d] = local[d] + static_cast<index_t>(own.first[d]);
-      ghosts += local[d] < 0 || local[d] >= static_cast<index_t>(own.count[d]) ? 1 : 0;
-    }
-    use(local, global, ghosts);
-  } while (pgas::detail::advance(i, all));
 }
 
 template <class Array>
@@ -79,10 +39,7 @@ void check_exchanges(Array const& a) {
       if (ghosts > 1 && !a.shape().halos().corners()) return;
       int const seen = std::apply(cells, local);
       if (seen != expected(a, global, round)) {
-        require_equal(seen, expected(a, global, round),
-                      "cell (" + pgas::detail::joined(global, ", ") + ") on rank " + std::to_string(a.rank()) + " of " +
-                          pgas::detail::array_text(a.extents(), a.shape().halos(), a.layout()) + ", round " +
-                          std::to_string(round));
+        require_equal(seen, expected(a, global, round), cell_text(a, global) + ", round " + std::to_string(round));
       }
     });
   }
@@ -94,28 +51,11 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
   constexpr std::size_t N = Rule::dimensions;
   random_source same(seed);
   for (int array = 0; array < 5; ++array) {
-    cell_index<N> extents;
-    for (auto& e : extents) e = same.one_in(9) ? same.below(2) : 1 + same.below(largest);
-    auto const some_halo = [&] {
-      constexpr edge kinds[] = {edge::fixed, edge::periodic, edge::reflecting};
-      halo h{.width = same.below(widest + 1), .edges = kinds[same.below(3)]};
-      if (same.one_in(3)) h.after = same.below(widest + 1);
-      return h;
-    };
-    auto const around = [&]<std::size_t... d>(std::index_sequence<d...>) {
-      if constexpr (N == 1) {
-        return halos<1>(some_halo());
-      } else {
-        return halos<N>{(static_cast<void>(d), some_halo())...};
-      }
-    }(std::make_index_sequence<N>{});
-    Rule chosen = same.one_in(3) ? rule.padded(64) : rule;
-    if (same.one_in(3)) {  // all ranks along one dimension, which need not be the first
-      std::array<rank_t, N> only;
-      only.fill(1);
-      only[same.below(N)] = 0;
-      if (chosen.on(grid<N>(only)).objection(extents, team.size()).empty()) chosen = chosen.on(grid<N>(only));
-    }
+    auto const extents = some_extents<N>(same, largest);
+    std::array<halo_range, N> ranges;
+    ranges.fill({widest});
+    auto const around = some_halos(same, ranges);
+    Rule const chosen = some_places(same, rule, extents, team.size());
     check_exchanges(make_array<int>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around));
   }
 }

@@ -2,6 +2,9 @@
 // Views over local parts and over segments, with range-v3, on every model.
 #include <numeric>
 #include <pgas/array_stage.hpp>
+#include <pgas/distributions/block_cyclic.hpp>
+#include <pgas/distributions/cyclic.hpp>
+#include <pgas/layouts/dealt.hpp>
 #include <pgas/views.hpp>
 #include <range/v3/algorithm/copy.hpp>
 #include <range/v3/algorithm/equal.hpp>
@@ -177,5 +180,121 @@ TEST_CASE("views: segments of a grid of blocks in three dimensions name each ran
     }
     require_equal(cells_in_all, a.size(), "cells of all segments");
     team.barrier();
+  });
+}
+
+TEST_CASE("views: own cells of three dimensions are one random access sequence") {
+  everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
+    auto const a =
+        make_array<int>(team, {5, 4, 3}, pgas::tiled{pgas::block{}, pgas::whole{}, pgas::block{}}, halo{.width = 1});
+    auto const own = pgas::views::local(a);
+    static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
+    auto const size = static_cast<int>(a.own_box().size());
+    require_equal(static_cast<int>(ranges::distance(own)), size, "size");
+    ranges::copy(views::iota(0, size), own.begin());
+    int next = 0;
+    auto const staged = pgas::stage<pgas::read>(a);
+    for (std::size_t i = 0; i < a.local_extents()[0]; ++i) {
+      for (std::size_t j = 0; j < a.local_extents()[1]; ++j) {
+        for (std::size_t k = 0; k < a.local_extents()[2]; ++k) require_equal(staged(i, j, k), next++, "cell");
+      }
+    }
+    for (int k = 0; k < size; ++k) {
+      require_equal(static_cast<int>(own.begin()[k]), k, "by index");
+      require_equal(static_cast<int>(*(own.end() - (k + 1))), size - k - 1, "from the end");
+    }
+    for (int const value : own | views::reverse) require_equal(value, --next, "backwards");
+  });
+}
+
+TEST_CASE("views: interior, boundary and halo are each cell of a part once") {
+  everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
+    auto const check = [&](auto const& a, std::size_t expected_interior) {
+      auto const count = [](auto const& view) { return static_cast<std::size_t>(ranges::distance(view)); };
+      require_equal(count(pgas::views::interior(a)), expected_interior, "interior");
+      require_equal(count(pgas::views::interior(a)) + count(pgas::views::boundary(a)), a.own_box().size(), "own cells");
+      require_equal(count(pgas::views::halo(a)), pgas::all_cells(a).size() - a.own_box().size(), "ghost cells");
+      require_equal(pgas::views::halo(a).size(), count(pgas::views::halo(a)), "size()");
+      for (auto&& cell : pgas::views::cells(a, pgas::all_cells(a))) cell = 0;
+      for (auto&& cell : pgas::views::interior(a)) cell += 1;
+      for (auto&& cell : pgas::views::boundary(a)) cell += 10;
+      for (auto&& cell : pgas::views::halo(a)) cell += 100;
+      int const own = static_cast<int>(a.own_box().size());
+      int const interior = static_cast<int>(expected_interior);
+      require_equal(ranges::accumulate(pgas::views::local(a), 0), interior + 10 * (own - interior),
+                    "the own cells' sum");
+      for (int const cell : pgas::views::cells(a, pgas::all_cells(a))) {
+        require(cell == 1 || cell == 10 || cell == 100, "each cell is in one view");
+      }
+      require(ranges::equal(pgas::views::halo(a) | views::transform([](int x) { return x; }),
+                            std::vector<int>(count(pgas::views::halo(a)), 100)),
+              "ghost cells through a pipeline");
+    };
+    // A row of ranks has two neighbours a rank, or itself; dimension 1 is not divided.
+    auto const rows = make_array<int>(team, {20, 6}, halo{.width = 2, .edges = pgas::edge::periodic});
+    auto const own_rows = rows.local_rows();
+    check(rows, 6 * (team.size() == 1 ? own_rows : own_rows - std::min<std::size_t>(own_rows, 4)));
+    auto const line = make_array<int>(team, 15, halo{.width = 2, .after = 1});
+    check(line, team.size() == 1 ? 15 : line.local_rows() - std::min<std::size_t>(line.local_rows(), 3));
+  });
+}
+
+TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
+  everywhere<std::tuple<process_model>>([](auto& team) {
+    auto const check = [&](auto const& a) {
+      std::vector<int> seen(a.size());
+      for (rank_t r = 0; r < team.size(); ++r) {
+        for (auto const index : pgas::views::owned_by(a, r)) {
+          require_equal(a.owner(index), r, "owner");
+          ++seen[index[0] * a.extent(1) + index[1]];
+        }
+      }
+      require(seen == std::vector<int>(a.size(), 1), "each cell has one owner");
+      auto const sizes = pgas::views::tiles(a) | views::transform([](auto const& tile) { return tile.size(); });
+      require_equal(static_cast<std::ptrdiff_t>(ranges::accumulate(sizes, std::size_t{0})),
+                    ranges::distance(pgas::views::owned_by(a, team.rank())), "cells of the tiles");
+    };
+    check(make_array<int>(team, {7, 5}));
+    check(make_array<int>(team, {7, 5}, pgas::dealt<2, 3>{}));
+    check(make_array<int>(team, {7, 5}, pgas::tiled{pgas::block_cyclic<2>{}, pgas::cyclic{}}));
+    require_error(errc::out_of_range, {"owned_by"}, [&] {
+      static_cast<void>(pgas::views::owned_by(make_array<int>(team, {1, 1}), team.size()));
+    });
+  });
+}
+
+TEST_CASE("stage: tiles that are dealt are plain memory, to write, to change and to read") {
+  everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
+    auto const check = [&](auto const& a) {
+      auto const number = [&](auto const& tile, std::size_t i, std::size_t j) {
+        return static_cast<int>((tile.cells().first[0] + i) * 100 + tile.cells().first[1] + j);
+      };
+      auto const for_each = [&](auto const& staged, auto const& use) {
+        for (auto const& tile : staged) {
+          auto const view = tile.view();
+          static_assert(std::is_reference_v<decltype(view(0, 0))>, "plain memory");
+          for (std::size_t i = 0; i < view.extent(0); ++i) {
+            for (std::size_t j = 0; j < view.extent(1); ++j) use(view(i, j), number(tile, i, j));
+          }
+        }
+      };
+      for_each(pgas::stage<pgas::write>(a), [](int& cell, int value) { cell = value; });
+      for_each(pgas::stage<pgas::update>(a), [](int& cell, int value) { cell += value % 2; });
+      for_each(pgas::stage<pgas::read>(a),
+               [](int const& cell, int value) { require_equal(cell, value + value % 2, "cell"); });
+      { pgas::fence synchronize{a}; }
+      std::vector<int> all(a.size());
+      pgas::fence epoch{a, pgas::read_only};
+      a.get(epoch, {{0, 0}, a.extents()}, all);
+      epoch.close();
+      for (std::size_t i = 0; i < a.extent(0); ++i) {
+        for (std::size_t j = 0; j < a.extent(1); ++j) {
+          int const value = static_cast<int>(i * 100 + j);
+          require_equal(all[i * a.extent(1) + j], value + value % 2, "cell seen from any rank");
+        }
+      }
+    };
+    check(make_array<int>(team, {7, 5}, pgas::dealt<2, 3>{}));
+    check(make_array<int>(team, {9, 10}, pgas::dealt<4, 4>{}.padded(64)));
   });
 }

@@ -98,18 +98,66 @@ class staged_array {
   typename Array::index_type copy_pitches_{};
 };
 
+/// A tile of staged cells: own_tile's members.
+template <class T, std::size_t N>
+class staged_tile {
+ public:
+  staged_tile(T* part, tile<N> const& t) noexcept : data_(part + t.offset), tile_(t) {}
+
+  /// Its cells in global indices.
+  [[nodiscard]] box<N> const& cells() const noexcept { return tile_.cells; }
+  [[nodiscard]] std::size_t size() const noexcept { return tile_.cells.size(); }
+  /// Its cells, counted from its first: a span, a matrix_view or a box_view.
+  [[nodiscard]] auto view() const noexcept { return view_of_memory(data_, tile_.cells.count, tile_.pitches); }
+
+ private:
+  T* data_;
+  tile<N> tile_;
+};
+
+/// A rank's own cells as plain memory where they are no one array: tile by tile.
+template <class Mode, class Array>
+class staged_tiles {
+  using memory = staged<Mode, typename Array::window_type>;
+  using tile_type = staged_tile<typename memory::element, Array::dimensions>;
+
+ public:
+  explicit staged_tiles(Array const& a) : memory_(a.window(), 0, a.window().size()) {
+    tiles_.reserve(a.layout().tiles(a.rank()));
+    for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
+      tiles_.emplace_back(memory_.data(), a.layout().tile_of(a.rank(), k));
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return tiles_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return tiles_.empty(); }
+  [[nodiscard]] tile_type const& operator[](std::size_t k) const noexcept { return tiles_[k]; }
+  [[nodiscard]] auto begin() const noexcept { return tiles_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return tiles_.end(); }
+
+ private:
+  memory memory_;
+  std::vector<tile_type> tiles_;
+};
+
 }  // namespace detail
 
 /// Gives this rank's own cells as plain memory, on every backend: `auto in = stage<pgas::read>(array);`.
 ///
 /// read and update see the ghost cells around the own ones, as they are when it is called; write overwrites all
 /// own cells and no ghost cell. Free where memory is plain; else copies. Local. The array must not move meanwhile.
+///
+/// Of a layout whose ranks' cells are no one array, as `dealt`, it is a range of tiles, like tiles(): `auto const in =
+/// stage<pgas::read>(array); for (auto const& tile : in) use(tile.view());`.
 template <class Mode, any_global_array Array>
-  requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto stage(Array const& a) {
   static_assert(std::is_same_v<Mode, read> || std::is_same_v<Mode, write> || std::is_same_v<Mode, update>,
                 "stage: say what for: stage<pgas::read>, stage<pgas::write> or stage<pgas::update>");
-  return detail::staged_array<Mode, Array>(a);
+  if constexpr (matrix_layout<typename Array::layout_type>) {
+    return detail::staged_array<Mode, Array>(a);
+  } else {
+    return detail::staged_tiles<Mode, Array>(a);
+  }
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -9,10 +9,31 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+namespace detail {
+
+/// Puts a box of own cells to where they are ghost cells.
+template <class Array, class Target>
+void put_move(Array const& a, typename halo_plan<Array::dimensions>::move const& box, Target const& target) {
+  for_each_block<Array::dimensions>(box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches},
+                                    [&](rows_of block, std::size_t first, std::size_t pitch) {
+                                      if constexpr (Array::is_contiguous) {
+                                        if (block.rows > 1)
+                                          return target.put(block, a.window().local().data() + first, pitch);
+                                      }
+                                      for (std::size_t row = 0; row < block.rows; ++row) {
+                                        target.put(block.first + row * block.pitch,
+                                                   own_part{.first = first + row * pitch, .count = block.cols});
+                                      }
+                                    });
+}
+
+}  // namespace detail
+
 /// A halo exchange that has begun: what begin_exchange returns.
 ///
-/// While it is pending this rank may read its own cells, but not its ghost cells, and must not store to
-/// the array. A destructor finishes, too; an error is then thrown by the rank's next call.
+/// While it is pending this rank may read its own cells, and beside them the ghost cells of dimensions that the grid
+/// does not divide, but no others, and must not store to the array. A destructor finishes, too; an error is then thrown
+/// by the rank's next call.
 template <class State>
 class [[nodiscard]] pending_exchange {
  public:
@@ -20,10 +41,7 @@ class [[nodiscard]] pending_exchange {
   explicit pending_exchange(Array const& a)
       : exposure_(a, group(a.plan().origins())), access_(a, group(a.plan().targets()), write_only) {
     for (auto const& box : a.plan().puts()) {
-      auto const target = access_.to(box.target);
-      detail::for_each_block<Array::dimensions>(
-          box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches},
-          [&](rows_of block, std::size_t first, std::size_t pitch) { put(a, target, block, first, pitch); });
+      detail::put_move(a, box, access_.to(box.target));
     }
   }
   pending_exchange(pending_exchange&&) noexcept = default;
@@ -35,16 +53,6 @@ class [[nodiscard]] pending_exchange {
   }
 
  private:
-  template <class Array, class Target>
-  static void put(Array const& a, Target const& target, rows_of block, std::size_t first, std::size_t pitch) {
-    if constexpr (Array::is_contiguous) {
-      if (block.rows > 1) return target.put(block, a.window().local().data() + first, pitch);
-    }
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      target.put(block.first + row * block.pitch, own_part{.first = first + row * pitch, .count = block.cols});
-    }
-  }
-
   // Destroyed in the right order: complete, then wait.
   exposure<State> exposure_;
   access<State, write_only.value> access_;

@@ -25,6 +25,8 @@ class halo_plan {
     std::array<std::size_t, N> from_pitches{};
     std::array<std::size_t, N> to_pitches{};
 
+    /// How many cells it moves.
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return box<N>{{}, count}.size(); }
     friend constexpr bool operator==(move const&, move const&) = default;
   };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/global_array.hpp>
+#include <pgas/part_box.hpp>
+#include <pgas/tiles.hpp>
 #include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>
 #include <range/v3/view/subrange.hpp>
@@ -46,60 +47,186 @@ class array_segment {
 
 namespace detail {
 
-/// All cells of a matrix in one sequence, row after row, without a division.
-template <class Matrix>
-class cells_view : public ranges::view_facade<cells_view<Matrix>, ranges::finite> {
+/// This rank's own part with signed indices in N dimensions, also in one: a span takes none below zero.
+template <class Array>
+auto box_of_own(Array const& a) noexcept {
+  constexpr std::size_t N = Array::dimensions;
+  auto const& place = a.local_place();
+  if constexpr (Array::is_contiguous) {
+    return box_view<typename Array::value_type, N>(a.window().local().data() + place.first, a.local_extents(),
+                                                   place.pitches);
+  } else {
+    return local_box<typename Array::state_type, N>(a.state(), place.first, a.local_extents(), place.pitches);
+  }
+}
+template <class View, std::size_t N>
+decltype(auto) cell_at(View const& v, std::array<std::ptrdiff_t, N> const& at) noexcept {
+  return std::apply([&](auto... i) -> decltype(auto) { return v(i...); }, at);
+}
+
+/// The cells of a box of a rank's part in one sequence, in row-major order, without a division from one to the next.
+template <class View, std::size_t N>
+class cells_view : public ranges::view_facade<cells_view<View, N>, ranges::finite> {
   friend ranges::range_access;
+  using index_type = std::array<std::ptrdiff_t, N>;
 
   class cursor {
    public:
-    using value_type = typename Matrix::value_type;
+    using value_type = typename View::value_type;
 
     cursor() = default;
-    cursor(Matrix const& m, std::ptrdiff_t row) noexcept : matrix_(m), row_(row) {}
+    cursor(View const& v, part_box<N> const& box, index_type const& at) noexcept : view_(v), box_(box), at_(at) {}
 
-    [[nodiscard]] decltype(auto) read() const noexcept { return matrix_(row_, col_); }
-    [[nodiscard]] bool equal(cursor const& other) const noexcept { return row_ == other.row_ && col_ == other.col_; }
+    [[nodiscard]] decltype(auto) read() const noexcept { return cell_at(view_, at_); }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept { return at_ == other.at_; }
     void next() noexcept {
-      if (++col_ == cols()) {
-        col_ = 0;
-        ++row_;
-      }
+      for (std::size_t d = N - 1; ++at_[d] == box_.end[d] && d > 0; --d) at_[d] = box_.first[d];
     }
     void prev() noexcept {
-      if (col_-- == 0) {
-        col_ = cols() - 1;
-        --row_;
-      }
+      std::size_t d = N - 1;
+      for (; at_[d] == box_.first[d] && d > 0; --d) at_[d] = box_.end[d] - 1;
+      --at_[d];
     }
     void advance(std::ptrdiff_t n) noexcept {
       if (n == 0) return;
-      std::ptrdiff_t const at = row_ * cols() + col_ + n;
-      row_ = at / cols();
-      col_ = at % cols();
+      std::ptrdiff_t rest = number() + n;
+      for (std::size_t d = N - 1; d > 0; --d) {
+        at_[d] = box_.first[d] + rest % count(d);
+        rest /= count(d);
+      }
+      at_[0] = box_.first[0] + rest;
     }
-    [[nodiscard]] std::ptrdiff_t distance_to(cursor const& other) const noexcept {
-      return (other.row_ - row_) * cols() + other.col_ - col_;
-    }
+    [[nodiscard]] std::ptrdiff_t distance_to(cursor const& other) const noexcept { return other.number() - number(); }
 
    private:
-    [[nodiscard]] std::ptrdiff_t cols() const noexcept { return static_cast<std::ptrdiff_t>(matrix_.extent(1)); }
+    [[nodiscard]] std::ptrdiff_t count(std::size_t d) const noexcept { return box_.end[d] - box_.first[d]; }
+    [[nodiscard]] std::ptrdiff_t number() const noexcept {
+      std::ptrdiff_t k = 0;
+      for (std::size_t d = 0; d < N; ++d) k = k * count(d) + at_[d] - box_.first[d];
+      return k;
+    }
 
-    Matrix matrix_{};
-    std::ptrdiff_t row_ = 0;
-    std::ptrdiff_t col_ = 0;
+    View view_{};
+    part_box<N> box_{};
+    index_type at_{};
   };
 
-  [[nodiscard]] cursor begin_cursor() const noexcept { return {matrix_, 0}; }
+  [[nodiscard]] cursor begin_cursor() const noexcept { return {view_, box_, box_.first}; }
+  /// Where next() goes from the last cell: a step too far in dimension 0.
   [[nodiscard]] cursor end_cursor() const noexcept {
-    return {matrix_, matrix_.empty() ? 0 : static_cast<std::ptrdiff_t>(matrix_.extent(0))};
+    auto end = box_.first;
+    end[0] = box_.end[0];
+    return {view_, box_, end};
   }
 
-  Matrix matrix_{};
+  View view_{};
+  part_box<N> box_{};
 
  public:
   cells_view() = default;
-  explicit cells_view(Matrix const& m) noexcept : matrix_(m) {}
+  cells_view(View const& v, part_box<N> const& box) noexcept : view_(v), box_(box.empty() ? part_box<N>{} : box) {}
+};
+
+/// The cells of a few boxes, one box after the other.
+template <class View, std::size_t N>
+class shell_view : public ranges::view_facade<shell_view<View, N>, ranges::finite> {
+  friend ranges::range_access;
+  using index_type = std::array<std::ptrdiff_t, N>;
+
+  class cursor {
+   public:
+    using value_type = typename View::value_type;
+
+    cursor() = default;
+    cursor(shell_view const& v, std::size_t box) noexcept : shell_(&v), box_(box) { enter(); }
+
+    [[nodiscard]] decltype(auto) read() const noexcept { return cell_at(shell_->view_, at_); }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept { return box_ == other.box_ && at_ == other.at_; }
+    void next() noexcept {
+      part_box<N> const& box = shell_->boxes_[box_];
+      std::size_t d = N - 1;
+      for (; ++at_[d] == box.end[d] && d > 0; --d) at_[d] = box.first[d];
+      if (at_[0] != box.end[0]) return;
+      ++box_;
+      enter();
+    }
+
+   private:
+    void enter() noexcept { at_ = box_ < shell_->count_ ? shell_->boxes_[box_].first : index_type{}; }
+
+    shell_view const* shell_ = nullptr;
+    std::size_t box_ = 0;
+    index_type at_{};
+  };
+
+  [[nodiscard]] cursor begin_cursor() const noexcept { return {*this, 0}; }
+  [[nodiscard]] cursor end_cursor() const noexcept { return {*this, count_}; }
+
+  View view_{};
+  std::array<part_box<N>, 2 * N> boxes_{};
+  std::size_t count_ = 0;
+
+ public:
+  shell_view() = default;
+  /// The cells of `all` without those of `inner`.
+  shell_view(View const& v, part_box<N> const& all, part_box<N> const& inner) noexcept : view_(v) {
+    for_each_around(all, inner, [this](part_box<N> const& box) { boxes_[count_++] = box; });
+  }
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t cells = 0;
+    for (std::size_t k = 0; k < count_; ++k) cells += boxes_[k].size();
+    return cells;
+  }
+};
+
+/// The global indices of a rank's cells, tile after tile.
+template <layout Layout>
+class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite> {
+  friend ranges::range_access;
+  static constexpr std::size_t N = Layout::dimensions;
+
+  class cursor {
+   public:
+    using value_type = std::array<std::size_t, N>;
+
+    cursor() = default;
+    cursor(Layout const* l, rank_t rank, std::size_t tile) noexcept : layout_(l), rank_(rank), tile_(tile) { enter(); }
+
+    [[nodiscard]] value_type read() const noexcept {
+      value_type index = cells_.first;
+      for (std::size_t d = 0; d < N; ++d) index[d] += at_[d];
+      return index;
+    }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept { return tile_ == other.tile_ && at_ == other.at_; }
+    void next() noexcept {
+      if (detail::advance(at_, cells_.count)) return;
+      ++tile_;
+      enter();
+    }
+
+   private:
+    void enter() noexcept {
+      if (layout_ != nullptr && tile_ < layout_->tiles(rank_)) cells_ = layout_->tile_of(rank_, tile_).cells;
+    }
+
+    Layout const* layout_ = nullptr;
+    rank_t rank_ = 0;
+    std::size_t tile_ = 0;
+    box<N> cells_{};
+    std::array<std::size_t, N> at_{};
+  };
+
+  [[nodiscard]] cursor begin_cursor() const noexcept { return {layout_, rank_, 0}; }
+  [[nodiscard]] cursor end_cursor() const noexcept {
+    return {layout_, rank_, layout_ == nullptr ? 0 : layout_->tiles(rank_)};
+  }
+
+  Layout const* layout_ = nullptr;
+  rank_t rank_ = 0;
+
+ public:
+  owned_view() = default;
+  owned_view(Layout const& l, rank_t rank) noexcept : layout_(&l), rank_(rank) {}
 };
 
 /// A row or a part as a range-v3 view: a pair of iterators.
@@ -139,16 +266,68 @@ template <any_global_array Array>
 
 namespace views {
 
+/// Cells of this rank's part, own and ghost cells, in one sequence, in row-major order, as a random access view: those
+/// of a part_box, as own_cells, all_cells and stencils' cells_before give it. References go through this rank's cache
+/// where there is one. All of these views are valid as long as the array stays where it is; local.
+template <any_global_array Array>
+  requires matrix_layout<typename Array::layout_type>
+[[nodiscard]] auto cells(Array const& a, part_box<Array::dimensions> const& box) {
+  auto const own = detail::box_of_own(a);
+  return detail::cells_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, box);
+}
+
 /// This rank's own cells in one sequence, row after row, as a random access view: `views::local(a) |
 /// ranges::views::transform(f)`. On every backend; references go through this rank's cache where there is one.
 template <any_global_array Array>
-  requires(Array::dimensions <= 2 && matrix_layout<typename Array::layout_type>)
+  requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto local(Array const& a) {
   if constexpr (Array::dimensions == 1) {
     return detail::as_view(a.local());
   } else {
-    return detail::cells_view(a.local());
+    return views::cells(a, own_cells(a));
   }
+}
+
+/// Own cells that are no nearer to other ranks' than the halo is wide: what can be computed while an exchange is
+/// pending. A random access view, like cells.
+template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] auto interior(Array const& a) {
+  auto const around = a.shape().halos().around();
+  return views::cells(a, inner_cells(a, around.before, around.after));
+}
+
+/// The other own cells: what waits for the exchange. A forward view, of two boxes a dimension at most.
+template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] auto boundary(Array const& a) {
+  auto const around = a.shape().halos().around();
+  auto const own = detail::box_of_own(a);
+  return detail::shell_view<std::remove_const_t<decltype(own)>, Array::dimensions>(
+      own, own_cells(a), inner_cells(a, around.before, around.after));
+}
+
+/// The ghost cells around the own ones, corners and those beyond a fixed edge among them: a forward view.
+template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] auto halo(Array const& a) {
+  auto const own = detail::box_of_own(a);
+  return detail::shell_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, all_cells(a), own_cells(a));
+}
+
+/// The global indices of the cells that a rank owns, in the order of its memory: a forward view, for any layout and of
+/// any rank.
+template <any_global_array Array>
+[[nodiscard]] auto owned_by(Array const& a, rank_t rank) {
+  a.state().check_rank(rank, "owned_by");
+  return detail::owned_view<typename Array::layout_type>(a.layout(), rank);
+}
+
+/// This rank's tiles, in the order of its memory, as a random access view: tiles() for pipelines.
+template <any_global_array Array>
+[[nodiscard]] auto tiles(Array const& a) {
+  return ranges::views::transform(ranges::views::iota(std::size_t{0}, a.layout().tiles(a.rank())),
+                                  [array = &a](std::size_t k) { return own_tile<Array>(*array, k); });
 }
 
 /// This rank's own rows, each a random access view.

@@ -7,6 +7,9 @@ usage: check.py INCLUDE_DIR COMPILER [ARGUMENT...]
 At assertion level light, each ours_X of loops.cpp must have the loops of raw_X, instruction for instruction by
 name, no call that raw_X has not, and as many instructions in all; each nothing_X must be a bare return. At level normal
 the same comparison must fail, or it would find nothing.
+
+Each ours_X of stencil.cpp must have the arithmetic of raw_X in its vector loop, and no more instructions there; nowhere
+a division or a call. Its mutant, which divides, must be noticed.
 """
 
 import os
@@ -18,9 +21,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SLACK = 2  # instructions outside loops: registers may be chosen otherwise
 
 
-def assembly(include, compiler, optimization, level):
+def assembly(include, compiler, optimization, level, source="loops.cpp", *more):
     command = [*compiler, "-std=c++20", optimization, f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-S", "-o", "-",
-               "-fno-asynchronous-unwind-tables", "-fcf-protection=none", os.path.join(HERE, "loops.cpp")]
+               "-fno-asynchronous-unwind-tables", "-fcf-protection=none", *more, os.path.join(HERE, source)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
@@ -83,6 +86,53 @@ def differences(found):
             yield f"{name}: {extra} where nothing is to do"
 
 
+def main_loop(body):
+    """The loop of most packed arithmetic: that arithmetic, and how many instructions there are beside moves."""
+    def arithmetic(loop):
+        return [m for m in loop if re.fullmatch(r"v?(add|sub|mul)[ps]d", m)]
+    def is_packed(loop):
+        return sum(m.endswith("pd") for m in arithmetic(loop))
+    best = max(loops(body), key=lambda loop: (is_packed(loop), len(arithmetic(loop))), default=[])
+    return arithmetic(best), sum("mov" not in m for m in best)
+
+
+def stencil_differences(found):
+    for name in sorted(n for n in found if n.startswith("ours_")):
+        ours, raw = found[name], found["raw_" + name[5:]]
+        divisions = [i[1] for i in instructions(ours) if re.fullmatch(r"i?div[lqwb]?", i[1])]
+        if divisions or calls(ours):
+            yield f"{name}: {divisions} and calls of {calls(ours)}, where there is to be neither"
+        elif main_loop(ours)[0] != main_loop(raw)[0] or main_loop(ours)[1] > main_loop(raw)[1]:
+            yield f"{name}: a loop of {main_loop(ours)}, by hand {main_loop(raw)}"
+        elif not main_loop(raw)[0]:
+            yield f"{name}: no loop found"
+
+
+def check_stencils(include, compiler):
+    failed = False
+    for optimization in ("-O2", "-O3"):
+        found = functions(assembly(include, compiler, optimization, "light", "stencil.cpp"))
+        names = [n for n in found if n.startswith("ours_")]
+        if len(names) < 2:
+            sys.exit(f"functions are missing from the assembly: {sorted(found)}")
+        for sentence in stencil_differences(found):
+            print(f"{optimization} stencil: {sentence}")
+            failed = True
+        for name in sorted(names):
+            arithmetic, count = main_loop(found[name])
+            print(f"{optimization} stencil: {name}: {arithmetic}, {count} instructions without moves")
+            if optimization == "-O3" and not any(m.endswith("pd") for m in arithmetic):
+                print(f"{optimization} stencil: {name} is not a loop of vectors")
+                failed = True
+        mutant = list(stencil_differences(functions(
+            assembly(include, compiler, optimization, "light", "stencil.cpp", "-DPGAS_TEST_MUTANT"))))
+        missed = [n for n in names if not any(m.startswith(n + ":") for m in mutant)]
+        if missed:
+            print(f"{optimization} stencil: a division for each cell was not noticed in {missed}")
+            failed = True
+    return failed
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
@@ -91,7 +141,7 @@ def main():
     if not target.startswith("x86_64"):
         print(f"only x86_64 assembly is understood, not {target.strip()}")
         return 77
-    failed = False
+    failed = check_stencils(include, compiler)
     for optimization in ("-O2", "-O3"):
         found = functions(assembly(include, compiler, optimization, "light"))
         names = [n for n in found if n.startswith("ours_")]

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <pgas/global_array.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A box of cells of a rank's part, `first[d]` to `end[d]` without the last in each dimension d, counted from its first
+/// own cell: below zero, and behind the last own cell, they are ghost cells.
+template <std::size_t N>
+struct part_box {
+  std::array<std::ptrdiff_t, N> first{};
+  std::array<std::ptrdiff_t, N> end{};
+
+  [[nodiscard]] constexpr bool empty() const noexcept {
+    for (std::size_t d = 0; d < N; ++d) {
+      if (end[d] <= first[d]) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] constexpr std::array<std::size_t, N> counts() const noexcept {
+    std::array<std::size_t, N> all{};
+    for (std::size_t d = 0; d < N; ++d)
+      all[d] = static_cast<std::size_t>(std::max<std::ptrdiff_t>(end[d] - first[d], 0));
+    return all;
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return box<N>{{}, counts()}.size(); }
+  friend constexpr bool operator==(part_box const&, part_box const&) = default;
+};
+
+/// The cells of both; empty if there are none.
+template <std::size_t N>
+constexpr part_box<N> intersection(part_box<N> const& a, part_box<N> const& b) noexcept {
+  part_box<N> both;
+  for (std::size_t d = 0; d < N; ++d) {
+    both.first[d] = std::max(a.first[d], b.first[d]);
+    both.end[d] = std::max(both.first[d], std::min(a.end[d], b.end[d]));
+  }
+  return both;
+}
+
+/// Calls use(box) for boxes that make up `all` without `inner`, which lies within it: no more than two a dimension,
+/// none of them empty, none with a cell of another.
+template <std::size_t N, class Use>
+constexpr void for_each_around(part_box<N> const& all, part_box<N> const& inner, Use&& use) {
+  if (all.empty()) return;
+  if (inner.empty()) {
+    use(all);
+    return;
+  }
+  auto rest = all;
+  for (std::size_t d = 0; d < N; ++d) {
+    auto before = rest;
+    before.end[d] = inner.first[d];
+    if (!before.empty()) use(std::as_const(before));
+    auto after = rest;
+    after.first[d] = inner.end[d];
+    if (!after.empty()) use(std::as_const(after));
+    rest.first[d] = inner.first[d];
+    rest.end[d] = inner.end[d];
+  }
+}
+
+namespace detail {
+
+/// As many cells more on each side, of a box that has some.
+template <std::size_t N>
+constexpr part_box<N> grown(part_box<N> box, std::array<std::size_t, N> const& before,
+                            std::array<std::size_t, N> const& after) noexcept {
+  if (box.empty()) return {};
+  for (std::size_t d = 0; d < N; ++d) {
+    box.first[d] -= static_cast<std::ptrdiff_t>(before[d]);
+    box.end[d] += static_cast<std::ptrdiff_t>(after[d]);
+  }
+  return box;
+}
+
+}  // namespace detail
+
+/// This rank's own cells. Local, as all of these.
+template <any_global_array Array>
+  requires matrix_layout<typename Array::layout_type>
+[[nodiscard]] constexpr part_box<Array::dimensions> own_cells(Array const& a) noexcept {
+  part_box<Array::dimensions> own;
+  for (std::size_t d = 0; d < Array::dimensions; ++d) own.end[d] = static_cast<std::ptrdiff_t>(a.local_extents()[d]);
+  return own.empty() ? part_box<Array::dimensions>{} : own;
+}
+
+/// The own cells and the ghost cells around them; none on a rank without own cells.
+template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] constexpr part_box<Array::dimensions> all_cells(Array const& a) noexcept {
+  auto const around = a.shape().halos().around();
+  return detail::grown(own_cells(a), around.before, around.after);
+}
+
+/// Those cells of this rank's part, ghost cells among them, that have a place in the array: beyond a fixed edge there
+/// is none, beyond others the array is repeated.
+template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] constexpr part_box<Array::dimensions> cells_of_array(Array const& a) noexcept {
+  auto all = all_cells(a);
+  if (all.empty()) return all;
+  for (std::size_t d = 0; d < Array::dimensions; ++d) {
+    if (a.shape().halo(d).edges != edge::fixed) continue;
+    auto const first = static_cast<std::ptrdiff_t>(a.own_box().first[d]);
+    all.first[d] = std::max(all.first[d], -first);
+    all.end[d] = std::min(all.end[d], static_cast<std::ptrdiff_t>(a.extent(d)) - first);
+  }
+  return all;
+}
+
+/// Own cells that are so far from other ranks' cells: what a stencil that reaches no farther can compute while an
+/// exchange is pending. Ghost cells of dimensions that the grid does not divide are this rank's own affair, and so
+/// there when begin_exchange returns.
+template <any_global_array Array>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] constexpr part_box<Array::dimensions> inner_cells(
+    Array const& a, std::array<std::size_t, Array::dimensions> const& before,
+    std::array<std::size_t, Array::dimensions> const& after) noexcept {
+  auto inner = own_cells(a);
+  for (std::size_t d = 0; d < Array::dimensions; ++d) {
+    if (a.layout().places().extent(d) == 1) continue;
+    // No farther than the other end: a reach may be more than the cells there are.
+    inner.first[d] = std::min(inner.first[d] + static_cast<std::ptrdiff_t>(before[d]), inner.end[d]);
+    inner.end[d] = std::max(inner.end[d] - static_cast<std::ptrdiff_t>(after[d]), inner.first[d]);
+  }
+  return inner.empty() ? part_box<Array::dimensions>{} : inner;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

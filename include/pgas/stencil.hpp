@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/halo.hpp>
+#include <pgas/part_box.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A neighbour of a cell, as steps in each dimension: `offset<-1, 0>` is the one above.
+template <std::ptrdiff_t... Steps>
+struct offset {
+  static_assert(sizeof...(Steps) >= 1 && sizeof...(Steps) <= 4, "offset: arrays have one to four dimensions");
+  static constexpr std::size_t dimensions = sizeof...(Steps);
+  static constexpr std::array<std::ptrdiff_t, dimensions> steps{Steps...};
+};
+
+/// True of every offset.
+template <class O>
+inline constexpr bool is_offset = false;
+template <std::ptrdiff_t... Steps>
+inline constexpr bool is_offset<offset<Steps...>> = true;
+
+namespace detail {
+
+/// Memory of N dimensions, the last one contiguous: a pointer to the first own cell, and how far neighbours are.
+template <class T, std::size_t N>
+struct strided_memory {
+  T* first;
+  std::array<std::ptrdiff_t, N> pitches;
+
+  [[nodiscard]] constexpr T* at(std::array<std::ptrdiff_t, N> const& index) const noexcept {
+    std::ptrdiff_t sum = index[N - 1];
+    for (std::size_t d = 0; d + 1 < N; ++d) sum += index[d] * pitches[d];
+    return first + sum;
+  }
+};
+
+/// Where a span's, a matrix_view's or a box_view's cells are.
+template <std::size_t N, class View>
+constexpr auto memory_of(View const& v) noexcept {
+  if constexpr (N == 1) {
+    return strided_memory<std::remove_reference_t<decltype(*v.data())>, 1>{v.data(), {1}};
+  } else {
+    strided_memory<std::remove_reference_t<decltype(*v.data_handle())>, N> memory{v.data_handle(), {}};
+    for (std::size_t d = 0; d < N; ++d) memory.pitches[d] = v.stride(d);
+    return memory;
+  }
+}
+
+}  // namespace detail
+
+/// What a cell's new value depends on, known at compile time: `stencil<offset<0, 0>, offset<-1, 0>, offset<1, 0>>`.
+///
+/// A kernel is called with one value for each offset, in their order, and returns the cell's new value. It is called
+/// once for each cell, in an order that is not specified, and must not throw or touch the arrays.
+/// The loop over a row is that of hand-written code, without an index computed or a branch taken for a cell: compilers
+/// make it a vector loop where the kernel lets them.
+/// DASH: StencilSpec.
+template <class... Offsets>
+  requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
+class stencil {
+ public:
+  static constexpr std::size_t dimensions = std::max({Offsets::dimensions...});
+  static_assert(((Offsets::dimensions == dimensions) && ...), "stencil: all offsets have as many dimensions");
+  using index_type = std::array<std::size_t, dimensions>;
+  using part_box_type = part_box<dimensions>;
+
+  /// How many cells it reaches before a cell, and behind it, in each dimension: the halo that it needs.
+  static constexpr index_type before = [] {
+    index_type most{};
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      for (std::ptrdiff_t s : {Offsets::steps[d]...})
+        most[d] = std::max(most[d], s < 0 ? std::size_t(0) - std::size_t(s) : 0);
+    }
+    return most;
+  }();
+  static constexpr index_type after = [] {
+    index_type most{};
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      for (std::ptrdiff_t s : {Offsets::steps[d]...}) most[d] = std::max(most[d], s > 0 ? std::size_t(s) : 0);
+    }
+    return most;
+  }();
+  /// Whether some neighbour is one in two dimensions at once, so that ghost cells in corners are needed.
+  static constexpr bool is_diagonal = [] {
+    auto const moves = [](auto const& steps) {
+      return std::count_if(steps.begin(), steps.end(), [](std::ptrdiff_t s) { return s != 0; });
+    };
+    return ((moves(Offsets::steps) > 1) || ...);
+  }();
+
+  /// How many steps of it the ghost cells of an array are good for, from one exchange to the next.
+  template <any_global_array Array>
+    requires(Array::dimensions == dimensions)
+  [[nodiscard]] static constexpr std::size_t steps(Array const& a) noexcept {
+    std::size_t most = SIZE_MAX;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      halo const& h = a.shape().halo(d);
+      if (before[d] != 0) most = std::min(most, h.width / before[d]);
+      if (after[d] != 0) most = std::min(most, h.after / after[d]);
+    }
+    return most;
+  }
+  /// The cells to compute so many steps before the next exchange: the own ones if it is 0, else as many around them,
+  /// without those beyond a fixed edge, as the steps that follow look at.
+  template <any_global_array Array>
+    requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
+  [[nodiscard]] static constexpr part_box_type cells_before(Array const& a, std::size_t steps_left) noexcept {
+    index_type more_before;
+    index_type more_after;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      more_before[d] = steps_left * before[d];
+      more_after[d] = steps_left * after[d];
+    }
+    return intersection(detail::grown(own_cells(a), more_before, more_after), cells_of_array(a));
+  }
+
+  /// Stores the kernel's value for each of these cells of `to`, from their neighbours in `from`: both plain memory in
+  /// one shape, as stage gives it, or views of it; not the same memory. Local.
+  template <class From, class To, class Kernel>
+  static void sweep(From const& from, To const& to, part_box_type const& cells, Kernel kernel) {
+    if (cells.empty()) return;
+    auto const in = detail::memory_of<dimensions>(from);
+    auto const out = detail::memory_of<dimensions>(to);
+    sweep_from<0>(in.at(cells.first), in.pitches, out.at(cells.first), out.pitches, cells.counts(), kernel);
+  }
+
+  /// Stores the kernel's value for each own cell of `to`, from its neighbours in `from`: fills the ghost cells of
+  /// `from` as exchange_halo does, and computes meanwhile what needs none of other ranks'. Complete on this rank when
+  /// it returns.
+  ///
+  /// Collective as begin_exchange is. All own cells of `to` are overwritten; ghost cells beyond a fixed edge are what
+  /// the program has put there: set_edges. Throws errc::invalid_argument when the halo of `from` is narrower than the
+  /// stencil or has no corners and the stencil has, when they are one array, or ranks own other cells in the one than
+  /// in the other. Costs an exchange, of which only the rest is waited for when the inner cells are done.
+  template <any_global_array From, any_global_array To, class Kernel>
+    requires(From::dimensions == dimensions && To::dimensions == dimensions && box_layout<typename From::layout_type> &&
+             box_layout<typename To::layout_type>)
+  static void apply(From const& from, To const& to, Kernel kernel) {
+    check("stencil::apply", from, to, 1);
+    exchange_and_sweep<write>(from, to, own_cells(from), kernel);
+  }
+
+  /// The same so many times, from `now` to `next` and back, with one exchange: the result is in `now`, which the two
+  /// have been swapped for. What other ranks compute near this rank's cells is computed here too.
+  ///
+  /// Both need a halo so many times as wide as the stencil, with corners, and both the same edges around: where these
+  /// are fixed, set in both. Throws errc::invalid_argument else, and for reflecting edges if there are several steps: a
+  /// mirror image is not computed by the same kernel. Costs one exchange, of a wider halo, and cells computed twice.
+  /// Ding and He 2001, ghost cell expansion.
+  template <any_global_array Array, class Kernel>
+    requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
+  static void apply_steps(Array& now, Array& next, std::size_t count, Kernel kernel) {
+    if (count == 0) return;
+    check("stencil::apply_steps", now, next, count);
+    if (count > 1) check("stencil::apply_steps", next, now, count);
+    exchange_and_sweep<update>(now, next, cells_before(now, count - 1), kernel);
+    std::swap(now, next);
+    for (std::size_t left = count - 1; left-- > 0; std::swap(now, next)) {
+      auto const in = stage<read>(now);
+      auto const out = stage<update>(next);
+      sweep(in.view(), out.view(), cells_before(now, left), kernel);
+    }
+  }
+
+ private:
+  using pitches_type = std::array<std::ptrdiff_t, dimensions>;
+
+  template <class Mode, class From, class To, class Kernel>
+  static void exchange_and_sweep(From const& from, To const& to, part_box_type const& cells, Kernel const& kernel) {
+    auto const inner = inner_cells(from, before, after);
+    auto pending = begin_exchange(from);
+    auto const out = stage<Mode>(to);
+    {
+      auto const in = stage<read>(from);
+      sweep(in.view(), out.view(), inner, kernel);
+    }
+    pending.finish();
+    auto const in = stage<read>(from);
+    for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
+  }
+
+  template <class Offset>
+  [[gnu::always_inline]] static constexpr std::ptrdiff_t distance(pitches_type const& pitches) noexcept {
+    std::ptrdiff_t sum = Offset::steps[dimensions - 1];
+    for (std::size_t d = 0; d + 1 < dimensions; ++d) sum += Offset::steps[d] * pitches[d];
+    return sum;
+  }
+
+  /// The loop nest from dimension d inwards. Inlined, so that distances are registers and the kernel is too.
+  template <std::size_t d, class T, class U, class Kernel>
+  [[gnu::always_inline]] static inline void sweep_from(T const* in, pitches_type const& in_pitches, U* out,
+                                                       pitches_type const& out_pitches, index_type const& counts,
+                                                       Kernel const& kernel) {
+    if constexpr (d + 1 == dimensions) {
+      sweep_row(out, counts[d], kernel, (in + distance<Offsets>(in_pitches))...);
+    } else {
+      for (std::size_t i = 0; i < counts[d]; ++i, in += in_pitches[d], out += out_pitches[d]) {
+        sweep_from<d + 1>(in, in_pitches, out, out_pitches, counts, kernel);
+      }
+    }
+  }
+  /// __restrict: what is computed is not what it is computed from, or no loop would be one of vectors.
+  template <class U, class Kernel, class... T>
+  [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count, Kernel const& kernel,
+                                                      T const* __restrict... in) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<U>(kernel(in[i]...));
+  }
+
+  template <class From, class To>
+  static void check(std::string_view operation, From const& from, To const& to, std::size_t count) {
+    auto const refuse = [&](std::string const& sentence) {
+      throw error(errc::invalid_argument, from.state().job_rank(), operation, sentence);
+    };
+    auto const text = [](auto const& a) { return detail::array_text(a.extents(), a.shape().halos(), a.layout()); };
+    if (static_cast<void const*>(&from.state()) == static_cast<void const*>(&to.state())) {
+      refuse("the two arrays are one; make a second one for the results");
+    }
+    if (from.extents() != to.extents() || from.own_box() != to.own_box()) {
+      refuse("this rank owns other cells in an array of " + text(from) + " than in one of " + text(to) +
+             "; give both the same extents and layout");
+    }
+    if (steps(from) < count) {
+      refuse("an array of " + text(from) + " has too few ghost cells for " + std::to_string(count) +
+             " steps of a stencil that reaches " + detail::joined(before, " x ") + " cells before one and " +
+             detail::joined(after, " x ") + " behind it; make it with a wider halo");
+    }
+    std::size_t reached = 0;
+    bool mirrored = false;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      bool const reaches = before[d] != 0 || after[d] != 0;
+      reached += reaches ? 1 : 0;
+      mirrored = mirrored || (reaches && from.shape().halo(d).edges == edge::reflecting);
+    }
+    if ((is_diagonal || (count > 1 && reached > 1)) && !from.shape().halos().corners()) {
+      refuse("an array of " + text(from) + " lacks cells that are looked at; make it with corners");
+    }
+    if (count > 1 && mirrored) {
+      refuse("several steps at once need edges that are fixed or periodic, and some of " + text(from) +
+             " are not; take one step at a time");
+    }
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

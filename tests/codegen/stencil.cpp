@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// Compiled to assembly by check.py: stencil::sweep must have the loops of raw_X, which are written by hand. The mutant
+// computes each cell's place from its number, which costs a division.
+#include <pgas/stencil.hpp>
+
+namespace {
+
+using plus = pgas::stencil<pgas::offset<-1, 0>, pgas::offset<1, 0>, pgas::offset<0, -1>, pgas::offset<0, 1>>;
+using line = pgas::stencil<pgas::offset<-1>, pgas::offset<0>, pgas::offset<1>>;
+using in_view = pgas::matrix_view<double const>;
+using out_view = pgas::matrix_view<double>;
+
+template <class Stencil, class In, class Out, class Kernel>
+void sweep(In const& in, Out const& out, pgas::part_box<Stencil::dimensions> const& cells, Kernel kernel) {
+#if defined(PGAS_TEST_MUTANT)
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    auto one = cells;
+    std::size_t rest = k;
+    for (std::size_t d = Stencil::dimensions; d-- > 0;) {
+      std::size_t volatile const count = cells.counts()[d];  // or one dimension's division is optimized away
+      one.first[d] = cells.first[d] + static_cast<std::ptrdiff_t>(rest % count);
+      rest /= count;
+      one.end[d] = one.first[d] + 1;
+    }
+    Stencil::sweep(in, out, one, kernel);
+  }
+#else
+  Stencil::sweep(in, out, cells, kernel);
+#endif
+}
+
+}  // namespace
+
+extern "C" {
+void ours_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
+  sweep<plus>(in, out, cells, [weight](double n, double s, double w, double e) { return weight * (n + s + w + e); });
+}
+void raw_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
+  if (cells.empty()) return;
+  std::ptrdiff_t const pitch = in.stride(0);
+  double const* from = &in(cells.first[0], cells.first[1]);
+  double* to = &out(cells.first[0], cells.first[1]);
+  auto const [rows, cols] = cells.counts();
+  for (std::size_t i = 0; i < rows; ++i, from += pitch, to += out.stride(0)) {
+    [weight](double* __restrict v, std::size_t n, double const* up, double const* down, double const* left,
+             double const* right) {
+      for (std::size_t j = 0; j < n; ++j) v[j] = weight * (up[j] + down[j] + left[j] + right[j]);
+    }(to, cols, from - pitch, from + pitch, from - 1, from + 1);
+  }
+}
+void ours_line(std::span<double const> const& in, std::span<double> const& out, pgas::part_box<1> const& cells) {
+  sweep<line>(in, out, cells, [](double before, double here, double after) { return before - 2 * here + after; });
+}
+void raw_line(std::span<double const> const& in, std::span<double> const& out, pgas::part_box<1> const& cells) {
+  if (cells.empty()) return;
+  double const* __restrict from = in.data() + cells.first[0];
+  double* __restrict to = out.data() + cells.first[0];
+  std::size_t const count = cells.counts()[0];
+  for (std::size_t i = 0; i < count; ++i) to[i] = from[i - 1] - 2 * from[i] + from[i + 1];
+}
+}

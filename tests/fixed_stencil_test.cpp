@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSL-1.0
+// Stencils of offsets known at compile time equal a serial run on a padded array: with the exchange under way, and
+// several steps between two exchanges, over grids of ranks, fixed, periodic and reflecting edges, any widths.
+#include <pgas/stencil.hpp>
+#include <vector>
+
+#include "support/padded_array.hpp"
+
+using namespace pgas_test;
+using namespace pgas;
+
+namespace {
+
+using number_type = std::uint32_t;
+
+// Each neighbour counts otherwise, so that none can stand for another; numbers wrap around, so that all are exact.
+constexpr auto kernel = [](auto... neighbours) {
+  number_type sum = 1;
+  ((sum = sum * 31 + neighbours), ...);
+  return sum;
+};
+
+template <std::size_t N>
+number_type start_value(place<N> const& at) {
+  number_type value = 7;
+  for (index_t i : at) value = value * 131 + static_cast<number_type>(i + 40);
+  return value;
+}
+
+/// All of an array on one rank.
+template <class Array>
+class serial_cells {
+ public:
+  static constexpr std::size_t N = Array::dimensions;
+
+  explicit serial_cells(Array const& a) : array_(&a), cells_(a.size()), next_(a.size()) {
+    for_each([&](std::size_t k, place<N> const& at) { cells_[k] = start_value(at); });
+  }
+  /// What is at a place of the padded array.
+  [[nodiscard]] number_type operator()(place<N> const& at) const {
+    auto const [seen, within] = image_in(*array_, at);
+    return within ? cells_[number_at(seen)] : start_value(seen);
+  }
+  template <class... Offsets>
+  void step(stencil<Offsets...>) {
+    for_each([&](std::size_t k, place<N> const& at) {
+      auto const neighbour = [&](auto const& steps) {
+        place<N> there = at;
+        for (std::size_t d = 0; d < N; ++d) there[d] += steps[d];
+        return (*this)(there);
+      };
+      next_[k] = kernel(neighbour(Offsets::steps)...);
+    });
+    std::swap(cells_, next_);
+  }
+
+ private:
+  std::size_t number_at(place<N> const& at) const {
+    cell_index<N> index;
+    for (std::size_t d = 0; d < N; ++d) index[d] = static_cast<std::size_t>(at[d]);
+    return number(array_->extents(), index);
+  }
+  template <class Use>
+  void for_each(Use&& use) const {
+    for_each_cell(array_->extents(), box<N>{{}, array_->extents()}, [&](std::size_t k, std::size_t rest) {
+      place<N> at;
+      for (std::size_t d = N; d-- > 0; rest /= array_->extent(d))
+        at[d] = static_cast<index_t>(rest % array_->extent(d));
+      use(k, at);
+    });
+  }
+
+  Array const* array_;
+  std::vector<number_type> cells_;
+  std::vector<number_type> next_;
+};
+
+template <class Array>
+void check_own(Array const& a, serial_cells<Array> const& serial, int round) {
+  auto const cells = stage<pgas::read>(a);
+  for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
+    if (ghosts == 0 && std::apply(cells, local) != serial(global)) {
+      require_equal(std::apply(cells, local), serial(global),
+                    cell_text(a, global) + ", round " + std::to_string(round));
+    }
+  });
+}
+
+/// One step a round, then some rounds of several: `deepest` halos are so many times as wide as the stencil.
+template <class Stencil, class Team, class Rule>
+void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t deepest, Rule const& rule) {
+  constexpr std::size_t N = Rule::dimensions;
+  random_source same(seed);
+  for (int array = 0; array < 4; ++array) {
+    auto const extents = some_extents<N>(same, largest);
+    std::size_t const depth = 1 + same.below(deepest);
+    std::array<halo_range, N> ranges;
+    for (std::size_t d = 0; d < N; ++d) {
+      std::size_t const before = depth * Stencil::before[d];
+      std::size_t const after = depth * Stencil::after[d];
+      ranges[d] = {std::max(before, after) + same.below(2), before, after};
+    }
+    auto around = some_halos(same, ranges, depth == 1);
+    if (depth == 1 && !Stencil::is_diagonal && same.one_in(2)) around = around.without_corners();
+    auto const places = some_places(same, rule, extents, team.size());
+    auto now = make_array<number_type>(team, extents, places, around);
+    auto next = make_array<number_type>(team, extents, places, around);
+    serial_cells<std::remove_const_t<decltype(now)>> serial(now);
+    for (auto* a : {&now, &next}) {
+      set_edges(*a, [&](auto... at) { return serial(place<N>{at...}); });
+    }
+    {
+      auto const cells = stage<pgas::write>(now);
+      for_each_in_part(now, [&](auto const& local, auto const& global, int ghosts) {
+        if (ghosts == 0) std::apply(cells, local) = serial(global);
+      });
+    }
+    for (int round = 0; round < 3; ++round) {
+      Stencil::apply(now, next, kernel);
+      std::swap(now, next);
+      serial.step(Stencil{});
+      check_own(now, serial, round);
+    }
+    require(Stencil::steps(now) >= depth, "the halo is wide enough");
+    for (int round = 3; round < 6 && depth > 1; ++round) {
+      std::size_t const steps = 1 + same.below(depth);
+      Stencil::apply_steps(now, next, steps, kernel);
+      for (std::size_t step = 0; step < steps; ++step) serial.step(Stencil{});
+      check_own(now, serial, round);
+    }
+  }
+}
+
+using line = stencil<offset<0>, offset<-2>, offset<1>>;
+using plus = stencil<offset<0, 0>, offset<-1, 0>, offset<1, 0>, offset<0, -1>, offset<0, 1>>;
+using knight = stencil<offset<-1, 2>, offset<0, 0>, offset<1, -1>>;
+using space = stencil<offset<0, 0, 0>, offset<-1, 0, 0>, offset<1, 0, 0>, offset<0, -1, 0>, offset<0, 1, 0>,
+                      offset<0, 0, -1>, offset<0, 0, 1>>;
+using time_and_space = stencil<offset<0, 0, 0, 0>, offset<-1, 0, 0, 1>, offset<0, 1, -1, 0>>;
+
+static_assert(line::before == std::array<std::size_t, 1>{2} && line::after == std::array<std::size_t, 1>{1});
+static_assert(knight::before == std::array<std::size_t, 2>{1, 1} && knight::after == std::array<std::size_t, 2>{1, 2});
+static_assert(knight::is_diagonal && !plus::is_diagonal && !space::is_diagonal && time_and_space::is_diagonal);
+
+using one_of_each = std::tuple<process_model, write_back_model>;
+
+}  // namespace
+
+TEST_CASE("part_box: what is around a box is covered once, by two boxes a dimension at most") {
+  random_source rng(1);
+  for (int round = 0; round < 400; ++round) {
+    part_box<3> all;
+    part_box<3> inner;
+    for (std::size_t d = 0; d < 3; ++d) {
+      all.first[d] = static_cast<index_t>(rng.below(4)) - 2;
+      all.end[d] = all.first[d] + static_cast<index_t>(rng.below(5));
+      auto const room = static_cast<std::size_t>(all.end[d] - all.first[d]);
+      inner.first[d] = all.first[d] + static_cast<index_t>(rng.below(room + 1));
+      inner.end[d] =
+          inner.first[d] + static_cast<index_t>(rng.below(static_cast<std::size_t>(all.end[d] - inner.first[d]) + 1));
+    }
+    std::size_t boxes = 0;
+    std::size_t cells = 0;
+    std::vector<part_box<3>> seen;
+    for_each_around(all, inner, [&](part_box<3> const& b) {
+      CHECK_FALSE(b.empty());
+      CHECK(intersection(b, all) == b);
+      CHECK(intersection(b, inner).empty());
+      for (auto const& other : seen) CHECK(intersection(b, other).empty());
+      seen.push_back(b);
+      cells += b.size();
+      ++boxes;
+    });
+    CHECK(boxes <= 6);
+    CHECK(cells == all.size() - inner.size());
+  }
+}
+
+TEST_CASE("stencil: any offsets in one dimension and two equal a serial run") {
+  everywhere<few_models>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          check_random<line>(team, seed, 14, 3, by_rows<1>{});
+          check_random<knight>(team, seed + 100, 9, 3, tiled<block, block>{});
+        }
+      },
+      {1, 2, 3, 4, 6});
+}
+
+TEST_CASE("stencil: without diagonals, rows not divided, equal a serial run, with corners and without") {
+  everywhere<one_of_each>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          check_random<plus>(team, seed + 200, 9, 3, tiled<block, block>{});
+          check_random<plus>(team, seed + 300, 9, 3, by_rows<2>{});
+        }
+      },
+      {1, 2, 4, 5});
+}
+
+TEST_CASE("stencil: three dimensions and four equal a serial run") {
+  everywhere<one_of_each>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+          check_random<space>(team, seed + 400, 6, 2, tiled<block, block, block>{});
+          check_random<time_and_space>(team, seed + 500, 4, 2, tiled<block, whole, block, block>{});
+        }
+      },
+      {1, 2, 6});
+}
+
+TEST_CASE("stencil: on the emulated chip, which sees every race and every copy that is too old") {
+  everywhere<std::tuple<scc_model>>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+          check_random<knight>(team, seed + 600, 9, 2, tiled<block, block>{});
+        }
+      },
+      {1, 2, 4, 6});
+}
+
+TEST_CASE("stencil: arrays that do not fit it are refused with the reason") {
+  everywhere<std::tuple<process_model>>(
+      [](auto& team) {
+        halo const one{.width = 1, .edges = edge::periodic};
+        auto const rule = tiled<block, block>{};
+        auto const a = make_array<number_type>(team, {8, 8}, rule, one);
+        auto const other = make_array<number_type>(team, {8, 8}, rule.on(grid{0, 1}), one);
+        auto const bare = make_array<number_type>(team, {8, 8}, rule, halos<2>(one).without_corners());
+        auto mirror = make_array<number_type>(team, {8, 8}, rule, halo{.width = 3, .edges = edge::reflecting});
+        auto second = make_array<number_type>(team, {8, 8}, rule, halo{.width = 3, .edges = edge::reflecting});
+        require_error(errc::invalid_argument, {"are one"}, [&] { plus::apply(a, a, kernel); });
+        require_error(errc::invalid_argument, {"too few ghost cells", "wider"},
+                      [&] { knight::apply(a, mirror, kernel); });
+        require_error(errc::invalid_argument, {"corners"}, [&] { stencil<offset<-1, -1>>::apply(bare, a, kernel); });
+        require_error(errc::invalid_argument, {"one step at a time"},
+                      [&] { plus::apply_steps(mirror, second, 2, kernel); });
+        if (team.size() == 4) {
+          require_error(errc::invalid_argument, {"other cells"}, [&] { plus::apply(a, other, kernel); });
+        }
+        plus::apply(bare, a, kernel);
+      },
+      {2, 4});
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is scattered into ghost cells comes back to their owners, and several arrays are exchanged at once, as on padded
+// serial arrays: over grids of ranks, any widths, fixed, periodic and reflecting edges, with and without corners.
+#include <pgas/distributions/irregular.hpp>
+#include <pgas/halo_accumulate.hpp>
+#include <pgas/halo_together.hpp>
+#include <vector>
+
+#include "support/padded_array.hpp"
+
+using namespace pgas_test;
+using namespace pgas;
+
+namespace {
+
+/// What a rank scatters to a place of its part in a round.
+template <std::size_t N>
+std::uint32_t contribution(rank_t rank, place<N> const& local, int round) {
+  std::uint32_t value = static_cast<std::uint32_t>(rank * 10 + round + 1);
+  for (index_t i : local) value = (value ^ static_cast<std::uint32_t>(i + 20)) * 0x9e3779b1U;
+  return value;
+}
+
+/// Whether a ghost cell comes from its owner in an exchange: not beyond a fixed edge, nor in a corner of divided
+/// dimensions of an array without.
+template <class Array>
+bool has_owner(Array const& a, rank_t rank, place<Array::dimensions> const& local,
+               place<Array::dimensions> const& global) {
+  auto const own = a.box_of(rank);
+  int divided = 0;
+  for (std::size_t d = 0; d < Array::dimensions; ++d) {
+    bool const is_ghost = local[d] < 0 || local[d] >= static_cast<index_t>(own.count[d]);
+    divided += is_ghost && a.layout().places().extent(d) > 1 ? 1 : 0;
+  }
+  return image_in(a, global).second && (divided <= 1 || a.shape().halos().corners());
+}
+
+template <class Array>
+void check_adjoint(Array const& a) {
+  constexpr std::size_t N = Array::dimensions;
+  for (int round = 0; round < 2; ++round) {
+    {
+      auto const cells = stage<pgas::update>(a);
+      for_each_in_part(a, [&](auto const& local, auto const&, int) {
+        std::apply(cells, local) = contribution<N>(a.rank(), local, round);
+      });
+    }
+    // Every rank knows what all have scattered.
+    std::vector<std::uint32_t> serial(a.size());
+    for (rank_t r = 0; r < a.ranks(); ++r) {
+      for_each_in_part(a, r, [&](auto const& local, auto const& global, int) {
+        if (!has_owner(a, r, local, global)) return;
+        cell_index<N> index;
+        for (std::size_t d = 0; d < N; ++d) index[d] = static_cast<std::size_t>(image_in(a, global).first[d]);
+        serial[number(a.extents(), index)] += contribution<N>(r, local, round);
+      });
+    }
+    accumulate_halo(a);
+    auto const cells = stage<pgas::read>(a);
+    for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
+      std::uint32_t expected = 0;
+      if (!has_owner(a, a.rank(), local, global)) {
+        expected = contribution<N>(a.rank(), local, round);
+      } else if (ghosts == 0) {
+        cell_index<N> index;
+        for (std::size_t d = 0; d < N; ++d) index[d] = static_cast<std::size_t>(global[d]);
+        expected = serial[number(a.extents(), index)];
+      }
+      if (std::apply(cells, local) != expected) {
+        require_equal(std::apply(cells, local), expected, cell_text(a, global) + ", round " + std::to_string(round));
+      }
+    });
+  }
+}
+
+template <class Team, class Rule>
+void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest, Rule const& rule) {
+  constexpr std::size_t N = Rule::dimensions;
+  random_source same(seed);
+  for (int array = 0; array < 5; ++array) {
+    auto const extents = some_extents<N>(same, largest);
+    std::array<halo_range, N> ranges;
+    ranges.fill({widest});
+    auto const around = some_halos(same, ranges);
+    Rule const chosen = some_places(same, rule, extents, team.size());
+    check_adjoint(make_array<std::uint32_t>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around));
+  }
+}
+
+using one_of_each = std::tuple<process_model, write_back_model>;
+
+}  // namespace
+
+TEST_CASE("accumulate_halo: each contribution counts once, in one dimension and two") {
+  everywhere<few_models>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+          check_random(team, seed, 14, 4, by_rows<1>{});
+          check_random(team, seed + 100, 9, 3, tiled<block, block>{});
+        }
+      },
+      {1, 2, 3, 4, 6});
+}
+
+TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions and four, some not divided") {
+  everywhere<one_of_each>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          check_random(team, seed + 200, 6, 2, by_rows<3>{});
+          check_random(team, seed + 300, 4, 1, tiled<block, whole, block, block>{});
+        }
+      },
+      {1, 2, 4, 6});
+}
+
+TEST_CASE("accumulate_halo: on the emulated chip, which sees every race and every copy that is too old") {
+  everywhere<std::tuple<scc_model>>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random(team, seed + 500, 9, 2, tiled<block, block>{});
+      },
+      {1, 2, 4, 6});
+}
+
+TEST_CASE("accumulate_halo: sums of doubles have the same bits each time") {
+  everywhere<one_of_each>(
+      [](auto& team) {
+        random_source rng(static_cast<std::uint64_t>(team.rank()) + 7);
+        auto const a =
+            make_array<double>(team, {6, 6}, tiled{block{}, block{}}, halo{.width = 2, .edges = edge::periodic});
+        std::vector<double> first;
+        for (int round = 0; round < 6; ++round) {
+          {
+            auto const cells = stage<pgas::update>(a);
+            for_each_in_part(a, [&](auto const& local, auto const& global, int) {
+              std::apply(cells, local) = 1.0 / static_cast<double>(3 + contribution<2>(a.rank(), global, 0) % 1000);
+            });
+          }
+          dawdle(rng);
+          accumulate_halo(a);
+          std::vector<double> sums;
+          auto const cells = stage<pgas::read>(a);
+          for_each_in_part(a, [&](auto const& local, auto const&, int ghosts) {
+            if (ghosts == 0) sums.push_back(std::apply(cells, local));
+          });
+          if (round == 0) first = sums;
+          require(sums == first, "the sums are those of the first round");
+        }
+      },
+      {4, 6});
+}
+
+TEST_CASE("accumulate_halo: the adjoint: <exchange(x), y> is <x, accumulate(y)>") {
+  everywhere<one_of_each>(
+      [](auto& team) {
+        auto const around =
+            halos<2>{halo{.width = 2, .edges = edge::periodic}, {.width = 1, .edges = edge::reflecting}};
+        auto const x = make_array<std::int64_t>(team, {5, 7}, tiled{block{}, block{}}, around);
+        auto const y = make_array<std::int64_t>(team, {5, 7}, tiled{block{}, block{}}, around);
+        auto const fill = [&](auto const& a, int round) {
+          auto const cells = stage<pgas::update>(a);
+          for_each_in_part(a, [&](auto const& local, auto const&, int ghosts) {
+            bool const is_x = &a == &x;
+            std::apply(cells, local) =
+                is_x && ghosts != 0 ? 0 : static_cast<std::int64_t>(contribution<2>(a.rank(), local, round) % 1000);
+          });
+        };
+        auto const product = [&] {
+          std::int64_t sum = 0;
+          auto const left = stage<pgas::read>(x);
+          auto const right = stage<pgas::read>(y);
+          for_each_in_part(x, [&](auto const& local, auto const&, int) {
+            sum += std::apply(left, local) * std::apply(right, local);
+          });
+          return team.all_reduce(sum);
+        };
+        fill(x, 1);
+        fill(y, 2);
+        exchange_halo(x);
+        auto const before = product();
+        fill(x, 1);
+        accumulate_halo(y);
+        require_equal(product(), before, "the product");
+      },
+      {1, 2, 4});
+}
+
+namespace {
+
+template <class T, std::size_t N>
+T value_of(place<N> const& at, int round) {
+  return static_cast<T>(contribution<N>(0, at, round) % 251);
+}
+
+/// Exchanges several arrays at once, of different elements, and requires that each has its ghost cells.
+template <class... Arrays>
+void check_together(Arrays const&... arrays) {
+  for (int round = 0; round < 3; ++round) {
+    int nth = 0;
+    auto const fill = [&](auto const& a) {
+      using array = std::remove_cvref_t<decltype(a)>;
+      ++nth;
+      auto const cells = stage<pgas::write>(a);
+      for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
+        if (ghosts == 0) {
+          std::apply(cells, local) = value_of<typename array::value_type, array::dimensions>(global, round * 10 + nth);
+        }
+      });
+    };
+    (fill(arrays), ...);
+    if (round == 1) {
+      auto pending = begin_exchange(arrays...);
+      auto moved = std::move(pending);
+      moved.finish();
+    } else {
+      exchange_halo(arrays...);
+    }
+    nth = 0;
+    auto const check = [&](auto const& a) {
+      using array = std::remove_cvref_t<decltype(a)>;
+      using value_type = typename array::value_type;
+      ++nth;
+      auto const cells = stage<pgas::read>(a);
+      for_each_in_part(a, [&](auto const& local, auto const& global, int) {
+        if (!has_owner(a, a.rank(), local, global)) return;
+        auto const expected = value_of<value_type, array::dimensions>(image_in(a, global).first, round * 10 + nth);
+        value_type const seen = std::apply(cells, local);
+        if (seen != expected) {
+          require_equal(seen, expected, "array " + std::to_string(nth) + ": " + cell_text(a, global));
+        }
+      });
+    };
+    (check(arrays), ...);
+  }
+}
+
+template <class Team, class Rule>
+void check_random_together(Team& team, std::uint64_t seed, Rule const& rule) {
+  constexpr std::size_t N = Rule::dimensions;
+  random_source same(seed);
+  for (int several = 0; several < 4; ++several) {
+    auto const extents = some_extents<N>(same, 9);
+    std::array<halo_range, N> ranges;
+    ranges.fill({3});
+    auto const around = some_halos(same, ranges);
+    Rule const chosen = some_places(same, rule, extents, team.size());
+    auto const a = make_array<double>(team, extents, chosen, around);
+    auto const b = make_array<unsigned char>(team, extents, chosen, around);
+    auto const c = make_array<double>(team, extents, chosen, around);
+    check_together(a, b, c);
+    exchange_halo(b);  // one alone in between
+    check_together(c, a);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("halo: several arrays are exchanged in one round") {
+  everywhere<few_models>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random_together(team, seed, tiled<block, block>{});
+      },
+      {1, 2, 3, 4, 6});
+}
+
+TEST_CASE("halo: several arrays are exchanged in one round on the emulated chip, which sees every race") {
+  everywhere<std::tuple<scc_model>>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) check_random_together(team, seed + 50, tiled<block, block>{});
+      },
+      {1, 2, 4, 6});
+}
+
+TEST_CASE("halo: arrays whose neighbours differ, or are one, are not exchanged together") {
+  everywhere<std::tuple<process_model>>(
+      [](auto& team) {
+        auto const a = make_array<int>(team, {12, 12}, halo{.width = 1});
+        auto const other = make_array<int>(team, {12, 12}, halo{.width = 7});
+        require_error(errc::invalid_argument, {"same neighbours"}, [&] { exchange_halo(a, other); });
+        require_error(errc::invalid_argument, {"twice"}, [&] { exchange_halo(a, a); });
+        auto const b = make_array<int>(team, {12, 12}, halo{.width = 1});
+        auto pending = begin_exchange(a, b);
+        require_error(errc::wrong_order, {"begin_exchange"}, [&] { static_cast<void>(begin_exchange(b)); });
+        pending.finish();
+        require_error(errc::wrong_order, {"close"}, [&] { pending.finish(); });
+        exchange_halo(b, a);
+      },
+      {4});
+}

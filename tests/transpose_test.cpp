@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Transposed arrays are those that one rank transposes, whatever the layouts of both are.
 #include <algorithm>
+#include <cstring>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/algorithm/transpose.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/layouts/dealt.hpp>
+#include <span>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -45,12 +47,35 @@ void check(Team& team, cell_index<2> const& extents, FromRule const& from_rule, 
   require_transposed(from, to, {1, 0});
 }
 
+/// Planes of random sizes and pitches, in memory that is full of other bytes.
+template <class T>
+void check_planes(random_source& rng) {
+  for (int round = 0; round < 60; ++round) {
+    std::size_t const rows = 1 + rng.below(300);
+    std::size_t const cols = 1 + rng.below(150);
+    std::size_t const from_pitch = cols + rng.below(9);
+    std::size_t const to_pitch = rows + rng.below(2) * rng.below(9);
+    std::size_t const first = rng.below(70);
+    std::vector<T> from(rows * from_pitch);
+    for (auto& byte : std::as_writable_bytes(std::span(from))) byte = static_cast<std::byte>(rng());
+    std::vector<T> to(first + cols * to_pitch);
+    for (auto& byte : std::as_writable_bytes(std::span(to))) byte = static_cast<std::byte>(rng());
+    auto expected = to;
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < cols; ++j) expected[first + j * to_pitch + i] = from[i * from_pitch + j];
+    }
+    pgas::detail::transpose_plane(from.data(), from_pitch, to.data() + first, to_pitch, rows, cols, rng.one_in(2));
+    pgas::detail::end_streaming();
+    CHECK(std::memcmp(to.data(), expected.data(), to.size() * sizeof(T)) == 0);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("transpose: a matrix between any two layouts") {
   everywhere<few_models>(
       [](auto& team) {
-        // The squares that fit a cache are smaller than the largest of these.
+        // The blocks that fit a cache are smaller than the largest of these.
         for (auto const& extents : {cell_index<2>{0, 3}, {1, 1}, {1, 6}, {7, 9}, {37, 70}}) {
           check(team, extents, by_rows<2>{}, by_rows<2>{}, halo{.width = 1});
           check(team, extents, by_rows<2>{}, dealt<5, 3>{});
@@ -94,6 +119,14 @@ TEST_CASE("transpose: what it stored is seen by others in the next epoch, and th
       require_equal(all[k], static_cast<int>(k % 6 * 8 + k / 6), "cell " + std::to_string(k));
     }
   });
+}
+
+TEST_CASE("transpose: a plane at any place in memory, through the caches and past them, and nothing beside it") {
+  random_source rng(3);
+  check_planes<std::uint8_t>(rng);
+  check_planes<double>(rng);
+  check_planes<std::array<std::uint32_t, 3>>(rng);
+  check_planes<std::array<std::uint64_t, 9>>(rng);
 }
 
 TEST_CASE("transpose: pieces of a large tile are got one after the other") {

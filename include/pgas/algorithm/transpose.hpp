@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <pgas/detail/copy.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
@@ -44,35 +47,48 @@ constexpr bool is_permutation(permutation<N> const& axes) noexcept {
 
 /// Transposes rows x cols elements: rows of `from` become columns of `to`.
 ///
-/// In squares that go through a dense copy: both sides are then touched in runs of whole lines, also where pitches are
-/// powers of two and a column of either would lie in one set of the cache.
+/// In blocks that go through a dense copy: both sides are then touched in runs of whole lines, also where pitches are
+/// powers of two and a column of either would lie in one set of the cache. With `streams` they go past the caches,
+/// which could not keep them, and are not read before they are overwritten.
 template <class T>
 void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t to_pitch, std::size_t rows,
-                     std::size_t cols) {
-  constexpr std::size_t side = sizeof(T) <= 4 ? 64 : sizeof(T) <= 8 ? 32 : sizeof(T) <= 64 ? 16 : 4;
-  std::array<T, side * side> square;
-  for (std::size_t i = 0; i < rows; i += side) {
-    std::size_t const height = std::min(side, rows - i);
-    for (std::size_t j = 0; j < cols; j += side) {
-      std::size_t const width = std::min(side, cols - j);
+                     std::size_t cols, bool streams) {
+  // Two lines of each row of `to`, and a longer run of each of `from`: each has a page of its own.
+  constexpr std::size_t most_rows = sizeof(T) <= 64 ? 128 / sizeof(T) : 1;
+  constexpr std::size_t most_cols = sizeof(T) <= 64 ? 64 : 1;
+  std::array<std::byte, most_rows * most_cols * sizeof(T)> block;  // as bytes it needs no values first
+  // Blocks begin where lines of `to` do, as far as its rows begin alike.
+  std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % most_rows;
+  std::size_t height = std::min(most_rows - past_line, rows);
+  for (std::size_t i = 0; i < rows; i += height, height = std::min(most_rows, rows - i)) {
+    for (std::size_t j = 0; j < cols; j += most_cols) {
+      std::size_t const width = std::min(most_cols, cols - j);
       for (std::size_t r = 0; r < height; ++r) {
         T const* const row = from + (i + r) * from_pitch + j;
-        for (std::size_t c = 0; c < width; ++c) square[r * side + c] = row[c];
+        for (std::size_t c = 0; c < width; ++c) {
+          std::memcpy(&block[(c * most_rows + r) * sizeof(T)], static_cast<void const*>(row + c), sizeof(T));
+        }
       }
       for (std::size_t c = 0; c < width; ++c) {
-        T* const row = to + (j + c) * to_pitch + i;
-        for (std::size_t r = 0; r < height; ++r) row[r] = square[r * side + c];
+        auto* const target = reinterpret_cast<std::byte*>(to + (j + c) * to_pitch + i);
+        auto const* const source = &block[c * most_rows * sizeof(T)];
+        if (streams) {
+          stream_part(target, source, height * sizeof(T));
+        } else {
+          copy_short(target, source, height * sizeof(T));
+        }
       }
     }
   }
 }
 
 /// Copies `count` elements, in dimensions of `to`, where neighbours along each dimension are so far apart. The last
-/// dimension is dense in `to`, dimension `dense` in `from`.
+/// dimension is dense in `to`, dimension `dense` in `from`. With `streams` the last such copy is followed by
+/// end_streaming().
 template <class T, std::size_t N>
 void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
                    std::array<std::size_t, N> const& from_pitches, std::size_t dense, T* to,
-                   std::array<std::size_t, N> const& to_pitches) {
+                   std::array<std::size_t, N> const& to_pitches, bool streams) {
   constexpr std::size_t last = N - 1;
   auto outer = count;
   outer[last] = outer[dense] = 1;
@@ -83,7 +99,7 @@ void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
     if (dense == last) {
       std::copy_n(source, count[last], target);
     } else {
-      transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense]);
+      transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense], streams);
     }
   } while (advance(index, outer));
 }
@@ -116,15 +132,18 @@ void transpose_by_load(From const& from, To const& to, permutation<From::dimensi
   constexpr std::size_t dimensions = From::dimensions;
   using T = typename From::value_type;
   T* const own = to.window().local().data();
+  bool const streams = to.window().size() * sizeof(T) > half_of_second_level();
   for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
     auto const mine = to.layout().tile_of(to.rank(), k);
     box<dimensions> const source{permuted_back(mine.cells.first, axes), permuted_back(mine.cells.count, axes)};
     for_each_tile(from.layout(), source, [&](tile<dimensions> const& theirs, box<dimensions> const& piece) {
-      copy_permuted<T, dimensions>(
-          permuted(piece.count, axes), from.window().part(theirs.owner).data() + theirs.offset_of(piece.first),
-          permuted(theirs.pitches, axes), dense, own + mine.offset_of(permuted(piece.first, axes)), mine.pitches);
+      copy_permuted<T, dimensions>(permuted(piece.count, axes),
+                                   from.window().part(theirs.owner).data() + theirs.offset_of(piece.first),
+                                   permuted(theirs.pitches, axes), dense,
+                                   own + mine.offset_of(permuted(piece.first, axes)), mine.pitches, streams);
     });
   }
+  if (streams) end_streaming();
 }
 
 /// The same where they must be got: in pieces, which are transposed here.
@@ -146,11 +165,11 @@ void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<
       auto const pitches = permuted(dense_pitches(source.count), axes);
       if constexpr (To::is_contiguous) {
         T* const own = to.window().local().data() + mine.offset_of(piece.first);
-        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, own, mine.pitches);
+        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, own, mine.pitches, false);
       } else {
         ordered.resize(got.size());
         auto const dense_in_order = dense_pitches(piece.count);
-        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, ordered.data(), dense_in_order);
+        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, ordered.data(), dense_in_order, false);
         std::array<std::size_t, dimensions> row{};
         do {
           auto index = piece.first;
@@ -169,7 +188,7 @@ void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<
 /// of `from` with `j[axes[d]] == i[d]`, whatever layouts, halos and policies the two have.
 ///
 /// Collective over the team, which both arrays are made on; ranks may own nothing. Each rank fills its own cells of
-/// `to`, from other ranks' memory where that is mapped, in squares that fit a cache. When it returns they are there,
+/// `to`, from other ranks' memory where that is mapped, in blocks that fit a cache. When it returns they are there,
 /// `from` may be changed, and an epoch on `to` that is opened next shows them to others. Requires no open epoch on
 /// either array.
 /// Throws errc::invalid_argument when axes are no permutation, extents do not fit, or both arrays are one.

@@ -108,9 +108,9 @@ std::vector<T> gather_all(Team& team, std::vector<T> const& mine) {
 /// ranks' cells are in place. Requires no open epoch on the array, and of less that it is a strict weak order.
 /// Throws errc::invalid_argument for a team that is not the array's, errc::no_space when there is no memory for a
 /// second copy of own cells that others can read; a third, of the bucket, is private.
-/// Costs each cell twice through the network, samples in the square of the number of ranks on each rank, and five
-/// windows' fences. DASH: dash::sort; the standard: std::sort. Shi and Schaeffer 1992, "Parallel sorting by regular
-/// sampling", with a sample's rank and place as part of its value, so that equal cells are divided, too.
+/// Costs each cell twice through the network, samples in the square of the number of ranks to each rank, three windows
+/// and four fence epochs. DASH: dash::sort; the standard: std::sort. Shi and Schaeffer 1992, "Parallel sorting by
+/// regular sampling", with a sample's rank and place as part of its value, so that equal cells are divided, too.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Less = std::less<>>
   requires(Array::dimensions == 1 &&

@@ -15,6 +15,16 @@ enum class reduction_order {
 
 namespace detail {
 
+/// A collective call of another team than the array's would wait for ranks that never come.
+template <class Team, class Array>
+void check_team(Team const& team, Array const& a, std::string_view operation) {
+  PGAS_EXPECTS(light, static_cast<void const*>(team.state().get()) == static_cast<void const*>(a.state().team.get()),
+               throw error(errc::invalid_argument, a.state().job_rank(), operation,
+                           "the team of " + std::to_string(team.size()) + " ranks is not the one that the array of " +
+                               joined(a.extents(), " x ") + " on " + std::to_string(a.ranks()) +
+                               " ranks was made on; give that one"));
+}
+
 template <class T, class Op>
 void combine(std::optional<T>& so_far, T const& value, Op& op) {
   so_far = so_far ? std::optional<T>(op(*so_far, value)) : std::optional<T>(value);
@@ -64,8 +74,9 @@ std::vector<typename Array::value_type> fold_rows(Array const& a, index_range ro
 ///
 /// Collective over the team, which must be the array's. op is associative. By owner, the default, own cells are
 /// combined where they are, in the order of memory, and one value a rank is sent. By row the result has the same bits
-/// on every layout, backend and number of ranks: rows are got from their owners, so all cells may travel. MPI: a local
-/// loop and MPI_Allreduce; the standard: std::reduce.
+/// on every layout, backend and number of ranks: rows are got from their owners, so all cells may travel.
+/// Throws errc::invalid_argument for a team that is not the array's. MPI: a local loop and MPI_Allreduce; the standard:
+/// std::reduce.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Op = op::sum>
   requires operation_on<Op, typename Array::value_type>
@@ -73,6 +84,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
                                                 std::type_identity_t<typename Array::value_type> init, Op op = {},
                                                 reduction_order order = reduction_order::by_owner) {
   using T = typename Array::value_type;
+  detail::check_team(team, a, "reduce");
   if (order == reduction_order::by_owner) {
     std::optional<T> own;
     detail::for_each_own_row<read>(a, [&](auto const&, auto row) {

@@ -118,6 +118,29 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 
 #endif
 
+/// How many bytes a copy may have that is to stay in a core's own second level cache beside its source.
+inline std::size_t half_of_second_level() noexcept {
+  static long const bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // slow: a virtual machine's host answers it
+  return bytes > 0 ? static_cast<std::size_t>(bytes) / 2 : std::size_t{1} << 20U;
+}
+
+/// Copies a few lines past the caches where `to` is at a line's beginning, for many of them: end_streaming() after the
+/// last makes a later signal come after the data.
+inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+#if defined(PGAS_STREAMS)
+  if (reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && bytes % 64 == 0) {
+    static_cast<void>(stream_lines(to, from, bytes));
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
+inline void end_streaming() noexcept {
+#if defined(PGAS_STREAMS)
+  asm volatile("sfence" : : : "memory");
+#endif
+}
+
 /// Copies to a memory, and past the caches what they could not keep: more than half of a core's own second level cache
 /// holds, since its source is there too, in one copy or in several that go on where the one before has ended.
 ///
@@ -155,11 +178,6 @@ class copier {
   void set_run(std::uintptr_t end, std::size_t length) noexcept {
     std::atomic_ref(end_).store(end, std::memory_order_relaxed);
     std::atomic_ref(run_).store(length, std::memory_order_relaxed);
-  }
-
-  static std::size_t half_of_second_level() noexcept {
-    static long const bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // slow: a virtual machine's host answers it
-    return bytes > 0 ? static_cast<std::size_t>(bytes) / 2 : std::size_t{1} << 20U;
   }
 
   std::uintptr_t end_ = 0;  ///< of the last long copy

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <pgas/detail/copy.hpp>
+#include <pgas/fence.hpp>
+#include <pgas/global_array.hpp>
+#include <pgas/stage.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The order of an array's dimensions in another one: dimension d of the other is dimension `axes[d]` of this.
+template <std::size_t N>
+using permutation = std::array<std::size_t, N>;
+
+namespace detail {
+
+/// Values in another order of dimensions: `values[d]` is that of dimension `axes[d]`.
+template <std::size_t N>
+constexpr std::array<std::size_t, N> permuted(std::array<std::size_t, N> const& of,
+                                              permutation<N> const& axes) noexcept {
+  std::array<std::size_t, N> other{};
+  for (std::size_t d = 0; d < N; ++d) other[d] = of[axes[d]];
+  return other;
+}
+/// The same the other way round.
+template <std::size_t N>
+constexpr std::array<std::size_t, N> permuted_back(std::array<std::size_t, N> const& of,
+                                                   permutation<N> const& axes) noexcept {
+  std::array<std::size_t, N> other{};
+  for (std::size_t d = 0; d < N; ++d) other[axes[d]] = of[d];
+  return other;
+}
+
+template <std::size_t N>
+constexpr bool is_permutation(permutation<N> const& axes) noexcept {
+  std::array<bool, N> seen{};
+  for (std::size_t axis : axes) {
+    if (axis >= N || seen[axis]) return false;
+    seen[axis] = true;
+  }
+  return true;
+}
+
+/// Transposes rows x cols elements: rows of `from` become columns of `to`.
+///
+/// In blocks that go through a dense copy: both sides are then touched in runs of whole lines, also where pitches are
+/// powers of two and a column of either would lie in one set of the cache. With `streams` they go past the caches,
+/// which could not keep them, and are not read before they are overwritten.
+template <class T>
+void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t to_pitch, std::size_t rows,
+                     std::size_t cols, bool streams) {
+  // Two lines of each row of `to`, and a longer run of each of `from`: each has a page of its own.
+  constexpr std::size_t most_rows = sizeof(T) <= 64 ? 128 / sizeof(T) : 1;
+  constexpr std::size_t most_cols = sizeof(T) <= 64 ? 64 : 1;
+  std::array<std::byte, most_rows * most_cols * sizeof(T)> block;  // as bytes it needs no values first
+  // Blocks begin where lines of `to` do, as far as its rows begin alike.
+  std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % most_rows;
+  std::size_t height = std::min(most_rows - past_line, rows);
+  for (std::size_t i = 0; i < rows; i += height, height = std::min(most_rows, rows - i)) {
+    for (std::size_t j = 0; j < cols; j += most_cols) {
+      std::size_t const width = std::min(most_cols, cols - j);
+      for (std::size_t r = 0; r < height; ++r) {
+        T const* const row = from + (i + r) * from_pitch + j;
+        for (std::size_t c = 0; c < width; ++c) {
+          std::memcpy(&block[(c * most_rows + r) * sizeof(T)], static_cast<void const*>(row + c), sizeof(T));
+        }
+      }
+      for (std::size_t c = 0; c < width; ++c) {
+        auto* const target = reinterpret_cast<std::byte*>(to + (j + c) * to_pitch + i);
+        auto const* const source = &block[c * most_rows * sizeof(T)];
+        if (streams) {
+          stream_part(target, source, height * sizeof(T));
+        } else {
+          copy_short(target, source, height * sizeof(T));
+        }
+      }
+    }
+  }
+}
+
+/// Copies `count` elements, in dimensions of `to`, where neighbours along each dimension are so far apart. The last
+/// dimension is dense in `to`, dimension `dense` in `from`. With `streams` the last such copy is followed by
+/// end_streaming().
+template <class T, std::size_t N>
+void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
+                   std::array<std::size_t, N> const& from_pitches, std::size_t dense, T* to,
+                   std::array<std::size_t, N> const& to_pitches, bool streams) {
+  constexpr std::size_t last = N - 1;
+  auto outer = count;
+  outer[last] = outer[dense] = 1;
+  std::array<std::size_t, N> index{};
+  do {
+    T const* const source = from + element_at(index, from_pitches);
+    T* const target = to + element_at(index, to_pitches);
+    if (dense == last) {
+      std::copy_n(source, count[last], target);
+    } else {
+      transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense], streams);
+    }
+  } while (advance(index, outer));
+}
+
+/// Calls use(piece) for pieces of a box that have no more than `most` cells, or one: halves of its longest dimension.
+template <std::size_t N, class Use>
+void for_each_piece(box<N> const& cells, std::size_t most, Use&& use) {
+  std::vector<box<N>> rest{cells};
+  while (!rest.empty()) {
+    auto piece = rest.back();
+    rest.pop_back();
+    if (piece.size() <= std::max<std::size_t>(most, 1)) {
+      use(std::as_const(piece));
+      continue;
+    }
+    auto const longest =
+        static_cast<std::size_t>(std::max_element(piece.count.begin(), piece.count.end()) - piece.count.begin());
+    auto other = piece;
+    piece.count[longest] /= 2;
+    other.first[longest] += piece.count[longest];
+    other.count[longest] -= piece.count[longest];
+    rest.push_back(other);
+    rest.push_back(piece);
+  }
+}
+
+/// This rank's part of `to` from the parts of `from`, where these are memory that it can read.
+template <class From, class To>
+void transpose_by_load(From const& from, To const& to, permutation<From::dimensions> const& axes, std::size_t dense) {
+  constexpr std::size_t dimensions = From::dimensions;
+  using T = typename From::value_type;
+  T* const own = to.window().local().data();
+  bool const streams = to.window().size() * sizeof(T) > half_of_second_level();
+  for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
+    auto const mine = to.layout().tile_of(to.rank(), k);
+    box<dimensions> const source{permuted_back(mine.cells.first, axes), permuted_back(mine.cells.count, axes)};
+    for_each_tile(from.layout(), source, [&](tile<dimensions> const& theirs, box<dimensions> const& piece) {
+      copy_permuted<T, dimensions>(permuted(piece.count, axes),
+                                   from.window().part(theirs.owner).data() + theirs.offset_of(piece.first),
+                                   permuted(theirs.pitches, axes), dense,
+                                   own + mine.offset_of(permuted(piece.first, axes)), mine.pitches, streams);
+    });
+  }
+  if (streams) end_streaming();
+}
+
+/// The same where they must be got: in pieces, which are transposed here.
+template <class Epoch, class From, class To>
+void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<From::dimensions> const& axes,
+                      std::size_t dense) {
+  constexpr std::size_t dimensions = From::dimensions;
+  using T = typename From::value_type;
+  constexpr std::size_t most = (std::size_t{1} << 20) / sizeof(T);
+  std::vector<T> got;
+  std::vector<T> ordered;
+  for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
+    auto const mine = to.layout().tile_of(to.rank(), k);
+    for_each_piece(mine.cells, most, [&](box<dimensions> const& piece) {
+      box<dimensions> const source{permuted_back(piece.first, axes), permuted_back(piece.count, axes)};
+      got.resize(piece.size());
+      from.get(epoch, source, got);
+      epoch.flush_local_all();
+      auto const pitches = permuted(dense_pitches(source.count), axes);
+      if constexpr (To::is_contiguous) {
+        T* const own = to.window().local().data() + mine.offset_of(piece.first);
+        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, own, mine.pitches, false);
+      } else {
+        ordered.resize(got.size());
+        auto const dense_in_order = dense_pitches(piece.count);
+        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, ordered.data(), dense_in_order, false);
+        std::array<std::size_t, dimensions> row{};
+        do {
+          auto index = piece.first;
+          for (std::size_t d = 0; d < dimensions; ++d) index[d] += row[d];
+          auto const own = stage<write>(to.window(), mine.offset_of(index), piece.count[dimensions - 1]);
+          std::copy_n(ordered.data() + element_at(row, dense_in_order), own.size(), own.begin());
+        } while (advance(row, piece.count, dimensions - 1));
+      }
+    });
+  }
+}
+
+}  // namespace detail
+
+/// Copies all cells of one array to another whose dimensions are in another order: cell i of `to` becomes that cell j
+/// of `from` with `j[axes[d]] == i[d]`, whatever layouts, halos and policies the two have.
+///
+/// Collective over the team, which both arrays are made on; ranks may own nothing. Each rank fills its own cells of
+/// `to`, from other ranks' memory where that is mapped, in blocks that fit a cache. When it returns they are there,
+/// `from` may be changed, and an epoch on `to` that is opened next shows them to others. Requires no open epoch on
+/// either array.
+/// Throws errc::invalid_argument when axes are no permutation, extents do not fit, or both arrays are one.
+/// Costs two fences, and each cell travels once; where memory is not mapped a get for each own tile of `to`, or each
+/// MiB of it, and each tile of `from` with cells of it, so that a layout of `to` in small tiles is slow there.
+/// MPI: MPI_Alltoallw of vector types; the standard on one rank: none; NumPy: transpose(axes).
+template <any_global_array From, any_global_array To>
+  requires(From::dimensions == To::dimensions && From::dimensions >= 2 &&
+           std::same_as<typename From::value_type, typename To::value_type>)
+void transpose(From const& from, To const& to, permutation<From::dimensions> const& axes) {
+  constexpr std::string_view operation = "transpose";
+  PGAS_EXPECTS(light, detail::is_permutation(axes),
+               throw error(errc::invalid_argument, from.state().job_rank(), operation,
+                           "(" + detail::joined(axes, ", ") + ") is no order of " + std::to_string(From::dimensions) +
+                               " dimensions; name each of them once"));
+  PGAS_EXPECTS(light, detail::permuted(from.extents(), axes) == to.extents(),
+               throw error(errc::invalid_argument, from.state().job_rank(), operation,
+                           "an array of " + detail::joined(from.extents(), " x ") + " with its dimensions in order (" +
+                               detail::joined(axes, ", ") + ") has " +
+                               detail::joined(detail::permuted(from.extents(), axes), " x ") +
+                               " cells and does not fit one of " + detail::joined(to.extents(), " x ")));
+  PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
+               detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
+                                   "both arrays are one; ranks would overwrite what others still read"));
+  std::size_t dense = 0;  // the dimension of `to` along which cells of `from` are next to each other
+  while (axes[dense] != From::dimensions - 1) ++dense;
+  fence epoch{from, read_only};
+  if constexpr (From::state_type::is_direct && To::is_contiguous) {
+    detail::transpose_by_load(from, to, axes, dense);
+  } else {
+    detail::transpose_by_get(epoch, from, to, axes, dense);
+  }
+  epoch.close();
+}
+
+/// Swaps two dimensions: `transpose(a, b)` the two of a matrix, `transpose<0, 2>(a, b)` any two. Else like transpose
+/// with axes.
+template <std::size_t Axis1 = 0, std::size_t Axis2 = 1, any_global_array From, any_global_array To>
+  requires(From::dimensions == To::dimensions && Axis1 < From::dimensions && Axis2 < From::dimensions &&
+           (Axis1 != Axis2) && std::same_as<typename From::value_type, typename To::value_type>)
+void transpose(From const& from, To const& to) {
+  permutation<From::dimensions> axes{};
+  for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = d;
+  std::swap(axes[Axis1], axes[Axis2]);
+  transpose(from, to, axes);
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The rows of kernels.cpp by threads of one process: as many as there are ranks elsewhere, each on a core of its own.
+// No gups: atomic operations on one table are what kernels.cpp has beside its own.
 #include <omp.h>
 
 #include "../kernels.hpp"
@@ -26,17 +27,6 @@ memory make(int threads, std::size_t rows, std::size_t cols) {
   shared_out(threads, rows,
              [&](std::size_t first, std::size_t count) { std::fill_n(cells.get() + first * cols, count * cols, 1.0); });
   return cells;
-}
-
-void gups(bench::meter& m, int threads) {
-  namespace kernel = bench::gups;
-  std::vector<std::uint64_t> table(kernel::words, 1);
-  std::vector<std::uint64_t> x(static_cast<std::size_t>(threads) * bench::raw::lines::stride);
-  for (int t = 0; t < threads; ++t) x[static_cast<std::size_t>(t) * bench::raw::lines::stride] = kernel::first_of(t);
-  m.measure(kernel::key(threads), {bench::everybody("", [&] {
-              shared_out(threads, x.size(),
-                         [&](std::size_t first, std::size_t) { x[first] = kernel::update(table.data(), x[first]); });
-            })});
 }
 
 void star(bench::meter& m, int threads, std::size_t order) {
@@ -85,7 +75,6 @@ int main(int argc, char** argv) {
   bench::settings const settings(argc, argv);
   bench::meeting_place const place(settings);
   bench::meter m(settings, place, 0, 1, [] {});
-  gups(m, settings.ranks);
   for (std::size_t const order : bench::star::orders) star(m, settings.ranks, order);
   for (std::size_t const cells : bench::triad::sizes) nstream(m, settings.ranks, cells);
   for (std::size_t const order : bench::transposed::orders) transpose(m, settings.ranks, order);

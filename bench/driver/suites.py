@@ -99,6 +99,7 @@ SUITES = {
     'kernels': [
         Part({'ours': 'bench_heat', 'openmp': 'openmp_heat'}),
         Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, rounds=5),
+        Part({'ours': 'bench_kernels', 'openmp': 'openmp_kernels', 'rma': 'mpi_gups'}),
     ],
     # What is counted is the same in each run: two rounds, so that a difference would be seen.
     'counts': [
@@ -165,6 +166,10 @@ TARGETS = [
     Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
     Target(r'heat/.*', raw=1.02, ahead=1),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),
+    Target(r'gups/.*', raw=1 / 0.9, ahead=10),
+    Target(r'stencil/.*', raw=1, ahead=1),
+    Target(r'nstream/.*', raw=1 / 0.97, ahead=1),
+    Target(r'transpose/.*', raw=1, ahead=1),
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'win_create/.*', raw=1.2, ahead=1),

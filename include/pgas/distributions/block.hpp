@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/detail/divisor.hpp>
 #include <pgas/distribution.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -13,7 +14,11 @@ class block {
   static constexpr bool one_block = true;
 
   constexpr block() = default;
-  constexpr block(std::size_t extent, rank_t ranks) noexcept : extent_(extent), ranks_(ranks) {}
+  constexpr block(std::size_t extent, rank_t ranks) noexcept
+      : extent_(extent),
+        ranks_(ranks),
+        larger_(extent % static_cast<std::size_t>(ranks)),
+        base_(extent / static_cast<std::size_t>(ranks)) {}
   [[nodiscard]] constexpr block over(std::size_t extent, rank_t ranks) const noexcept { return {extent, ranks}; }
   [[nodiscard]] std::string describe() const { return "block"; }
 
@@ -22,7 +27,7 @@ class block {
 
   [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
     std::size_t const in_larger = larger() * (base() + 1);
-    return static_cast<rank_t>(i < in_larger ? i / (base() + 1) : larger() + (i - in_larger) / base());
+    return static_cast<rank_t>(i < in_larger ? i / (base() + 1) : larger() + base_.quotient(i - in_larger));
   }
   [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
     return base() + (static_cast<std::size_t>(rank) < larger() ? 1 : 0);
@@ -47,11 +52,13 @@ class block {
   friend constexpr bool operator==(block, block) = default;
 
  private:
-  [[nodiscard]] constexpr std::size_t base() const noexcept { return extent_ / static_cast<std::size_t>(ranks_); }
-  [[nodiscard]] constexpr std::size_t larger() const noexcept { return extent_ % static_cast<std::size_t>(ranks_); }
+  [[nodiscard]] constexpr std::size_t base() const noexcept { return base_.value(); }
+  [[nodiscard]] constexpr std::size_t larger() const noexcept { return larger_; }
 
   std::size_t extent_ = 0;
   rank_t ranks_ = 1;
+  std::size_t larger_ = 0;  ///< how many blocks have one index more; this and the next once, not at each look-up
+  detail::divisor base_{0};
 };
 static_assert(contiguous_distribution<block>);
 

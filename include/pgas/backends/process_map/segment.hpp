@@ -88,9 +88,21 @@ class mapped_segment {
   // synchronize through elements too.
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const noexcept {
-    std::atomic_ref<T> element(at_element<T>(at));
+    return fetch_op(at_element<T>(at), value, op);
+  }
+  /// The same where the element's address is known: nothing of the segment has to be read for it.
+  template <class T, class Op>
+  static T fetch_op(T& at, T value, Op op) noexcept {
+    std::atomic_ref<T> element(at);
+    constexpr bool has_bits = std::is_integral_v<T> && !std::is_same_v<T, bool>;
     if constexpr (std::is_integral_v<T> && Op::kind == op_kind::sum) {
       return element.fetch_add(value, std::memory_order_acq_rel);
+    } else if constexpr (has_bits && Op::kind == op_kind::bit_and) {  // one instruction if nobody wants the old value
+      return element.fetch_and(value, std::memory_order_acq_rel);
+    } else if constexpr (has_bits && Op::kind == op_kind::bit_or) {
+      return element.fetch_or(value, std::memory_order_acq_rel);
+    } else if constexpr (has_bits && Op::kind == op_kind::bit_xor) {
+      return element.fetch_xor(value, std::memory_order_acq_rel);
     } else if constexpr (Op::kind == op_kind::replace) {
       return element.exchange(value, std::memory_order_acq_rel);
     } else if constexpr (Op::kind == op_kind::no_op) {

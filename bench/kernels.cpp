@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSL-1.0
+// The kernels of examples/ as they are written there, each against loops with raw pointers and flags on the same
+// memory.
+#include <pgas/algorithm/for_each.hpp>
+#include <pgas/halo.hpp>
+#include <pgas/pgas.hpp>
+
+#include "kernels.hpp"
+
+namespace {
+
+using pgas::stage;
+
+/// One rank's end of a barrier by hand, of two ranks.
+bench::raw::pair_barrier barrier_by_hand(bench::meter const& m) {
+  auto const lines = m.free_lines();
+  auto const self = static_cast<std::size_t>(m.rank());
+  if (self == 0) {
+    lines.at(0).store(0, std::memory_order_relaxed);
+    lines.at(1).store(0, std::memory_order_relaxed);
+  }
+  m.align();
+  return {lines.at(self), lines.at(1 - self)};
+}
+
+template <class Team>
+void gups(Team& team, bench::meter& m) {
+  namespace kernel = bench::gups;
+  auto const table = pgas::make_array<std::uint64_t>(team, kernel::words);
+  pgas::fill(table, 1);
+  std::uint64_t* const whole = table.window().part(0).data();
+  if (table.window().part(1).data() != whole + kernel::words / 2) throw std::runtime_error("the table has a gap");
+  std::uint64_t ours = kernel::first_of(team.rank());
+  std::uint64_t by_hand = ours;
+
+  // Places first: a look-up that waits for the atomic operation before it takes as long again.
+  struct update {
+    std::pair<pgas::rank_t, std::size_t> place;
+    std::uint64_t value;
+  };
+  std::vector<update> batch(kernel::under_way);
+  pgas::lock_all epoch{table};
+  std::vector<decltype(epoch.to(0))> parts;
+  for (int r = 0; r < team.size(); ++r) parts.push_back(epoch.to(r));
+  m.measure(kernel::key(team.size()), {bench::all_of(m, "",
+                                                     [&] {
+                                                       std::uint64_t x = ours;
+                                                       for (auto& u : batch) {
+                                                         x = kernel::next(x);
+                                                         u = {table.layout().owner_and_offset({x % kernel::words}), x};
+                                                       }
+                                                       for (auto const& [place, value] : batch)
+                                                         parts[static_cast<std::size_t>(place.first)].accumulate(
+                                                             place.second, value, pgas::op::bit_xor{});
+                                                       epoch.flush_all();
+                                                       ours = x;
+                                                     }),
+                                       bench::all_of(m, "atomic", [&] { by_hand = kernel::update(whole, by_hand); })});
+}
+
+/// On 2 x 1 ranks: the upper half of the rows and the lower one.
+template <class Team>
+class star {
+  static auto make(Team& team, std::size_t order, std::size_t width) {
+    pgas::halos<2> const around{pgas::halo{.width = width}};
+    return pgas::make_array<double>(team, {order, order}, pgas::tiled{pgas::block{}, pgas::block{}},
+                                    around.without_corners());
+  }
+  using array = decltype(make(std::declval<Team&>(), 1, 1));
+  static constexpr std::size_t radius = bench::star::radius;
+
+ public:
+  star(Team& team, bench::meter& m, std::size_t order)
+      : m_(m),
+        upper_(team.rank() == 0),
+        order_(order),
+        in_(make(team, order, radius)),
+        out_(make(team, order, 0)),
+        rows_(in_.local_rows()),
+        pitch_(in_.local_place().pitches[0]),
+        other_(in_.window().part(upper_ ? 1 : 0).data() + in_.layout().origin(upper_ ? 1 : 0)),
+        met_(barrier_by_hand(m)) {
+    pgas::for_each_index(in_, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + at[1]); });
+    team.barrier();
+  }
+
+  void all() {
+    auto const by_hand = [this] { return bench::all_of(m_, "flags by hand", [this] { step_by_hand(); }); };
+    m_.measure(bench::star::key(order_), {bench::all_of(m_, "", [this] { step_by_pointer(); }), by_hand()});
+    auto key = bench::star::key(order_);
+    key.row += " by u(i, j)";
+    m_.measure(key, {bench::all_of(m_, "", [this] { step_by_index(); }), by_hand()});
+  }
+
+ private:
+  // Rows that need none of the other rank's, and the two that do: the last of the upper half, or the first of the
+  // lower.
+  [[nodiscard]] std::size_t first_inner() const { return radius; }
+  [[nodiscard]] std::size_t inner() const { return rows_ - 2 * radius; }
+  [[nodiscard]] std::size_t first_edge() const { return upper_ ? rows_ - radius : 0; }
+
+  /// By the loop of the baseline.
+  void step_by_pointer() {
+    {
+      auto const v = stage<pgas::update>(out_);
+      auto const add = [&](auto const& u, std::size_t first, std::size_t rows) {
+        bench::star::add(&v(first, radius), out_.local_place().pitches[0], &u(first, radius), pitch_, rows,
+                         order_ - 2 * radius);
+      };
+      auto edges = pgas::begin_exchange(in_);
+      add(stage<pgas::read>(in_), first_inner(), inner());
+      edges.finish();
+      add(stage<pgas::read>(in_), first_edge(), radius);
+    }
+    bench::star::increment(stage<pgas::update>(in_).data(), pitch_, rows_, order_);
+  }
+
+  /// As examples/stencil writes it.
+  void step_by_index() {
+    {
+      auto edges = pgas::begin_exchange(in_);
+      add_by_index(out_, in_, first_inner(), inner());
+      edges.finish();
+      add_by_index(out_, in_, first_edge(), radius);
+    }
+    pgas::for_each(in_, [](double& cell) { cell += 1; });
+  }
+  [[gnu::noinline]] static void add_by_index(array const& out, array const& in, std::size_t first, std::size_t rows) {
+    auto const v = stage<pgas::update>(out);
+    auto const u = stage<pgas::read>(in);
+    for (std::size_t i = first; i < first + rows; ++i)
+      for (std::size_t j = radius; j < in.extent(1) - radius; ++j)
+        v(i, j) += 0.25 * (u(i + 1, j) - u(i - 1, j) + u(i, j + 1) - u(i, j - 1)) +
+                   0.125 * (u(i + 2, j) - u(i - 2, j) + u(i, j + 2) - u(i, j - 2));
+  }
+
+  void step_by_hand() {
+    double* const u = in_.local().data_handle();
+    double* const v = out_.local().data_handle();
+    std::size_t const cols = order_ - 2 * radius;
+    std::size_t const first = upper_ ? radius : 0;
+    met_.pass();
+    for (std::size_t r = 0; r < radius; ++r) {
+      if (upper_) {
+        std::memcpy(other_ - (radius - r) * pitch_, u + (rows_ - radius + r) * pitch_, order_ * sizeof(double));
+      } else {
+        std::memcpy(other_ + (rows_ + r) * pitch_, u + r * pitch_, order_ * sizeof(double));
+      }
+    }
+    met_.pass();
+    bench::star::add(v + first * order_ + radius, order_, u + first * pitch_ + radius, pitch_, rows_ - radius, cols);
+    bench::star::increment(u, pitch_, rows_, order_);
+  }
+
+  bench::meter& m_;
+  bool upper_;
+  std::size_t order_;
+  array in_;
+  array out_;
+  std::size_t rows_;
+  std::size_t pitch_;
+  double* other_;
+  bench::raw::pair_barrier met_;
+};
+
+template <class Team>
+void nstream(Team& team, bench::meter& m, std::size_t cells) {
+  auto const make = [&] {
+    auto some = pgas::make_array<double>(team, cells);
+    pgas::fill(some, 2.0);
+    return some;
+  };
+  auto const a = make();
+  auto const b = make();
+  auto const c = make();
+  auto const ours = [&] {
+    auto const to = stage<pgas::update>(a);
+    auto const x = stage<pgas::read>(b);
+    auto const y = stage<pgas::read>(c);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += x[i] + 3 * y[i];
+  };
+  auto const by_hand = [&] {
+    bench::triad::add(a.window().part(team.rank()).data(), b.window().part(team.rank()).data(),
+                      c.window().part(team.rank()).data(), a.own_box().count[0]);
+  };
+  m.measure(bench::triad::key(cells), {bench::all_of(m, "", ours), bench::all_of(m, "loop", by_hand)});
+}
+
+template <class Team>
+void transpose(Team& team, bench::meter& m, std::size_t order) {
+  constexpr std::size_t side = bench::transposed::side;
+  auto const a = pgas::make_array<double>(team, {order, order});
+  auto const b = pgas::make_array<double>(team, {order, order});
+  pgas::fill(a, 1);
+  pgas::fill(b, 1);
+  auto const [first, count] = b.own_box();
+  std::vector<double> tile(side * side);
+  auto const ours = [&, first = first, count = count] {
+    {
+      pgas::fence epoch{a, pgas::read_only};
+      auto const sum = stage<pgas::update>(b);
+      for (std::size_t i = 0; i < count[0]; i += side) {
+        for (std::size_t j = 0; j < count[1]; j += side) {
+          std::size_t const rows = std::min(side, count[0] - i);
+          std::size_t const cols = std::min(side, count[1] - j);
+          a.get(epoch, {{j, first[0] + i}, {cols, rows}}, std::span(tile).first(cols * rows));
+          epoch.flush_local_all();
+          for (std::size_t r = 0; r < rows; ++r)
+            for (std::size_t c = 0; c < cols; ++c) sum(i + r, j + c) += tile[c * rows + r];
+        }
+      }
+    }
+    pgas::for_each(a, [](double& cell) { cell += 1; });
+  };
+
+  auto met = barrier_by_hand(m);
+  auto const by_hand = [&, first = first, count = count] {
+    met.pass();
+    double* const to = b.local().data_handle();
+    for (int r = 0; r < 2; ++r) {
+      auto const theirs = a.box_of(r);
+      bench::transposed::add(to + theirs.first[0], a.window().part(r).data() + first[0], theirs.count[0], count[0],
+                             order);
+    }
+    met.pass();
+    bench::star::increment(a.local().data_handle(), order, count[0], order);
+  };
+  m.measure(bench::transposed::key(order), {bench::all_of(m, "", ours), bench::all_of(m, "blocks by hand", by_hand)});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::settings const settings(argc, argv);
+  bench::meeting_place const place(settings);
+  pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
+    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
+    gups(team, m);
+    for (std::size_t const order : bench::star::orders) star(team, m, order).all();
+    for (std::size_t const cells : bench::triad::sizes) nstream(team, m, cells);
+    for (std::size_t const order : bench::transposed::orders) transpose(team, m, order);
+    m.end();
+  });
+}

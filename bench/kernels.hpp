@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "shapes.hpp"
+
+/// The kernels of examples/ that kernels.cpp and its peers measure: sizes, and the loops that all of them use.
+namespace bench {
+
+/// RandomAccess: each rank xors its own random numbers into places of a table that they name.
+namespace gups {
+
+inline constexpr std::size_t words = std::size_t{1} << 22U;
+/// How many updates a rank may have under way, as HPC Challenge says.
+inline constexpr std::size_t under_way = 1024;
+
+inline std::uint64_t next(std::uint64_t x) { return (x << 1U) ^ ((x >> 63U) != 0 ? 7U : 0U); }
+inline std::uint64_t first_of(int rank) { return 0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(rank + 1); }
+
+inline row_key key(int ranks) {
+  return {.row = "gups",
+          .mode = std::to_string(words * 8 / mib) + " MiB",
+          .bytes = 8,
+          .per_call = static_cast<double>(under_way) * ranks,
+          .unit = "op/s"};
+}
+
+/// What is written by hand: xor in one table.
+[[gnu::noinline]] inline std::uint64_t update(std::uint64_t* table, std::uint64_t x) {
+  for (std::size_t k = 0; k < under_way; ++k) {
+    x = next(x);
+    std::atomic_ref<std::uint64_t>(table[x % words]).fetch_xor(x, std::memory_order_relaxed);
+  }
+  return x;
+}
+
+}  // namespace gups
+
+/// The star of radius 2 of the Parallel Research Kernels; then all that it reads grows by 1.
+namespace star {
+
+inline constexpr std::array<std::size_t, 2> orders{512, 2048};
+inline constexpr std::size_t radius = 2;
+
+inline row_key key(std::size_t order) {
+  auto const active = static_cast<double>((order - 2 * radius) * (order - 2 * radius));
+  return {.row = "stencil",
+          .mode = std::to_string(order) + " x " + std::to_string(order),
+          .per_call = active * (2 * (4 * radius + 1) + 1),
+          .unit = "op/s"};
+}
+
+/// `rows` x `cols` cells; the neighbours of all of them can be read.
+[[gnu::noinline]] inline void add(double* __restrict to, std::size_t to_pitch, double const* __restrict from,
+                                  std::size_t pitch, std::size_t rows, std::size_t cols) {
+  for (std::size_t i = 0; i < rows; ++i, to += to_pitch, from += pitch) {
+    for (std::size_t j = 0; j < cols; ++j) {
+      double const* const u = from + j;
+      to[j] += 0.25 * (u[pitch] - *(u - pitch) + u[1] - *(u - 1)) +
+               0.125 * (u[2 * pitch] - *(u - 2 * pitch) + u[2] - *(u - 2));
+    }
+  }
+}
+[[gnu::noinline]] inline void increment(double* cells, std::size_t pitch, std::size_t rows, std::size_t cols) {
+  for (std::size_t i = 0; i < rows; ++i, cells += pitch) {
+    for (std::size_t j = 0; j < cols; ++j) cells[j] += 1;
+  }
+}
+
+}  // namespace star
+
+/// a += b + 3 c, of which each rank has its share.
+namespace triad {
+
+inline constexpr std::array<std::size_t, 2> sizes{std::size_t{1} << 15U, std::size_t{1} << 22U};
+
+inline row_key key(std::size_t cells) { return {.row = "nstream", .mode = "", .bytes = 4 * 8 * cells, .unit = "B/s"}; }
+
+[[gnu::noinline]] inline void add(double* __restrict a, double const* __restrict b, double const* __restrict c,
+                                  std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) a[i] += b[i] + 3 * c[i];
+}
+
+}  // namespace triad
+
+/// b += a^T, and a += 1.
+namespace transposed {
+
+inline constexpr std::array<std::size_t, 2> orders{1000, 1024};
+inline constexpr std::size_t side = 32;
+
+inline row_key key(std::size_t order) {
+  return {.row = "transpose",
+          .mode = std::to_string(order) + " x " + std::to_string(order),
+          .bytes = 2 * 8 * order * order,
+          .unit = "B/s"};
+}
+
+/// By blocks: `rows` rows of b, whose columns in a begin at `a`; all of them have `order` cells.
+[[gnu::noinline]] inline void add(double* __restrict b, double const* __restrict a, std::size_t a_rows,
+                                  std::size_t rows, std::size_t order) {
+  for (std::size_t i0 = 0; i0 < rows; i0 += side) {
+    for (std::size_t j0 = 0; j0 < a_rows; j0 += side) {
+      for (std::size_t i = i0; i < std::min(rows, i0 + side); ++i) {
+        for (std::size_t j = j0; j < std::min(a_rows, j0 + side); ++j) b[i * order + j] += a[j * order + i];
+      }
+    }
+  }
+}
+
+}  // namespace transposed
+
+}  // namespace bench

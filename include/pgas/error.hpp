@@ -22,6 +22,7 @@ enum class errc {
   unsupported,       ///< this backend or machine cannot do it
   stale_copy,        ///< a copy older than the last write before it was read
   race,              ///< two accesses to one place, at least one of them a write, are not ordered
+  bad_file,          ///< a file cannot be read or written, or is not what it should be
 };
 
 namespace detail {
@@ -55,6 +56,8 @@ class error_category final : public std::error_category {
         return "stale copy";
       case errc::race:
         return "race";
+      case errc::bad_file:
+        return "bad file";
     }
     return "unknown";
   }

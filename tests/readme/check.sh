@@ -16,7 +16,7 @@ programs=0
 for source in "$folder"/*.cpp; do
   grep -q 'int main' "$source" || continue
   "$@" -std=c++20 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I"$include" "$source" -o "$source.run" -pthread
-  "$source.run" >>"$folder/printed"
+  (cd "$folder" && "$source.run") >>"$folder/printed"
   programs=$((programs + 1))
 done
 [ "$programs" -gt 0 ]

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <pgas/error.hpp>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// What is wrong with a file, in words that follow its name. Of one rank: collective functions tell it to all.
+class file_failure : public std::runtime_error {
+ public:
+  file_failure(errc code, std::string const& text) : std::runtime_error(text), code_(code) {}
+  /// After a system call.
+  file_failure(std::string const& text, int error)
+      : file_failure(error == ENOSPC || error == EFBIG || error == EDQUOT ? errc::no_space : errc::bad_file,
+                     text + ": " + std::generic_category().message(error)) {}
+
+  [[nodiscard]] errc code() const noexcept { return code_; }
+
+ private:
+  errc code_;
+};
+
+/// An open file of which several ranks read or write different bytes at once. Throws file_failure.
+class file {
+ public:
+  /// As ::open, but never waits for somebody at the other end of a pipe, and is not inherited by programs run.
+  file(std::filesystem::path const& path, int flags, char const* what_for)
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666)) {
+    if (descriptor_ < 0) throw file_failure("cannot be opened " + std::string(what_for), errno);
+  }
+  file(file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  file& operator=(file&&) = delete;
+  ~file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  /// How many bytes it has. Requires a regular file.
+  [[nodiscard]] std::uint64_t size() const {
+    struct stat facts {};
+    if (::fstat(descriptor_, &facts) != 0) throw file_failure("cannot be asked for its size", errno);
+    if (!S_ISREG(facts.st_mode)) throw file_failure(errc::bad_file, "is a folder or device, not a file");
+    return static_cast<std::uint64_t>(facts.st_size);
+  }
+  /// Makes it so many bytes long, and takes them on the disk now if its file system can: a full one shows before
+  /// anything is written.
+  void reserve(std::uint64_t bytes) const {
+    check_limit(bytes);
+    if (bytes != 0 && ::fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) == 0) return;
+    if (bytes == 0 || errno == EOPNOTSUPP || errno == ENOSYS) {
+      if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0) return;
+    }
+    throw file_failure("cannot be made " + std::to_string(bytes) + " bytes long", errno);
+  }
+  /// Requires that this process may write so many bytes to a file: going past its limit ends a process by a signal.
+  static void check_limit(std::uint64_t bytes) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) {
+      throw file_failure(errc::no_space, "would be " + std::to_string(bytes) + " bytes long, and files of more than " +
+                                             std::to_string(limit.rlim_cur) +
+                                             " are not allowed (ulimit -f, RLIMIT_FSIZE)");
+    }
+  }
+
+  /// Writes pieces of memory one after the other, from a byte of the file on. Changes `pieces`.
+  void write(std::span<iovec> pieces, std::uint64_t first) const {
+    move_all(pieces, first, "written",
+             [this](iovec const* some, int count, off_t at) { return ::pwritev(descriptor_, some, count, at); });
+  }
+  /// Fills pieces of memory likewise.
+  void read(std::span<iovec> pieces, std::uint64_t first) const {
+    move_all(pieces, first, "read",
+             [this](iovec const* some, int count, off_t at) { return ::preadv(descriptor_, some, count, at); });
+  }
+  void read(void* to, std::size_t bytes, std::uint64_t first) const {
+    iovec piece{to, bytes};
+    read({&piece, 1}, first);
+  }
+  void write(void const* from, std::size_t bytes, std::uint64_t first) const {
+    iovec piece{const_cast<void*>(from), bytes};  // it is not written to: iovec has one kind of pointer
+    write({&piece, 1}, first);
+  }
+  /// Returns when all that was written is on the disk.
+  void sync() const {
+    if (::fsync(descriptor_) != 0 && errno != EINVAL) throw file_failure("cannot be brought to the disk", errno);
+  }
+
+ private:
+  static constexpr std::size_t most_pieces = 1024;  // IOV_MAX
+
+  template <class Move>
+  static void move_all(std::span<iovec> pieces, std::uint64_t at, char const* what, Move const& move) {
+    std::uint64_t end = at;
+    for (iovec const& p : pieces) end += p.iov_len;
+    while (!pieces.empty()) {
+      if (pieces[0].iov_len == 0) {
+        pieces = pieces.subspan(1);
+        continue;
+      }
+      auto const moved =
+          move(pieces.data(), static_cast<int>(std::min(pieces.size(), most_pieces)), static_cast<off_t>(at));
+      if (moved < 0 && errno == EINTR) continue;
+      if (moved <= 0) {
+        std::string const text = "bytes " + std::to_string(at) + " to " + std::to_string(end) + " cannot be " + what;
+        if (moved == 0) throw file_failure(errc::bad_file, text + ": the file ends before");
+        throw file_failure(text, errno);
+      }
+      auto rest = static_cast<std::size_t>(moved);
+      at += rest;
+      while (rest != 0) {  // a signal or a full disk may have cut it short
+        iovec& p = pieces[0];
+        std::size_t const part = std::min(rest, p.iov_len);
+        p.iov_base = static_cast<char*>(p.iov_base) + part;
+        p.iov_len -= part;
+        rest -= part;
+        if (p.iov_len == 0) pieces = pieces.subspan(1);
+      }
+    }
+  }
+
+  int descriptor_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,16 @@
+// expects: save: an NPY file holds integers, floating point numbers, complex numbers or bool; copy the members
+// SPDX-License-Identifier: BSL-1.0
+#include <pgas/pgas.hpp>
+#include <pgas/save.hpp>
+
+struct particle {
+  double mass;
+  int charge;
+};
+
+int main() {
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto const particles = pgas::make_array<particle>(team, 10);
+    pgas::save(particles, "particles.npy");
+  });
+}

@@ -2,8 +2,8 @@
 #pragma once
 
 /// The core and process_map, by layer: an include may only point up this list.
-/// Not here, to be included by who uses them: backends/loopback.hpp, backends/pool_map.hpp, backends/self.hpp, model.hpp,
-/// views.hpp, other distributions and layouts, coherence policies for memory with private copies.
+/// Not here, to be included by who uses them: backends/loopback.hpp, backends/pool_map.hpp, backends/self.hpp,
+/// model.hpp, views.hpp, other distributions and layouts, coherence policies for memory with private copies.
 
 // 1 vocabulary
 #include <pgas/block_shape.hpp>

@@ -5,39 +5,15 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <numbers>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "nas.hpp"
+
 /// What the NAS parallel benchmark FT prescribes (Bailey and others, The NAS Parallel Benchmarks, RNR-94-007).
 namespace example::nas {
-
-/// Its pseudo-random numbers: x' = 5^13 x mod 2^46, as fractions of 2^46.
-class random {
- public:
-  /// The stream after the first `skipped` numbers. Costs the logarithm of that.
-  explicit random(std::uint64_t skipped) noexcept {
-    for (std::uint64_t power = factor; skipped != 0; skipped >>= 1U, power = product(power, power)) {
-      if ((skipped & 1U) != 0) x_ = product(x_, power);
-    }
-  }
-  double operator()() noexcept {
-    x_ = product(x_, factor);
-    return static_cast<double>(x_) * 0x1p-46;
-  }
-
- private:
-  static constexpr std::uint64_t factor = 1220703125;  // 5^13
-  /// Of a product modulo 2^64 the lower 46 bits are right.
-  static constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) noexcept {
-    return a * b & ((std::uint64_t{1} << 46U) - 1);
-  }
-  std::uint64_t x_ = 314159265;
-};
 
 /// By how much a wave that has index i of n decays in one step, in one dimension.
 inline std::vector<double> decay(std::size_t n) {
@@ -86,14 +62,7 @@ inline constexpr problem problems[]{
 }  // namespace detail
 
 /// The problem of that class. Throws std::runtime_error when there is none.
-inline problem problem_of(std::string_view name) {
-  std::string known;
-  for (problem const& p : detail::problems) {
-    if (p.name == name) return p;
-    known += (known.empty() ? "" : ", ") + std::string(p.name);
-  }
-  throw std::runtime_error("there is no class '" + std::string(name) + "'; there are " + known);
-}
+inline problem problem_of(std::string_view name) { return problem_named(name, detail::problems); }
 
 /// How much two checksums differ, as a part of the published one; up to 1e-12 a run is verified.
 inline double deviation(std::complex<double> found, std::complex<double> published) {

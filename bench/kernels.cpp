@@ -5,6 +5,7 @@
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 
+#include "../examples/support/conjugate_gradient.hpp"
 #include "kernels.hpp"
 
 namespace {
@@ -228,6 +229,77 @@ void transpose(Team& team, bench::meter& m, std::size_t order) {
   m.measure(bench::transposed::key(order), {bench::all_of(m, "", ours), bench::all_of(m, "blocks by hand", by_hand)});
 }
 
+template <class Team>
+void cg(Team& team, bench::meter& m, bench::cg::problem const& problem) {
+  example::conjugate_gradient equations(team, problem);
+  std::vector<double> const x(equations.rows(), 1.0);
+  std::vector<double> z(x.size());
+
+  // By hand the other's half of p is copied too: to read it where it is takes longer. Sums go through two sets of lines
+  // in turn: who writes one again has passed the barrier after which the other has read it.
+  auto const shared = pgas::make_window<double>(team, team.rank() == 0 ? problem.order : 0);
+  std::size_t const half = problem.order / 2;
+  double* const here = shared.part(0).data() + (team.rank() == 0 ? 0 : half);
+  double const* const there = shared.part(0).data() + (team.rank() == 0 ? half : 0);
+  std::vector<double> all(problem.order);
+  double* const p = all.data() + (team.rank() == 0 ? 0 : half);
+  double* const others = all.data() + (team.rank() == 0 ? half : 0);
+  auto const lines = m.free_lines().from(2);
+  auto met = barrier_by_hand(m);
+  std::size_t sums = 0;
+  auto const sum = [&](double mine) {
+    auto const set = lines.from(2 * (sums++ % 2));
+    set.at(static_cast<std::size_t>(team.rank())).store(std::bit_cast<std::uint64_t>(mine), std::memory_order_relaxed);
+    met.pass();
+    auto const of = [&](std::size_t r) { return std::bit_cast<double>(set.at(r).load(std::memory_order_relaxed)); };
+    return of(0) + of(1);
+  };
+  std::vector<double> q(x.size());
+  std::vector<double> r(x.size());
+  auto const& matrix = equations.matrix();
+  auto const exchange = [&] {
+    std::memcpy(here, p, half * sizeof(double));
+    met.pass();
+    std::memcpy(others, there, half * sizeof(double));
+  };
+  auto const by_hand = [&] {
+    double mine = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      z[i] = 0;
+      r[i] = p[i] = x[i];
+      mine += x[i] * x[i];
+    }
+    double rho = sum(mine);
+    for (int step = 0; step < bench::cg::steps; ++step) {
+      exchange();
+      mine = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        q[i] = matrix.times(i, all.data());
+        mine += p[i] * q[i];
+      }
+      double const alpha = rho / sum(mine);
+      mine = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        z[i] += alpha * p[i];
+        r[i] -= alpha * q[i];
+        mine += r[i] * r[i];
+      }
+      double const before = std::exchange(rho, sum(mine));
+      for (std::size_t i = 0; i < x.size(); ++i) p[i] = r[i] + rho / before * p[i];
+    }
+    std::copy(z.begin(), z.end(), p);
+    exchange();
+    mine = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      double const off = x[i] - matrix.times(i, all.data());
+      mine += off * off;
+    }
+    bench::keep(std::sqrt(sum(mine)));
+  };
+  m.measure(bench::cg::key(problem), {bench::all_of(m, "", [&] { bench::keep(equations.solve(x, z)); }),
+                                      bench::all_of(m, "flags by hand", by_hand)});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -239,6 +311,7 @@ int main(int argc, char** argv) {
     for (std::size_t const order : bench::star::orders) star(team, m, order).all();
     for (std::size_t const cells : bench::triad::sizes) nstream(team, m, cells);
     for (std::size_t const order : bench::transposed::orders) transpose(team, m, order);
+    for (auto const* name : bench::cg::classes(m.quick())) cg(team, m, example::nas::cg::problem_of(name));
     m.end();
   });
 }

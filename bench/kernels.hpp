@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../examples/support/nas_cg.hpp"
 #include "shapes.hpp"
 
 /// The kernels of examples/ that kernels.cpp and its peers measure: sizes, and the loops that all of them use.
@@ -108,5 +109,19 @@ inline row_key key(std::size_t order) {
 }
 
 }  // namespace transposed
+
+/// One solution by conjugate gradients, of the equations of a class of the NAS benchmark CG.
+namespace cg {
+
+using example::nas::cg::problem;
+using example::nas::cg::steps;
+
+inline std::vector<char const*> classes(bool quick) {
+  if (quick) return {"S"};
+  return {"S", "W"};
+}
+inline row_key key(problem const& p) { return {.row = "cg", .mode = "class " + std::string(p.name)}; }
+
+}  // namespace cg
 
 }  // namespace bench

@@ -170,6 +170,7 @@ TARGETS = [
     Target(r'stencil/.*', raw=1, ahead=1),
     Target(r'nstream/.*', raw=1 / 0.97, ahead=1),
     Target(r'transpose/.*', raw=1, ahead=1),
+    Target(r'cg/.*', raw=1, ahead=1),
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'win_create/.*', raw=1.2, ahead=1),

@@ -69,6 +69,58 @@ void transpose(bench::meter& m, int threads, std::size_t order) {
             })});
 }
 
+void cg(bench::meter& m, int threads, bench::cg::problem const& problem) {
+  std::size_t const n = problem.order;
+  auto const matrix = example::nas::cg::make_rows(problem, 0, n);
+  auto const x = make(threads, n, 1);
+  auto const z = make(threads, n, 1);
+  auto const p = make(threads, n, 1);
+  auto const q = make(threads, n, 1);
+  auto const r = make(threads, n, 1);
+  auto const solve = [&] {
+    double rho = 0;
+    double before = 0;
+    double pq = 0;
+    double off = 0;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static) reduction(+ : rho)
+      for (std::size_t i = 0; i < n; ++i) {
+        z[i] = 0;
+        r[i] = p[i] = x[i];
+        rho += x[i] * x[i];
+      }
+      for (int step = 0; step < bench::cg::steps; ++step) {
+#pragma omp for schedule(static) reduction(+ : pq)
+        for (std::size_t i = 0; i < n; ++i) {
+          q[i] = matrix.times(i, p.get());
+          pq += p[i] * q[i];
+        }
+#pragma omp single
+        before = std::exchange(rho, 0);
+#pragma omp for schedule(static) reduction(+ : rho)
+        for (std::size_t i = 0; i < n; ++i) {
+          double const alpha = before / pq;
+          z[i] += alpha * p[i];
+          r[i] -= alpha * q[i];
+          rho += r[i] * r[i];
+        }
+#pragma omp single nowait
+        pq = 0;
+#pragma omp for schedule(static)
+        for (std::size_t i = 0; i < n; ++i) p[i] = r[i] + rho / before * p[i];
+      }
+#pragma omp for schedule(static) reduction(+ : off)
+      for (std::size_t i = 0; i < n; ++i) {
+        double const one = x[i] - matrix.times(i, z.get());
+        off += one * one;
+      }
+    }
+    bench::keep(std::sqrt(off));
+  };
+  m.measure(bench::cg::key(problem), {bench::everybody("", solve)});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,5 +130,6 @@ int main(int argc, char** argv) {
   for (std::size_t const order : bench::star::orders) star(m, settings.ranks, order);
   for (std::size_t const cells : bench::triad::sizes) nstream(m, settings.ranks, cells);
   for (std::size_t const order : bench::transposed::orders) transpose(m, settings.ranks, order);
+  for (auto const* name : bench::cg::classes(m.quick())) cg(m, settings.ranks, example::nas::cg::problem_of(name));
   m.end();
 }

@@ -4,6 +4,7 @@
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stencil.hpp>
 
 #include "../examples/support/conjugate_gradient.hpp"
 #include "kernels.hpp"
@@ -164,6 +165,51 @@ class star {
   bench::raw::pair_barrier met_;
 };
 
+/// On 2 x 1 x 1 ranks: the upper half of the planes and the lower one.
+template <class Team>
+void heat3d(Team& team, bench::meter& m, std::size_t side) {
+  using pgas::offset;
+  using neighbours = pgas::stencil<offset<0, 0, 0>, offset<-1, 0, 0>, offset<1, 0, 0>, offset<0, -1, 0>,
+                                   offset<0, 1, 0>, offset<0, 0, -1>, offset<0, 0, 1>>;
+  pgas::halos<3> const around{pgas::halo{.width = 1}};
+  auto const make = [&] {
+    auto cells = pgas::make_array<double>(
+        team, {side, side, side}, pgas::tiled{pgas::block{}, pgas::block{}, pgas::block{}}, around.without_corners());
+    pgas::fill(cells, 1.0);
+    return cells;
+  };
+  auto now = make();
+  auto next = make();
+  auto const ours = [&] {
+    neighbours::apply(now, next, [](double u, double a, double b, double c, double d, double e, double f) {
+      return u + 0.1 * (a + b + c + d + e + f - 6 * u);
+    });
+    std::swap(now, next);
+  };
+
+  auto met = barrier_by_hand(m);
+  bool const upper = team.rank() == 0;
+  std::size_t const planes = now.local_rows();
+  std::size_t const plane = now.local_place().pitches[0];
+  std::size_t const pitch = now.local_place().pitches[1];
+  std::size_t const face = (side - 1) * pitch + side;
+  auto const by_hand = [&] {
+    double* const u = now.local().data_handle();
+    double* const other = now.window().part(upper ? 1 : 0).data() + now.layout().origin(upper ? 1 : 0);
+    met.pass();
+    if (upper) {
+      std::memcpy(other - plane, u + (planes - 1) * plane, face * sizeof(double));
+    } else {
+      std::memcpy(other + planes * plane, u, face * sizeof(double));
+    }
+    met.pass();
+    bench::cube::relax(next.local().data_handle(), u, planes, side, plane, pitch);
+    std::swap(now, next);
+  };
+  // Both swap the arrays, and leave what the other can go on with.
+  m.measure(bench::cube::key(side), {bench::all_of(m, "", ours), bench::all_of(m, "flags by hand", by_hand)});
+}
+
 template <class Team>
 void nstream(Team& team, bench::meter& m, std::size_t cells) {
   auto const make = [&] {
@@ -309,6 +355,7 @@ int main(int argc, char** argv) {
     bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
     gups(team, m);
     for (std::size_t const order : bench::star::orders) star(team, m, order).all();
+    for (std::size_t const side : bench::cube::sides) heat3d(team, m, side);
     for (std::size_t const cells : bench::triad::sizes) nstream(team, m, cells);
     for (std::size_t const order : bench::transposed::orders) transpose(team, m, order);
     for (auto const* name : bench::cg::classes(m.quick())) cg(team, m, example::nas::cg::problem_of(name));

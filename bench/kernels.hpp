@@ -69,6 +69,37 @@ inline row_key key(std::size_t order) {
 
 }  // namespace star
 
+/// A cell of a cube and its six neighbours.
+namespace cube {
+
+inline constexpr std::array<std::size_t, 2> sides{64, 192};
+
+inline row_key key(std::size_t side) {
+  std::string const n = std::to_string(side);
+  return {.row = "heat3d",
+          .mode = n + " x " + n + " x " + n,
+          .per_call = 9 * static_cast<double>(side * side * side),
+          .unit = "op/s"};
+}
+
+/// Planes of side x side cells; `plane` and `pitch` are how far planes and rows are.
+[[gnu::noinline]] inline void relax(double* __restrict to, double const* __restrict from, std::size_t planes,
+                                    std::size_t side, std::size_t plane, std::size_t pitch) {
+  for (std::size_t i = 0; i < planes; ++i) {
+    for (std::size_t j = 0; j < side; ++j) {
+      double* const v = to + i * plane + j * pitch;
+      double const* const u = from + i * plane + j * pitch;
+      for (std::size_t k = 0; k < side; ++k) {
+        double const around =
+            *(u + k - plane) + u[k + plane] + *(u + k - pitch) + u[k + pitch] + *(u + k - 1) + u[k + 1];
+        v[k] = u[k] + 0.1 * (around - 6 * u[k]);
+      }
+    }
+  }
+}
+
+}  // namespace cube
+
 /// a += b + 3 c, of which each rank has its share.
 namespace triad {
 

@@ -168,6 +168,7 @@ TARGETS = [
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),
     Target(r'gups/.*', raw=1 / 0.9, ahead=10),
     Target(r'stencil/.*', raw=1, ahead=1),
+    Target(r'heat3d/.*', raw=1.02, ahead=1),
     Target(r'nstream/.*', raw=1 / 0.97, ahead=1),
     Target(r'transpose/.*', raw=1, ahead=1),
     Target(r'cg/.*', raw=1, ahead=1),

@@ -45,6 +45,20 @@ void star(bench::meter& m, int threads, std::size_t order) {
             })});
 }
 
+void heat3d(bench::meter& m, int threads, std::size_t side) {
+  std::size_t const pitch = side + 2;
+  std::size_t const plane = pitch * pitch;
+  auto now = make(threads, side + 2, plane);
+  auto next = make(threads, side + 2, plane);
+  m.measure(bench::cube::key(side), {bench::everybody("", [&] {
+              shared_out(threads, side, [&](std::size_t first, std::size_t planes) {
+                std::size_t const at = (first + 1) * plane + pitch + 1;
+                bench::cube::relax(next.get() + at, now.get() + at, planes, side, plane, pitch);
+              });
+              std::swap(now, next);
+            })});
+}
+
 void nstream(bench::meter& m, int threads, std::size_t cells) {
   auto const a = make(threads, cells, 1);
   auto const b = make(threads, cells, 1);
@@ -128,6 +142,7 @@ int main(int argc, char** argv) {
   bench::meeting_place const place(settings);
   bench::meter m(settings, place, 0, 1, [] {});
   for (std::size_t const order : bench::star::orders) star(m, settings.ranks, order);
+  for (std::size_t const side : bench::cube::sides) heat3d(m, settings.ranks, side);
   for (std::size_t const cells : bench::triad::sizes) nstream(m, settings.ranks, cells);
   for (std::size_t const order : bench::transposed::orders) transpose(m, settings.ranks, order);
   for (auto const* name : bench::cg::classes(m.quick())) cg(m, settings.ranks, example::nas::cg::problem_of(name));

@@ -3,6 +3,7 @@
 // memory.
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/halo.hpp>
+#include <pgas/layouts/dealt.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
 
@@ -275,6 +276,109 @@ void transpose(Team& team, bench::meter& m, std::size_t order) {
   m.measure(bench::transposed::key(order), {bench::all_of(m, "", ours), bench::all_of(m, "blocks by hand", by_hand)});
 }
 
+void multiply_add(pgas::matrix_view<double> c, pgas::matrix_view<double> a, pgas::matrix_view<double> b) {
+  for (std::size_t i = 0; i < c.extent(0); ++i) {
+    for (std::size_t k = 0; k < a.extent(1); ++k) {
+      double const factor = a(i, k);
+      for (std::size_t j = 0; j < c.extent(1); ++j) c(i, j) += factor * b(k, j);
+    }
+  }
+}
+
+template <class Team>
+void matmul(Team& team, bench::meter& m) {
+  namespace kernel = bench::product;
+  constexpr std::size_t side = kernel::side;
+  auto const make = [&] {
+    auto some = pgas::make_array<double>(team, {kernel::order, kernel::order}, pgas::dealt<side, side>{});
+    pgas::fill(some, 1.0);
+    return some;
+  };
+  auto const a = make();
+  auto const b = make();
+  auto const c = make();
+  auto const ours = [&] {
+    pgas::fence left{a, pgas::read_only};
+    pgas::fence right{b, pgas::read_only};
+    std::vector<double> x(side * side);
+    std::vector<double> y(side * side);
+    auto const own = stage<pgas::update>(c);
+    for (auto const& tile : own) {
+      auto const [first, count] = tile.cells();
+      for (std::size_t k = 0; k < kernel::order; k += side) {
+        std::size_t const depth = std::min(side, kernel::order - k);
+        a.get(left, {{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
+        b.get(right, {{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
+        left.flush_local_all();
+        right.flush_local_all();
+        multiply_add(tile.view(), {x.data(), count[0], depth}, {y.data(), depth, count[1]});
+      }
+    }
+  };
+
+  auto met = barrier_by_hand(m);
+  constexpr std::size_t tiles = kernel::order / side;
+  auto const tile_of = [&](auto const& some, std::size_t i, std::size_t j) {
+    std::size_t const number = i * tiles + j;
+    return some.window().part(static_cast<int>(number % 2)).data() + number / 2 * side * side;
+  };
+  auto const by_hand = [&] {
+    met.pass();
+    for (std::size_t i = 0; i < tiles; ++i)
+      for (auto j = static_cast<std::size_t>(team.rank()); j < tiles; j += 2)
+        for (std::size_t k = 0; k < tiles; ++k) kernel::add(tile_of(c, i, j), tile_of(a, i, k), tile_of(b, k, j), side);
+    met.pass();
+  };
+  m.measure(kernel::key(), {bench::all_of(m, "", ours), bench::all_of(m, "tiles by hand", by_hand)});
+}
+
+template <class Team>
+void matvec(Team& team, bench::meter& m, std::size_t order) {
+  auto const a = pgas::make_array<double>(team, {order, order}, pgas::tiled{pgas::block{}, pgas::block{}});
+  auto const x = pgas::make_array<double>(team, order);
+  auto const y = pgas::make_array<double>(team, order);
+  pgas::fill(a, 1.0);
+  pgas::fill(x, 1.0);
+  auto const [first, count] = a.own_box();
+  std::vector<double> factors(count[1]);
+  std::vector<double> sums(count[0]);
+  auto const ours = [&, first = first, count = count] {
+    {
+      pgas::fence epoch{x, pgas::read_only};
+      x.get(epoch, first[1], factors);
+    }
+    if (auto const tile = stage<pgas::read>(a); true) {
+      for (std::size_t i = 0; i < count[0]; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < count[1]; ++j) sum += tile(i, j) * factors[j];
+        sums[i] = sum;
+      }
+    }
+    pgas::fence epoch{y, pgas::write_only};
+    for (int r = 0; r < team.size(); ++r) {
+      auto const theirs = y.box_of(r);
+      std::size_t const begin = std::max(first[0], theirs.first[0]);
+      std::size_t const end = std::min(first[0] + count[0], theirs.first[0] + theirs.count[0]);
+      if (begin < end)
+        epoch.accumulate(r, begin - theirs.first[0], std::span(sums).subspan(begin - first[0], end - begin));
+    }
+  };
+
+  // By hand each has rows, and a copy of x: there are two ranks.
+  auto met = barrier_by_hand(m);
+  std::vector<double> all(order);
+  auto const by_hand = [&, count = count] {
+    met.pass();
+    for (int r = 0; r < 2; ++r) {
+      auto const theirs = x.box_of(r);
+      std::memcpy(all.data() + theirs.first[0], x.window().part(r).data(), theirs.count[0] * sizeof(double));
+    }
+    bench::product::add_rows(y.window().part(team.rank()).data(), a.local().data_handle(), all.data(), count[0], order);
+    met.pass();
+  };
+  m.measure(bench::product::vector_key(order), {bench::all_of(m, "", ours), bench::all_of(m, "rows by hand", by_hand)});
+}
+
 template <class Team>
 void cg(Team& team, bench::meter& m, bench::cg::problem const& problem) {
   example::conjugate_gradient equations(team, problem);
@@ -358,6 +462,8 @@ int main(int argc, char** argv) {
     for (std::size_t const side : bench::cube::sides) heat3d(team, m, side);
     for (std::size_t const cells : bench::triad::sizes) nstream(team, m, cells);
     for (std::size_t const order : bench::transposed::orders) transpose(team, m, order);
+    matmul(team, m);
+    for (std::size_t const order : bench::product::vector_orders) matvec(team, m, order);
     for (auto const* name : bench::cg::classes(m.quick())) cg(team, m, example::nas::cg::problem_of(name));
     m.end();
   });

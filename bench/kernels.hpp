@@ -141,6 +141,44 @@ inline row_key key(std::size_t order) {
 
 }  // namespace transposed
 
+/// c += a b for tiles of matrices, and y += a x.
+namespace product {
+
+inline constexpr std::size_t side = 64;
+inline constexpr std::size_t order = 256;
+inline constexpr std::array<std::size_t, 2> vector_orders{512, 2048};
+
+inline row_key key() {
+  constexpr auto n = static_cast<double>(order);
+  return {.row = "matmul", .mode = std::to_string(order), .per_call = 2 * n * n * n, .unit = "op/s"};
+}
+inline row_key vector_key(std::size_t n) {
+  return {.row = "matvec", .mode = std::to_string(n), .per_call = 2 * static_cast<double>(n * n), .unit = "op/s"};
+}
+
+/// Tiles with rows that are a pitch apart.
+[[gnu::noinline]] inline void add(double* __restrict c, double const* __restrict a, double const* __restrict b,
+                                  std::size_t pitch) {
+  for (std::size_t i = 0; i < side; ++i) {
+    for (std::size_t k = 0; k < side; ++k) {
+      double const factor = a[i * pitch + k];
+      for (std::size_t j = 0; j < side; ++j) c[i * pitch + j] += factor * b[k * pitch + j];
+    }
+  }
+}
+
+/// y += a x for some rows of a.
+[[gnu::noinline]] inline void add_rows(double* __restrict y, double const* __restrict a, double const* __restrict x,
+                                       std::size_t rows, std::size_t cols) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < cols; ++j) sum += a[i * cols + j] * x[j];
+    y[i] += sum;
+  }
+}
+
+}  // namespace product
+
 /// One solution by conjugate gradients, of the equations of a class of the NAS benchmark CG.
 namespace cg {
 

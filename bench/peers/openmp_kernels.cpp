@@ -83,6 +83,33 @@ void transpose(bench::meter& m, int threads, std::size_t order) {
             })});
 }
 
+void matmul(bench::meter& m, int threads) {
+  namespace kernel = bench::product;
+  constexpr std::size_t side = kernel::side;
+  constexpr std::size_t order = kernel::order;
+  auto const a = make(threads, order, order);
+  auto const b = make(threads, order, order);
+  auto const c = make(threads, order, order);
+  m.measure(kernel::key(), {bench::everybody("", [&] {
+#pragma omp parallel for collapse(2) num_threads(threads)
+              for (std::size_t i = 0; i < order; i += side)
+                for (std::size_t j = 0; j < order; j += side)
+                  for (std::size_t k = 0; k < order; k += side)
+                    kernel::add(&c[i * order + j], &a[i * order + k], &b[k * order + j], order);
+            })});
+}
+
+void matvec(bench::meter& m, int threads, std::size_t order) {
+  auto const a = make(threads, order, order);
+  auto const x = make(threads, order, 1);
+  auto const y = make(threads, order, 1);
+  m.measure(bench::product::vector_key(order), {bench::everybody("", [&] {
+              shared_out(threads, order, [&](std::size_t first, std::size_t rows) {
+                bench::product::add_rows(&y[first], &a[first * order], x.get(), rows, order);
+              });
+            })});
+}
+
 void cg(bench::meter& m, int threads, bench::cg::problem const& problem) {
   std::size_t const n = problem.order;
   auto const matrix = example::nas::cg::make_rows(problem, 0, n);
@@ -145,6 +172,8 @@ int main(int argc, char** argv) {
   for (std::size_t const side : bench::cube::sides) heat3d(m, settings.ranks, side);
   for (std::size_t const cells : bench::triad::sizes) nstream(m, settings.ranks, cells);
   for (std::size_t const order : bench::transposed::orders) transpose(m, settings.ranks, order);
+  matmul(m, settings.ranks);
+  for (std::size_t const order : bench::product::vector_orders) matvec(m, settings.ranks, order);
   for (auto const* name : bench::cg::classes(m.quick())) cg(m, settings.ranks, example::nas::cg::problem_of(name));
   m.end();
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// matmul: c = a b on tiles that are dealt to the ranks, each a matrix by itself. matmul [ORDER].
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <pgas/algorithm/for_each.hpp>
+#include <pgas/array_stage.hpp>
+#include <pgas/layouts/dealt.hpp>
+#include <pgas/pgas.hpp>
+#include <support/backends.hpp>
+#include <vector>
+
+#include "support/arguments.hpp"
+
+using matrix = pgas::matrix_view<double>;
+
+/// c += a b. BLAS takes the same: data_handle(), extent(0), extent(1), and stride(0) for the leading dimension.
+void multiply_add(matrix c, matrix a, matrix b) {
+  for (std::size_t i = 0; i < c.extent(0); ++i) {
+    for (std::size_t k = 0; k < a.extent(1); ++k) {
+      double const factor = a(i, k);
+      for (std::size_t j = 0; j < c.extent(1); ++j) c(i, j) += factor * b(k, j);
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
+    if (arguments.size() > 1) throw std::runtime_error("usage: matmul [ORDER]");
+    std::size_t const order = example::number(arguments, 0, 500);
+    constexpr std::size_t side = 64;  // of a tile: three of them stay in the second cache
+
+    pgas::dealt<side, side> const tiles;
+    auto const a = pgas::make_array<double>(team, {order, order}, tiles);
+    auto const b = pgas::make_array<double>(team, {order, order}, tiles);
+    auto const c = pgas::make_array<double>(team, {order, order}, tiles);
+    pgas::for_each_index(a, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + at[1]); });
+    pgas::for_each_index(b, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + 2 * at[1]); });
+
+    team.barrier();
+    auto const before = std::chrono::steady_clock::now();
+    {
+      pgas::fence left{a, pgas::read_only};
+      pgas::fence right{b, pgas::read_only};
+      std::vector<double> x(side * side);
+      std::vector<double> y(side * side);
+      auto const own = pgas::stage<pgas::update>(c);
+      for (auto const& tile : own) {
+        auto const [first, count] = tile.cells();
+        for (std::size_t k = 0; k < order; k += side) {  // the tiles on its left, and those above it
+          std::size_t const depth = std::min(side, order - k);
+          a.get(left, {{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
+          b.get(right, {{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
+          left.flush_local_all();
+          right.flush_local_all();
+          multiply_add(tile.view(), {x.data(), count[0], depth}, {y.data(), depth, count[1]});
+        }
+      }
+    }
+    team.barrier();
+    std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
+
+    // The sum of (i + k) (k + 2 j) over all k, in whole numbers.
+    std::size_t const sum = order * (order - 1) / 2;
+    std::size_t const squares = sum * (2 * order - 1) / 3;
+    std::size_t wrong = 0;
+    pgas::for_each_index(c, [&](auto const& at, double cell) {
+      std::size_t const expected = squares + (at[0] + 2 * at[1]) * sum + order * at[0] * 2 * at[1];
+      wrong += cell != static_cast<double>(expected) ? 1U : 0U;
+    });
+    wrong = team.all_reduce(wrong, pgas::op::sum{});
+
+    if (team.rank() != 0) return;
+    auto const n = static_cast<double>(order);
+    std::fprintf(stderr, "matmul: %.2f GFLOP/s\n", 2 * n * n * n / passed.count() * 1e-9);
+    if (wrong != 0) throw std::runtime_error("matmul: " + std::to_string(wrong) + " cells are wrong");
+    std::printf("matmul: order %zu in tiles of %zu x %zu, all cells are right\n", order, side, side);
+  });
+}
+// tools/run matmul 1000:
+//   matmul: 4.21 GFLOP/s
+//   matmul: order 1000 in tiles of 64 x 64, all cells are right

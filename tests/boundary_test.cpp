@@ -182,6 +182,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
   recording_control c(r, self, size);
   recording_boundary b{&r};
   auto const fresh = [&] { return typename Protocol::template on<recording_control>(c, {}); };
+  constexpr bool waits_in_start = Protocol::name.starts_with("immediate");
   for (auto const& g : groups) {
     {  // post, then wait
       auto p = fresh();
@@ -212,14 +213,21 @@ std::string wrong_as_post(rank_t self, rank_t size) {
     for (bool const triggers : {false, true}) {  // start, maybe trigger, complete
       auto p = fresh();
       r.clear();
-      p.start(g);
-      if (!r.empty()) return "start: does nothing that others see";
+      p.start(g, b, true);
+      record met;
+      for (rank_t target : g) {
+        met.push_back(names("seen", {target}));
+        met.push_back(names("refresh", {target}));
+      }
+      if (waits_in_start ? r != met : !r.empty())
+        return "start: does nothing that others see; or waits for each target, then refreshes it";
       if (triggers) {
         for (rank_t target : g) {
           r.clear();
           p.trigger(target, b, true);
-          if (r != record{names("seen", {target}), names("refresh", {target})})
+          if (!waits_in_start && r != record{names("seen", {target}), names("refresh", {target})})
             return "trigger: waits for the target, then refreshes it";
+          if (waits_in_start && !r.empty()) return "trigger: once an epoch";
           r.clear();
           p.trigger(target, b, true);
           if (!r.empty()) return "trigger: once an epoch";
@@ -229,9 +237,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       p.complete(g, b, true);
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
       if (count(r, "refresh") != 0) return "complete: no refresh";
-      if (count(r, "seen") != (triggers ? 0 : g.size())) return "complete: waits for those not met yet";
-      if (!triggers && !g.empty() && last(r, "seen") > first(r, "publish"))
-        return "complete: waits before it publishes";
+      bool const all_met = triggers || waits_in_start;
+      if (count(r, "seen") != (all_met ? 0 : g.size())) return "complete: waits for those not met yet";
+      if (!all_met && !g.empty() && last(r, "seen") > first(r, "publish")) return "complete: waits before it publishes";
     }
   }
   return {};
@@ -373,7 +381,11 @@ struct mutated_post : Protocol {
       faulty_boundary<Boundary, Fault> wrong{&b};
       return right.test(g, wrong);
     }
-    void start(group g) { right.start(g); }
+    template <class Boundary>
+    void start(group g, Boundary& b, bool waits) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.start(g, wrong, waits);
+    }
     template <class Boundary>
     void trigger(rank_t t, Boundary& b, bool waits) {
       faulty_boundary<Boundary, Fault> wrong{&b};

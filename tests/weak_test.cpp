@@ -420,7 +420,7 @@ struct post_rounds {
       }
       m.write(self, self);
       protocol.post(origins, nothing);
-      protocol.start(targets);
+      protocol.start(targets, nothing, true);
       for (rank_t t : targets) {
         protocol.trigger(t, nothing, true);
         // Two origins may not write at once: the only one does.
@@ -635,7 +635,10 @@ struct counted_posts {
       done.expect(origins.size());
       for (rank_t o : origins) posts(o).fetch_add(1, std::memory_order_acq_rel);
     }
-    void start(pgas::group g) { targets = g.size(), open = false; }
+    template <class Boundary>
+    void start(pgas::group g, Boundary&, bool) {
+      targets = g.size(), open = false;
+    }
     template <class Boundary>
     void trigger(rank_t, Boundary&, bool) {
       if (!open) control->wait_until(posts(control->rank()), [this](word seen) { return seen >= targets; }, {});
@@ -677,7 +680,8 @@ struct unlocked_reset {
       done.expect(origins.size());
       for (rank_t o : origins) vector(o).fetch_add(bit(control->rank()), std::memory_order_acq_rel);
     }
-    void start(pgas::group) {}
+    template <class Boundary>
+    void start(pgas::group, Boundary&, bool) {}
     template <class Boundary>
     void trigger(rank_t t, Boundary&, bool) {
       control->wait_until(vector(control->rank()), [t](word seen) { return (seen & bit(t)) != 0; }, {});
@@ -731,7 +735,8 @@ struct ring_of_places {
         list(o, place).exchange(static_cast<word>(control->rank()) + 1, std::memory_order_acq_rel);
       }
     }
-    void start(pgas::group) {}
+    template <class Boundary>
+    void start(pgas::group, Boundary&, bool) {}
     word find(rank_t t) {
       std::vector<decltype(control->cell(0, 0))> all;
       for (word p = 0; p < places; ++p) all.push_back(list(control->rank(), p));
@@ -792,7 +797,8 @@ struct narrow_counter {
       for (rank_t o : origins)
         post_of(control->rank(), o).store(++posted[static_cast<std::size_t>(o)], std::memory_order_release);
     }
-    void start(pgas::group g) {
+    template <class Boundary>
+    void start(pgas::group g, Boundary&, bool) {
       for (rank_t t : g) ++matched[static_cast<std::size_t>(t)];
     }
     template <class Boundary>

@@ -52,7 +52,7 @@ TEST_CASE("post: test is wait without blocking") {
       }
       rank_t const zero = 0;
       if (b.rank() == last) {
-        f.protocol.start(pgas::group(&zero, 1));
+        f.protocol.start(pgas::group(&zero, 1), nothing, true);
         f.protocol.complete(pgas::group(&zero, 1), nothing, true);
       }
     }
@@ -73,9 +73,9 @@ TEST_CASE("post: a rank's epochs on two windows may overlap in any way") {
     for (pgas::word round = 1; round <= 200; ++round) {
       two.protocol.post(from, nothing);
       one.protocol.post(from, nothing);
-      one.protocol.start(to);
+      one.protocol.start(to, nothing, true);
       one.protocol.trigger(next, nothing, true);
-      two.protocol.start(to);
+      two.protocol.start(to, nothing, true);
       two.protocol.trigger(next, nothing, true);
       one.write(next, self, round);
       two.write(next, self, round * 2);

@@ -10,6 +10,7 @@
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/gbh.hpp>
+#include <pgas/sync/immediate.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
@@ -75,8 +76,9 @@ using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_mo
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
                                    pgas::sync::tournament, pgas::sync::master_slave>;
 // A match list has a place for each rank of the largest test.
-using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array,
-                                  pgas::sync::match_list<128>, pgas::sync::two_vectors>;
+using post_protocols =
+    std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array, pgas::sync::match_list<128>,
+               pgas::sync::two_vectors, pgas::sync::immediate<pgas::sync::match_vector>>;
 using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::waiting_readers::undo>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;

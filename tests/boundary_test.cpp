@@ -65,7 +65,7 @@ class recording_control {
     for (rank_t rank : why.awaited) seen += " " + std::to_string(rank);
     log->push_back(seen);
     // Some value satisfies it: the word itself tells the protocol no more than that.
-    for (word w = 0; w < 300; ++w) {
+    for (word w = next_seen; w < 300; ++w) {
       if (predicate(w)) return w;
       if (predicate(word{1} << (w % 64))) return word{1} << (w % 64);
     }
@@ -83,6 +83,7 @@ class recording_control {
   record* log;
   word next_load = 0;
   word next_slot_load = 0;
+  word next_seen = 0;  ///< the least value that a wait is told
 
  private:
   rank_t self_;
@@ -182,7 +183,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
   recording_control c(r, self, size);
   recording_boundary b{&r};
   auto const fresh = [&] { return typename Protocol::template on<recording_control>(c, {}); };
+  constexpr bool by_messages = std::is_same_v<Protocol, pgas::sync::post_messages>;
   constexpr bool waits_in_start = Protocol::name.starts_with("immediate");
+  constexpr word completion = by_messages ? 9 : 1;  // the first message: that its sender has completed
   for (auto const& g : groups) {
     {  // post, then wait
       auto p = fresh();
@@ -191,7 +194,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "post: " + wrong;
       if (count(r, "refresh") != 0 || count(r, "seen") != 0) return "post: does not wait";
       r.clear();
+      if (by_messages) c.next_seen = completion;
       p.wait(g, b);
+      c.next_seen = 0;
       if (auto wrong = wrong_refresh(r, g); !wrong.empty()) return "wait: " + wrong;
     }
     {  // post, then test until it says yes
@@ -202,9 +207,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         if (p.test(g, b)) return "test: says no while somebody has not completed";
         if (!r.empty()) return "test: a no does nothing";
       }
-      // Completions as a counter shows them, or a bit or a word for each origin.
+      // Completions as a counter shows them, or a bit, a word or a message for each origin.
       c.next_load = std::is_same_v<Protocol, pgas::sync::two_vectors> ? ~word{0} : g.size();
-      c.next_slot_load = 1;
+      c.next_slot_load = completion;
       if (!p.test(g, b)) return "test: says yes when all have completed";
       c.next_load = 0;
       c.next_slot_load = 0;

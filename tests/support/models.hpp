@@ -16,6 +16,7 @@
 #include <pgas/sync/mcs.hpp>
 #include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/post_array.hpp>
+#include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_vectors.hpp>
 #include <string>
@@ -78,7 +79,7 @@ using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::centra
 // A match list has a place for each rank of the largest test.
 using post_protocols =
     std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array, pgas::sync::match_list<128>,
-               pgas::sync::two_vectors, pgas::sync::immediate<pgas::sync::match_vector>>;
+               pgas::sync::two_vectors, pgas::sync::post_messages, pgas::sync::immediate<pgas::sync::match_vector>>;
 using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::waiting_readers::undo>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;

@@ -157,10 +157,13 @@ struct found {
 
 /// Which words of a protocol are alike.
 template <class Protocol>
-std::size_t alike(rank_t, std::size_t i) {
+std::size_t alike(rank_t ranks, bool is_cell, std::size_t i) {
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs>) return i < 2 ? i : 2 + i % 2;
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs_wp>) return std::min<std::size_t>(i, 5);
   if constexpr (std::is_same_v<Protocol, pgas::sync::bakery>) return 0;
+  if constexpr (std::is_same_v<Protocol, pgas::sync::lock_messages>) {
+    return !is_cell ? 0 : i < 5 ? i : 5 + (i - 5) / static_cast<std::size_t>(ranks);
+  }
   return i;
 }
 
@@ -291,6 +294,24 @@ struct bakery_with_old_tickets : watcher {
   }
 };
 
+/// Who receives for a target goes without a look at whether somebody rang meanwhile.
+struct messages_unheard : watcher {
+  template <class Cell>
+  bool compare_exchange(Cell const& c, word_access, word&, word desired, std::memory_order order) {
+    c.exchange(desired, order);
+    return true;
+  }
+};
+
+/// "Unlock sets the counter to zero" once more, where messages arrive.
+struct messages_empty_the_part : watcher {
+  template <class Cell>
+  void reset_unshared(Cell const& c, word_access at, word value, std::memory_order order) {
+    bool const leaves = at.index == 2 && value < c.load(std::memory_order_relaxed);
+    c.reset_unshared(leaves ? 0 : value, order);
+  }
+};
+
 /// Plays programs until one shows that the mutant is wrong; the sentence is what it shows.
 template <class Protocol, class Mutant>
 std::string killed_by() {
@@ -319,6 +340,8 @@ TEST_CASE("weak: locks: what the papers get wrong, and what cannot be left out, 
   must_die(pgas::sync::mcs_wp{}, mcs_wp_overlooks_the_list{}, "mcs_wp, a writer overlooks the list");
   must_die(pgas::sync::bakery{}, bakery_without_choosing{}, "bakery, nobody says that it chooses");
   must_die(pgas::sync::bakery{}, bakery_with_old_tickets{}, "bakery, all tickets are the same");
+  must_die(pgas::sync::lock_messages{}, messages_unheard{}, "lock_messages, who receives goes without a look");
+  must_die(pgas::sync::lock_messages{}, messages_empty_the_part{}, "lock_messages, a release empties the part");
 }
 
 namespace {
@@ -377,7 +400,7 @@ TEST_CASE("weak: each memory order of each lock protocol is needed") {
 namespace {
 
 template <class Protocol>
-std::size_t alike_in_active(rank_t ranks, std::size_t i) {
+std::size_t alike_in_active(rank_t ranks, bool, std::size_t i) {
   if constexpr (std::is_same_v<Protocol, pgas::sync::stamped>) return i < static_cast<std::size_t>(ranks) ? 0 : 1;
   if constexpr (std::is_same_v<Protocol, pgas::sync::match_list<128>>) return std::min<std::size_t>(i, 1);
   if constexpr (std::is_same_v<Protocol, pgas::sync::master_slave>) return std::min<std::size_t>(i, 1);

@@ -11,6 +11,7 @@
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/gbh.hpp>
 #include <pgas/sync/immediate.hpp>
+#include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
@@ -83,8 +84,10 @@ using post_protocols =
 using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::waiting_readers::undo>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
-using target_lock_protocols = decltype(std::tuple_cat(
-    std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery>{}, gbh_variants{}));
+using target_lock_protocols =
+    decltype(std::tuple_cat(std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
+                                       pgas::sync::lock_messages>{},
+                            gbh_variants{}));
 using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
 }  // namespace pgas_test

@@ -10,6 +10,7 @@
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/gbh.hpp>
+#include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
@@ -76,7 +77,7 @@ using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_mo
 #endif
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
-                                   pgas::sync::tournament, pgas::sync::master_slave>;
+                                   pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
 // A match list has a place for each rank of the largest test.
 using post_protocols =
     std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array, pgas::sync::match_list<128>,

@@ -405,13 +405,14 @@ class model {
     bool anybody = false;
     for (bool const with_pauses : {false, true}) {
       if (count > 0) break;
+      // Who pauses lets all others go on first, also those that another one that pauses waits for.
+      for (auto& t : threads_) t.pauses = t.pauses && !with_pauses;
       for (rank_t r = 0; r < ranks_; ++r) {
         auto const& t = threads_[index(r)];
         anybody = anybody || !t.done;
-        if (can_go_on(t) && (with_pauses || !t.pauses)) ready[count++] = r;
+        if (can_go_on(t) && !t.pauses) ready[count++] = r;
       }
     }
-    for (auto& t : threads_) t.pauses = false;
     if (count == 0) {
       if (anybody) wrong_ = "all wait for each other";
       return false;

@@ -65,7 +65,7 @@ class recording_control {
     for (rank_t rank : why.awaited) seen += " " + std::to_string(rank);
     log->push_back(seen);
     // Some value satisfies it: the word itself tells the protocol no more than that.
-    for (word w = 0; w < 300; ++w) {
+    for (word w = next_seen; w < 300; ++w) {
       if (predicate(w)) return w;
       if (predicate(word{1} << (w % 64))) return word{1} << (w % 64);
     }
@@ -83,6 +83,7 @@ class recording_control {
   record* log;
   word next_load = 0;
   word next_slot_load = 0;
+  word next_seen = 0;  ///< the least value that a wait is told
 
  private:
   rank_t self_;
@@ -182,6 +183,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
   recording_control c(r, self, size);
   recording_boundary b{&r};
   auto const fresh = [&] { return typename Protocol::template on<recording_control>(c, {}); };
+  constexpr bool by_messages = std::is_same_v<Protocol, pgas::sync::post_messages>;
+  constexpr bool waits_in_start = Protocol::name.starts_with("immediate");
+  constexpr word completion = by_messages ? 9 : 1;  // the first message: that its sender has completed
   for (auto const& g : groups) {
     {  // post, then wait
       auto p = fresh();
@@ -190,7 +194,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "post: " + wrong;
       if (count(r, "refresh") != 0 || count(r, "seen") != 0) return "post: does not wait";
       r.clear();
+      if (by_messages) c.next_seen = completion;
       p.wait(g, b);
+      c.next_seen = 0;
       if (auto wrong = wrong_refresh(r, g); !wrong.empty()) return "wait: " + wrong;
     }
     {  // post, then test until it says yes
@@ -201,9 +207,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         if (p.test(g, b)) return "test: says no while somebody has not completed";
         if (!r.empty()) return "test: a no does nothing";
       }
-      // Completions as a counter shows them, or a bit or a word for each origin.
+      // Completions as a counter shows them, or a bit, a word or a message for each origin.
       c.next_load = std::is_same_v<Protocol, pgas::sync::two_vectors> ? ~word{0} : g.size();
-      c.next_slot_load = 1;
+      c.next_slot_load = completion;
       if (!p.test(g, b)) return "test: says yes when all have completed";
       c.next_load = 0;
       c.next_slot_load = 0;
@@ -212,14 +218,21 @@ std::string wrong_as_post(rank_t self, rank_t size) {
     for (bool const triggers : {false, true}) {  // start, maybe trigger, complete
       auto p = fresh();
       r.clear();
-      p.start(g);
-      if (!r.empty()) return "start: does nothing that others see";
+      p.start(g, b, true);
+      record met;
+      for (rank_t target : g) {
+        met.push_back(names("seen", {target}));
+        met.push_back(names("refresh", {target}));
+      }
+      if (waits_in_start ? r != met : !r.empty())
+        return "start: does nothing that others see; or waits for each target, then refreshes it";
       if (triggers) {
         for (rank_t target : g) {
           r.clear();
           p.trigger(target, b, true);
-          if (r != record{names("seen", {target}), names("refresh", {target})})
+          if (!waits_in_start && r != record{names("seen", {target}), names("refresh", {target})})
             return "trigger: waits for the target, then refreshes it";
+          if (waits_in_start && !r.empty()) return "trigger: once an epoch";
           r.clear();
           p.trigger(target, b, true);
           if (!r.empty()) return "trigger: once an epoch";
@@ -229,9 +242,9 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       p.complete(g, b, true);
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
       if (count(r, "refresh") != 0) return "complete: no refresh";
-      if (count(r, "seen") != (triggers ? 0 : g.size())) return "complete: waits for those not met yet";
-      if (!triggers && !g.empty() && last(r, "seen") > first(r, "publish"))
-        return "complete: waits before it publishes";
+      bool const all_met = triggers || waits_in_start;
+      if (count(r, "seen") != (all_met ? 0 : g.size())) return "complete: waits for those not met yet";
+      if (!all_met && !g.empty() && last(r, "seen") > first(r, "publish")) return "complete: waits before it publishes";
     }
   }
   return {};
@@ -373,7 +386,11 @@ struct mutated_post : Protocol {
       faulty_boundary<Boundary, Fault> wrong{&b};
       return right.test(g, wrong);
     }
-    void start(group g) { right.start(g); }
+    template <class Boundary>
+    void start(group g, Boundary& b, bool waits) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.start(g, wrong, waits);
+    }
     template <class Boundary>
     void trigger(rank_t t, Boundary& b, bool waits) {
       faulty_boundary<Boundary, Fault> wrong{&b};

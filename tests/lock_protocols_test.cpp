@@ -276,6 +276,7 @@ TEST_CASE("locks: without conflict each costs the accesses that its header says,
   if (!chosen(pgas::backends::scc::name)) return;
   using enum lock_kind;
   using pgas::sync::bakery;
+  using pgas::sync::lock_messages;
   using pgas::sync::mcs;
   using pgas::sync::mcs_wp;
   using pgas::sync::queued;
@@ -288,6 +289,8 @@ TEST_CASE("locks: without conflict each costs the accesses that its header says,
   CHECK(cost_of<mcs_wp>(n, shared) == lock_cost{{1, 0, 1}, {1, 0, 0}});
   CHECK(cost_of<bakery>(n, exclusive) == lock_cost{{0, 2, 2 * (n - 1)}, {0, 1, 0}});
   CHECK(cost_of<bakery>(n, shared) == lock_cost{{0, 2, 2 * (n - 1)}, {0, 1, 0}});
+  CHECK(cost_of<lock_messages>(n, exclusive) == lock_cost{{2, 7, 4 * n + 8}, {2, 3, 4 * n + 3}});
+  CHECK(cost_of<lock_messages>(n, shared) == lock_cost{{2, 7, 4 * n + 8}, {2, 3, 4 * n + 3}});
   with_each([]<class Protocol>(Protocol) {
     if constexpr (Protocol::name.starts_with("gbh")) {
       CHECK(cost_of<Protocol>(n, exclusive) == lock_cost{{2, 0, 0}, {2, 0, 0}});

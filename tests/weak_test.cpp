@@ -157,10 +157,13 @@ struct found {
 
 /// Which words of a protocol are alike.
 template <class Protocol>
-std::size_t alike(rank_t, std::size_t i) {
+std::size_t alike(rank_t ranks, bool is_cell, std::size_t i) {
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs>) return i < 2 ? i : 2 + i % 2;
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs_wp>) return std::min<std::size_t>(i, 5);
   if constexpr (std::is_same_v<Protocol, pgas::sync::bakery>) return 0;
+  if constexpr (std::is_same_v<Protocol, pgas::sync::lock_messages>) {
+    return !is_cell ? 0 : i < 5 ? i : 5 + (i - 5) / static_cast<std::size_t>(ranks);
+  }
   return i;
 }
 
@@ -291,6 +294,24 @@ struct bakery_with_old_tickets : watcher {
   }
 };
 
+/// Who receives for a target goes without a look at whether somebody rang meanwhile.
+struct messages_unheard : watcher {
+  template <class Cell>
+  bool compare_exchange(Cell const& c, word_access, word&, word desired, std::memory_order order) {
+    c.exchange(desired, order);
+    return true;
+  }
+};
+
+/// "Unlock sets the counter to zero" once more, where messages arrive.
+struct messages_empty_the_part : watcher {
+  template <class Cell>
+  void reset_unshared(Cell const& c, word_access at, word value, std::memory_order order) {
+    bool const leaves = at.index == 2 && value < c.load(std::memory_order_relaxed);
+    c.reset_unshared(leaves ? 0 : value, order);
+  }
+};
+
 /// Plays programs until one shows that the mutant is wrong; the sentence is what it shows.
 template <class Protocol, class Mutant>
 std::string killed_by() {
@@ -319,6 +340,8 @@ TEST_CASE("weak: locks: what the papers get wrong, and what cannot be left out, 
   must_die(pgas::sync::mcs_wp{}, mcs_wp_overlooks_the_list{}, "mcs_wp, a writer overlooks the list");
   must_die(pgas::sync::bakery{}, bakery_without_choosing{}, "bakery, nobody says that it chooses");
   must_die(pgas::sync::bakery{}, bakery_with_old_tickets{}, "bakery, all tickets are the same");
+  must_die(pgas::sync::lock_messages{}, messages_unheard{}, "lock_messages, who receives goes without a look");
+  must_die(pgas::sync::lock_messages{}, messages_empty_the_part{}, "lock_messages, a release empties the part");
 }
 
 namespace {
@@ -377,10 +400,11 @@ TEST_CASE("weak: each memory order of each lock protocol is needed") {
 namespace {
 
 template <class Protocol>
-std::size_t alike_in_active(rank_t ranks, std::size_t i) {
+std::size_t alike_in_active(rank_t ranks, bool, std::size_t i) {
   if constexpr (std::is_same_v<Protocol, pgas::sync::stamped>) return i < static_cast<std::size_t>(ranks) ? 0 : 1;
   if constexpr (std::is_same_v<Protocol, pgas::sync::match_list<128>>) return std::min<std::size_t>(i, 1);
   if constexpr (std::is_same_v<Protocol, pgas::sync::master_slave>) return std::min<std::size_t>(i, 1);
+  if constexpr (std::is_same_v<Protocol, pgas::sync::guarded_counter>) return i;
   return 0;
 }
 
@@ -420,7 +444,7 @@ struct post_rounds {
       }
       m.write(self, self);
       protocol.post(origins, nothing);
-      protocol.start(targets);
+      protocol.start(targets, nothing, true);
       for (rank_t t : targets) {
         protocol.trigger(t, nothing, true);
         // Two origins may not write at once: the only one does.
@@ -635,7 +659,10 @@ struct counted_posts {
       done.expect(origins.size());
       for (rank_t o : origins) posts(o).fetch_add(1, std::memory_order_acq_rel);
     }
-    void start(pgas::group g) { targets = g.size(), open = false; }
+    template <class Boundary>
+    void start(pgas::group g, Boundary&, bool) {
+      targets = g.size(), open = false;
+    }
     template <class Boundary>
     void trigger(rank_t, Boundary&, bool) {
       if (!open) control->wait_until(posts(control->rank()), [this](word seen) { return seen >= targets; }, {});
@@ -677,7 +704,8 @@ struct unlocked_reset {
       done.expect(origins.size());
       for (rank_t o : origins) vector(o).fetch_add(bit(control->rank()), std::memory_order_acq_rel);
     }
-    void start(pgas::group) {}
+    template <class Boundary>
+    void start(pgas::group, Boundary&, bool) {}
     template <class Boundary>
     void trigger(rank_t t, Boundary&, bool) {
       control->wait_until(vector(control->rank()), [t](word seen) { return (seen & bit(t)) != 0; }, {});
@@ -731,7 +759,8 @@ struct ring_of_places {
         list(o, place).exchange(static_cast<word>(control->rank()) + 1, std::memory_order_acq_rel);
       }
     }
-    void start(pgas::group) {}
+    template <class Boundary>
+    void start(pgas::group, Boundary&, bool) {}
     word find(rank_t t) {
       std::vector<decltype(control->cell(0, 0))> all;
       for (word p = 0; p < places; ++p) all.push_back(list(control->rank(), p));
@@ -792,7 +821,8 @@ struct narrow_counter {
       for (rank_t o : origins)
         post_of(control->rank(), o).store(++posted[static_cast<std::size_t>(o)], std::memory_order_release);
     }
-    void start(pgas::group g) {
+    template <class Boundary>
+    void start(pgas::group g, Boundary&, bool) {
       for (rank_t t : g) ++matched[static_cast<std::size_t>(t)];
     }
     template <class Boundary>

@@ -92,7 +92,8 @@ class access : public detail::epoch<access<State, Hints>, State>,
       : base(w.shared_state()), targets_(detail::checked_group(w.state(), targets, "start")) {
     State& s = state();
     s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
-    s.post.start(targets_);
+    boundary b(s.segment);
+    s.post.start(targets_, b, !Hints.no_check);
     s.access_open = true;
   }
   template <class Window, hints... Given>

@@ -51,7 +51,8 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
     auto own = boundaries<boundary_of::own, hints{}>();
     this->state_->post.post(origins_, own);
     mark([](auto& s) { s.exposure_open = true; });
-    this->state_->post.start(targets_);
+    auto remote = boundaries<boundary_of::remote, write_only.value>();
+    this->state_->post.start(targets_, remote, true);
     mark([](auto& s) { s.access_open = true; });
   }
   /// Apart from the constructor, so that what fails here is an epoch that an exception left.

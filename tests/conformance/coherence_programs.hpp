@@ -103,7 +103,10 @@ struct forgetful_post : Protocol {
       auto wrong = without_refresh(b, call::test_refresh);
       return right.test(g, wrong);
     }
-    void start(group g) { right.start(g); }
+    void start(group g, pgas::boundary auto& b, bool waits) {
+      auto wrong = without_refresh(b, call::trigger_refresh);
+      right.start(g, wrong, waits);
+    }
     void trigger(rank_t target, pgas::boundary auto& b, bool waits) {
       auto wrong = without_refresh(b, call::trigger_refresh);
       right.trigger(target, wrong, waits);

@@ -38,7 +38,7 @@ TEST_CASE("fence: nobody leaves before everybody has come, round after round, wh
         typename Protocol::template on<decltype(c)> protocol(c, {});
         pgas::no_boundary nothing;
         random_source rng(static_cast<std::uint64_t>(b.rank()));
-        pgas::word const rounds = b.size() > 7 ? 30 : 300;
+        pgas::word const rounds = b.size() > 7 ? 30 : 200;
         for (pgas::word round = 1; round <= rounds; ++round) {
           c.slot(b.rank(), own.slots, b.rank()).store(round, std::memory_order_relaxed);
           dawdle(rng);

@@ -13,7 +13,7 @@ TEST_CASE("post: an origin gets in after post, and wait returns after it has com
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 5);
     auto const n = static_cast<std::size_t>(b.size());
     std::vector<std::vector<bool>> const all(n, std::vector<bool>(n, true));  // a rank is its own origin too
-    for (pgas::word round = 1; round <= 200; ++round) play_round(f, b, all, round, rng, false);
+    for (pgas::word round = 1; round <= 100; ++round) play_round(f, b, all, round, rng, false);
   });
 }
 
@@ -22,7 +22,7 @@ TEST_CASE("post: groups may change from round to round, be empty, and overtake e
     post_fixture<Protocol, Backend> f(b, boot, "g");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 50);
     random_source shared(99);
-    for (pgas::word round = 1; round <= 300; ++round) {
+    for (pgas::word round = 1; round <= 150; ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, false);
     }
@@ -34,7 +34,7 @@ TEST_CASE("post: test is wait without blocking") {
     post_fixture<Protocol, Backend> f(b, boot, "t");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 500);
     random_source shared(77);
-    for (pgas::word round = 1; round <= 300; ++round) {
+    for (pgas::word round = 1; round <= 150; ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, round % 2 == 0);
     }
@@ -52,7 +52,7 @@ TEST_CASE("post: test is wait without blocking") {
       }
       rank_t const zero = 0;
       if (b.rank() == last) {
-        f.protocol.start(pgas::group(&zero, 1));
+        f.protocol.start(pgas::group(&zero, 1), nothing, true);
         f.protocol.complete(pgas::group(&zero, 1), nothing, true);
       }
     }
@@ -70,12 +70,12 @@ TEST_CASE("post: a rank's epochs on two windows may overlap in any way") {
     rank_t const previous = (self - 1 + b.size()) % b.size();
     pgas::group const to(&next, 1);
     pgas::group const from(&previous, 1);
-    for (pgas::word round = 1; round <= 200; ++round) {
+    for (pgas::word round = 1; round <= 100; ++round) {
       two.protocol.post(from, nothing);
       one.protocol.post(from, nothing);
-      one.protocol.start(to);
+      one.protocol.start(to, nothing, true);
       one.protocol.trigger(next, nothing, true);
-      two.protocol.start(to);
+      two.protocol.start(to, nothing, true);
       two.protocol.trigger(next, nothing, true);
       one.write(next, self, round);
       two.write(next, self, round * 2);

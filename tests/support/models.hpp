@@ -10,11 +10,15 @@
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/gbh.hpp>
+#include <pgas/sync/guarded_counter.hpp>
+#include <pgas/sync/immediate.hpp>
+#include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
 #include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/post_array.hpp>
+#include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_vectors.hpp>
 #include <string>
@@ -73,15 +77,18 @@ using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_mo
 #endif
 
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
-                                   pgas::sync::tournament, pgas::sync::master_slave>;
+                                   pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
 // A match list has a place for each rank of the largest test.
-using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array,
-                                  pgas::sync::match_list<128>, pgas::sync::two_vectors>;
+using post_protocols =
+    std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array, pgas::sync::match_list<128>,
+               pgas::sync::two_vectors, pgas::sync::post_messages, pgas::sync::immediate<pgas::sync::match_vector>>;
 using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::waiting_readers::undo>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                                 pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
-using target_lock_protocols = decltype(std::tuple_cat(
-    std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery>{}, gbh_variants{}));
+using target_lock_protocols =
+    decltype(std::tuple_cat(std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
+                                       pgas::sync::lock_messages>{},
+                            gbh_variants{}));
 using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
 }  // namespace pgas_test

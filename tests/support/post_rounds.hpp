@@ -81,7 +81,7 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
   dawdle(rng);
   f.protocol.post(origins, nothing);
   dawdle(rng);
-  f.protocol.start(targets);
+  f.protocol.start(targets, nothing, true);
   for (rank_t target : targets) {
     if (rng.one_in(3)) continue;  // complete meets the others
     f.protocol.trigger(target, nothing, true);

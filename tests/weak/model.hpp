@@ -116,8 +116,10 @@ class model {
   [[nodiscard]] std::map<site, long> const& sites() const noexcept { return sites_; }
   void weaken(weakened const* which) noexcept { weakened_ = which; }
   /// Words that are alike, one for each rank say, are the same in a site.
-  void call_alike(std::size_t (*how)(rank_t ranks, std::size_t i)) noexcept { role_ = how; }
-  [[nodiscard]] std::size_t role(std::size_t i) const noexcept { return role_ == nullptr ? i : role_(ranks_, i); }
+  void call_alike(std::size_t (*how)(rank_t ranks, bool is_cell, std::size_t i)) noexcept { role_ = how; }
+  [[nodiscard]] std::size_t role(bool is_cell, std::size_t i) const noexcept {
+    return role_ == nullptr ? i : role_(ranks_, is_cell, i);
+  }
 
   [[nodiscard]] rank_t size() const noexcept { return ranks_; }
   [[nodiscard]] pgas::control_words words() const noexcept { return words_; }
@@ -403,13 +405,14 @@ class model {
     bool anybody = false;
     for (bool const with_pauses : {false, true}) {
       if (count > 0) break;
+      // Who pauses lets all others go on first, also those that another one that pauses waits for.
+      for (auto& t : threads_) t.pauses = t.pauses && !with_pauses;
       for (rank_t r = 0; r < ranks_; ++r) {
         auto const& t = threads_[index(r)];
         anybody = anybody || !t.done;
-        if (can_go_on(t) && (with_pauses || !t.pauses)) ready[count++] = r;
+        if (can_go_on(t) && !t.pauses) ready[count++] = r;
       }
     }
-    for (auto& t : threads_) t.pauses = false;
     if (count == 0) {
       if (anybody) wrong_ = "all wait for each other";
       return false;
@@ -430,7 +433,7 @@ class model {
   pgas::scc::decisions* decisions_ = nullptr;
   bounds within_;
   weakened const* weakened_ = nullptr;
-  std::size_t (*role_)(rank_t, std::size_t) = nullptr;
+  std::size_t (*role_)(rank_t, bool, std::size_t) = nullptr;
   std::map<site, long> sites_;
   boost::context::fiber scheduler_;
   rank_t current_ = -1;
@@ -493,10 +496,10 @@ class control {
   [[nodiscard]] rank_t rank() const noexcept { return self_; }
   [[nodiscard]] rank_t size() const noexcept { return model_->size(); }
   slot_type slot(rank_t owner, std::size_t i, rank_t) {
-    return {*model_, self_, model_->number(owner, i), false, model_->role(i)};
+    return {*model_, self_, model_->number(owner, i), false, model_->role(false, i)};
   }
   cell_type cell(rank_t owner, std::size_t i) {
-    return {*model_, self_, model_->number(owner, model_->words().slots + i), true, model_->role(i)};
+    return {*model_, self_, model_->number(owner, model_->words().slots + i), true, model_->role(true, i)};
   }
 
   template <class Word, std::predicate<word> Predicate>

@@ -65,7 +65,8 @@ struct match_vector {
       return true;
     }
 
-    void start(group) noexcept {}
+    template <boundary Boundary>
+    void start(group, Boundary&, bool) noexcept {}
 
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b, bool waits) {

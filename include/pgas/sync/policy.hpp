@@ -69,19 +69,19 @@ concept fence_protocol = protocol<P> && requires(typename P::template on<detail:
 
 /// General active target: post, start, complete, wait among named groups. MPI_Win_post and friends.
 ///
-/// `start` names the targets and does not block; `trigger(t, b)` blocks until t has posted for this rank,
-/// then refreshes it (at most once an epoch); with `waits` false t is known to have posted. `complete` waits for those
-/// of its targets not yet triggered, publishes to all of them and signals them; it may be called for some of the
-/// epoch's targets, and later for others, but once for each. `post` publishes, then signals the origins; `wait` blocks
-/// until all of them completed, then refreshes; `test` is wait without blocking: true once, when it would not block. A
-/// group names a rank once.
+/// `start` names the targets, and does not block unless the protocol is `immediate`. `trigger(t, b)` blocks until t has
+/// posted for this rank, then refreshes it (at most once an epoch); with `waits` false t is known to have posted.
+/// `complete` waits for those of its targets not yet triggered, publishes to all of them and signals them; it may be
+/// called for some of the epoch's targets, and later for others, but once for each. `post` publishes, then signals the
+/// origins; `wait` blocks until all of them completed, then refreshes; `test` is wait without blocking: true once, when
+/// it would not block. A group names a rank once.
 template <class P>
 concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
                                                 group g, rank_t target) {
   p.post(g, b);
   p.wait(g, b);
   { p.test(g, b) } -> std::same_as<bool>;
-  p.start(g);
+  p.start(g, b, true);
   p.trigger(target, b, true);
   p.complete(g, b, true);
 };

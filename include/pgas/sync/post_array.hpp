@@ -60,7 +60,8 @@ struct post_array {
       return true;
     }
 
-    void start(group) noexcept {}
+    template <boundary Boundary>
+    void start(group, Boundary&, bool) noexcept {}
 
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b, bool waits) {

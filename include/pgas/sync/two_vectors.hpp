@@ -70,7 +70,8 @@ struct two_vectors {
       return true;
     }
 
-    void start(group) noexcept {}
+    template <boundary Boundary>
+    void start(group, Boundary&, bool) noexcept {}
 
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b, bool waits) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <pgas/sync/policy.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// A post protocol whose access epochs wait for all their targets when they open, and not at the first access to each.
+///
+/// Source: immediate synchronization, Gropp and Thakur 2005; what MPI implementations do, and foMPI (Christgau 2017,
+/// section 3.2, which argues for waiting at the first access: one late target holds up the work with all others).
+/// Take it where each target is accessed at once anyway, or to compare.
+/// Words, orders and memory are those of `Post`.
+template <post_protocol Post>
+struct immediate {
+ private:
+  static constexpr std::string_view prefix = "immediate_";
+  static constexpr auto joined = [] {
+    std::array<char, prefix.size() + Post::name.size()> all{};
+    std::copy(Post::name.begin(), Post::name.end(), std::copy(prefix.begin(), prefix.end(), all.begin()));
+    return all;
+  }();
+
+ public:
+  static constexpr std::string_view name{joined.data(), joined.size()};
+  static constexpr rmw needs = Post::needs;
+  static constexpr control_words words(rank_t ranks) noexcept { return Post::words(ranks); }
+
+  template <control Control>
+  class on : public Post::template on<Control> {
+    using base = typename Post::template on<Control>;
+
+   public:
+    using base::base;
+
+    template <boundary Boundary>
+    void start(group targets, Boundary& b, bool waits) {
+      for (rank_t target : targets) this->trigger(target, b, waits);
+    }
+  };
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

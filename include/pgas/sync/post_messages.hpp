@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/sync/lanes.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::sync {
+
+/// Post, start, complete and wait by messages: a target sends one to each origin when it posts, an origin one to each
+/// target when it has completed.
+///
+/// Source: MPICH over the message buffers of RCKMPI, deferred and immediate after Gropp and Thakur 2005, as Christgau
+/// 2017, sections 3.3.1 and 3.4.1, describes them: the protocol that the others are compared with.
+///
+/// Words     the lanes between each two ranks, see lanes.
+/// States    of a pair, target and origin: the target has posted; the origin has received that, and completed; the
+///           target has received that. So at most one post and one completion are on their way from one rank to
+///           another. Who waits for one of them counts the other, too, if that comes first.
+/// Differs   from MPICH, where operations are messages as well, wait in a queue until the origin completes, and are
+///           executed by the target: here a put is a store and a get returns its value, so only when to wait is left of
+///           "deferred": not before the first access, or until `complete` if there is none. `immediate` waits in start.
+///           An origin that knows that its target has posted receives the message all the same. No header of 32 bytes,
+///           no copy, and no progress engine: what a rank has to receive, it receives when it waits for it.
+/// Memory    2 n slots a rank; 4 words and a flag for each rank of private state.
+struct post_messages {
+  static constexpr std::string_view name = "post_messages";
+  static constexpr rmw needs = rmw::none;
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return detail::lanes<detail::control_archetype>::words(ranks);
+  }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first)
+        : control_(&control), lanes_(control, first), heard_(static_cast<std::size_t>(control.size())) {}
+
+    template <boundary Boundary>
+    void post(group origins, Boundary& b) {
+      b.publish(origins);
+      for (rank_t origin : origins) lanes_.send(origin, posted);
+    }
+
+    template <boundary Boundary>
+    void wait(group origins, Boundary& b) {
+      for (rank_t origin : origins) {
+        receive_until(origin, "wait", [](heard const& h) { return h.has_completed; });
+      }
+      forget_completions(origins);
+      b.refresh(origins);
+    }
+
+    template <boundary Boundary>
+    [[nodiscard]] bool test(group origins, Boundary& b) {
+      for (rank_t origin : origins) {
+        while (!of(origin).has_completed) {
+          // acquire: pairs with the release in send by `origin`.
+          word const there = next_from(origin).load(std::memory_order_acquire);
+          if (!lanes_type::holds(there, of(origin).messages + 1)) return false;
+          count(of(origin), there);
+        }
+      }
+      forget_completions(origins);
+      b.refresh(origins);
+      return true;
+    }
+
+    template <boundary Boundary>
+    void start(group, Boundary&, bool) noexcept {}
+
+    template <boundary Boundary>
+    void trigger(rank_t target, Boundary& b, bool) {
+      if (of(target).is_open) return;
+      open(target, "start");
+      b.refresh(group(&target, 1));
+    }
+
+    template <boundary Boundary>
+    void complete(group targets, Boundary& b, bool) {
+      for (rank_t target : targets) {
+        if (!of(target).is_open) open(target, "complete");
+      }
+      b.publish(targets);
+      for (rank_t target : targets) {
+        of(target).is_open = false;
+        lanes_.send(target, completed);
+      }
+    }
+
+   private:
+    using lanes_type = detail::lanes<Control>;
+    enum message : word { posted, completed };
+
+    /// Of one rank.
+    struct heard {
+      word messages = 0;  ///< how many were received
+      bool has_posted = false;
+      bool has_completed = false;
+      bool is_open = false;  ///< its post is that of this rank's epoch
+    };
+
+    heard& of(rank_t rank) noexcept { return heard_[static_cast<std::size_t>(rank)]; }
+    auto next_from(rank_t rank) { return lanes_.place(control_->rank(), rank, of(rank).messages + 1); }
+
+    static void count(heard& h, word value) noexcept {
+      ++h.messages;
+      (lanes_type::message_in(value) == posted ? h.has_posted : h.has_completed) = true;
+    }
+    void forget_completions(group origins) noexcept {
+      for (rank_t origin : origins) of(origin).has_completed = false;
+    }
+
+    template <class Enough>
+    void receive_until(rank_t from, std::string_view operation, Enough const& enough) {
+      heard& h = of(from);
+      while (!enough(h)) {
+        count(h,
+              control_->wait_until(next_from(from),
+                                   [number = h.messages + 1](word value) { return lanes_type::holds(value, number); },
+                                   {.operation = operation, .awaited = group(&from, 1)}));
+      }
+    }
+
+    void open(rank_t target, std::string_view operation) {
+      receive_until(target, operation, [](heard const& h) { return h.has_posted; });
+      of(target).has_posted = false;
+      of(target).is_open = true;
+    }
+
+    Control* control_;
+    lanes_type lanes_;
+    std::vector<heard> heard_;
+  };
+};
+static_assert(post_protocol<post_messages>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::sync

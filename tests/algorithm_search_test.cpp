@@ -73,6 +73,14 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   require_equal(transform_reduce(team, a, 7L, op::sum{}, square),
                 std::transform_reduce(serial.begin(), serial.end(), 7L, std::plus<>{}, square),
                 "transform_reduce" + where);
+  // Of two arrays: on the same layout, and on one that has the same owners and other places.
+  auto const b = make_array<int>(team, extents, rule.padded(24));
+  transform(a, b, [](int x) { return 3 - x; });
+  long dot = 5;
+  for (int x : serial) dot += static_cast<long>(x) * (3 - x);
+  std::function<long(int, int)> const times = [](int x, int y) { return static_cast<long>(x) * y; };
+  require_equal(transform_reduce(team, a, b, 5L, op::sum{}, times), dot, "transform_reduce of two arrays" + where);
+  require_equal(transform_reduce(team, b, b, 5, op::max{}, std::minus<>{}), 5, "differences of the same" + where);
 }
 
 }  // namespace
@@ -106,6 +114,22 @@ TEST_CASE("algorithm: of equal cells the first in row-major order is found, not 
         require(min_element(team, a)->index == cell_index<2>{0, 0}, "the first of the smallest is the first cell");
       },
       {1, 2, 3});
+}
+
+TEST_CASE("algorithm: a dot product of arrays on different layouts is refused on every rank, and names both layouts") {
+  everywhere<few_models>(
+      [](auto& team) {
+        auto const rows = make_array<int>(team, {2, 2});
+        auto const tiles = make_array<int>(team, {2, 2}, dealt<1, 1>{});
+        // With three ranks rank 2 owns nothing of the first, and cannot tell by itself.
+        std::string const self = "rank " + std::to_string(team.rank());
+        require_error(errc::invalid_argument,
+                      {self, "transform_reduce", "2 x 2, tiled(block, whole)", "2 x 2, dealt(1 x 1)", "not aligned",
+                       "copy one of them"},
+                      [&] { static_cast<void>(transform_reduce(team, rows, tiles, 0)); });
+        team.barrier();
+      },
+      {2, 3});
 }
 
 TEST_CASE("algorithm: a team that is not the array's is refused, with the sizes of both") {

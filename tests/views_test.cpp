@@ -103,17 +103,25 @@ TEST_CASE("views: rows of the own part are views themselves") {
   });
 }
 
-TEST_CASE("views: aligned arrays are zipped where they are") {
-  everywhere([](auto& team) {
-    auto const a = make_array<double>(team, {5, 4}, halo{.width = 1});
-    auto const b = make_array<double>(team, {5, 4});
-    ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), pgas::views::local(a).begin());
-    for (auto&& [from, to] : views::zip(pgas::views::local(a), pgas::views::local(b)))
-      to = 2 * static_cast<double>(from);
-    double const sum = ranges::accumulate(pgas::views::local(b), 0.0);
-    auto const n = static_cast<double>(b.own_box().size());
-    require_equal(sum, n * (n - 1), "twice the sum");
-  });
+TEST_CASE("views: aligned arrays are zipped where they are, others refused with both layouts") {
+  everywhere(
+      [](auto& team) {
+        auto const a = make_array<double>(team, {5, 4}, halo{.width = 1});
+        auto const b = make_array<double>(team, {5, 4});
+        ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), pgas::views::local(a).begin());
+        for (auto&& [from, to] : pgas::views::zip(a, b)) to = 2 * static_cast<double>(from);
+        double const sum = ranges::accumulate(pgas::views::local(b), 0.0);
+        auto const n = static_cast<double>(b.own_box().size());
+        require_equal(sum, n * (n - 1), "twice the sum");
+        // As many rows each, but other ones, unless one rank has all.
+        auto const dealt = make_array<double>(team, {5, 4}, pgas::tiled{pgas::cyclic{}, pgas::whole{}});
+        if (team.size() == 1) return static_cast<void>(pgas::views::zip(a, b, dealt));
+        require_error(errc::invalid_argument,
+                      {"rank " + std::to_string(team.rank()), "zip", "5 x 4, tiled(block, whole)",
+                       "5 x 4, tiled(cyclic, whole)", "not aligned"},
+                      [&] { static_cast<void>(pgas::views::zip(a, b, dealt)); });
+      },
+      {1, 2, 3, 4});
 }
 
 TEST_CASE("views: segments name every rank's piece in order, and their memory where it is shared") {

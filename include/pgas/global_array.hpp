@@ -9,6 +9,7 @@
 #include <pgas/box_blocks.hpp>
 #include <pgas/box_view.hpp>
 #include <pgas/halo_plan.hpp>
+#include <pgas/scattered.hpp>
 #include <pgas/window.hpp>
 #include <span>
 #include <utility>
@@ -180,6 +181,66 @@ class global_array {
     get(epoch, box_type{{first}, {values.size()}}, values);
   }
 
+  /// Combines a box of values, given without gaps, into its cells, each in one indivisible step: else like put.
+  /// Costs an accumulate for each row of a tile. Global Arrays: NGA_Acc.
+  template <class Epoch, operation_on<T> Op = op::sum>
+  void accumulate(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T const> values, Op op = {}) const {
+    check_transfer("accumulate", epoch, at, values.size());
+    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
+                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                             for (std::size_t row = 0; row < block.rows; ++row) {
+                               epoch.to(owner).accumulate(block.first + row * block.pitch,
+                                                          values.subspan(first + row * pitch, block.cols), op);
+                             }
+                           });
+  }
+
+  /// Puts values[k] into the cell with index indices[k], whoever owns it: `a.put(epoch, indices, values)`. No cell
+  /// twice. One-sided, through an epoch that is open on this array and to those ranks; complete like the epoch's other
+  /// bulk puts. Throws errc::out_of_range, before it puts anything, with the first index that no cell has. Costs a
+  /// store for each where parts are plain memory. Else they are collected by owner, and those at equal distances in its
+  /// part are one transfer, so that indices in ascending order cost no sort and no copy. Global Arrays: NGA_Scatter;
+  /// MPI: MPI_Put with indexed types; NumPy: a[indices] = values.
+  template <class Epoch, index_list<N> Indices>
+  void put(Epoch& epoch, Indices const& indices, std::span<T const> values) const {
+    check_scattered("put", epoch, indices, values.size());
+    detail::put_cells(epoch, values, each_of(indices));
+  }
+  /// Gets values[k] from the cell with index indices[k]; all are here when it returns. A cell may be named twice. Else
+  /// like put. Global Arrays: NGA_Gather.
+  template <class Epoch, index_list<N> Indices>
+  void get(Epoch& epoch, Indices const& indices, std::span<T> values) const {
+    check_scattered("get", epoch, indices, values.size());
+    detail::get_cells(epoch, values, each_of(indices));
+  }
+  /// Combines values[k] into the cell with index indices[k], each in one indivisible step, also where a cell is named
+  /// twice. Else like put. Global Arrays: NGA_Scatter_acc.
+  template <class Epoch, index_list<N> Indices, operation_on<T> Op = op::sum>
+  void accumulate(Epoch& epoch, Indices const& indices, std::span<T const> values, Op op = {}) const {
+    check_scattered("accumulate", epoch, indices, values.size());
+    detail::accumulate_cells(epoch, values, op, each_of(indices));
+  }
+
+  /// The same for the cells of a box where a mask is true, the mask in row-major order of the box: it has a place for
+  /// each cell, the values are one for each that is chosen. Throws errc::out_of_range when the box does not fit,
+  /// errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
+  template <class Epoch, cell_mask Mask>
+  void put(Epoch& epoch, std::type_identity_t<box_type> const& at, Mask const& mask, std::span<T const> values) const {
+    check_masked("put", epoch, at, mask, values.size());
+    detail::put_cells(epoch, values, each_in(at, mask));
+  }
+  template <class Epoch, cell_mask Mask>
+  void get(Epoch& epoch, std::type_identity_t<box_type> const& at, Mask const& mask, std::span<T> values) const {
+    check_masked("get", epoch, at, mask, values.size());
+    detail::get_cells(epoch, values, each_in(at, mask));
+  }
+  template <class Epoch, cell_mask Mask, operation_on<T> Op = op::sum>
+  void accumulate(Epoch& epoch, std::type_identity_t<box_type> const& at, Mask const& mask, std::span<T const> values,
+                  Op op = {}) const {
+    check_masked("accumulate", epoch, at, mask, values.size());
+    detail::accumulate_cells(epoch, values, op, each_in(at, mask));
+  }
+
   /// The memory beneath: each rank's part as array_shape lays it out.
   [[nodiscard]] window_type const& window() const noexcept { return window_; }
   /// Who exchanges which cells with whom.
@@ -200,17 +261,61 @@ class global_array {
   }
   template <class Epoch>
   void check_transfer(std::string_view operation, Epoch& epoch, box_type const& at, std::size_t values) const {
+    check_box(operation, epoch, at);
+    PGAS_EXPECTS(light, values == at.size(),
+                 throw error(errc::invalid_argument, rank(), operation,
+                             std::to_string(values) + " values given for " + std::to_string(at.size()) + " cells"));
+  }
+  template <class Epoch>
+  void check_box(std::string_view operation, Epoch& epoch, box_type const& at) const {
     PGAS_EXPECTS(
         light, shape_.contains(at),
         throw error(errc::out_of_range, rank(), operation,
                     detail::joined(at.count, " x ") + " cells do not fit at (" + detail::joined(at.first, ", ") +
                         ") in an array of " + detail::joined(extents(), " x ")));
-    PGAS_EXPECTS(light, values == at.size(),
+    check_epoch(operation, epoch);
+  }
+  template <class Epoch, class Indices>
+  void check_scattered(std::string_view operation, Epoch& epoch, Indices const& indices, std::size_t values) const {
+    PGAS_EXPECTS(
+        light, values == indices.size(),
+        throw error(errc::invalid_argument, rank(), operation,
+                    std::to_string(values) + " values given for " + std::to_string(indices.size()) + " indices"));
+    if constexpr (assertions >= assertion_level::normal) {
+      for (std::size_t k = 0; k < indices.size(); ++k) check(operation, detail::index_at<N>(indices, k));
+    }
+    check_epoch(operation, epoch);
+  }
+  template <class Epoch, class Mask>
+  void check_masked(std::string_view operation, Epoch& epoch, box_type const& at, Mask const& mask,
+                    std::size_t values) const {
+    check_box(operation, epoch, at);
+    PGAS_EXPECTS(light, mask.size() == at.size(),
                  throw error(errc::invalid_argument, rank(), operation,
-                             std::to_string(values) + " values given for " + std::to_string(at.size()) + " cells"));
+                             "a mask of " + std::to_string(mask.size()) + " given for a box of " +
+                                 detail::joined(at.count, " x ") + " cells"));
+    if constexpr (assertions >= assertion_level::light) {
+      std::size_t chosen = 0;
+      for (std::size_t k = 0; k < mask.size(); ++k) chosen += static_cast<bool>(mask[k]) ? 1 : 0;
+      PGAS_EXPECTS(light, values == chosen,
+                   throw error(errc::invalid_argument, rank(), operation,
+                               std::to_string(values) + " values given for " + std::to_string(chosen) +
+                                   " cells that the mask chooses"));
+    }
+  }
+  template <class Epoch>
+  void check_epoch(std::string_view operation, Epoch& epoch) const {
     PGAS_EXPECTS(light, &epoch.state() == &state(),
                  detail::throw_error(errc::invalid_argument, rank(), operation,
                                      "the epoch is open on another array or window; open one on this array"));
+  }
+  template <class Indices>
+  [[nodiscard]] auto each_of(Indices const& indices) const noexcept {
+    return [&](auto&& use) { detail::for_each_listed(layout(), indices, use); };
+  }
+  template <class Mask>
+  [[nodiscard]] auto each_in(box_type const& at, Mask const& mask) const noexcept {
+    return [&](auto&& use) { detail::for_each_masked(layout(), at, mask, use); };
   }
 
   window_type window_;
@@ -337,6 +442,7 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
 }
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
           layout_rule<N> Rule>
+  requires(N > 1)  // of one dimension {n} is n: below
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],
                               Rule const& rule, std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, std::to_array(extents), rule, around);
@@ -354,6 +460,7 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   return make_array<T>(team, extents, by_rows<N>{}, around);
 }
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+  requires(N > 1)
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],
                               std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, std::to_array(extents), around);

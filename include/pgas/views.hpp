@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/aligned.hpp>
 #include <pgas/part_box.hpp>
 #include <pgas/tiles.hpp>
 #include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>
 #include <range/v3/view/subrange.hpp>
 #include <range/v3/view/transform.hpp>
+#include <range/v3/view/zip.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -229,6 +231,25 @@ class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite
   owned_view(Layout const& l, rank_t rank) noexcept : layout_(&l), rank_(rank) {}
 };
 
+/// Whether this rank's own cells of two arrays are the same ones in the same order.
+template <any_global_array First, any_global_array Second>
+  requires(First::dimensions == Second::dimensions)
+bool has_cells_of(First const& a, Second const& b) noexcept {
+  if (a.extents() != b.extents() || a.local_extents() != b.local_extents()) return false;
+  if (has_layout_of(a, b) || own_cells(a).empty()) return true;
+  // Own cells are a product: what holds along each dimension holds everywhere.
+  auto const index = [](auto const& array, std::size_t d, std::size_t i) {
+    auto const& place = array.local_place();
+    return array.layout().global_index(array.rank(), place.first + i * place.pitches[d])[d];
+  };
+  for (std::size_t d = 0; d < First::dimensions; ++d) {
+    for (std::size_t i = 0; i < a.local_extents()[d]; ++i) {
+      if (index(a, d, i) != index(b, d, i)) return false;
+    }
+  }
+  return true;
+}
+
 /// A row or a part as a range-v3 view: a pair of iterators.
 template <class Sequence>
 auto as_view(Sequence const& s) {
@@ -286,6 +307,21 @@ template <any_global_array Array>
   } else {
     return views::cells(a, own_cells(a));
   }
+}
+
+/// This rank's own cells of aligned arrays, together, as a random access view of tuples of references: `for (auto [x,
+/// y] : views::zip(a, b)) y += x;`. Halos, padding and elements may differ.
+///
+/// Throws errc::invalid_argument with both layouts when this rank's own cells are not the same in all of them.
+template <any_global_array First, any_global_array... More>
+  requires(matrix_layout<typename First::layout_type> &&
+           ((First::dimensions == More::dimensions && matrix_layout<typename More::layout_type>)&&...))
+[[nodiscard]] auto zip(First const& first, More const&... more) {
+  auto const check = [&](auto const& other) {
+    if (!detail::has_cells_of(first, other)) detail::throw_not_aligned("zip", first, other);
+  };
+  (check(more), ...);
+  return ranges::views::zip(views::local(first), views::local(more)...);
 }
 
 /// Own cells that are no nearer to other ranks' than the halo is wide: what can be computed while an exchange is

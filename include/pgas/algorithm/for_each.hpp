@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <pgas/global_array.hpp>
-#include <pgas/stage.hpp>
+#include <pgas/aligned.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -78,36 +77,9 @@ void iota(Array const& a, typename Array::value_type first) {
 template <any_global_array From, any_global_array To, class F>
   requires(From::dimensions == To::dimensions && std::invocable<F&, typename From::value_type const&>)
 void transform(From const& from, To const& to, F f) {
-  constexpr std::size_t dimensions = From::dimensions;
-  auto const for_each_common = [&](auto&& use) {
-    for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
-      auto const mine = to.layout().tile_of(to.rank(), k);
-      for_each_tile(from.layout(), mine.cells,
-                    [&](tile<dimensions> const& theirs, box<dimensions> const& piece) { use(mine, theirs, piece); });
-    }
-  };
-  bool aligned = from.extents() == to.extents();
-  if (aligned) {
-    for_each_common([&](auto const&, auto const& theirs, auto const&) {
-      aligned = aligned && theirs.owner == to.rank() && from.ranks() == to.ranks();
-    });
-  }
-  if (!aligned) {
-    throw error(errc::invalid_argument, to.state().job_rank(), "transform",
-                "an array of " + detail::joined(from.extents(), " x ") + ", " + from.layout().describe() +
-                    ", and one of " + detail::joined(to.extents(), " x ") + ", " + to.layout().describe() +
-                    ", are not aligned; copy one of them to the other's layout first");
-  }
-  for_each_common([&](auto const& mine, auto const& theirs, box<dimensions> const& piece) {
-    std::array<std::size_t, dimensions> row{};
-    std::size_t const length = piece.count[dimensions - 1];
-    do {
-      std::array<std::size_t, dimensions> index = piece.first;
-      for (std::size_t d = 0; d < dimensions; ++d) index[d] += row[d];
-      auto const source = stage<read>(from.window(), theirs.offset_of(index), length);
-      auto const target = stage<write>(to.window(), mine.offset_of(index), length);
-      std::transform(source.begin(), source.end(), target.begin(), std::ref(f));
-    } while (detail::advance(row, piece.count, dimensions - 1));
+  if (!detail::owns_the_same(to, from)) detail::throw_not_aligned("transform", from, to);
+  detail::for_each_common_row<write, read>(to, from, [&](auto target, auto source) {
+    std::transform(source.begin(), source.end(), target.begin(), std::ref(f));
   });
 }
 

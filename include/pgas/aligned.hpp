@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/global_array.hpp>
+#include <pgas/stage.hpp>
+
+/// Arrays of which each cell has one owner in all of them, wherever it lies in the parts: what is computed cell by cell
+/// from several arrays needs no communication then.
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+template <any_global_array First, any_global_array Second>
+[[noreturn, gnu::cold]] void throw_not_aligned(std::string_view operation, First const& a, Second const& b) {
+  auto const text = [](auto const& array) { return joined(array.extents(), " x ") + ", " + array.layout().describe(); };
+  throw error(errc::invalid_argument, a.state().job_rank(), operation,
+              "an array of " + text(a) + ", and one of " + text(b) +
+                  ", are not aligned; copy one of them to the other's layout first");
+}
+
+/// Calls use(tile of a, tile of b, box) for the cells that this rank owns of `a`, whoever owns them of `b`.
+template <any_global_array First, any_global_array Second, class Use>
+void for_each_common_box(First const& a, Second const& b, Use&& use) {
+  for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
+    auto const mine = a.layout().tile_of(a.rank(), k);
+    for_each_tile(b.layout(), mine.cells, [&](auto const& theirs, auto const& piece) { use(mine, theirs, piece); });
+  }
+}
+
+/// Whether the layouts are the same, so that all ranks know that the arrays are aligned.
+template <any_global_array First, any_global_array Second>
+bool has_layout_of(First const& a, Second const& b) {
+  if constexpr (std::is_same_v<typename First::layout_type, typename Second::layout_type>) {
+    return a.layout() == b.layout();
+  } else {
+    return false;
+  }
+}
+
+/// Whether this rank owns each cell of `b` that it owns of `a`. If all ranks do the arrays are aligned.
+template <any_global_array First, any_global_array Second>
+bool owns_the_same(First const& a, Second const& b) {
+  if (has_layout_of(a, b)) return true;
+  bool all = a.extents() == b.extents() && a.ranks() == b.ranks();
+  if (all) {
+    for_each_common_box(a, b,
+                        [&](auto const&, auto const& theirs, auto const&) { all = all && theirs.owner == a.rank(); });
+  }
+  return all;
+}
+
+/// Calls use(row of a, row of b) for this rank's cells, in the order of a's memory, as plain memory. Modes are stage's.
+template <class ModeA, class ModeB, any_global_array First, any_global_array Second, class Use>
+void for_each_common_row(First const& a, Second const& b, Use&& use) {
+  constexpr std::size_t last = First::dimensions - 1;
+  for_each_common_box(a, b, [&](auto const& in_a, auto const& in_b, auto const& piece) {
+    std::array<std::size_t, First::dimensions> row{};
+    do {
+      auto index = piece.first;
+      for (std::size_t d = 0; d < last; ++d) index[d] += row[d];
+      auto const cells_a = stage<ModeA>(a.window(), in_a.offset_of(index), piece.count[last]);
+      auto const cells_b = stage<ModeB>(b.window(), in_b.offset_of(index), piece.count[last]);
+      use(cells_a.span(), cells_b.span());
+    } while (advance(row, piece.count, last));
+  });
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSL-1.0
+// Cells moved by lists of indices and by masks, against arrays of one rank.
+#include <algorithm>
+#include <pgas/distributions/block_cyclic.hpp>
+#include <pgas/distributions/cyclic.hpp>
+#include <pgas/fence.hpp>
+#include <pgas/layouts/dealt.hpp>
+#include <vector>
+
+#include "support/ranks.hpp"
+#include "support/serial_array.hpp"
+
+using namespace pgas_test;
+using namespace pgas;
+
+namespace {
+
+template <std::size_t N>
+cell_index<N> index_of(cell_index<N> const& extents, std::size_t k) {
+  cell_index<N> i{};
+  for (std::size_t d = N; d-- > 0; k /= extents[d]) i[d] = k % extents[d];
+  return i;
+}
+
+/// Numbers of different cells: any, in any order, in ascending order, or all in a regular pattern.
+std::vector<std::size_t> some_cells(random_source& rng, std::size_t size) {
+  std::vector<std::size_t> chosen;
+  std::size_t const step = 1 + rng.below(3);
+  bool const regular = rng.one_in(3);
+  for (std::size_t k = regular ? rng.below(step) : 0; k < size; k += regular ? step : 1) {
+    if (regular || rng.one_in(2)) chosen.push_back(k);
+  }
+  if (rng.one_in(2)) {
+    for (std::size_t k = chosen.size(); k > 1; --k) std::swap(chosen[k - 1], chosen[rng.below(k)]);
+  }
+  return chosen;
+}
+
+template <class Array>
+auto indices_of(Array const& a, std::vector<std::size_t> const& numbers) {
+  if constexpr (Array::dimensions == 1) {
+    return numbers;
+  } else {
+    std::vector<cell_index<Array::dimensions>> indices;
+    for (std::size_t k : numbers) indices.push_back(index_of(a.extents(), k));
+    return indices;
+  }
+}
+
+/// What of a list is one rank's.
+std::vector<std::size_t> share_of(std::vector<std::size_t> const& list, rank_t rank, rank_t ranks) {
+  std::vector<std::size_t> mine;
+  for (auto k = static_cast<std::size_t>(rank); k < list.size(); k += static_cast<std::size_t>(ranks)) {
+    mine.push_back(list[k]);
+  }
+  return mine;
+}
+
+template <std::size_t N>
+std::vector<std::size_t> chosen_in(cell_index<N> const& extents, box<N> const& b, std::vector<bool> const& mask) {
+  std::vector<std::size_t> numbers;
+  for_each_cell(extents, b, [&](std::size_t k, std::size_t in_box) {
+    if (mask[in_box]) numbers.push_back(k);
+  });
+  return numbers;
+}
+std::vector<bool> some_mask(random_source& rng, std::size_t size) {
+  std::vector<bool> mask(size);
+  bool const regular = rng.one_in(3);  // as of red and black cells
+  for (std::size_t k = 0; k < size; ++k) mask[k] = regular ? k % 2 == 0 : rng.one_in(2);
+  return mask;
+}
+
+template <std::size_t N, class Team, class Rule>
+void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule const& rule) {
+  random_source same(seed);
+  random_source own(seed + 1000 * static_cast<std::uint64_t>(team.rank() + 1));
+  auto a = make_array<cell>(team, extents, rule);
+  doubled<decltype(a)> both(std::move(a), 1);
+  auto const& array = both.array;
+  auto const sums = make_array<std::uint32_t>(team, extents, rule);
+  std::vector<std::uint32_t> serial_sums(array.size());
+  std::string const on = " on " + array.layout().describe();
+
+  pgas::fence epoch{array};
+  pgas::fence adding{sums};
+  for (std::uint32_t round = 1; round <= 4; ++round) {
+    // All ranks put, each its share of the list; then each gets what it likes.
+    auto const all = some_cells(same, array.size());
+    for (std::size_t k : all) both.serial[k].round = round;
+    auto const values_of = [&](std::vector<std::size_t> const& numbers) {
+      std::vector<cell> values;
+      for (std::size_t k : numbers) values.push_back(both.serial[k]);
+      return values;
+    };
+    auto const mine = share_of(all, team.rank(), team.size());
+    array.put(epoch, indices_of(array, mine), values_of(mine));
+    epoch.next();
+    auto wanted = some_cells(own, array.size());
+    if (!wanted.empty()) wanted.push_back(wanted[own.below(wanted.size())]);  // one of them twice
+    std::vector<cell> seen(wanted.size());
+    array.get(epoch, indices_of(array, wanted), seen);
+    require(seen == values_of(wanted), "cells got by their indices" + on);
+    epoch.next();
+
+    // One rank puts what a mask chooses in a box; all get what theirs choose.
+    auto const b = some_box(same, extents);
+    auto const mask = some_mask(same, b.size());
+    auto const masked = chosen_in(extents, b, mask);
+    for (std::size_t k : masked) both.serial[k].round = round + 100;
+    if (team.rank() == same.rank_below(team.size())) array.put(epoch, b, mask, values_of(masked));
+    epoch.next();
+    auto const mine_too = some_mask(own, array.size());
+    auto const chosen = chosen_in(extents, {{}, extents}, mine_too);
+    seen.assign(chosen.size(), {});
+    array.get(epoch, {{}, extents}, mine_too, seen);
+    require(seen == values_of(chosen), "cells got by a mask" + on);
+    epoch.next();
+
+    // All ranks add to the same cells, some of which are named twice, by indices, by a mask and to a box.
+    auto added = some_cells(same, array.size());
+    if (!added.empty()) added.push_back(added[same.below(added.size())]);
+    std::vector<std::uint32_t> amounts;
+    for (std::size_t k = 0; k < added.size(); ++k) {
+      amounts.push_back(static_cast<std::uint32_t>(same.below(1000)));
+      serial_sums[added[k]] += amounts.back() * static_cast<std::uint32_t>(team.size());
+    }
+    sums.accumulate(adding, indices_of(sums, added), amounts);
+    amounts.assign(masked.size(), round);
+    for (std::size_t k : masked) serial_sums[k] += round * static_cast<std::uint32_t>(team.size());
+    sums.accumulate(adding, b, mask, amounts);
+    amounts.assign(b.size(), 7);
+    for_each_cell(extents, b,
+                  [&](std::size_t k, std::size_t) { serial_sums[k] += 7 * static_cast<std::uint32_t>(team.size()); });
+    sums.accumulate(adding, b, amounts);
+    adding.next();
+    std::vector<std::uint32_t> total(sums.size());
+    sums.get(adding, {{}, extents}, total);
+    adding.flush_local_all();
+    require(total == serial_sums, "sums of all ranks" + on);
+    adding.next();
+  }
+  epoch.close();
+  adding.close();
+  both.check();
+}
+
+}  // namespace
+
+TEST_CASE("scattered: cells moved by indices and by masks are those of serial arrays") {
+  everywhere<few_models>([](auto& team) {
+    check<1>(team, 1, {61}, tiled{block{}});
+    check<1>(team, 2, {50}, tiled{block_cyclic<>{3}});
+    check<1>(team, 3, {0}, tiled{block{}});
+    check<2>(team, 4, {7, 9}, tiled{block{}, block_cyclic<2>{}}.padded(64));
+    check<2>(team, 5, {8, 7}, dealt<3, 2>{});
+    check<3>(team, 6, {3, 4, 5}, tiled{cyclic{}, block{}, block{}});
+  });
+}
+
+TEST_CASE("scattered: indices, masks and values that do not fit are refused before anything is moved") {
+  everywhere<few_models>(
+      [](auto& team) {
+        auto const a = make_array<int>(team, {4, 5});
+        pgas::fence epoch{a};
+        std::string const self = "rank " + std::to_string(team.rank());
+        std::vector<int> values{7, 8};
+        using indices = std::vector<cell_index<2>>;
+        require_error(errc::out_of_range, {self, "put", "cell (4, 0)", "4 x 5"}, [&] {
+          a.put(epoch, indices{{0, 0}, {4, 0}}, values);
+        });
+        require_error(errc::invalid_argument, {self, "get", "2 values given for 3 indices"}, [&] {
+          a.get(epoch, indices{{0, 0}, {1, 0}, {2, 0}}, values);
+        });
+        box<2> const some{{1, 1}, {1, 3}};
+        require_error(errc::invalid_argument, {self, "put", "a mask of 2 given for a box of 1 x 3 cells"}, [&] {
+          a.put(epoch, some, std::vector<bool>{true, true}, values);
+        });
+        require_error(errc::invalid_argument, {self, "accumulate", "2 values given for 1 cells that the mask"}, [&] {
+          a.accumulate(epoch, some, std::array{true, false, false}, values);
+        });
+        require_error(errc::out_of_range, {self, "get", "1 x 3 cells do not fit at (0, 4)", "4 x 5"}, [&] {
+          a.get(epoch, {{0, 4}, {1, 3}}, std::vector<bool>{true, true, false}, values);
+        });
+        auto const other = make_array<int>(team, {4, 5});
+        require_error(errc::invalid_argument, {self, "get", "open on another array"}, [&] {
+          other.get(epoch, indices{{0, 0}, {1, 0}}, values);
+        });
+        epoch.next();
+        std::vector<int> all(20);
+        a.get(epoch, {{}, {4, 5}}, all);
+        epoch.close();
+        require(all == std::vector<int>(20), "nothing was put");
+      },
+      {2});
+}
+
+TEST_CASE("scattered: cells of one owner that are neighbours, or at equal distances, are one transfer") {
+  using run = std::pair<rank_t, rows_of>;
+  auto const runs = [](std::vector<std::pair<rank_t, std::size_t>> const& cells, bool neighbours_only) {
+    pgas::detail::collected_cells const collected(cells.size(), [&](auto const& use) {
+      for (auto const& [owner, offset] : cells) use(owner, offset);
+    });
+    std::vector<run> found;
+    collected.for_each_run(neighbours_only, [&](rank_t owner, rows_of block, std::size_t) {
+      found.push_back({owner, block});
+    });
+    return found;
+  };
+  auto const same = [](run const& a, rank_t owner, rows_of const& b) {
+    return a.first == owner && a.second.first == b.first && a.second.rows == b.rows && a.second.cols == b.cols &&
+           (b.rows == 1 || a.second.pitch == b.pitch);
+  };
+  CHECK(runs({}, false).empty());
+  auto const sorted = runs({{1, 7}, {0, 4}, {0, 3}, {1, 8}, {0, 5}}, true);
+  REQUIRE(sorted.size() == 2);
+  CHECK(same(sorted[0], 0, {.first = 3, .rows = 1, .cols = 3, .pitch = 3}));
+  CHECK(same(sorted[1], 1, {.first = 7, .rows = 1, .cols = 2, .pitch = 2}));
+  auto const spaced = runs({{0, 9}, {0, 1}, {0, 5}, {0, 10}}, false);
+  REQUIRE(spaced.size() == 2);
+  CHECK(same(spaced[0], 0, strided(1, 3, 4)));
+  CHECK(same(spaced[1], 0, {.first = 10, .rows = 1, .cols = 1, .pitch = 1}));
+  CHECK(runs({{0, 9}, {0, 1}, {0, 5}, {0, 10}}, true).size() == 3);
+  CHECK(runs({{0, 2}, {0, 2}, {0, 3}}, false).size() == 2);  // one of them twice
+}
+
+TEST_CASE("arrays: one dimension's extent may stand in braces, as those of more do") {
+  everywhere<few_models>(
+      [](auto& team) {
+        std::size_t const n = 9;
+        require_equal(make_array<int>(team, {n}).size(), n, "cells");
+        require_equal(make_array<int>(team, {n}, halo{.width = 1}).size(), n, "cells with a halo");
+        require_equal(make_array<int>(team, {n}, cyclic{}).size(), n, "cells of a layout");
+      },
+      {2});
+}

@@ -21,6 +21,7 @@ from progress import Progress
 from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md')]
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
 
@@ -35,8 +36,9 @@ def arguments():
                         help='where results go (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
                         help='say what changed beyond noise between two results (directories or rows.jsonl)')
-    parser.add_argument('--readme', nargs='?', const=os.path.join(ROOT, 'README.md'), metavar='FILE',
-                        help='rewrite the performance section of FILE (README.md) from the results in --out')
+    parser.add_argument('--readme', nargs='*', metavar='FILE',
+                        help='rewrite what these files (README.md, include/pgas/sync/README.md) say of performance from '
+                             'the results in --out')
     parser.add_argument('--again', action='store_true',
                         help='judge and draw the samples in --out again, and measure nothing')
     parser.add_argument('--list', action='store_true', help='list suites, programs and contenders, and measure nothing')
@@ -138,8 +140,9 @@ def main():
     if given.compare:
         old, new = map(Results.read, given.compare)
         print('\n'.join(compare.lines(old, new)))
-    elif given.readme:
-        rewrite(given.readme, Results.read(given.out))
+    elif given.readme is not None:
+        for path in given.readme or DOCUMENTS:
+            rewrite(path, Results.read(given.out))
     elif given.again:
         results = Results.read(given.out)
         results.rows = judge.judge(results.samples, results.notes)

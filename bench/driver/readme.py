@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The README's section about performance, from a run: no number in it is typed by hand."""
+"""What documents say of performance, from a run: no number in it is typed by hand."""
 
 import judge
 import words
 
 BEGIN = '<!-- performance: written by tools/bench --readme -->'
 END = '<!-- end of performance -->'
+BEGIN_PROTOCOLS = '<!-- protocols: written by tools/bench --readme -->'
+END_PROTOCOLS = '<!-- end of protocols -->'
 
 # The rows a reader asks for first.
 SHOWN = [
@@ -45,27 +47,83 @@ def line(row, title):
 
 
 def section(results):
-    """Rows that fall short of their target first, then those that a reader asks for."""
-    machine = results.machine
-    yield BEGIN
+    """Rows that fall short of their target first, then those that a reader asks for. Protocols have a table of their own."""
     yield '| | pgas | by hand | best peer | short of its target by |'
     yield '|---|---|---|---|---|'
     titles = {(name, ranks): title for name, ranks, title in SHOWN}
-    rows = {(judge.name_of(r), r['ranks']): r for r in results.rows if r['ours']}
+    rows = {(judge.name_of(r), r['ranks']): r for r in results.rows if r['ours'] and not is_of_protocol(r)}
     behind = [key for key, row in rows.items() if row['verdict'] == 'BEHIND']
     for key in behind + [key for key in titles if key in rows and key not in behind]:
         yield line(rows[key], titles.get(key) or words.full_name(rows[key]).partition(': ')[2])
     yield ''
     peers = '; '.join(f"{c['name']}: {c['version']}" for c in results.contenders if c['kind'] == 'peer' and c['version'])
-    yield f"Medians on {machine['processor']}, {machine['cores']} cores, {machine['compiler']}, {machine['date']}, " \
-          f"commit {machine['commit']}. Peers: {peers}. `tools/bench` makes this table and a page of all rows, those " \
+    yield f"Medians on {where(results.machine)}. Peers: {peers}. `tools/bench` makes this table and a page of all rows, those " \
           'that fall short first.'
-    yield END
+
+
+def where(machine):
+    return f"{machine['processor']}, {machine['cores']} cores, {machine['compiler']}, {machine['date']}, commit {machine['commit']}"
+
+
+# Tables of protocols: what they are called, and their columns: a row, the ranks that have it, what a reader asks.
+PROTOCOLS = [
+    ('fence', [('fence', 2, 'a fence'), ('fence', 4, 'of 4 ranks')]),
+    ('post, start, complete, wait', [('pscw', 2, 'a round'), ('pscw', 4, 'of 4 ranks in a ring')]),
+    ('lock', [('lock_exclusive', 2, 'exclusive'), ('lock_shared', 2, 'shared'), ('lock_all', 2, '`lock_all`, one part of two'),
+              ('lock_hand_over', 2, 'from one rank to the other'), ('lock_contended', 2, 'wanted by two'),
+              ('lock_contended', 4, 'by four'), ('lock_mixed', 2, 'shared and exclusive in turn'),
+              ('lock_unfairness', 2, 'unfairness')]),
+    ('signal', [('signal', 2, 'a signal')]),
+]
+
+
+def is_of_protocol(row):
+    return row['suite'] == 'sync' and row['mode'] != ''
+
+
+def cell(row):
+    """What a protocol takes, and how many times what its accesses take by hand: bold where that is too much."""
+    if row is None:
+        return ''
+    text = words.digits(row['ours']['median']) if row['unit'] == 'times' else words.amount(row['ours']['median'], row)
+    if row['to_raw'] and row['target_raw']:
+        text += f" ({words.digits(row['to_raw']['ratio'])})"
+    return f'**{text}**' if row['verdict'] == 'BEHIND' else text
+
+
+def protocols(results):
+    """What each synchronization protocol takes: a line each, a table for each kind."""
+    rows = {(r['row'], r['ranks'], r['mode']): r for r in results.rows if is_of_protocol(r) and r['ours']}
+    order = list(dict.fromkeys(s['mode'] for s in results.samples))  # as the program has them
+    for kind, columns in PROTOCOLS:
+        columns = [c for c in columns if any((row, ranks) == c[:2] for row, ranks, _ in rows)]
+        names = [name for name in order if columns and (*columns[0][:2], name) in rows]
+        if not names:
+            continue
+        yield ''
+        yield f'| {kind} | ' + ' | '.join(title for _, _, title in columns) + ' |'
+        yield '|---' * (len(columns) + 1) + '|'
+        for name in names:
+            cells = [cell(rows.get((row, ranks, name))) for row, ranks, _ in columns]
+            yield f'| `{name}` | ' + ' | '.join(cells) + ' |'
+    yield ''
+    yield 'In brackets: how many times what the same accesses to lines take by hand; bold where that is above its target. The lock that '\
+          'two or four want all the time is taken, used and let go; the least lucky rank of two gets its fair share divided by the ' \
+          f'last number. Medians on {where(results.machine)}; `tools/bench --suite sync` and then `tools/bench --readme` make this table.'
+
+
+SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS)]
 
 
 def rewrite(text, results):
-    """`text` with its section replaced; ValueError where it has none."""
-    start, end = text.find(BEGIN), text.find(END)
-    if start < 0 or end < start:
-        raise ValueError(f'no section between "{BEGIN}" and "{END}"')
-    return text[:start] + '\n'.join(section(results)) + text[end + len(END):]
+    """`text` with its sections replaced; ValueError where it has none."""
+    found = False
+    for begin, lines, end in SECTIONS:
+        first, last = text.find(begin), text.find(end)
+        if first < 0 or last < first:
+            continue
+        found = True
+        text = text[:first] + '\n'.join([begin, *lines(results), end]) + text[last + len(end):]
+    if not found:
+        raise ValueError('no section between ' + ' or '.join(f'"{begin}" and "{end}"' for begin, _, end in SECTIONS))
+    return text

@@ -306,6 +306,21 @@ class Reporting(unittest.TestCase):
         self.assertLess(*at)
         self.assertTrue(lines[at[0]].endswith('| 2.00 times |') and lines[at[1]].endswith('|  |'))
 
+    def test_each_protocol_has_a_line_and_what_is_too_slow_is_bold(self):
+        def of(row, mode, ours, unit='s'):
+            shape = {'row': row, 'mode': mode, 'size': 0, 'suite': 'sync', 'unit': unit}
+            return rounds(*[ours] * 3, **shape) + rounds(*[1e-8] * 3, way='by hand', **shape)
+
+        fit = of('lock_exclusive', 'mcs', 1e-8) + of('lock_unfairness', 'mcs', 1.5, 'times')
+        new = readme.rewrite(f'{readme.BEGIN_PROTOCOLS}{readme.END_PROTOCOLS}\nafter\n',
+                             results(fit + of('lock_exclusive', 'bakery', 2e-8) + of('fence', 'tournament', 1e-8)))
+        self.assertIn('| lock | exclusive | unfairness |', new)
+        self.assertIn('| `mcs` | 10.0 ns (1.00) | 1.50 |', new)
+        self.assertIn('| `bakery` | **20.0 ns (2.00)** |  |', new)
+        self.assertIn('| `tournament` | 10.0 ns (1.00) |', new)
+        self.assertTrue(new.endswith('\nafter\n'))
+        self.assertNotIn('signal', new)
+
     def test_a_table_has_a_line_for_each_row(self):
         lines = list(table.lines(results(rounds(1e-9, 1e-9) + rounds(2e-9, contender='mpich', mode='lock'))))
         self.assertTrue(any(line.startswith('| put_latency, flush, 8 B | 2 | 1.00 ns') for line in lines))

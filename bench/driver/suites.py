@@ -88,6 +88,8 @@ SUITES = {
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8)),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(16,), full_only=True),
+        Part({'ours': 'bench_protocols'}),
+        Part({'ours': 'bench_protocols'}, ranks=(4,), full_only=True),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True,
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
@@ -163,6 +165,11 @@ TARGETS = [
     Target(r'lock_exclusive', raw=1.3, ahead=3),
     Target(r'lock_shared', raw=1.2, ahead=3),
     Target(r'lock_hand_over', raw=1.5, ahead=2),
+    # Each protocol beside what it does to lines; of those that ranks wait in, the defaults as above.
+    Target(r'(fence/by_size|pscw/match_vector|lock_exclusive/queued)', raw=1.3),
+    Target(r'(fence|pscw|lock_exclusive|lock_shared|lock_all)/\w+', raw=1.2),
+    Target(r'lock_hand_over/queued', raw=1.5),
+    Target(r'signal/.*', raw=1.1),
     Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
     Target(r'heat/.*', raw=1.02, ahead=1),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),

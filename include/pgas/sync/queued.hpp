@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <pgas/sync/policy.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part: a word to take when nobody waits, else a queue, first come first
-/// served.
+/// Shared and exclusive locks on each rank's part: a word to take when nobody waits, or a few times although somebody
+/// does, else a queue, first come first served.
 ///
 /// Source: ours, after the queue of Mellor-Crummey and Scott 1991 (local spinning) and the counters of Gerstenberger
 /// 2014, section 2.3 (readers and a writer in one word).
@@ -18,11 +20,14 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           tail, a cell of the target: the last rank in the queue plus one; 0: nobody waits.
 ///           next and first, cells of each rank, for the one queue it waits in: who comes after it, plus one; and 1
 ///           once it is the first.
-/// States    Who finds the queue empty takes the word if it can. Who cannot, or finds somebody waiting, joins the queue
-///           and looks at a word of its own until it is the first; the first one alone looks at `held`, takes it when
-///           it can, and only then lets the next be first: shared holders follow each other at once.
-/// Bound     who joins the queue is overtaken by those that had seen it empty before, each rank once at most; and by
-///           lock_all, without a bound.
+/// States    Who finds the queue empty takes the word if it can. Who finds somebody waiting goes past it, most_passes
+///           times at most before it is in the queue itself: a rank that lets go and comes back has the line, and the
+///           hand-over it saves takes as long as many of its turns, or a change of turns where ranks share a core. Who
+///           cannot joins the queue and looks at a word of its own until it is the first; the first one alone looks at
+///           `held`, takes it when it can, and only then lets the next be first: shared holders follow each other at
+///           once.
+/// Bound     who joins the queue is overtaken by each other rank most_passes + 1 times at most, of which once by one
+///           that had seen the queue empty before; and by lock_all, without a bound.
 /// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. No central word,
 ///           and at most n locks. It waits for exclusive holders only, and in no queue: whoever holds parts already
 ///           must not wait behind somebody who waits for one of them. So an exclusive lock may wait for as long as
@@ -31,17 +36,21 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           compare_exchange, and a store to let go; ranks in the queue send nothing; nothing is undone; single locks
 ///           do not starve each other. From the reader-writer queue lock with writer preference: without waiting 1
 ///           and 1 read-modify-writes instead of 3 and 2; lock_all; and readers do not starve.
-/// Memory    4 cells a rank, n bits of private state.
+/// Memory    4 cells a rank, n bytes and n bits of private state.
 struct queued {
   static constexpr std::string_view name = "queued";
   static constexpr rmw needs = rmw::test_and_set;
   static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 4}; }
 
+  /// How often a rank may go past a part's queue before it must join it. More of them were no quicker between two
+  /// cores.
+  static constexpr std::uint8_t most_passes = 8;
+
   template <control Control>
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), first_(first.cells), all_(static_cast<std::size_t>(control.size())) {}
+        : control_(&control), first_(first.cells), parts_(static_cast<std::size_t>(control.size())) {}
 
     template <boundary Boundary>
     void lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -66,17 +75,16 @@ struct queued {
     }
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b) {
-      if (all_[index(target)]) return;
+      if (parts_[index(target)].in_all) return;
       while (!take_word(target, lock_kind::shared)) wait_for_word(target, lock_kind::shared, "lock_all");
-      all_[index(target)] = true;
+      parts_[index(target)].in_all = true;
       b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
     void unlock_all(Boundary& b) {
       b.publish(everyone);
       for (rank_t target = 0; target < control_->size(); ++target) {
-        if (!all_[index(target)]) continue;
-        all_[index(target)] = false;
+        if (!std::exchange(parts_[index(target)].in_all, false)) continue;
         let_go(target, lock_kind::shared);
       }
     }
@@ -96,8 +104,13 @@ struct queued {
     }
 
     [[nodiscard]] bool take_now(rank_t target, lock_kind kind) {
-      // relaxed: who overlooks somebody waiting overtakes it, and does nothing wrong.
-      return tail(target).load(std::memory_order_relaxed) == 0 && take_word(target, kind);
+      // relaxed, both: who overlooks somebody waiting overtakes it, and does nothing wrong.
+      if (tail(target).load(std::memory_order_relaxed) == 0) [[likely]]
+        return take_word(target, kind);
+      auto& passed = parts_[index(target)].passed;
+      if (passed == most_passes || held(target).load(std::memory_order_relaxed) != 0) return false;
+      ++passed;
+      return take_word(target, kind);
     }
 
     [[nodiscard]] bool take_word(rank_t target, lock_kind kind) {
@@ -141,6 +154,7 @@ struct queued {
       do {
         wait_for_word(target, kind, operation);
       } while (!take_word(target, kind));
+      parts_[index(target)].passed = 0;
 
       word last = me();
       // relaxed: who finds the queue empty learns nothing by that; what has been done to the part goes with `held`.
@@ -162,7 +176,11 @@ struct queued {
 
     Control* control_;
     std::size_t first_;
-    std::vector<bool> all_;  ///< parts on which this rank's lock_all has a lock
+    struct part {
+      bool in_all = false;      ///< this rank's lock_all has a lock on it
+      std::uint8_t passed = 0;  ///< how often this rank went past the queue since it was in it last
+    };
+    std::vector<part> parts_;
   };
 };
 static_assert(lock_protocol<queued> && target_lock_protocol<queued>);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <pgas/error.hpp>
-#include <pgas/sync/policy.hpp>
+#include <pgas/sync/completion_counter.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,15 +18,15 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Words     list, cells of the origin: 0, or the rank of a target that has posted and that the origin has not
 ///           completed, plus one. A target writes its name into a free one, the origin takes it out.
-///           counter, a cell of the target: every origin adds one when it completes.
+///           completion counter: a cell of the target.
 /// States    a name is in the list from post until complete takes it out, once at most: a target posts again only after
-///           its wait. The counter is the number of completions since the window was made.
+///           its wait. See completion_counter for that.
 /// Room      a list has `places` names at a time. A target that finds no place throws errc::no_space: it can be early
 ///           by any number of epochs, so that nobody knows when there will be one. As many as neighbours are enough.
 /// Differs   from the paper, which takes places from a ring of free ones at the origin. Its usual reading, a fetch_add
 ///           on the ring's head and then a look at what is there, gives one place to two targets: who looks late finds
 ///           what was put there a round later. Here a place is free if its word says so, and a compare_exchange takes
-///           it: with places to spare the first one tried is. The counter is never set back.
+///           it: with places to spare the first one tried is.
 /// Memory    places + 1 cells a rank, fewer in small teams; a list of the epoch's targets and a sum of private state.
 template <std::size_t places = 16>
 struct match_list {
@@ -39,7 +39,10 @@ struct match_list {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), counter_(first.cells), list_(first.cells + 1), length_(length(control.size())) {
+        : control_(&control),
+          completions_(control, first.cells),
+          list_(first.cells + completions_type::words.cells),
+          length_(length(control.size())) {
       for (std::size_t place = 0; place < length_; ++place) own_.push_back(control.cell(control.rank(), list_ + place));
     }
 
@@ -47,22 +50,17 @@ struct match_list {
     void post(group origins, Boundary& b) {
       b.publish(origins);
       for (rank_t origin : origins) enter_name(origin);
-      expected_ += origins.size();
+      completions_.expect(origins);
     }
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      control_->wait_until(counter(self()), [expected = expected_](word sum) { return sum == expected; },
-                           {.operation = "wait", .awaited = origins});
-      b.refresh(origins);
+      completions_.wait(origins, b);
     }
 
     template <boundary Boundary>
     [[nodiscard]] bool test(group origins, Boundary& b) {
-      // acquire: pairs with the release of fetch_add in complete.
-      if (counter(self()).load(std::memory_order_acquire) != expected_) return false;
-      b.refresh(origins);
-      return true;
+      return completions_.test(origins, b);
     }
 
     template <boundary Boundary>
@@ -89,14 +87,11 @@ struct match_list {
         own_[f->place].reset_unshared(0, std::memory_order_relaxed);
         matched_.erase(f);
       }
-      for (rank_t target : targets) {
-        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which publish
-        // has made complete.
-        counter(target).fetch_add(1, std::memory_order_release);
-      }
+      for (rank_t target : targets) completions_.add(target);
     }
 
    private:
+    using completions_type = detail::completion_counter<Control>;
     struct found {
       rank_t target;
       std::size_t place;
@@ -104,7 +99,6 @@ struct match_list {
     static constexpr word name_of(rank_t rank) noexcept { return static_cast<word>(rank) + 1; }
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
-    auto counter(rank_t target) { return control_->cell(target, counter_); }
 
     void enter_name(rank_t origin) {
       std::size_t const first = static_cast<std::size_t>(self()) % length_;
@@ -134,12 +128,11 @@ struct match_list {
     }
 
     Control* control_;
-    std::size_t counter_;
+    completions_type completions_;
     std::size_t list_;
     std::size_t length_;
     std::vector<decltype(std::declval<Control&>().cell(0, 0))> own_;  ///< this rank's list
     std::vector<found> matched_;  ///< whose posts have been seen in this epoch, and where
-    word expected_ = 0;           ///< what the counter will be when every exposure so far is over
   };
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/sync/policy.hpp>
+#include <pgas/sync/completion_counter.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -13,14 +13,13 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// origins of its group have completed. Triggered: an origin looks for the bit at its first access.
 ///
 /// Words     match vector: ceil(n / 64) cells of the origin; bit t is changed by rank t only.
-///           completion counter: one cell of the target; every origin adds one.
+///           completion counter: a cell of the target.
 /// States    bit t: its parity is that of the number of times t has posted for this origin. It differs
 ///           from this origin's private parity exactly while t's exposure is open and this origin has not
-///           completed. counter: how many origins have completed here since the window was made.
-/// Differs   from the paper, which clears the bit and sets the counter to the size of the group.
-///           Parity and a running sum need no reset, so a post meeting the reset cannot be lost (the paper
-///           resets unlocked), no line is taken back for a store of zero, and no count overflows. Each
-///           target is signalled on its own, so none waits for a later one's post.
+///           completed. See completion_counter for that.
+/// Differs   from the paper, which clears the bit. Parity needs no reset, so a post meeting the reset cannot be lost
+///           (the paper resets unlocked), and no line is taken back for a store of zero. Each target is signalled on
+///           its own, so none waits for a later one's post.
 /// Memory    ceil(n / 64) + 1 cells a rank, n bits and one sum of private state.
 struct match_vector {
   static constexpr std::string_view name = "match_vector";
@@ -34,8 +33,8 @@ struct match_vector {
    public:
     on(Control& control, control_words first)
         : control_(&control),
-          counter_(first.cells),
-          vector_(first.cells + 1),
+          completions_(control, first.cells),
+          vector_(first.cells + completions_type::words.cells),
           parity_(vector_words()),
           matched_(vector_words()) {}
 
@@ -47,22 +46,17 @@ struct match_vector {
         // publish above, so that the origin finds this part as this rank left it.
         control_->cell(origin, vector_word(self())).fetch_xor(bit(self()), std::memory_order_release);
       }
-      expected_ += origins.size();
+      completions_.expect(origins);
     }
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      control_->wait_until(counter(self()), [expected = expected_](word sum) { return sum == expected; },
-                           {.operation = "wait", .awaited = origins});
-      b.refresh(origins);
+      completions_.wait(origins, b);
     }
 
     template <boundary Boundary>
     [[nodiscard]] bool test(group origins, Boundary& b) {
-      // acquire: pairs with the release of fetch_add in complete.
-      if (counter(self()).load(std::memory_order_acquire) != expected_) return false;
-      b.refresh(origins);
-      return true;
+      return completions_.test(origins, b);
     }
 
     template <boundary Boundary>
@@ -84,20 +78,19 @@ struct match_vector {
       for (rank_t target : targets) {
         matched_[index(target)] &= ~bit(target);
         parity_[index(target)] ^= bit(target);
-        // release: pairs with the acquire load in wait and test of `target`; carries this rank's
-        // puts, which publish has made complete.
-        counter(target).fetch_add(1, std::memory_order_release);
+        completions_.add(target);
       }
     }
 
    private:
+    using completions_type = detail::completion_counter<Control>;
+
     static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank) / bits; }
     static constexpr word bit(rank_t rank) noexcept { return word{1} << (static_cast<std::size_t>(rank) % bits); }
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] std::size_t vector_words() const noexcept { return index(control_->size() - 1) + 1; }
     [[nodiscard]] std::size_t vector_word(rank_t target) const noexcept { return vector_ + index(target); }
-    auto counter(rank_t target) { return control_->cell(target, counter_); }
 
     void match(rank_t target, std::string_view operation, bool waits) {
       matched_[index(target)] |= bit(target);
@@ -109,11 +102,10 @@ struct match_vector {
     }
 
     Control* control_;
-    std::size_t counter_;
+    completions_type completions_;
     std::size_t vector_;
     std::vector<word> parity_;   ///< per target, the parity its bit has while its exposure is not open
     std::vector<word> matched_;  ///< per target, whether its post has been seen in this epoch
-    word expected_ = 0;          ///< what the counter will be when every exposure so far is over
   };
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/sync/policy.hpp>
+#include <pgas/sync/completion_counter.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -32,7 +32,12 @@ struct post_array {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), first_(first), exposed_(size()), completed_(size()), matched_(size()) {}
+        : control_(&control),
+          first_(first.slots),
+          completions_(control, first.cells),
+          exposed_(size()),
+          completed_(size()),
+          matched_(size()) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -42,22 +47,17 @@ struct post_array {
         // that the origin finds this part as this rank left it.
         post_of(self(), origin).store(++exposed_[index(origin)], std::memory_order_release);
       }
-      expected_ += origins.size();
+      completions_.expect(origins);
     }
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      control_->wait_until(counter(self()), [expected = expected_](word sum) { return sum == expected; },
-                           {.operation = "wait", .awaited = origins});
-      b.refresh(origins);
+      completions_.wait(origins, b);
     }
 
     template <boundary Boundary>
     [[nodiscard]] bool test(group origins, Boundary& b) {
-      // acquire: pairs with the release of fetch_add in complete.
-      if (counter(self()).load(std::memory_order_acquire) != expected_) return false;
-      b.refresh(origins);
-      return true;
+      return completions_.test(origins, b);
     }
 
     template <boundary Boundary>
@@ -79,9 +79,7 @@ struct post_array {
       for (rank_t target : targets) {
         matched_[index(target)] = false;
         ++completed_[index(target)];
-        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which publish
-        // has made complete.
-        counter(target).fetch_add(1, std::memory_order_release);
+        completions_.add(target);
       }
     }
 
@@ -90,8 +88,7 @@ struct post_array {
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] std::size_t size() const noexcept { return index(control_->size()); }
-    auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_.slots + index(target), target); }
-    auto counter(rank_t target) { return control_->cell(target, first_.cells); }
+    auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_ + index(target), target); }
 
     void match(rank_t target, std::string_view operation, bool waits) {
       matched_[index(target)] = true;
@@ -102,11 +99,11 @@ struct post_array {
     }
 
     Control* control_;
-    control_words first_;
+    std::size_t first_;
+    detail::completion_counter<Control> completions_;
     std::vector<word> exposed_;    ///< per origin, how many times this rank has posted for it
     std::vector<word> completed_;  ///< per target, how many of its exposures this rank has completed
     std::vector<bool> matched_;    ///< per target, whether its post has been seen in this epoch
-    word expected_ = 0;            ///< what the counter will be when every exposure so far is over
   };
 };
 static_assert(post_protocol<post_array>);

@@ -15,8 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// 2014, section 2.3 (readers and a writer in one word).
 ///
 /// Words     held, a cell of the target: 0 free; 2 n for n shared holders; 2 r + 1 while rank r holds it alone. The
-/// last is
-///           changed by r only, so r lets go by a store. Others' attempts are compare_exchanges, which then fail.
+///           last is changed by r only, so r lets go by a store. Others' attempts are compare_exchanges, which fail.
 ///           tail, a cell of the target: the last rank in the queue plus one; 0: nobody waits.
 ///           next and first, cells of each rank, for the one queue it waits in: who comes after it, plus one; and 1
 ///           once it is the first.

@@ -255,8 +255,12 @@ TEST_CASE("access and exposure: a target that is completed first goes on while a
         for (int round = 1; round <= 10; ++round) {
           if (self == 0) {
             pgas::access epoch{w, {1, 2}};
-            epoch.put(1, 0, round);
-            epoch.complete(1);
+            if (round % 2 == 0) {
+              epoch.put(1, 0, round);
+              epoch.complete(1);
+            } else {
+              epoch.put_last(1, 0, round);
+            }
             require_error(errc::outside_group, {"rank 1", "completed"}, [&] { epoch.put(1, 0, 0); });
             require_error(errc::outside_group, {"rank 1", "completed"}, [&] { epoch.complete(1); });
             epoch.put(2, 0, -round);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <iostream>
+#include <pgas/element_modes.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <set>
 
@@ -557,6 +558,50 @@ std::vector<signal_rounds> all_signals() {
   return {{2, how::wait}, {2, how::test}, {2, how::any}, {3, how::wait}};
 }
 
+/// How elements are modified, as a protocol.
+struct modes_of_elements {
+  static constexpr std::string_view name = "element_modes";
+  static constexpr pgas::control_words words(rank_t) { return pgas::detail::element_modes<weak::control>::words(); }
+  template <class Control>
+  struct on : pgas::detail::element_modes<Control> {
+    using pgas::detail::element_modes<Control>::element_modes;
+  };
+};
+
+/// Each rank's steps on rank 0's part: 'm' combines many elements, or goes one by one if it may not; 's' modifies a
+/// single one; 'l' leaves. Who goes one by one is beside others that do, who combines many is alone.
+struct mode_rounds {
+  std::vector<std::string> steps;
+  rank_t ranks = static_cast<rank_t>(steps.size());
+
+  template <class Protocol>
+  void play(weak::model& m, weak::control& control, Protocol& modes) const {
+    rank_t const self = control.rank();
+    for (char const step : steps[static_cast<std::size_t>(self)]) {
+      if (step == 'l') {
+        modes.leave_all();
+      } else if (step == 's') {
+        modes.come(0, false);
+        m.read(self, 0);
+      } else if (!modes.many_at_once(0, [&] { m.write(self, 0); })) {
+        m.read(self, 0);
+      }
+    }
+    modes.leave_all();
+  }
+};
+/// One of the two releases that are the same operation on the same word: what is added tells them apart.
+template <word Added>
+struct modes_without_release : watcher {
+  template <class Cell>
+  word fetch_add(Cell const& c, word_access, word value, std::memory_order order) {
+    return c.fetch_add(value, value == Added ? std::memory_order_relaxed : order);
+  }
+};
+std::vector<mode_rounds> all_modes() {
+  return {{{"mm", "mm"}}, {{"sls", "mm"}}, {{"ssm", "mslm"}}, {{"m", "s", "m"}}, {{"sl", "s", "mm"}}};
+}
+
 template <class Protocols, class Programs>
 void are_right(Programs const& programs) {
   auto const one = [&]<class Protocol>(Protocol) {
@@ -607,6 +652,20 @@ TEST_CASE("weak: post, start, complete and wait are right in every order, whatev
 
 TEST_CASE("weak: who has waited for a signal sees what came before it") {
   are_right<std::tuple<signals_of_two_tags>>(all_signals());
+}
+
+TEST_CASE("weak: who combines many elements is alone, and sees what others have done to them") {
+  are_right<std::tuple<modes_of_elements>>(all_modes());
+  need_their_orders<std::tuple<modes_of_elements>>(all_modes());
+  auto const is_found = []<class Mutant>(Mutant) {
+    for (auto const& what : all_modes()) {
+      if (!search_rounds<modes_of_elements, Mutant>(what, runs_for(0.1)).wrong.empty()) return true;
+    }
+    return false;
+  };
+  CHECK(is_found(modes_without_release<negative(1)>{}));  // of who combined many
+  CHECK(is_found(modes_without_release<negative(2)>{}));  // of who went one by one
+  CHECK(!is_found(watcher{}));
 }
 
 TEST_CASE("weak: each memory order of signals is needed") {

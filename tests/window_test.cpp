@@ -236,6 +236,42 @@ TEST_CASE("rput and rget: the data are there when the request is done") {
   });
 }
 
+TEST_CASE("a hundred thousand operations and more of one epoch may be outstanding, with requests and without") {
+  constexpr std::size_t many = 50'001;
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 2 * many);
+        rank_t const to = (team.rank() + 1) % team.size();
+        auto const source = numbers(team.rank() * 1000 + 1, 2 * many);
+        std::vector<int> into(2 * many);
+        {
+          pgas::fence epoch{w};
+          for (std::size_t i = 0; i < many; ++i) epoch.put(to, i, source[i]);
+          using request = decltype(epoch.rput(to, 0, std::span(source)));
+          std::vector<request> requests;
+          for (std::size_t i = many; i < 2 * many; ++i)
+            requests.push_back(epoch.rput(to, i, std::span(source).subspan(i, 1)));
+          epoch.close();  // completes all of them
+          for (auto& one : requests) require(one.test(), "a request of an epoch that is closed is done");
+        }
+        {
+          pgas::lock_all epoch{w};
+          for (std::size_t i = 0; i < many; ++i) epoch.get(to, i, std::span(into).subspan(i, 1));
+          std::vector<decltype(epoch.rget(to, 0, std::span(into)))> requests;
+          for (std::size_t i = many; i < 2 * many; ++i)
+            requests.push_back(epoch.rget(to, i, std::span(into).subspan(i, 1)));
+          while (!requests.empty()) {
+            requests.back().wait();  // the last one first
+            requests.pop_back();
+          }
+          epoch.close();
+        }
+        require(into == source, "what was put, one by one, is got, one by one");
+        team.barrier();
+      },
+      {2});
+}
+
 TEST_CASE("rget sees this rank's own earlier put that was flushed") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));

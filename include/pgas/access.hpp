@@ -117,6 +117,17 @@ class access : public detail::epoch<access<State, Hints>, State>,
     boundary b(s.segment);
     s.post.complete(group(&target, 1), b, !Hints.no_check);
   }
+  /// The last access of this rank to a target: puts as put does, then ends the epoch for that target, which goes on
+  /// while this rank computes or puts to others. Those to whom nothing is put are told by close(), as ever. Waits for
+  /// its exposure; throws as put and complete do. The final flag of NEON (Christgau 2017, section 3.3.5).
+  void put_last(rank_t target, std::size_t first, std::span<typename State::value_type const> values) {
+    this->put(target, first, values);
+    complete(target);
+  }
+  void put_last(rank_t target, std::size_t i, typename State::value_type const& value) {
+    this->put(target, i, value);
+    complete(target);
+  }
 
   /// Opens `target`'s part once it is exposed to this rank: take it before a loop of single accesses.
   [[nodiscard]] opened_target<State, Hints> to(rank_t target) {

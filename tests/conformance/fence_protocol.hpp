@@ -26,6 +26,15 @@ void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_
       sizes);
 }
 
+/// Throws if the first words of this rank are not what they were at first.
+template <class Control>
+void require_untouched(Control& c, pgas::control_words first) {
+  for (std::size_t i = 0; i < first.slots; ++i)
+    require_equal(c.slot(c.rank(), i, c.rank()).load(std::memory_order_acquire), 0U, "a slot that is not its own");
+  for (std::size_t i = 0; i < first.cells; ++i)
+    require_equal(c.cell(c.rank(), i).load(std::memory_order_acquire), 0U, "a cell that is not its own");
+}
+
 /// by_size has a second half above 16 ranks.
 inline constexpr std::initializer_list<rank_t> fence_sizes{1, 2, 3, 4, 7, 17};
 
@@ -66,12 +75,7 @@ TEST_CASE("fence: it works from any first word on, and two of them do not meet")
       one.fence(nothing, "one");
       if (round % 3 == 0) two.fence(nothing, "two");
     }
-    for (std::size_t i = 0; i < before.slots; ++i) {
-      require_equal(c.slot(b.rank(), i, b.rank()).load(std::memory_order_acquire), 0U, "a slot that is not its own");
-    }
-    for (std::size_t i = 0; i < before.cells; ++i) {
-      require_equal(c.cell(b.rank(), i).load(std::memory_order_acquire), 0U, "a cell that is not its own");
-    }
+    require_untouched(c, before);
     boot.fence();
   });
 }

@@ -89,6 +89,37 @@ TEST_CASE("post: a rank's epochs on two windows may overlap in any way") {
   });
 }
 
+TEST_CASE("post: those of two windows, side by side in one control, do not meet") {
+  with_protocols<post_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
+    auto const own = Protocol::words(b.size());
+    constexpr pgas::control_words before{.slots = 3, .cells = 2};
+    auto c = make_control(b, boot, std::string("side ") + std::string(Protocol::name), before + own + own);
+    using state = typename Protocol::template on<decltype(c)>;
+    state one(c, before);
+    state two(c, before + own);
+    pgas::no_boundary nothing;
+    rank_t const next = (b.rank() + 1) % b.size();
+    rank_t const previous = (b.rank() - 1 + b.size()) % b.size();
+    pgas::group const to(&next, 1);
+    pgas::group const from(&previous, 1);
+    for (int round = 0; round < 50; ++round) {
+      one.post(from, nothing);
+      if (round % 3 == 0) two.post(to, nothing);  // the other way round
+      one.start(to, nothing, true);
+      one.complete(to, nothing, true);
+      require(round % 3 != 0 || b.size() <= 2 || !two.test(to, nothing), "an epoch of one is none of the other");
+      one.wait(from, nothing);
+      boot.fence();
+      if (round % 3 != 0) continue;
+      two.start(from, nothing, true);
+      two.complete(from, nothing, true);
+      two.wait(to, nothing);
+    }
+    require_untouched(c, before);
+    boot.fence();
+  });
+}
+
 TEST_CASE("post: more than 64 ranks") {
   with_protocols<post_protocols>(
       []<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {

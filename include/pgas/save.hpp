@@ -16,10 +16,12 @@ class file_transfer {
  public:
   using box_type = typename Array::box_type;
 
-  file_transfer(Array const& a, box_type const& cells, std::filesystem::path const& path, std::string_view operation)
+  /// `within` names a part of the file, where it has several.
+  file_transfer(Array const& a, box_type const& cells, std::filesystem::path const& path, std::string_view within,
+                std::string_view operation)
       : array_(&a), path_(path), operation_(operation) {
-    std::size_t const mine =
-        std::hash<std::string>{}(path.string() + joined(cells.first, " ") + ": " + joined(cells.count, " "));
+    std::size_t const mine = std::hash<std::string>{}(path.string() + ":" + std::string(within) + ":" +
+                                                      joined(cells.first, " ") + ": " + joined(cells.count, " "));
     std::vector<std::uint64_t> all;
     collectives().all_gather(std::uint64_t{mine}, operation_, [&](rank_t, std::uint64_t h) { all.push_back(h); });
     auto const other = std::find_if(all.begin(), all.end(), [&](std::uint64_t h) { return h != all[0]; });
@@ -132,6 +134,61 @@ inline std::filesystem::path file_to_replace(std::filesystem::path const& path) 
   return real;
 }
 
+/// Writes the cells of a box to a file of `bytes` bytes or a few more, whatever comes before the elements in it:
+/// begin(path) makes a file there, on rank 0, and returns it with the byte at which they begin.
+template <class Array, class Progress, class Begin>
+void save_elements(Array const& a, typename Array::box_type const& cells, std::filesystem::path const& path,
+                   std::string_view within, std::uint64_t bytes, Progress& progress, Begin const& begin) {
+  file_transfer<Array> all(a, cells, path, within, "save");
+  std::filesystem::path real;
+  std::uint64_t number = a.rank() == 0 ? unfinished_file::next_number() : 0;
+  all.collectives().broadcast(number, 0, all.operation());
+  all.attempt([&] {
+    real = file_to_replace(path);
+    file::check_limit(bytes);
+  });
+  all.agree();
+
+  unfinished_file unfinished(real, number);
+  std::optional<file> to;
+  std::uint64_t first = 0;
+  if (a.rank() == 0) {
+    all.attempt([&] {
+      auto begun = begin(unfinished.temporary());
+      to.emplace(std::move(begun.first));
+      first = begun.second;
+    });
+  }
+  all.agree();  // it is there
+  all.collectives().broadcast(first, 0, all.operation());
+  all.attempt([&] {
+    if (!to) to.emplace(unfinished.temporary(), O_WRONLY, "to be written");
+  });
+  all.note(strip<Array>(a, cells).write(to ? &*to : nullptr, first, progress));
+  all.attempt([&] { to->sync(); });
+  all.agree();  // all of it is there
+  if (a.rank() == 0) all.attempt([&] { unfinished.rename(); });
+  all.agree();
+  unfinished.finish();
+}
+
+/// Reads them from one: find(file), on rank 0, returns the byte at which they begin.
+template <class Array, class Progress, class Find>
+void load_elements(Array const& a, typename Array::box_type const& cells, std::filesystem::path const& path,
+                   std::string_view within, Progress& progress, Find const& find) {
+  file_transfer<Array> all(a, cells, path, within, "load");
+  std::optional<file> from;
+  std::uint64_t first = 0;
+  all.attempt([&] {
+    from.emplace(path, O_RDONLY, "to be read");
+    if (a.rank() == 0) first = find(*from);
+  });
+  all.agree();
+  all.collectives().broadcast(first, 0, all.operation());
+  all.note(strip<Array>(a, cells).read(&*from, first, progress));
+  all.agree();
+}
+
 }  // namespace detail
 
 /// Saves a box of cells in an NPY file, which numpy.load and load() read: `save(a, {{0, 0}, {10, 10}}, "corner.npy")`.
@@ -154,38 +211,15 @@ void save(Array const& a, std::type_identity_t<typename Array::box_type> const& 
                 "save: an NPY file holds integers, floating point numbers, complex numbers or bool; copy the members "
                 "of a struct to arrays of their own, and save each");
   if constexpr (npy_element<value_type>) {
-    detail::file_transfer<Array> all(a, cells, path, "save");
     std::string const begins =
         detail::npy_beginning({detail::npy_type<value_type>(), false, {cells.count.begin(), cells.count.end()}});
     std::uint64_t const bytes = begins.size() + cells.size() * sizeof(value_type);
-    std::filesystem::path real;
-    std::uint64_t number = a.rank() == 0 ? detail::unfinished_file::next_number() : 0;
-    all.collectives().broadcast(number, 0, all.operation());
-    all.attempt([&] {
-      real = detail::file_to_replace(path);
-      detail::file::check_limit(bytes);
+    detail::save_elements(a, cells, path, "", bytes, progress, [&](std::filesystem::path const& unfinished) {
+      detail::file to(unfinished, O_WRONLY | O_CREAT | O_EXCL, "to be written");
+      to.reserve(bytes);
+      to.write(begins.data(), begins.size(), 0);
+      return std::pair(std::move(to), std::uint64_t{begins.size()});
     });
-    all.agree();
-
-    detail::unfinished_file unfinished(real, number);
-    std::optional<detail::file> file;
-    if (a.rank() == 0) {
-      all.attempt([&] {
-        file.emplace(unfinished.temporary(), O_WRONLY | O_CREAT | O_EXCL, "to be written");
-        file->reserve(bytes);
-        file->write(begins.data(), begins.size(), 0);
-      });
-    }
-    all.agree();  // it is there
-    all.attempt([&] {
-      if (!file) file.emplace(unfinished.temporary(), O_WRONLY, "to be written");
-    });
-    all.note(detail::strip<Array>(a, cells).write(file ? &*file : nullptr, begins.size(), progress));
-    all.attempt([&] { file->sync(); });
-    all.agree();  // all of it is there
-    if (a.rank() == 0) all.attempt([&] { unfinished.rename(); });
-    all.agree();
-    unfinished.finish();
   }
 }
 
@@ -210,18 +244,11 @@ void load(Array const& a, std::type_identity_t<typename Array::box_type> const& 
                 "load: an NPY file holds integers, floating point numbers, complex numbers or bool; load each member "
                 "of a struct to an array of its own");
   if constexpr (npy_element<value_type>) {
-    detail::file_transfer<Array> all(a, cells, path, "load");
-    std::optional<detail::file> file;
-    std::uint64_t first = 0;
-    all.attempt([&] {
-      file.emplace(path, O_RDONLY, "to be read");
-      auto const found = detail::read_npy_header(*file);
-      detail::check_npy<value_type>(found, cells.count, file->size());
-      first = found.first;
+    detail::load_elements(a, cells, path, "", progress, [&](detail::file const& from) {
+      auto const found = detail::read_npy_header(from);
+      detail::check_npy<value_type>(found, cells.count, from.size());
+      return found.first;
     });
-    all.agree();
-    all.note(detail::strip<Array>(a, cells).read(&*file, first, progress));
-    all.agree();
   }
 }
 

@@ -6,11 +6,15 @@
 #include <pgas/signals.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/gbh.hpp>
+#include <pgas/sync/guarded_counter.hpp>
+#include <pgas/sync/immediate.hpp>
+#include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
 #include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/post_array.hpp>
+#include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_vectors.hpp>
 
@@ -52,6 +56,7 @@ class protocols {
     fence<sync::tournament>(there_and_back());
     fence<sync::master_slave>(there_and_back());
     fence<sync::central_counter>(one_counter());
+    fence<sync::guarded_counter>(one_counter());
     fence<pgas::default_fence>(one_counter());
 
     post<sync::match_vector, tells::by_adding, tells::by_adding>();
@@ -59,11 +64,14 @@ class protocols {
     post<sync::post_array, tells::by_store, tells::by_adding>();
     post<sync::match_list<>, tells::by_taking, tells::by_adding>();
     post<sync::two_vectors, tells::by_adding, tells::by_adding>();
+    post<sync::immediate<sync::match_vector>, tells::by_adding, tells::by_adding>();
+    post<sync::post_messages, tells::by_store, tells::by_store>();
 
     lock<sync::queued>();
     lock<sync::mcs>();
     lock<sync::mcs_wp>();
     lock<sync::bakery>();
+    lock<sync::lock_messages>();
     lock<sync::gbh<>>();
     lock<sync::gbh<sync::waiting_readers::stay, sync::retries::at_once>>();
     lock<sync::gbh<sync::waiting_readers::undo>>();

@@ -35,8 +35,16 @@ bool has_owner(Array const& a, rank_t rank, place<Array::dimensions> const& loca
   return image_in(a, global).second && (divided <= 1 || a.shape().halos().corners());
 }
 
-template <class Array>
-void check_adjoint(Array const& a) {
+template <std::size_t N>
+place<N> index_in(cell_index<N> const& extents, std::size_t k) {
+  place<N> at{};
+  for (std::size_t d = N; d-- > 0; k /= extents[d]) at[d] = static_cast<index_t>(k % extents[d]);
+  return at;
+}
+
+/// By an operation that leaves `neutral` in ghost cells; if `split`, with more of it on own cells meanwhile.
+template <class Array, class Op = op::sum>
+void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool split = false) {
   constexpr std::size_t N = Array::dimensions;
   for (int round = 0; round < 2; ++round) {
     {
@@ -46,19 +54,32 @@ void check_adjoint(Array const& a) {
       });
     }
     // Every rank knows what all have scattered.
-    std::vector<std::uint32_t> serial(a.size());
+    std::vector<std::uint32_t> serial(a.size(), neutral);
     for (rank_t r = 0; r < a.ranks(); ++r) {
       for_each_in_part(a, r, [&](auto const& local, auto const& global, int) {
         if (!has_owner(a, r, local, global)) return;
         cell_index<N> index;
         for (std::size_t d = 0; d < N; ++d) index[d] = static_cast<std::size_t>(image_in(a, global).first[d]);
-        serial[number(a.extents(), index)] += contribution<N>(r, local, round);
+        auto& sum = serial[number(a.extents(), index)];
+        sum = op(sum, contribution<N>(r, local, round));
       });
     }
-    accumulate_halo(a);
+    if (split) {
+      auto const late = [](place<N> const& local) { return contribution<N>(7, local, 9); };
+      auto pending = begin_accumulate_halo(a, op);
+      auto const own = stage<pgas::update>(a);
+      for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
+        if (ghosts != 0) return;
+        auto& mine = std::apply(own, local);
+        mine = op(mine, late(global));
+      });
+      for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = op(serial[k], late(index_in(a.extents(), k)));
+    } else {
+      accumulate_halo(a, op);
+    }
     auto const cells = stage<pgas::read>(a);
     for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
-      std::uint32_t expected = 0;
+      std::uint32_t expected = neutral;
       if (!has_owner(a, a.rank(), local, global)) {
         expected = contribution<N>(a.rank(), local, round);
       } else if (ghosts == 0) {
@@ -83,7 +104,9 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
     ranges.fill({widest});
     auto const around = some_halos(same, ranges);
     Rule const chosen = some_places(same, rule, extents, team.size());
-    check_adjoint(make_array<std::uint32_t>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around));
+    auto const a = make_array<std::uint32_t>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around);
+    check_adjoint(a);
+    if constexpr (std::is_same_v<Rule, tiled<block, block>>) check_adjoint(a, op::min{}, ~0U, true);
   }
 }
 

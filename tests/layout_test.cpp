@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <pgas/box_blocks.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
@@ -142,6 +143,104 @@ struct covered {
   std::size_t cells = 0;
 };
 
+template <std::size_t N>
+index<N> counts_of(std::array<rank_t, N> const& extents) {
+  index<N> counts{};
+  for (std::size_t d = 0; d < N; ++d) counts[d] = static_cast<std::size_t>(extents[d]);
+  return counts;
+}
+
+/// The ranks of a grid's places in row-major order, numbered by a walk from node to node, and in each from place to
+/// place.
+template <std::size_t N>
+std::vector<rank_t> ranks_by_walking(grid<N> const& g) {
+  auto const all = counts_of<N>(g.extents());
+  auto const in_node = counts_of<N>(g.node_extents());
+  index<N> nodes{};
+  for (std::size_t d = 0; d < N; ++d) nodes[d] = all[d] / in_node[d];
+  std::vector<rank_t> ranks(static_cast<std::size_t>(g.size()), -1);
+  rank_t next = 0;
+  for_each_index(nodes, [&](index<N> const& node) {
+    for_each_index(in_node, [&](index<N> const& inside) {
+      std::size_t place = 0;
+      for (std::size_t d = 0; d < N; ++d) place = place * all[d] + node[d] * in_node[d] + inside[d];
+      ranks[place] = next++;
+    });
+  });
+  return ranks;
+}
+
+/// How many pairs of neighbours in a grid are on different nodes, if place(rank) is where each rank is.
+template <std::size_t N, class Place>
+int pairs_cut(grid<N> const& g, rank_t per_node, Place const& place) {
+  int cut = 0;
+  for (rank_t a = 0; a < g.size(); ++a) {
+    for (rank_t b = 0; b < a; ++b) {
+      rank_t apart = 0;
+      for (std::size_t d = 0; d < N; ++d) apart += std::abs(place(a)[d] - place(b)[d]);
+      cut += apart == 1 && a / per_node != b / per_node ? 1 : 0;
+    }
+  }
+  return cut;
+}
+
+/// Checks a grid for so many ranks in nodes; returns how many pairs of neighbours fewer are cut than without.
+template <std::size_t N>
+int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
+  CAPTURE(rule.describe());
+  CAPTURE(ranks);
+  CAPTURE(per_node);
+  auto const asked = rule.in_nodes_of(per_node);
+  REQUIRE(asked.objection(ranks).empty());
+  auto const g = asked.over(ranks);
+  auto const plain = rule.over(ranks);
+  REQUIRE(g.extents() == plain.extents());
+  auto const table = ranks_by_walking(g);
+  std::size_t place = 0;
+  for_each_index(counts_of<N>(g.extents()), [&](index<N> const& i) {
+    std::array<rank_t, N> at{};
+    for (std::size_t d = 0; d < N; ++d) at[d] = static_cast<rank_t>(i[d]);
+    CHECK(g.rank(at) == table[place++]);
+    CHECK(g.place(g.rank(at)) == at);
+  });
+  int const cut = pairs_cut(g, per_node, [&](rank_t r) { return g.place(r); });
+  int const without = pairs_cut(plain, per_node, [&](rank_t r) { return plain.place(r); });
+  bool const in_blocks = table != ranks_by_walking(plain);
+  CHECK((in_blocks ? cut < without : cut == without));
+  for (rank_t first = 0; in_blocks && first < g.size(); first += per_node) {
+    auto least = g.place(first);
+    auto most = least;
+    for (rank_t r = first; r < first + per_node; ++r) {
+      for (std::size_t d = 0; d < N; ++d) {
+        least[d] = std::min(least[d], g.place(r)[d]);
+        most[d] = std::max(most[d], g.place(r)[d]);
+      }
+    }
+    rank_t block = 1;
+    for (std::size_t d = 0; d < N; ++d) block *= most[d] - least[d] + 1;
+    CHECK(block == per_node);
+  }
+  for_each_index(counts_of<N>(g.extents()), [&](index<N> const& last) {
+    // Any other shape that divides the grid, as nodes numbered by a grid in a grid.
+    std::array<rank_t, N> shape{};
+    std::array<rank_t, N> nodes{};
+    rank_t size = 1;
+    for (std::size_t d = 0; d < N; ++d) {
+      shape[d] = static_cast<rank_t>(last[d]) + 1;
+      if (g.extent(d) % shape[d] != 0) return;
+      nodes[d] = g.extent(d) / shape[d];
+      size *= shape[d];
+    }
+    if (size != per_node) return;
+    CHECK(cut <= pairs_cut(g, per_node, [&](rank_t r) {
+            auto at = grid<N>(nodes).place(r / per_node);
+            for (std::size_t d = 0; d < N; ++d) at[d] = at[d] * shape[d] + grid<N>(shape).place(r % per_node)[d];
+            return at;
+          }));
+  });
+  return without - cut;
+}
+
 /// Compares the product of these distributions with the product of their tables, tight, padded and with margins.
 template <class... D>
 void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& extents, rank_t ranks, covered& c,
@@ -157,10 +256,14 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
   std::vector<table> const tables = [&]<std::size_t... d>(std::index_sequence<d...>) {
     return std::vector<table>{table_of(each, extents[d], places.extent(d))...};
   }(std::index_sequence_for<D...>{});
+  auto const ranks_at = ranks_by_walking(places);
   auto const owner = [&](index<N> const& i) {
-    rank_t r = 0;
-    for (std::size_t d = 0; d < N; ++d) r = r * places.extent(d) + tables[d].entries()[i[d]].owner;
-    return r;
+    std::size_t place = 0;
+    for (std::size_t d = 0; d < N; ++d) {
+      place = place * static_cast<std::size_t>(places.extent(d)) +
+              static_cast<std::size_t>(tables[d].entries()[i[d]].owner);
+    }
+    return ranks_at[place];
   };
   CHECK(broken(l, owner, true) == "");
   // Own cells are one matrix of local indices, row after row.
@@ -295,6 +398,29 @@ TEST_CASE("grid: what is left open is as equal as it can be, larger extents firs
   }
 }
 
+TEST_CASE("grid: the ranks of a node have the block that cuts the fewest neighbours apart, or stay in order") {
+  int better = 0;
+  for (rank_t ranks = 1; ranks <= 24; ++ranks) {
+    for (rank_t per_node = 1; per_node <= ranks + 1; ++per_node) {
+      if (ranks % per_node != 0 && per_node < ranks) continue;
+      better += check_nodes(grid<1>{}, ranks, per_node);
+      better += check_nodes(grid<2>{}, ranks, per_node);
+      better += check_nodes(grid{1, 0}, ranks, per_node);
+      better += check_nodes(grid<3>{}, ranks, per_node);
+      better += check_nodes(grid<4>{}, ranks, per_node);
+    }
+  }
+  CHECK(better > 0);
+  static_assert(grid{4, 4}.in_nodes_of(4).over(16).rank({1, 2}) == 6);
+  static_assert(grid{4, 4}.in_nodes_of(4).over(16).place(6) == std::array{1, 2});
+  CHECK(grid{4, 6}.in_nodes_of(6).over(24).node_extents() == std::array{2, 3});
+  CHECK(grid{5, 2}.in_nodes_of(5).over(10).node_extents() == std::array{1, 1});  // two rows and a half cut fewer
+  CHECK(grid{4, 4}.in_nodes_of(4).describe() == "4 x 4 in nodes of 4");
+  CHECK(grid<2>{}.in_nodes_of(4).objection(6).find("places that 4 divides, and 6 are there") != std::string::npos);
+  CHECK(grid<2>{}.in_nodes_of(0).objection(6).find("places that 0 divides") != std::string::npos);
+  CHECK(grid<2>{}.in_nodes_of(4).objection(6, {true, true}).empty());
+}
+
 TEST_CASE("grid: one that the ranks do not fit is refused with both numbers") {
   CHECK(grid{2, 0}.objection(6).empty());
   CHECK(grid{2, 2}.objection(9).empty());
@@ -330,6 +456,8 @@ TEST_CASE("tiled: two dimensions, all extents to 12 on 1 to 9 ranks") {
     check_product(grid{0, 1}, e, ranks, c, block{}, cyclic{});
     check_product(grid{1, 0}, e, ranks, c, block_cyclic<2>{}, block{});
     check_product(grid<2>{}, e, ranks, c, block_cyclic<2>{}, block_cyclic<3>{});
+    check_product(grid<2>{}.in_nodes_of(2), e, ranks, c, block_cyclic<2>{}, block_cyclic<3>{});
+    check_product(grid<2>{}.in_nodes_of(4), e, ranks, c, block{}, block{});
     check_product(grid{0, 2}, e, ranks, c, block_cyclic<>{4}, cyclic{});
     check_product(grid{2, 2}, e, ranks, c, single_owner{1}, block_cyclic<>{3});
     check_dealt<2, 3>(e, ranks, c);
@@ -342,7 +470,7 @@ TEST_CASE("tiled: three dimensions, all extents to 6 on 1 to 9 ranks") {
   for_all_extents<3>(7, [&](index<3> const& e, rank_t ranks) {
     check_product(grid<3>{}, e, ranks, c, block{}, whole{}, whole{});
     check_product(grid<3>{}, e, ranks, c, block{}, block{}, block{});
-    check_product(grid{0, 1, 0}, e, ranks, c, block_cyclic<2>{}, block{}, cyclic{});
+    check_product(grid{0, 1, 0}.in_nodes_of(2), e, ranks, c, block_cyclic<2>{}, block{}, cyclic{});
     check_dealt<2, 1, 3>(e, ranks, c);
   });
   report("three dimensions, extents to 6, 1 to 9 ranks", c);
@@ -352,7 +480,7 @@ TEST_CASE("tiled: four dimensions, all extents to 4 on 1 to 9 ranks") {
   covered c;
   for_all_extents<4>(5, [&](index<4> const& e, rank_t ranks) {
     check_product(grid<4>{}, e, ranks, c, block{}, block{}, whole{}, block{});
-    check_product(grid<4>{}, e, ranks, c, cyclic{}, block_cyclic<2>{}, block{}, block{});
+    check_product(grid<4>{}.in_nodes_of(4), e, ranks, c, cyclic{}, block_cyclic<2>{}, block{}, block{});
     check_dealt<2, 2, 1, 2>(e, ranks, c);
   });
   report("four dimensions, extents to 4, 1 to 9 ranks", c);

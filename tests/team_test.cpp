@@ -2,6 +2,7 @@
 // What teams and their collectives promise, on every model.
 #include <algorithm>
 #include <array>
+#include <pgas/grid_team.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -56,6 +57,45 @@ TEST_CASE("team: nobody leaves a barrier before everybody has come") {
       require(seen >= round * team.size(), "all have come");
       team.barrier();
     }
+  });
+}
+
+TEST_CASE("team: the lines of a grid are teams, in the order of their places") {
+  everywhere([](auto& team) {
+    using pgas::grid;
+    for (auto const& places : {grid<2>{}.over(team.size()), grid<2>{}.in_nodes_of(2).over(team.size() & ~1),
+                               grid{1, std::min(team.size(), 2)}}) {
+      if (places.size() == 0) continue;  // one rank cannot have nodes of two
+      for (std::size_t d = 0; d < 2; ++d) {
+        auto line = pgas::team_along(team, places, d);
+        if (!places.has(team.rank())) {
+          require_equal(line.size(), rank_t{1}, "ranks of a line without places");
+          continue;
+        }
+        auto at = places.place(team.rank());
+        require_equal(line.size(), places.extent(d), "ranks of a line");
+        require_equal(line.rank(), at[d], "number in a line");
+        auto const members = line.all_gather(team.rank());
+        for (at[d] = 0; at[d] < places.extent(d); ++at[d]) {
+          require_equal(members[static_cast<std::size_t>(at[d])], places.rank(at), "member of a line");
+        }
+      }
+    }
+    std::string const self = "rank " + std::to_string(team.rank());
+    require_error(errc::invalid_argument, {self, "team_along", "a grid of 0 x 0", "along dimension 0"},
+                  [&] { static_cast<void>(pgas::team_along(team, grid<2>{}, 0)); });
+    require_error(errc::invalid_argument, {self, "team_along", "along dimension 1"},
+                  [&] { static_cast<void>(pgas::team_along(team, grid{1}, 1)); });
+    require_error(errc::invalid_argument, {self, "8 x 1", "a team of " + std::to_string(team.size())}, [&] {
+      static_cast<void>(pgas::team_along(team, grid{8, 1}, 1));
+    });
+  });
+}
+
+TEST_CASE("team: a node has the ranks that are no farther") {
+  everywhere([](auto& team) {
+    bool const apart = team.locality_of((team.rank() + 1) % team.size()) == pgas::locality::remote;
+    require_equal(pgas::ranks_per_node(team), apart ? 1 : team.size(), "ranks of a node");
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <exception>
+#include <limits>
 #include <pgas/halo.hpp>
 #include <pgas/part_box.hpp>
 #include <vector>
@@ -8,6 +10,42 @@
 namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
+
+/// The value that an operation leaves others as they are with.
+template <class T>
+constexpr T neutral(op::sum) noexcept {
+  return T{};
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr T neutral(op::product) noexcept {
+  return T{1};
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr T neutral(op::min) noexcept {
+  using limits = std::numeric_limits<T>;
+  return limits::has_infinity ? limits::infinity() : limits::max();
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr T neutral(op::max) noexcept {
+  using limits = std::numeric_limits<T>;
+  return limits::has_infinity ? -limits::infinity() : limits::lowest();
+}
+template <class T>
+  requires std::is_integral_v<T>
+constexpr T neutral(op::bit_and) noexcept {
+  return static_cast<T>(~T{});
+}
+template <class T>
+constexpr T neutral(op::bit_or) noexcept {
+  return T{};
+}
+template <class T>
+constexpr T neutral(op::bit_xor) noexcept {
+  return T{};
+}
 
 template <any_global_array Array>
 bool is_divided(Array const& a, std::size_t d) noexcept {
@@ -34,23 +72,22 @@ auto without_row_ends(Array const& a, typename halo_plan<Array::dimensions>::mov
   return m;
 }
 
-/// Adds a box of cells that lie in `from` to one in `to`.
-template <std::size_t N, class T>
-void add_box(std::array<std::size_t, N> const& count, T* to, box_in<N> const& there, T const* from,
-             box_in<N> const& here) {
-  constexpr op::sum add;
+/// Combines a box of cells that lie in `from` into one in `to`.
+template <std::size_t N, class T, class Op>
+void combine_box(std::array<std::size_t, N> const& count, T* to, box_in<N> const& there, T const* from,
+                 box_in<N> const& here, Op op) {
   for_each_block<N>(count, there, here, [&](rows_of block, std::size_t first, std::size_t pitch) {
     for (std::size_t row = 0; row < block.rows; ++row) {
       T* const sums = to + block.first + row * block.pitch;
       T const* const more = from + first + row * pitch;
-      for (std::size_t i = 0; i < block.cols; ++i) sums[i] = add(sums[i], more[i]);
+      for (std::size_t i = 0; i < block.cols; ++i) sums[i] = op(sums[i], more[i]);
     }
   });
 }
 
-/// Zeroes the ghost cells that have an owner.
+/// Stores a value to the ghost cells that have an owner.
 template <any_global_array Array, class T>
-void zero_ghosts(Array const& a, T* part) {
+void fill_ghosts(Array const& a, T* part, T const& value) {
   constexpr std::size_t N = Array::dimensions;
   auto const own = own_cells(a);
   auto const all = cells_of_array(a);
@@ -75,7 +112,7 @@ void zero_ghosts(Array const& a, T* part) {
     for_each_block<N>(box.counts(), {static_cast<std::size_t>(first), pitches}, {0, pitches},
                       [&](rows_of rows, std::size_t, std::size_t) {
                         for (std::size_t row = 0; row < rows.rows; ++row) {
-                          std::fill_n(part + rows.first + row * rows.pitch, rows.cols, T{});
+                          std::fill_n(part + rows.first + row * rows.pitch, rows.cols, value);
                         }
                       });
   } while (advance(side, sides));
@@ -83,7 +120,100 @@ void zero_ghosts(Array const& a, T* part) {
 
 }  // namespace detail
 
-/// The adjoint of exchange_halo: adds what is in ghost cells to the cells they are ghosts of, and zeroes them.
+/// An operation that ghost cells can come back to their owners by: one with a value that changes nothing, which is what
+/// they hold afterwards. All of namespace op but replace and no_op; of elements that are no numbers, sum alone.
+template <class Op, class T>
+concept ghost_operation = operation_on<Op, T> && requires(Op op) { detail::neutral<T>(op); };
+
+/// Ghost cells that are on their way to their owners: what begin_accumulate_halo returns.
+///
+/// While it is pending this rank may read and store its own cells, and must leave its ghost cells alone; the array
+/// stays where it is. A destructor finishes, too; an error is then thrown by the rank's next call.
+template <any_global_array Array, ghost_operation<typename Array::value_type> Op>
+class [[nodiscard]] pending_accumulation {
+  static constexpr std::size_t N = Array::dimensions;
+  using value_type = typename Array::value_type;
+  using state_type = typename Array::state_type;
+
+ public:
+  // The same ranks as in an exchange: who puts there gets here. Nobody stores to a ghost cell until all have got.
+  pending_accumulation(Array const& a, Op op)
+      : array_(&a),
+        op_(op),
+        exposure_(a, group(a.plan().origins()), no_put),
+        access_(a, group(a.plan().targets()), read_only) {
+    std::size_t cells = 0;
+    for (auto const& put : a.plan().puts()) cells += moves_.emplace_back(detail::without_row_ends(a, put)).size();
+    received_.resize(cells);
+    std::size_t first = 0;
+    for (auto const& m : moves_) {
+      auto const target = access_.to(m.target);
+      detail::for_each_block<N>(
+          m.count, {m.to, m.to_pitches}, {first, detail::dense_pitches(m.count)},
+          [&](rows_of block, std::size_t at, std::size_t pitch) { target.get(block, received_.data() + at, pitch); });
+      first += m.size();
+    }
+  }
+  pending_accumulation(pending_accumulation const&) = delete;
+  pending_accumulation& operator=(pending_accumulation const&) = delete;
+  ~pending_accumulation() {
+    if (array_ == nullptr || std::uncaught_exceptions() > exceptions_) return;
+    try {
+      finish();
+    } catch (...) {
+      exposure_.state().team->deferred->record(std::current_exception());
+    }
+  }
+
+  /// Returns when this rank's own cells have all contributions. Throws what epochs throw.
+  void finish() {
+    Array const& a = *std::exchange(array_, nullptr);
+    access_.complete();
+    exposure_.wait();
+    auto const staged = stage<update>(a.window());
+    auto* const part = staged.data();
+    // Backwards, what an exchange does forwards: first what came from others, then what this rank's own ghosts hold. A
+    // ghost that something is combined into when it has been taken along already is not looked at again.
+    std::size_t first = 0;
+    for (auto const& m : moves_) {
+      detail::combine_box<N>(m.count, part, {m.from, m.from_pitches}, received_.data(),
+                             {first, detail::dense_pitches(m.count)}, op_);
+      first += m.size();
+    }
+    auto const& copies = a.plan().copies();
+    for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) {
+      auto const m = detail::without_row_ends(a, *copy);
+      detail::combine_box<N>(m.count, part, {m.from, m.from_pitches}, part, {m.to, m.to_pitches}, op_);
+    }
+    detail::fill_ghosts(a, part, detail::neutral<value_type>(op_));
+  }
+
+ private:
+  Array const* array_;  ///< null when it has finished
+  [[no_unique_address]] Op op_;
+  int exceptions_ = std::uncaught_exceptions();
+  std::vector<typename halo_plan<N>::move> moves_;
+  std::vector<value_type> received_;
+  // Destroyed in the right order: complete, then wait; before what is got into goes.
+  exposure<state_type, no_put.value> exposure_;
+  access<state_type, read_only.value> access_;
+};
+
+/// Begins what accumulate_halo does: sends ghost cells to their owners, and does not wait for those that come; ends
+/// with `finish()` of what it returns: `auto pending = begin_accumulate_halo(a); ...own cells...; pending.finish();`.
+///
+/// For kernels that scatter from cells near an edge first, and then from the others, which reach own cells only.
+/// Waits until the neighbours have begun too. Else like accumulate_halo.
+template <any_global_array Array, ghost_operation<typename Array::value_type> Op = op::sum>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] pending_accumulation<Array, Op> begin_accumulate_halo(Array const& a, Op op = {}) {
+  a.state().enter("accumulate_halo", !a.state().exposure_open && !a.state().is_accessing(),
+                  "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
+  return pending_accumulation<Array, Op>(a, op);
+}
+
+/// The adjoint of exchange_halo: adds what is in ghost cells to the cells they are ghosts of, and zeroes them; or
+/// combines them by another operation, and leaves its neutral value: `accumulate_halo(a, op::max{})`.
 ///
 /// For kernels that scatter: zero the ghost cells, store or add to own and ghost cells alike, then call this; each
 /// contribution counts once, in corners, on a torus and at a mirror too, where several ghosts are one cell. Ghost cells
@@ -92,53 +222,11 @@ void zero_ghosts(Array const& a, T* part) {
 /// The order of additions is that of the plan: for one layout and number of ranks the same bits each time. Each
 /// contribution is got by the cell's owner, so that nothing needs to be indivisible.
 /// Throws what epochs throw. Costs a get of the ghost cells from each neighbour, memory for them, and a
-/// post/start/complete/wait round. PETSc: DMLocalToGlobal with ADD_VALUES; DASH and MPI have none.
-template <any_global_array Array>
-  requires box_layout<typename Array::layout_type> && operation_on<op::sum, typename Array::value_type>
-void accumulate_halo(Array const& a) {
-  using value_type = typename Array::value_type;
-  constexpr std::size_t N = Array::dimensions;
-  a.state().enter("accumulate_halo", !a.state().exposure_open && !a.state().is_accessing(),
-                  "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
-  auto const& puts = a.plan().puts();
-  std::vector<typename halo_plan<N>::move> moves;
-  std::vector<value_type> received;
-  {
-    std::size_t cells = 0;
-    for (auto const& put : puts) cells += moves.emplace_back(detail::without_row_ends(a, put)).size();
-    received.resize(cells);
-  }
-  {
-    // The same ranks as in an exchange: who puts there gets here. Nobody stores to a part until all have got.
-    exposure exposed{a, group(a.plan().origins()), no_put};
-    access epoch{a, group(a.plan().targets()), read_only};
-    std::size_t first = 0;
-    for (auto const& m : moves) {
-      auto const target = epoch.to(m.target);
-      detail::for_each_block<N>(
-          m.count, {m.to, m.to_pitches}, {first, detail::dense_pitches(m.count)},
-          [&](rows_of block, std::size_t at, std::size_t pitch) { target.get(block, received.data() + at, pitch); });
-      first += m.size();
-    }
-    epoch.complete();
-    exposed.wait();
-  }
-  auto const staged = stage<update>(a.window());
-  auto* const part = staged.data();
-  // Backwards, what an exchange does forwards: first what came from others, then what this rank's own ghosts hold. A
-  // ghost that something is added to when it has been taken along already is not looked at again: it is zeroed below.
-  std::size_t first = 0;
-  for (auto const& m : moves) {
-    detail::add_box<N>(m.count, part, {m.from, m.from_pitches}, received.data(),
-                       {first, detail::dense_pitches(m.count)});
-    first += m.size();
-  }
-  auto const& copies = a.plan().copies();
-  for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) {
-    auto const m = detail::without_row_ends(a, *copy);
-    detail::add_box<N>(m.count, part, {m.from, m.from_pitches}, part, {m.to, m.to_pitches});
-  }
-  detail::zero_ghosts(a, part);
+/// post/start/complete/wait round. PETSc: DMLocalToGlobal with ADD_VALUES or MAX_VALUES; DASH and MPI have none.
+template <any_global_array Array, ghost_operation<typename Array::value_type> Op = op::sum>
+  requires box_layout<typename Array::layout_type>
+void accumulate_halo(Array const& a, Op op = {}) {
+  begin_accumulate_halo(a, op).finish();
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

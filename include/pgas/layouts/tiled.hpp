@@ -77,7 +77,7 @@ class tiled {
     return other;
   }
   [[nodiscard]] std::string objection(index_type const& extents, rank_t ranks) const {
-    std::string found = asked_.objection(ranks);
+    std::string found = asked_.objection(ranks, undivided);
     if (!found.empty()) return found;
     auto const places = asked_.over(ranks, undivided);
     with_each([&](auto d) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <pgas/run.hpp>
+#include <pgas/wait_policy.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -43,6 +45,7 @@ struct command_line {
   std::optional<std::string> backend;
   std::optional<std::string> coherence;
   std::optional<std::string> sync;
+  std::optional<std::string> wait;
   std::optional<rank_t> ranks;
   bool help = false;
   std::vector<std::string_view> rest;
@@ -78,6 +81,9 @@ struct command_line {
         parsed.coherence = value;
       } else if (name == "sync") {
         parsed.sync = value;
+      } else if (name == "wait") {
+        static_cast<void>(wait_policy_named(value));
+        parsed.wait = value;
       } else if (name == "ranks") {
         char* end = nullptr;
         long const ranks = std::strtol(value.c_str(), &end, 10);
@@ -137,6 +143,8 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
     ((text += " " + std::string(Policies::name)), ...);
     text += "; --pgas-sync:";
     ((text += " " + bundle_name<Bundles>()), ...);
+    text += "; --pgas-wait:";
+    for (auto const name : wait_policy_names) text += " " + std::string(name);
     return text;
   }
 
@@ -187,11 +195,11 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
 
 /// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole `main`.
 ///
-/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync`, `--pgas-ranks` choose, `--pgas-help` lists; the other
-/// arguments reach the body as its second parameter, `std::span<std::string_view const>`, if it has one.
-/// Returns rank 0's result, or 0; on an error prints its sentence to stderr and returns 1.
-/// Example: `return pgas::run<pgas::choices<process_map, loopback>>(argc, argv, [](auto& team, auto arguments) { ...
-/// });`
+/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync`, `--pgas-ranks` choose, `--pgas-wait` says how
+/// ranks wait (wait_policy), `--pgas-help` lists; the other arguments reach the body as its second parameter,
+/// `std::span<std::string_view const>`, if it has one.
+/// Returns rank 0's result, or 0; on an error prints its sentence to stderr and returns 1. Example:
+/// `return pgas::run<pgas::choices<process_map, loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
 template <class Choices, class Coherences = coherences<default_coherence>,
           class Synchronizations = synchronizations<default_synchronization>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {
@@ -202,6 +210,7 @@ int run(int argc, char const* const* argv, Body const& body) {
       std::printf("options of pgas%s; --pgas-ranks: a number\n", dispatcher::listing().c_str());
       return 0;
     }
+    if (line.wait) ::setenv("PGAS_WAIT", line.wait->c_str(), 1);  // for ranks, which inherit it
     return dispatcher::run(line, body);
   } catch (error const& e) {
     std::fprintf(stderr, "pgas: %s\n", e.description().c_str());

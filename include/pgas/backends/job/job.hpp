@@ -20,6 +20,7 @@
 #include <pgas/bootstrap.hpp>
 #include <pgas/control.hpp>
 #include <pgas/error.hpp>
+#include <pgas/wait_policy.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -98,6 +99,11 @@ class job {
 
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
+  /// How this rank waits.
+  [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
+  /// Whether there are more ranks than cores. Known to each handle, since a rank that gets its core back finds the job's
+  /// block in no cache.
+  [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
   [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
   [[nodiscard]] job_block& block() const noexcept { return *std::launder(static_cast<job_block*>(mapping_->base)); }
   [[nodiscard]] std::byte* arena() const noexcept { return static_cast<std::byte*>(mapping_->base) + block_bytes(); }
@@ -329,10 +335,12 @@ class job {
     note.text[length] = '\0';
   }
 
-  job(std::shared_ptr<mapping> m, rank_t rank) noexcept : mapping_(std::move(m)), rank_(rank) {}
+  job(std::shared_ptr<mapping> m, rank_t rank) : mapping_(std::move(m)), rank_(rank) {}
 
   std::shared_ptr<mapping> mapping_;
   rank_t rank_;
+  wait_policy waits_ = wait_policy_from_environment();
+  bool shares_cores_ = size() > static_cast<rank_t>(std::thread::hardware_concurrency());
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

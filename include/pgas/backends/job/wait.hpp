@@ -27,17 +27,18 @@ inline constexpr int eager_looks = 24;
 /// How often a wait looks in all before it yields where there is a core for every rank.
 inline constexpr int patient_looks = 4000;
 
-inline bool shares_cores(rank_t ranks) noexcept {
-  static auto const cores = static_cast<rank_t>(std::thread::hardware_concurrency());
-  return ranks > cores;
+/// Whether a rank that waits keeps its core for a while. Where ranks share cores the awaited one is likely not running,
+/// and needs it.
+inline bool keeps_core(job const& j) noexcept {
+  return j.waits() == wait_policy::spin || (j.waits() == wait_policy::adaptive && !j.shares_cores());
 }
 
 /// How often a wait gives the core away before it starts to keep time. A yield between ranks that share a core costs
 /// half a microsecond, and reading the clock or copying the awaited ranks at each would be felt.
 inline constexpr int eager_yields = 256;
 
-/// A wait that has outlasted its spinning and its first yields: yields on, then sleeps, longer the longer it lasts, and
-/// notices whatever makes waiting pointless.
+/// A wait that has outlasted its spinning and its first yields: yields on, then sleeps, longer the longer it lasts, if
+/// the job's wait_policy lets it, and notices whatever makes waiting pointless.
 ///
 /// `pause()` throws errc::rank_failed (or the code of the failure) when the job has failed, errc::timed_out
 /// past the deadline, errc::deadlock when this rank and all it may hear from wait for each other.
@@ -65,8 +66,9 @@ class long_wait {
   void pause() {
     auto const now = clock::now();
     auto const waited = now - started_;
-    if (waited < std::chrono::milliseconds(1)) {
-      std::this_thread::yield();
+    wait_policy const how = job_.waits();
+    if (waited < std::chrono::milliseconds(1) && how != wait_policy::park) {
+      if (how != wait_policy::spin) std::this_thread::yield();
       return;
     }
     job_.check(why_.operation);
@@ -75,7 +77,11 @@ class long_wait {
     // release: a look-out that reads this count knows that the condition was false after it.
     job_.record().checks.fetch_add(1, std::memory_order_release);
     if (now >= next_look_) look_for_deadlock(now);
-    std::this_thread::sleep_for(std::min<clock::duration>(waited / 8, std::chrono::milliseconds(1)));
+    if (how == wait_policy::yield) std::this_thread::yield();
+    if (how == wait_policy::adaptive || how == wait_policy::park) {
+      std::this_thread::sleep_for(
+          std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1), std::chrono::milliseconds(1)));
+    }
   }
 
  private:
@@ -223,19 +229,23 @@ class long_wait {
 template <std::predicate Condition, class Awaited>
 [[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label,
                                Awaited& awaited) {
-  if (!shares_cores(j.size())) {
-    for (int i = 0; i < patient_looks; ++i) {
-      if (condition()) return;
+  auto const looks = [&condition](int how_often) {
+    for (int i = 0; i < how_often; ++i) {
+      if (condition()) return true;
       if (i >= eager_looks) cpu_relax();
     }
-  }
-  for (int i = 0; i < eager_yields; ++i) {
+    return false;
+  };
+  if (looks(keeps_core(j) ? patient_looks : j.waits() == wait_policy::park ? eager_looks : 0)) return;
+  bool const yields = j.waits() == wait_policy::adaptive || j.waits() == wait_policy::yield;
+  for (int i = 0; yields && i < eager_yields; ++i) {
     std::this_thread::yield();
     if (condition()) return;
     if (i % 16 == 15) j.check(why.operation);
   }
   long_wait patience(j, why, label, awaited());
-  while (!condition()) patience.pause();
+  int const at_once = j.waits() == wait_policy::spin ? patient_looks : 1;
+  while (!looks(at_once)) patience.pause();
 }
 
 /// Returns once `condition()` is true: looks, yields, then waits long.
@@ -251,8 +261,8 @@ void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::
 /// call suspends.
 inline constexpr unsigned longest_pause = 10;
 
-/// Lets others go on between two attempts: for a random number of up to 2^attempt looks, or of yields where ranks share
-/// cores. The number is the rank's own: ranks that turned each other away must not try again in step.
+/// Lets others go on between two attempts: for a random number of up to 2^attempt looks, or of yields where it does not
+/// keep its core. The number is the rank's own: ranks that turned each other away must not try again in step.
 inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   static thread_local std::uint64_t calls = 0;
   j.check(why.operation);
@@ -260,7 +270,7 @@ inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // splitmix64's
   mixed ^= mixed >> 27U;
   std::uint64_t const most = std::uint64_t{1} << std::min(attempt, longest_pause);
-  if (shares_cores(j.size())) {
+  if (!keeps_core(j)) {
     for (std::uint64_t i = mixed % std::min<std::uint64_t>(most, 16); i > 0; --i) std::this_thread::yield();
     std::this_thread::yield();
   } else {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <pgas/backends/scc/timing.hpp>
+#include <pgas/rank.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+using pgas::scc::ticks;
+
+/// Where each core is in virtual time, and when each has its next event: the earliest is first, the lower number
+/// of two at one time.
+class timeline {
+ public:
+  using cores = std::uint64_t;
+
+  [[nodiscard]] ticks now(rank_t core) const noexcept { return now_[index(core)]; }
+  void set(rank_t core, ticks at) noexcept { now_[index(core)] = at; }
+  void spend(rank_t core, ticks time) noexcept { now_[index(core)] += time; }
+
+  [[nodiscard]] ticks due(rank_t core) const noexcept { return due_[index(core)]; }
+  void set_due(rank_t core, ticks at) noexcept { due_[index(core)] = at; }
+  /// Nothing happens before it any more.
+  [[nodiscard]] ticks past() const noexcept { return past_; }
+
+  /// Whether the running core's event is certainly the first. Other cores' may be put off meanwhile, not forward.
+  [[nodiscard]] bool is_first(rank_t running) noexcept {
+    ticks const due = due_[index(running)];
+    if (due >= next_) return false;
+    past_ = std::max(past_, due);
+    return true;
+  }
+  /// Whose event is first, of these cores: it runs from now on.
+  [[nodiscard]] rank_t earliest(cores among) noexcept {
+    // Two smallest of all, without a branch: this is done at every change of turns.
+    ticks best = never, second = never;
+    auto const end = static_cast<std::size_t>(std::bit_width(among));
+    for (std::size_t core = 0; core < end; ++core) {
+      ticks const key = (among >> core & 1U) != 0 ? due_[core] << core_bits | core : never;
+      second = std::min(second, std::max(best, key));
+      best = std::min(best, key);
+    }
+    std::size_t const first = best & ((1U << core_bits) - 1);
+    second >>= core_bits;
+    best >>= core_bits;
+    next_ = second;
+    past_ = std::max(past_, best);
+    return static_cast<rank_t>(first);
+  }
+  /// When the first of these cores has its event; never, if there are none.
+  [[nodiscard]] ticks first_due(cores among) const noexcept {
+    ticks best = never;
+    for (; among != 0; among &= among - 1)
+      best = std::min(best, due_[static_cast<std::size_t>(std::countr_zero(among))]);
+    return best;
+  }
+  /// These cores slept, and go on when `waker`, if any, is where it is.
+  void wake(cores which, rank_t waker) noexcept {
+    ticks const at = waker < 0 ? past_ : std::max(past_, now(waker));
+    for (; which != 0; which &= which - 1) {
+      auto const core = static_cast<std::size_t>(std::countr_zero(which));
+      now_[core] = std::max(now_[core], at);
+      due_[core] = now_[core];
+      next_ = std::min(next_, due_[core]);
+    }
+  }
+
+ private:
+  static constexpr ticks never = ~ticks{0};
+  static constexpr unsigned core_bits = 6;
+  static std::size_t index(rank_t core) noexcept { return static_cast<std::size_t>(core); }
+
+  std::array<ticks, 64> now_{}, due_{};
+  ticks next_ = 0;  ///< no event of another core's is before it
+  ticks past_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -19,6 +19,7 @@ static_assert(pgas::backend<user_memory_backend> && !pgas::shared_segment<user_m
 #include "conformance/random_programs.hpp"
 #include "conformance/segment.hpp"
 #include "support/leftovers.hpp"
+#include "support/mutated.hpp"
 
 namespace pgas_test {
 namespace {
@@ -52,6 +53,16 @@ class page_before_nothing {
 
  private:
   void* at_;
+};
+
+/// `separate` without the step that is lacking.
+struct separate_lacking : pgas::coherence::separate {
+  static void clean_own(pgas::separate_segment auto& s) {
+    if (!lacking::is(step::clean_own)) separate::clean_own(s);
+  }
+  static void drop_own(pgas::separate_segment auto& s) {
+    if (!lacking::is(step::drop_own)) separate::drop_own(s);
+  }
 };
 
 std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
@@ -125,6 +136,29 @@ TEST_CASE("under lock_all a rank gets from its own part what it has stored, and 
     require_equal(epoch.get(to, 70), 7, "what the other has stored");
     team.barrier();
   });
+}
+
+TEST_CASE("each step of the policy that keeps copies is needed") {
+  using mutant = model<user_memory_backend, separate_lacking>;
+  auto const wrong = [] {
+    return error_of<mutant>(2, [](auto& team) {
+      auto w = make_window<int>(team, 2);
+      rank_t const other = 1 - team.rank();
+      pgas::fence epoch{w};
+      w.local()[0] = 5;
+      epoch.put(other, 1, 6);
+      epoch.next();
+      require_equal(w.local()[1], 6, "what was put");
+      require_equal(epoch.get(other, 0), 5, "what the other has stored");
+    });
+  };
+  CHECK(!wrong().has_value());
+  for (auto const& [missing, noticed] : {std::pair(step::clean_own, "stored"), std::pair(step::drop_own, "put")}) {
+    lacking const without(missing);
+    auto const e = wrong();
+    REQUIRE(e.has_value());
+    CHECK_MESSAGE(std::string(e->what()).find(noticed) != std::string::npos, std::string(e->what()));
+  }
 }
 
 TEST_CASE("more rows than one system call takes arrive, with gaps on either side or none") {

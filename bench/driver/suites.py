@@ -83,6 +83,7 @@ SUITES = {
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
         Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
         Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
+        Part({'ours': 'bench_user_memory'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
     ],
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),

@@ -71,4 +71,15 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
   { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
 };
 
+/// A backend with windows over memory that its ranks already have, whatever they have it from: each attaches its own.
+/// The ranks of the handle are those of a segment with parts of these sizes.
+template <class B>
+concept user_memory_backend =
+    backend<B> && requires(B& b, std::span<std::size_t const> sizes, typename B::handle handle, bytes_out own) {
+      requires segment<typename B::user_segment_type>;
+      typename B::user_coherence;
+      { b.reserve_user_segment(sizes) } -> std::same_as<typename B::handle>;
+      { b.attach_user_segment(handle, own) } -> std::same_as<typename B::user_segment_type>;
+    };
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

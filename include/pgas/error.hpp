@@ -23,6 +23,7 @@ enum class errc {
   stale_copy,        ///< a copy older than the last write before it was read
   race,              ///< two accesses to one place, at least one of them a write, are not ordered
   bad_file,          ///< a file cannot be read or written, or is not what it should be
+  gone,              ///< what a handle names is not there any more
 };
 
 namespace detail {
@@ -58,6 +59,8 @@ class error_category final : public std::error_category {
         return "race";
       case errc::bad_file:
         return "bad file";
+      case errc::gone:
+        return "gone";
     }
     return "unknown";
   }

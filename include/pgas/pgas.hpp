@@ -48,4 +48,5 @@
 #include <pgas/signals.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/team.hpp>
+#include <pgas/user_window.hpp>
 #include <pgas/window.hpp>

@@ -6,6 +6,7 @@
 #include <pgas/rank.hpp>
 #include <pgas/request.hpp>
 #include <span>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -105,6 +106,25 @@ concept flushable_segment = cache_controlled<S> && requires(S& s) { s.flush_copi
 template <class S>
 concept remote_drop_segment =
     cache_controlled<S> && requires(S& s, location at, bytes_in from) { s.put_and_drop(at, from); };
+
+/// A part may be two copies, this rank's memory, which is what `local()` is, and what others access: `publish_own`
+/// takes to the second what this rank has stored into a range since the last time, `refresh_own` takes back what others
+/// have put.
+template <class S>
+concept separate_segment = local_segment<S> && requires(S& s, std::size_t first, std::size_t count) {
+  s.publish_own(first, count);
+  s.refresh_own();
+};
+
+/// Only trying tells whether a rank can reach the others' parts: `probe` returns what it met, for `describe(rank,
+/// what)` to say. If one cannot, all may `copy_through` another segment with parts of the same sizes, before any
+/// access.
+template <class S>
+concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
+  { cs.probe().is_there() } -> std::same_as<bool>;
+  { cs.describe(rank, cs.probe()) } -> std::convertible_to<std::string_view>;
+  { cs.is_in_place() } noexcept -> std::same_as<bool>;
+};
 
 /// It watches what the program reads, and wants to be told of loads that copy elements which the program may never look
 /// at, as stage does: they may race with a peer's put.

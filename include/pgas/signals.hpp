@@ -169,9 +169,9 @@ class signals {
 ///
 /// Collective. Memory: ranks * tags control words on each rank. Throws errc::invalid_argument for no tags or more
 /// than 2^24 words, errc::mismatch when ranks ask for different numbers, errc::no_space when the memory is not there.
-template <class T, class Backend, class Coherence, class Protocols>
-[[nodiscard]] auto make_signals(window<T, Backend, Coherence, Protocols> const& w, std::size_t tags = 1) {
-  using state_type = typename window<T, Backend, Coherence, Protocols>::state_type;
+template <class T, class Backend, class Coherence, class Protocols, class Segment>
+[[nodiscard]] auto make_signals(window<T, Backend, Coherence, Protocols, Segment> const& w, std::size_t tags = 1) {
+  using state_type = typename window<T, Backend, Coherence, Protocols, Segment>::state_type;
   using counts = sync::signal_counts<typename Backend::control_type>;
   constexpr std::string_view operation = "make_signals";
   state_type& s = w.state();

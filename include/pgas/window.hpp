@@ -15,18 +15,20 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// It joins four choices: *how* (Backend), *which copy* (Coherence), *when* (Protocols), and *where*, which is
 /// the index of a rank and of an element in its part. One rank's handle; moves, also while an epoch is
 /// open. Its destructor is local and never blocks; memory goes when the last rank's handle has.
-/// Make one with make_window. MPI: a window made by MPI_Win_allocate.
-template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+/// Make one with make_window. MPI: a window made by MPI_Win_allocate, or, where `Segment` is memory that the ranks had
+/// before, by MPI_Win_create.
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+          segment Segment = typename Backend::segment_type>
 class window {
  public:
   using value_type = T;
-  using state_type = detail::window_state<T, Backend, Coherence, Protocols>;
+  using protocols_type = Protocols;
+  using state_type = detail::window_state<T, Backend, Coherence, Protocols, Segment>;
 
   /// Whether local() is a std::span.
-  static constexpr bool is_contiguous =
-      local_segment<typename Backend::segment_type> && !cache_controlled<typename Backend::segment_type>;
+  static constexpr bool is_contiguous = local_segment<Segment> && !cache_controlled<Segment>;
 
-  static_assert(Coherence::template fits<typename Backend::segment_type>,
+  static_assert(Coherence::template fits<Segment>,
                 "window: this coherence policy does not make copies agree on this backend's memory; take "
                 "Backend::default_coherence, or see the table in coherence/README.md");
   static_assert(bundle_fits<Protocols, typename Backend::control_type>,
@@ -141,10 +143,11 @@ void copy_text(std::array<char, Size>& to, std::string_view from) noexcept {
   std::memcpy(to.data(), from.data(), std::min(from.size(), Size - 1));
 }
 
-/// The names of a window's policies, joined and, where they are long, shortened.
+/// The names of a window's policies, joined and, where they are long, shortened; `memory` says whose its memory is.
 template <class Coherence, class Protocols>
-std::array<char, 64> policy_names() noexcept {
-  std::string all(Coherence::name);
+std::array<char, 64> policy_names(std::string_view memory) noexcept {
+  std::string all(memory);
+  all += Coherence::name;
   for (std::string_view name : {std::string_view(Protocols::fence::name), std::string_view(Protocols::post::name),
                                 std::string_view(Protocols::lock::name)}) {
     all += '+';
@@ -155,6 +158,55 @@ std::array<char, 64> policy_names() noexcept {
                       ? all
                       : all.substr(0, 52) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
   return text;
+}
+
+/// Makes a window, with all ranks of a team: one reserves the memory, reserve(backend, bytes of each part) -> handle,
+/// and each attaches to it, attach(backend, handle, own bytes) -> segment.
+template <class Window, class Team, class Reserve, class Attach>
+Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve, Attach&& attach) {
+  using value_type = typename Window::value_type;
+  using state_type = typename Window::state_type;
+  using answer_type = window_answer<typename Team::backend_type::handle>;
+  auto& members = *team.state();
+  members.deferred->rethrow();
+  constexpr std::string_view operation = "make_window";
+  rank_t const ranks = team.size();
+  constexpr rank_t root = 0;
+
+  // An impossible size is offered as the largest: the first rank then refuses it for all.
+  std::uint64_t const bytes = size > std::numeric_limits<std::uint64_t>::max() / sizeof(value_type)
+                                  ? std::numeric_limits<std::uint64_t>::max()
+                                  : size * sizeof(value_type);
+  window_offer const mine{bytes, sizeof(value_type),
+                          policy_names<typename state_type::coherence_type, typename Window::protocols_type>(memory)};
+  answer_type answer;
+  std::vector<std::size_t> sizes;
+  members.collectives.gather(mine, root, operation, [&](rank_t rank, window_offer const& offer) {
+    sizes.push_back(offer.bytes);
+    if (!offer.agrees(mine) && answer.refused == errc{}) {
+      answer.refused = errc::mismatch;
+      copy_text(answer.why, "rank " + std::to_string(rank) + " makes a window of " + offer.text() + ", rank 0 one of " +
+                                mine.text() + "; all must make the same");
+    }
+  });
+  if (team.rank() == root && answer.refused == errc{}) {
+    try {
+      answer.segment = reserve(members.backend, std::span<std::size_t const>(sizes));
+      answer.control = members.backend.reserve_control(state_type::words(ranks));
+    } catch (error const& e) {
+      answer.refused = static_cast<errc>(e.code().value());
+      copy_text(answer.why, e.description());
+    }
+  }
+  members.collectives.broadcast(answer, root, operation);
+  if (answer.refused != errc{})
+    throw error(answer.refused, members.backend.world_rank(team.rank()), operation, answer.why.data());
+
+  std::string const label = "window " + std::to_string(members.windows++);
+  kept<state_type> state(std::in_place, team.state(), attach(members.backend, answer.segment, bytes),
+                         members.backend.attach_control(answer.control, state_type::words(ranks), label), label);
+  members.collectives.barrier(operation);  // every part is there before anybody reaches for it
+  return Window(std::move(state));
 }
 
 }  // namespace detail
@@ -170,49 +222,9 @@ std::array<char, 64> policy_names() noexcept {
 /// MPI_Win_allocate.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::size_t size) {
-  using window_type = window<T, Backend, Coherence, Protocols>;
-  using state_type = typename window_type::state_type;
-  using answer_type = detail::window_answer<typename Backend::handle>;
-  auto& members = *team.state();
-  members.deferred->rethrow();
-  constexpr std::string_view operation = "make_window";
-  rank_t const ranks = team.size();
-  constexpr rank_t root = 0;
-
-  // An impossible size is offered as the largest: the first rank then refuses it for all.
-  std::uint64_t const bytes = size > std::numeric_limits<std::uint64_t>::max() / sizeof(T)
-                                  ? std::numeric_limits<std::uint64_t>::max()
-                                  : size * sizeof(T);
-  detail::window_offer const mine{bytes, sizeof(T), detail::policy_names<Coherence, Protocols>()};
-  answer_type answer;
-  std::vector<std::size_t> sizes;
-  members.collectives.gather(mine, root, operation, [&](rank_t rank, detail::window_offer const& offer) {
-    sizes.push_back(offer.bytes);
-    if (!offer.agrees(mine) && answer.refused == errc{}) {
-      answer.refused = errc::mismatch;
-      detail::copy_text(answer.why, "rank " + std::to_string(rank) + " makes a window of " + offer.text() +
-                                        ", rank 0 one of " + mine.text() + "; all must make the same");
-    }
-  });
-  if (team.rank() == root && answer.refused == errc{}) {
-    try {
-      answer.segment = members.backend.reserve_segment(sizes);
-      answer.control = members.backend.reserve_control(state_type::words(ranks));
-    } catch (error const& e) {
-      answer.refused = static_cast<errc>(e.code().value());
-      detail::copy_text(answer.why, e.description());
-    }
-  }
-  members.collectives.broadcast(answer, root, operation);
-  if (answer.refused != errc{})
-    throw error(answer.refused, members.backend.world_rank(team.rank()), operation, answer.why.data());
-
-  std::string const label = "window " + std::to_string(members.windows++);
-  detail::kept<state_type> state(std::in_place, team.state(), members.backend.attach_segment(answer.segment, bytes),
-                                 members.backend.attach_control(answer.control, state_type::words(ranks), label),
-                                 label);
-  members.collectives.barrier(operation);  // every part is there before anybody reaches for it
-  return window_type(std::move(state));
+  return detail::join_window<window<T, Backend, Coherence, Protocols>>(
+      team, size, "", [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },
+      [](Backend& b, typename Backend::handle handle, std::size_t bytes) { return b.attach_segment(handle, bytes); });
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

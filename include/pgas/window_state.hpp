@@ -14,12 +14,12 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// One rank's state of one window. Epochs hold it, so that the window itself may move while one is open.
-template <class T, class Backend, class Coherence, class Protocols>
+template <class T, class Backend, class Coherence, class Protocols, class Segment>
 struct window_state {
   using value_type = T;
   using backend_type = Backend;
   using coherence_type = Coherence;
-  using segment_type = typename Backend::segment_type;
+  using segment_type = Segment;
   using control_type = typename Backend::control_type;
   template <boundary_of Side, hints Hints>
   using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;

@@ -33,7 +33,7 @@ std::vector<std::byte> got(Segment& s, pgas::location at, std::size_t count) {
 }
 
 TEST_CASE("segment: it knows its rank, how many ranks there are, and how many bytes each part has") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     std::vector<std::size_t> sizes;
     for (rank_t r = 0; r < b.size(); ++r) sizes.push_back(static_cast<std::size_t>((r * 5) % 3) * 100);
     auto s = make_segment(b, boot, "s", sizes);
@@ -45,7 +45,7 @@ TEST_CASE("segment: it knows its rank, how many ranks there are, and how many by
 }
 
 TEST_CASE("segment: memory is zero at first, also when it was used before") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     for (std::string key : {"first", "second", "third"}) {
       auto s = make_segment(b, boot, key, even_sizes(b, 5000));
       for (rank_t r = 0; r < b.size(); ++r) {
@@ -62,7 +62,7 @@ TEST_CASE("segment: memory is zero at first, also when it was used before") {
 }
 
 TEST_CASE("segment: what was put and flushed is what everybody gets, exact to the byte, at any alignment") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     rank_t const n = b.size();
     std::size_t const share = 61;  // no multiple of a line or a word: neighbours share lines
     std::size_t const bytes = share * static_cast<std::size_t>(n);
@@ -90,7 +90,7 @@ TEST_CASE("segment: what was put and flushed is what everybody gets, exact to th
 }
 
 TEST_CASE("segment: the source of a put may be reused at once after flush_local") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 4096));
     rank_t const to = (b.rank() + 1) % b.size();
     std::vector<std::byte> source = pattern(b.rank(), 0, 4096);
@@ -105,7 +105,7 @@ TEST_CASE("segment: the source of a put may be reused at once after flush_local"
 }
 
 TEST_CASE("segment: requests end, may be asked again, and then the data are there") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 1000));
     rank_t const to = (b.rank() + 1) % b.size();
     auto const source = pattern(b.rank(), 7, 900);
@@ -126,7 +126,7 @@ TEST_CASE("segment: requests end, may be asked again, and then the data are ther
 }
 
 TEST_CASE("segment: transfers of no bytes are allowed, also at the end of a part and into an empty one") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     std::vector<std::size_t> sizes = even_sizes(b, 16);
     sizes.back() = b.size() > 1 ? 0 : 16;
     auto s = make_segment(b, boot, "s", sizes);
@@ -145,7 +145,7 @@ TEST_CASE("segment: transfers of no bytes are allowed, also at the end of a part
 }
 
 TEST_CASE("segment: two segments are different memory") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto one = make_segment(b, boot, "one", even_sizes(b, 256));
     auto two = make_segment(b, boot, "two", even_sizes(b, 256));
     rank_t const to = (b.rank() + 1) % b.size();
@@ -163,7 +163,7 @@ TEST_CASE("segment: two segments are different memory") {
 }
 
 TEST_CASE("segment: a large part arrives whole") {
-  on_every_backend(
+  on_every_backend<all_segments>(
       [](auto& b, auto& boot) {
         std::size_t const bytes = (std::size_t{1} << 20U) + 13;
         auto s = make_segment(b, boot, "s", even_sizes(b, bytes));
@@ -178,7 +178,7 @@ TEST_CASE("segment: a large part arrives whole") {
 }
 
 TEST_CASE("segment: rows go where row by row transfers would, and nowhere else") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 600));
     if constexpr (pgas::strided_segment<decltype(s)>) {
       rank_t const to = (b.rank() + 1) % b.size();
@@ -211,7 +211,7 @@ TEST_CASE("segment: rows go where row by row transfers would, and nowhere else")
 }
 
 TEST_CASE("segment: where parts can be reached by load and store, put is a store") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 128));
     if constexpr (pgas::shared_segment<decltype(s)>) {
       rank_t const to = (b.rank() + 1) % b.size();
@@ -226,7 +226,7 @@ TEST_CASE("segment: where parts can be reached by load and store, put is a store
 }
 
 TEST_CASE("segment: atomic operations on one element lose nothing under contention") {
-  on_every_backend([](auto& b, auto& boot) {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto memory = make_segment(b, boot, "s", even_sizes(b, 64));
     constexpr int times = 300;
     auto const contend = [&]<class Segment, class T>(Segment& s, std::size_t offset, T) {

@@ -10,15 +10,15 @@ LAYERS = [
     (1, r'(rank|rank_set|error|request|op|hints|transportable|block_shape|box|wait_policy)\.hpp'),
     (2, r'(backend|segment|control|mailbox|boundary|distribution|grid|layout|bootstrap|coherence/policy|sync/policy)\.hpp'),
     (3, r'(backends|coherence|sync|distributions|layouts)/.*'),
-    (4, r'(team|grid_team|window|window_state|window_boundary|element_lock|element_modes|element_operations|epoch|fence|access|exposure|lock|lock_all|stage|local_view|opened_target|'
+    (4, r'(team|grid_team|window|user_window|window_state|window_boundary|element_lock|element_modes|element_operations|epoch|fence|access|exposure|lock|lock_all|stage|local_view|opened_target|'
         r'global_ptr|global_ref|run|choices|signals|model|collectives/.*)\.?(hpp)?'),
-    (5, r'(algorithm/.*|aligned|global_array|array_shape|array_stage|box_blocks|box_view|matrix_view|halo|halo_accumulate|halo_line|halo_plan|halo_together|part_box|redistribute|scattered|stencil|tiles|views|describe|save|files/.*)\.hpp'),
+    (5, r'(algorithm/.*|aligned|global_array|array_shape|array_stage|box_blocks|box_view|matrix_view|halo|halo_accumulate|halo_line|halo_plan|halo_together|part_box|redistribute|scattered|stencil|tiles|views|directory|describe|save|files/.*)\.hpp'),
     (6, r'pgas\.hpp'),
 ]
 # Ends of the leaves' world: what models may share, and which model is built on which. coherence/processor is no policy
 # but the instructions: a segment whose copies are a real processor's offers them as its clean and drop.
 SHARED = {'backends/job', 'sync/lanes', 'sync/completion_counter'}
-ALLOWED = {('backends', 'coherence/' + name + '.hpp') for name in ('coherent', 'write_back', 'write_through', 'processor')}
+ALLOWED = {('backends', 'coherence/' + name + '.hpp') for name in ('coherent', 'separate', 'write_back', 'write_through', 'processor')}
 HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'backends/scc/fiber\.hpp', 'range/v3': r'views\.hpp', 'iostream': r'$^'}
 
 

@@ -76,6 +76,13 @@ using coherent_models = std::tuple<self_model, thread_model, process_model, loop
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
 #endif
 
+// What the segment suite runs on: those of all backends, or segments that no backend makes by itself.
+#if defined(PGAS_TEST_SEGMENTS)
+using all_segments = std::tuple<PGAS_TEST_SEGMENTS>;
+#else
+using all_segments = all_backends;
+#endif
+
 using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
                                    pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
 // A match list has a place for each rank of the largest test.

@@ -51,6 +51,8 @@ class loopback {
   using control_type = detail::message_control;
   using mailbox_type = detail::message_mailbox;
   using default_coherence = coherence::coherent;
+  using user_segment_type = detail::message_segment;
+  using user_coherence = coherence::coherent;
   using handle = detail::loopback::memory_id;
 
   static constexpr std::string_view name = "loopback";
@@ -100,6 +102,9 @@ class loopback {
       throw error(errc::no_space, agent_->rank(), "attach", "no memory for " + std::to_string(own_bytes) + " bytes");
     }
   }
+  /// An agent serves whatever memory its rank has.
+  handle reserve_user_segment(std::span<std::size_t const>) const { return reserve(); }
+  user_segment_type attach_user_segment(handle memory, bytes_out own) const { return {agent_, memory, own, ranks_}; }
   handle reserve_control(control_words) const { return reserve(); }
   control_type attach_control(handle memory, control_words words, std::string_view label) const {
     return {agent_, memory, words, ranks_, label};
@@ -131,7 +136,7 @@ class loopback {
   std::shared_ptr<detail::loopback::agent> agent_;
   detail::team_ranks ranks_;
 };
-static_assert(mailbox_backend<loopback>);
+static_assert(mailbox_backend<loopback> && user_memory_backend<loopback>);
 
 }  // namespace backends
 

@@ -7,7 +7,9 @@
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
 #include <pgas/backends/process_map/segment.hpp>
+#include <pgas/backends/process_map/user_segment.hpp>
 #include <pgas/coherence/coherent.hpp>
+#include <pgas/coherence/separate.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -24,6 +26,8 @@ class basic_process_map {
   using segment_type = detail::mapped_segment;
   using control_type = detail::mapped_control;
   using mailbox_type = detail::mapped_mailbox;
+  using user_segment_type = detail::user_segment;
+  using user_coherence = coherence::separate;
   using default_coherence = coherence::coherent;
   using handle = std::uint64_t;  ///< an extent's offset
 
@@ -57,6 +61,13 @@ class basic_process_map {
     return detail::mapped_segment::reserve(job_, sizes);
   }
   segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const { return {{job_, extent}, ranks_}; }
+  /// Memory that ranks have stays where it is: what is reserved is the table that says where.
+  handle reserve_user_segment(std::span<std::size_t const> sizes) const {
+    return reserve_segment(std::vector<std::size_t>(sizes.size(), user_segment_type::entry_bytes()));
+  }
+  user_segment_type attach_user_segment(handle extent, bytes_out own) const {
+    return {attach_segment(extent, user_segment_type::entry_bytes()), ranks_, job_, own, Kind == ranks_are::threads};
+  }
   handle reserve_control(control_words words) const {
     return job_.reserve(detail::mapped_control::bytes(size(), words), size());
   }
@@ -88,6 +99,7 @@ namespace backends {
 using process_map = basic_process_map<ranks_are::processes>;
 using thread_map = basic_process_map<ranks_are::threads>;
 static_assert(mailbox_backend<process_map> && mailbox_backend<thread_map>);
+static_assert(user_memory_backend<process_map> && user_memory_backend<thread_map>);
 }  // namespace backends
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -24,13 +24,15 @@ class self {
   // Payload: the concept `segment`, refined by `local_segment`, `shared_segment` and `atomic_segment`.
   class segment_type {
    public:
-    explicit segment_type(std::size_t bytes) : memory_(bytes / sizeof(line) + 1), bytes_(bytes) {}
+    explicit segment_type(std::size_t bytes)
+        : memory_(bytes / sizeof(line) + 1), part_(reinterpret_cast<std::byte*>(memory_.data()), bytes) {}
+    explicit segment_type(bytes_out memory_of_the_user) noexcept : part_(memory_of_the_user) {}
 
     [[nodiscard]] static rank_t rank() noexcept { return 0; }
     [[nodiscard]] static rank_t size() noexcept { return 1; }
-    [[nodiscard]] std::size_t part_bytes(rank_t) const noexcept { return bytes_; }
-    [[nodiscard]] std::byte* part(rank_t) noexcept { return reinterpret_cast<std::byte*>(memory_.data()); }
-    [[nodiscard]] bytes_out local() noexcept { return {part(0), bytes_}; }
+    [[nodiscard]] std::size_t part_bytes(rank_t) const noexcept { return part_.size(); }
+    [[nodiscard]] std::byte* part(rank_t) noexcept { return part_.data(); }
+    [[nodiscard]] bytes_out local() noexcept { return part_; }
 
     void put(location at, bytes_in from) noexcept {
       if (!from.empty()) std::memcpy(part(0) + at.offset, from.data(), from.size());
@@ -75,8 +77,8 @@ class self {
     struct alignas(64) line {
       std::byte bytes[64];
     };
-    std::vector<line> memory_;
-    std::size_t bytes_;
+    std::vector<line> memory_;  // keeps its address when it is moved
+    bytes_out part_;
   };
 
   // Control words: the concept `control`.
@@ -161,6 +163,8 @@ class self {
 
   using handle = char;  ///< nothing to tell: nobody else attaches
   using default_coherence = coherence::coherent;
+  using user_segment_type = segment_type;
+  using user_coherence = coherence::coherent;
   static constexpr std::string_view name = "self";
   static constexpr progress progress_by = progress::hardware;
   static constexpr rank_t max_ranks = 1;
@@ -188,6 +192,8 @@ class self {
     return {};
   }
   static segment_type attach_segment(handle, std::size_t own_bytes) { return segment_type(own_bytes); }
+  static handle reserve_user_segment(std::span<std::size_t const>) noexcept { return {}; }
+  static segment_type attach_user_segment(handle, bytes_out own) noexcept { return segment_type(own); }
   static handle reserve_control(control_words) noexcept { return {}; }
   static control_type attach_control(handle, control_words words, std::string_view label) { return {words, label}; }
   static self sub_team(group, rank_t) noexcept { return {}; }
@@ -198,7 +204,7 @@ class self {
   static void charge(std::uint64_t) noexcept {}
 };
 static_assert(bootstrap<self::bootstrap_type>);
-static_assert(backend<self> && shared_segment<self::segment_type> &&
+static_assert(user_memory_backend<self> && shared_segment<self::segment_type> &&
               atomic_segment<self::segment_type, double, op::sum>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <pgas/backends/loopback/message.hpp>
 #include <pgas/control.hpp>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -21,19 +22,22 @@ using memory_id = std::uint64_t;
 inline constexpr int home_shift = 40;
 inline rank_t home_of(memory_id id) noexcept { return static_cast<rank_t>(id >> home_shift); }
 
-/// One rank's part of a segment: zeroed, at a line's beginning.
+/// One rank's part of a segment: zeroed, at a line's beginning; or memory that the rank already has, as it is.
 class part {
  public:
-  explicit part(std::size_t bytes) : lines_(bytes / sizeof(line) + 1), bytes_(bytes) {}
-  [[nodiscard]] std::byte* data() noexcept { return lines_.front().bytes; }
-  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+  explicit part(std::size_t bytes) : lines_(bytes / sizeof(line) + 1), all_(lines_.front().bytes, bytes) {}
+  explicit part(std::span<std::byte> given) noexcept : all_(given) {}
+  part(part const&) = delete;
+  part& operator=(part const&) = delete;
+  [[nodiscard]] std::byte* data() noexcept { return all_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
  private:
   struct alignas(64) line {
     std::byte bytes[64];
   };
   std::vector<line> lines_;
-  std::size_t bytes_;
+  std::span<std::byte> all_;
 };
 
 /// One rank's share of control words. Its rank and its agent both access them, always atomically.

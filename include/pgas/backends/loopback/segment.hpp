@@ -24,6 +24,9 @@ class message_segment {
 
   message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::size_t own_bytes, team_ranks ranks)
       : message_segment(std::move(a), id, std::make_shared<loopback::part>(own_bytes), std::move(ranks)) {}
+  /// Over memory that this rank already has: its agent accesses it for the others.
+  message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, bytes_out own, team_ranks ranks)
+      : message_segment(std::move(a), id, std::make_shared<loopback::part>(own), std::move(ranks)) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }

@@ -84,6 +84,13 @@ class mapped_segment {
     copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape);
   }
 
+  static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
+                        row_shape shape) noexcept {
+    for (std::size_t row = 0; row < shape.rows; ++row, to += to_pitch, from += from_pitch) {
+      std::memcpy(to, from, shape.row_bytes);
+    }
+  }
+
   // acq_rel: pairs with atomic_load and the others on the same element, so that a program may
   // synchronize through elements too.
   template <class T, class Op>
@@ -146,13 +153,6 @@ class mapped_segment {
   template <class T>
   [[nodiscard]] T& at_element(location at) const noexcept {
     return *reinterpret_cast<T*>(part(at.rank) + at.offset);
-  }
-
-  static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
-                        row_shape shape) noexcept {
-    for (std::size_t row = 0; row < shape.rows; ++row, to += to_pitch, from += from_pitch) {
-      std::memcpy(to, from, shape.row_bytes);
-    }
   }
 
   held_extent extent_;

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <pgas/backends/process_map/process_memory.hpp>
+#include <pgas/backends/process_map/segment.hpp>
+#include <string>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Payload that the ranks had before: no mapping has it, so a peer's part is reached by process_vm_readv and
+/// process_vm_writev, or, where the system forbids those, as a copy in the job's arena.
+///
+/// Where a part lies is said once a node, in a table of one line a rank, so that no rank keeps an address of any other,
+/// and none can be out of date: Ferreras' address cache would hold what the table holds. Ranks that are threads copy.
+///
+/// With copies a rank has two of its part, MPI's separate memory model: its own memory, which only it accesses, and the
+/// copy, which peers access. `publish_own` takes what this rank has stored to the copy, `refresh_own` what peers have
+/// put back, each exact to the byte: a third copy says what both last agreed on. Source: the twins and diffs of
+/// TreadMarks, Keleher et al. 1994; ours compares at the boundaries of epochs and not at page faults, and neither side
+/// asks the other.
+class user_segment {
+ public:
+  /// No instruction modifies another process' element.
+  template <class T>
+  static constexpr bool is_atomic = false;
+
+  /// What keeps this rank from another's memory: nothing, or an errno.
+  struct obstacle {
+    rank_t rank = -1;
+    int why = 0;
+
+    [[nodiscard]] bool is_there() const noexcept { return why != 0; }
+  };
+
+  /// What each rank has in the table.
+  static constexpr std::size_t entry_bytes() noexcept { return sizeof(entry); }
+
+  /// Says where this rank's part is; peers may look after the next barrier. `table` has an entry a rank.
+  user_segment(mapped_segment table, team_ranks ranks, job j, bytes_out own, bool ranks_are_threads)
+      : table_(std::move(table)),
+        ranks_(std::move(ranks)),
+        job_(std::move(j)),
+        own_(own),
+        ranks_are_threads_(ranks_are_threads),
+        probe_(std::make_unique<std::uint64_t>()) {
+    *probe_ = reinterpret_cast<std::uintptr_t>(probe_.get()) ^
+              static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    ::new (table_.local().data())
+        entry{::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
+              static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.get())), *probe_};
+    // Where Yama allows tracing to ancestors only, siblings need leave: given to the ranks' parent and who descends
+    // from it, so to this job and nobody else. Elsewhere the call fails, and there is nothing to allow.
+    if (!ranks_are_threads_) ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return of(rank).bytes; }
+  [[nodiscard]] bytes_out local() const noexcept { return own_; }
+
+  /// Tries to reach every peer's memory, and its own: reads and writes a word of each, which must hold what its rank
+  /// has said, since a process of that number may be another one. Costs two system calls a peer.
+  [[nodiscard]] obstacle probe() const noexcept {
+    if (int const why = probe_own(); why != 0) return {rank(), why};
+    for (rank_t rank = 0; rank < size() && !ranks_are_threads_; ++rank) {
+      if (rank == this->rank() || part_bytes(rank) == 0) continue;
+      entry const& there = of(rank);
+      process_memory const memory(there.process);
+      std::uint64_t seen = 0;
+      auto* const bytes = reinterpret_cast<std::byte*>(&seen);
+      int why = memory.get(there.probe, 0, bytes, 0, {1, sizeof seen});
+      if (why == 0 && seen != there.probe_value) why = ESRCH;
+      if (why == 0) why = memory.put(there.probe, 0, bytes, 0, {1, sizeof seen});
+      if (why != 0) return {rank, why};
+    }
+    return {};
+  }
+  /// An obstacle that a rank has met, in words.
+  [[nodiscard]] std::string describe(rank_t who, obstacle const& met) const {
+    if (met.rank == who) {
+      return "the memory that rank " + std::to_string(ranks_.to_world(who)) + " gives, " +
+             std::to_string(part_bytes(who)) + " bytes, cannot be read by itself: " + std::strerror(met.why);
+    }
+    return "rank " + std::to_string(ranks_.to_world(who)) + " cannot reach the memory of rank " +
+           std::to_string(ranks_.to_world(met.rank)) + " (process " + std::to_string(of(met.rank).process) +
+           "): " + std::strerror(met.why);
+  }
+
+  /// From here on peers access these copies, of the same sizes. All ranks call it, and then a barrier.
+  void copy_through(mapped_segment copies) {
+    seen_.assign(own_.begin(), own_.end());
+    if (!seen_.empty()) std::memcpy(copies.local().data(), seen_.data(), seen_.size());
+    copies_.emplace(std::move(copies));
+  }
+  /// Whether peers access this memory itself.
+  [[nodiscard]] bool is_in_place() const noexcept { return !copies_; }
+
+  /// What this rank has stored into these bytes since the last time is in its copy.
+  void publish_own(std::size_t first, std::size_t count) noexcept {
+    if (copies_) carry_changes(own_.data(), copies_->local().data(), first, count);
+  }
+  /// What peers have put into its copy since the last time is in this rank's memory.
+  void refresh_own() noexcept {
+    if (copies_) carry_changes(copies_->local().data(), own_.data(), 0, seen_.size());
+  }
+
+  void put(location at, bytes_in from) const { put_rows(at, 0, from.data(), 0, {1, from.size()}); }
+  void get(location at, bytes_out into) const { get_rows(at, 0, into.data(), 0, {1, into.size()}); }
+  done rput(location at, bytes_in from) const { return put(at, from), done{}; }
+  done rget(location at, bytes_out into) const { return get(at, into), done{}; }
+
+  /// A move is over when the call returns; what remains is to keep the compiler from moving others past this line.
+  static void flush(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void flush_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void flush_local_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch, row_shape shape) const {
+    if (shape.rows == 0 || shape.row_bytes == 0) return;
+    if (copies_) return copies_->put_rows(at, pitch, from, from_pitch, shape);
+    entry const& there = of(at.rank);
+    if (is_here(at.rank)) {
+      return mapped_segment::copy_rows(at_address(there) + at.offset, pitch, from, from_pitch, shape);
+    }
+    int const why = process_memory(there.process).put(there.address + at.offset, pitch, from, from_pitch, shape);
+    if (why != 0) [[unlikely]]
+      refuse("put", at, pitch, shape, why);
+  }
+  void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) const {
+    if (shape.rows == 0 || shape.row_bytes == 0) return;
+    if (copies_) return copies_->get_rows(at, pitch, into, into_pitch, shape);
+    entry const& there = of(at.rank);
+    if (is_here(at.rank)) {
+      return mapped_segment::copy_rows(into, into_pitch, at_address(there) + at.offset, pitch, shape);
+    }
+    int const why = process_memory(there.process).get(there.address + at.offset, pitch, into, into_pitch, shape);
+    if (why != 0) [[unlikely]]
+      refuse("get", at, pitch, shape, why);
+  }
+
+ private:
+  struct entry {
+    ::pid_t process;
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t probe;  ///< the address of a word that nobody uses
+    std::uint64_t probe_value;
+  };
+
+  [[nodiscard]] entry const& of(rank_t rank) const noexcept {
+    return *std::launder(reinterpret_cast<entry const*>(table_.part(rank)));
+  }
+  [[nodiscard]] bool is_here(rank_t rank) const noexcept { return ranks_are_threads_ || rank == this->rank(); }
+  static std::byte* at_address(entry const& there) noexcept {
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(there.address));
+  }
+
+  /// Whether the ends of the own part can be read: by a call that says no, and not by a load that ends the rank.
+  [[nodiscard]] int probe_own() const noexcept {
+    if (own_.empty()) return 0;
+    std::array<std::byte, 2> ends{};
+    int const why = process_memory(::getpid())
+                        .get(of(rank()).address, own_.size() - 1, ends.data(), 1,
+                             {own_.size() > 1 ? std::size_t{2} : std::size_t{1}, 1});
+    return why == EFAULT ? why : 0;  // where even this is forbidden nothing is known
+  }
+
+  /// Takes those bytes of `from` to `to` that are not as both last agreed on. A block at a time: most have not changed.
+  ///
+  /// A peer may put into the copy meanwhile, in an epoch that this boundary does not end. Of such bytes it finds some,
+  /// and the boundary that does end it finds the others; so it is hidden from the thread sanitizer, which is why it
+  /// compares words itself.
+  [[gnu::no_sanitize_thread]] void carry_changes(std::byte const* from, std::byte* to, std::size_t first,
+                                                 std::size_t count) noexcept {
+    constexpr std::size_t block = 64;
+    for (std::size_t const all = first + count; first < all; first += block) {
+      std::size_t const end = std::min(first + block, all);
+      std::uint64_t difference = 1;
+      if (end - first == block) {
+        difference = 0;
+        for (std::size_t i = first; i < end; i += sizeof difference) {
+          std::uint64_t now = 0;
+          std::uint64_t before = 0;
+          std::memcpy(&now, from + i, sizeof now);
+          std::memcpy(&before, seen_.data() + i, sizeof before);
+          difference |= now ^ before;
+        }
+      }
+      for (std::size_t i = first; difference != 0 && i < end; ++i) {
+        if (std::byte const now = from[i]; now != seen_[i]) seen_[i] = to[i] = now;
+      }
+    }
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(char const* operation, location at, std::size_t pitch,
+                                                     row_shape shape, int why) const {
+    job_.check(operation);  // the rank may be gone
+    std::string const who =
+        "rank " + std::to_string(ranks_.to_world(at.rank)) + " (process " + std::to_string(of(at.rank).process) + ")";
+    if (why == ESRCH) throw error(errc::rank_failed, job_.rank(), operation, who + " is gone");
+    std::string const what = std::to_string((shape.rows - 1) * pitch + shape.row_bytes) + " bytes at byte " +
+                             std::to_string(at.offset) + " of the memory of " + who +
+                             " cannot be reached: " + std::strerror(why);
+    if (why != EFAULT)
+      throw error(errc::unsupported, job_.rank(), operation, what + "; it could when the window was made");
+    throw error(errc::invalid_argument, job_.rank(), operation,
+                what +
+                    "; keep it, and what is put from or got into, until the window's last epoch has ended, and "
+                    "writable if it is put into");
+  }
+
+  mapped_segment table_;
+  team_ranks ranks_;
+  job job_;
+  bytes_out own_;
+  bool ranks_are_threads_;
+  std::unique_ptr<std::uint64_t> probe_;  ///< for peers' probes: of this process, and never of a mapping
+  std::optional<mapped_segment> copies_;  ///< what peers access, where they cannot access the memory
+  std::vector<std::byte> seen_;           ///< the own part as it and its copy last agreed
+};
+static_assert(local_segment<user_segment> && !shared_segment<user_segment> && strided_segment<user_segment>);
+static_assert(separate_segment<user_segment>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/window.hpp>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// How the other ranks access memory that a rank has already.
+enum class reach {
+  in_place,            ///< the memory itself; where the system forbids it, there is no window
+  in_place_or_copies,  ///< the memory itself if every rank can reach every other's, else copies of it
+  copies,              ///< copies of it, which the boundaries of epochs make agree with the memory
+};
+
+namespace detail {
+
+/// What ranks must agree on, in words.
+inline std::string_view name_of(reach how) noexcept {
+  switch (how) {
+    case reach::in_place:
+      return "own memory+";
+    case reach::in_place_or_copies:
+      return "own memory or copies+";
+    case reach::copies:
+      return "own memory in copies+";
+  }
+  return "";
+}
+
+/// Finds out whether all ranks reach each other's memory, and sets up copies where they cannot or shall not.
+template <class Window, class Team>
+void settle_reach(Team const& team, Window const& w, reach how) {
+  constexpr std::string_view operation = "make_window";
+  auto& members = *team.state();
+  auto& own = w.state().segment;
+  rank_t const self = w.state().job_rank();
+  if (how != reach::copies) {
+    using obstacle = decltype(own.probe());
+    rank_t who = -1;
+    obstacle first;
+    members.collectives.all_gather(own.probe(), operation, [&](rank_t rank, obstacle const& met) {
+      if (!met.is_there() || first.is_there()) return;
+      who = rank;
+      first = met;
+    });
+    if (!first.is_there()) return;
+    if (first.rank == who) throw error(errc::invalid_argument, self, operation, own.describe(who, first));
+    if (how == reach::in_place) {
+      throw error(errc::unsupported, self, operation,
+                  own.describe(who, first) +
+                      "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
+                      "let make_window allocate the memory, or ask for reach::in_place_or_copies");
+    }
+  }
+  window_answer<typename Team::backend_type::handle> answer;
+  if (team.rank() == 0) {
+    std::vector<std::size_t> sizes;
+    for (rank_t rank = 0; rank < team.size(); ++rank) sizes.push_back(own.part_bytes(rank));
+    try {
+      answer.segment = members.backend.reserve_segment(sizes);
+    } catch (error const& e) {
+      answer.refused = static_cast<errc>(e.code().value());
+      copy_text(answer.why, e.description());
+    }
+  }
+  members.collectives.broadcast(answer, 0, operation);
+  if (answer.refused != errc{}) throw error(answer.refused, self, operation, answer.why.data());
+  own.copy_through(members.backend.attach_segment(answer.segment, own.local().size()));
+  members.collectives.barrier(operation);  // every copy is there before anybody reaches for it
+}
+
+}  // namespace detail
+
+/// Makes a window over memory that the ranks have already, of any size on each rank, none allowed: this rank's part is
+/// `memory`, with what is in it, and stays its property.
+///
+/// Collective over the team; all ask for the same `how`. Keep the memory until every rank's last epoch on the window
+/// has ended: a barrier after that tells. local() is the memory. A transfer costs a system call where ranks are
+/// processes (process_vm_readv, process_vm_writev: one copy, the other rank takes no part), rows go many in one;
+/// accumulate and the atomic operations take a lock of the target's part. Ranks that are threads copy; on loopback the
+/// target's agent serves. Memory: one line a rank and node; with copies, two more of each part, and each boundary of an
+/// epoch compares the own part with them. The team's coherence policy is not asked: the processor keeps the memory
+/// coherent, and `coherence::separate` its copies.
+/// Throws, on every rank, errc::unsupported if a rank cannot reach another's memory, found out by trying, and no copies
+/// were asked for; errc::invalid_argument if a rank cannot read what it gives; errc::mismatch, errc::no_space. Later, a
+/// put or get throws errc::invalid_argument when the memory is no longer there, or read-only.
+/// MPI_Win_create; with copies its separate memory model. MPI_Win_create_dynamic has no equal: memory is not attached
+/// later, another window is made.
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::span<T> memory,
+                               reach how = reach::in_place) {
+  static_assert(user_memory_backend<Backend>,
+                "make_window: ranks of this backend cannot reach memory that it has not allocated; let it allocate, "
+                "make_window<T>(team, size), and use local()");
+  if constexpr (user_memory_backend<Backend>) {
+    using segment_type = typename Backend::user_segment_type;
+    using window_type = window<T, Backend, typename Backend::user_coherence, Protocols, segment_type>;
+    auto made = detail::join_window<window_type>(
+        team, memory.size(), detail::name_of(how),
+        [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_user_segment(sizes); },
+        [&](Backend& b, typename Backend::handle handle, std::size_t) {
+          return b.attach_user_segment(handle, std::as_writable_bytes(memory));
+        });
+    if constexpr (probed_segment<segment_type>) detail::settle_reach(team, made, how);
+    return made;
+  }
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -175,7 +175,7 @@ class listed {
 /// Source: the shared variable directory of Ferreras 2008, section 5.2.2, its partition ALL. Ours differs: a number is
 /// never used again, so that it is its own generation and an old handle cannot find a new array; replicas need not
 /// forget in one order; the handle tells if ranks entered different arrays; handles that come early are parked, which
-/// the thesis leaves open. Partitions of single ranks are not here: arrays are made collectively.
+/// the thesis leaves open. What one rank makes alone is in a heap, see heap.hpp.
 /// Memory: O(arrays) on each rank, nothing for each rank. MPI and OpenSHMEM have no equal: their handles mean nothing
 /// on another rank.
 class directory {

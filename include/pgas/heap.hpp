@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <pgas/address_cache.hpp>
+#include <pgas/detail/job_wide_number.hpp>
+#include <pgas/lock_all.hpp>
+#include <pgas/window.hpp>
+#include <string>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Names a piece that one rank has made in a heap. A plain value that may be stored in arrays and sent, and means the
+/// same on every rank of the heap's team. All bytes zero: it names none.
+struct piece_handle {
+  std::uint64_t heap = 0;
+  std::uint64_t number = 0;  ///< how many its rank had made before it, and one: never used again
+  rank_t rank = 0;           ///< who made it
+  std::uint32_t entry = 0;   ///< in the table of that rank
+
+  explicit constexpr operator bool() const noexcept { return number != 0; }
+  friend constexpr bool operator==(piece_handle const&, piece_handle const&) noexcept = default;
+};
+static_assert(transportable<piece_handle>);
+
+/// Where a piece lies in the heap's window: `count` elements of one rank's part from `first` on.
+struct opened_piece {
+  rank_t rank = 0;
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  friend constexpr bool operator==(opened_piece const&, opened_piece const&) noexcept = default;
+};
+
+/// How large a heap's tables are.
+struct heap_limits {
+  std::size_t pieces = 256;  ///< that a rank may have at a time
+  std::size_t cached = 100;  ///< pieces of other ranks whose places a rank remembers
+};
+
+namespace detail {
+
+struct piece_key_hash {
+  [[nodiscard]] std::size_t operator()(piece_handle const& h) const noexcept {
+    return static_cast<std::size_t>((h.number * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(h.rank) << 32U) ^
+                                    h.entry);
+  }
+};
+
+/// The gaps of a rank's part: first fit, neighbours joined.
+class gaps {
+ public:
+  explicit gaps(std::size_t size) {
+    if (size != 0) free_.emplace(0, size);
+  }
+  /// Where `count` elements are free, and no longer are; none if no gap is so large. Requires count > 0.
+  [[nodiscard]] std::optional<std::size_t> take(std::size_t count) {
+    auto const at = std::find_if(free_.begin(), free_.end(), [&](auto const& gap) { return gap.second >= count; });
+    if (at == free_.end()) return std::nullopt;
+    auto const [first, size] = *at;
+    free_.erase(at);
+    if (size > count) free_.emplace(first + count, size - count);
+    return first;
+  }
+  void give(std::size_t first, std::size_t count) {
+    auto at = free_.emplace(first, count).first;
+    if (auto const after = std::next(at); after != free_.end() && first + count == after->first) {
+      at->second += after->second;
+      free_.erase(after);
+    }
+    if (at == free_.begin()) return;
+    if (auto const before = std::prev(at); before->first + before->second == first) {
+      before->second += at->second;
+      free_.erase(at);
+    }
+  }
+  [[nodiscard]] std::size_t largest() const noexcept {
+    std::size_t most = 0;
+    for (auto const& gap : free_) most = std::max(most, gap.second);
+    return most;
+  }
+
+ private:
+  std::map<std::size_t, std::size_t> free_;  ///< first element and how many
+};
+
+/// One rank's end of a heap.
+///
+/// Each rank writes its own partition and no other: a table of its pieces, three elements each, that any rank reads by
+/// atomic loads; and, at every rank, one word that counts the pieces which it has freed.
+///
+/// Table     number, first, count. An entry is free while its number is 0. Its rank stores first and count, then the
+///           number; and 0 before anything else, when the piece goes. Who reads takes number, first and count, and the
+///           number again: if that has changed, or is not the handle's, the piece is gone. Numbers are never used
+///           again.
+/// Words     a slot of each rank at each rank, written by the former: how many pieces it has freed. What a rank
+///           remembers of another's pieces is right while that word is as it was before it was read.
+/// Source    the shared variable directory and the remote address cache of Ferreras 2008, sections 5.2.2 and 6.3. Ours
+///           differs: a new piece is told to nobody, since its entry is there before its handle is; one that goes is
+///           told by a store a rank, after which no cache finds it; and no handle can be early, or old and yet right.
+template <class Window, class Table>
+class heap_state {
+ public:
+  using control_type = typename Window::state_type::control_type;
+
+  heap_state(Window memory, Table const& table, control_type notices, std::uint64_t id, heap_limits limits)
+      : memory_(std::move(memory)),
+        epoch_(table),
+        notices_(std::move(notices)),
+        id_(id),
+        limits_(limits),
+        gaps_(memory_.size()),
+        known_(limits.cached) {
+    for (std::size_t i = limits.pieces; i > 0; --i) free_entries_.push_back(static_cast<std::uint32_t>(i - 1));
+  }
+
+  static constexpr std::size_t entry_words = 3;
+
+  piece_handle make(std::size_t count) {
+    constexpr std::string_view operation = "make_piece";
+    if (count == 0) refuse(errc::invalid_argument, operation, "a piece has one element at least");
+    if (free_entries_.empty()) {
+      refuse(errc::no_space, operation,
+             "this rank has " + std::to_string(limits_.pieces) +
+                 " pieces, as many as the heap was made for; free some, or give make_heap a larger limit");
+    }
+    auto const first = gaps_.take(count);
+    if (!first) {
+      refuse(errc::no_space, operation,
+             std::to_string(count) + " elements asked for; the largest gap of this rank's " +
+                 std::to_string(memory_.size()) + " has " + std::to_string(gaps_.largest()));
+    }
+    std::uint32_t const entry = free_entries_.back();
+    free_entries_.pop_back();
+    auto const own = epoch_.to(rank());
+    std::size_t const at = entry * entry_words;
+    own.atomic_store(at + 1, *first);
+    own.atomic_store(at + 2, count);
+    own.atomic_store(at, ++made_);
+    return {id_, made_, rank(), entry};
+  }
+
+  /// Of this rank's own piece.
+  void free(piece_handle h) {
+    opened_piece const was = open(h, "free");
+    if (h.rank != rank()) refuse(errc::invalid_argument, "free", name_of(h) + " can be freed by that rank only");
+    epoch_.to(rank()).atomic_store(h.entry * entry_words, 0);
+    ++freed_;
+    for (rank_t at = 0; at < notices_.size(); ++at) {
+      // release: pairs with the acquire in open(); comes after the 0 in the table.
+      if (at != rank())
+        notices_.slot(at, static_cast<std::size_t>(rank()), rank()).store(freed_, std::memory_order_release);
+    }
+    gaps_.give(was.first, was.count);
+    free_entries_.push_back(h.entry);
+  }
+
+  [[nodiscard]] opened_piece open(piece_handle h, std::string_view operation) {
+    check(h, operation);
+    if (h.rank == rank()) return read(h, operation);
+    // acquire: pairs with the release in free(). Before the table is read: a piece that goes meanwhile is noticed by
+    // the next call.
+    word const freed = notices_.slot(rank(), static_cast<std::size_t>(h.rank), h.rank).load(std::memory_order_acquire);
+    if (auto const* known = known_.find(h, [&](place const& p) { return p.freed == freed; }))
+      return {h.rank, known->first, known->count};
+    opened_piece const found = read(h, operation);
+    known_.insert(h, {found.first, found.count, freed});
+    return found;
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return memory_.rank(); }
+  [[nodiscard]] Window const& memory() const noexcept { return memory_; }
+  [[nodiscard]] address_cache_counts const& cache_counts() const noexcept { return known_.counts(); }
+  [[nodiscard]] auto& team() const noexcept { return *memory_.state().team; }
+
+ private:
+  struct place {
+    std::size_t first;
+    std::size_t count;
+    word freed;  ///< how many pieces its rank had freed before this was read
+  };
+
+  [[nodiscard]] opened_piece read(piece_handle h, std::string_view operation) {
+    auto const there = epoch_.to(h.rank);
+    std::size_t const at = h.entry * entry_words;
+    bool const is_there = there.atomic_load(at) == h.number;
+    std::size_t const first = there.atomic_load(at + 1);
+    std::size_t const count = there.atomic_load(at + 2);
+    if (!is_there || there.atomic_load(at) != h.number) {
+      refuse(errc::gone, operation, name_of(h) + " is gone: that rank has freed it");
+    }
+    return {h.rank, first, count};
+  }
+
+  void check(piece_handle h, std::string_view operation) const {
+    if (!h) refuse(errc::invalid_argument, operation, "the handle names no piece: it was never set");
+    if (h.heap != id_)
+      refuse(errc::invalid_argument, operation,
+             name_of(h) + " is of " + job_wide_text("heap", h.heap) + ", and this is " + job_wide_text("heap", id_));
+    if (h.rank < 0 || h.rank >= memory_.ranks() || h.entry >= limits_.pieces) {
+      refuse(errc::invalid_argument, operation,
+             "the handle was damaged: it names entry " + std::to_string(h.entry) + " of rank " +
+                 std::to_string(h.rank) + ", and there are " + std::to_string(limits_.pieces) + " of each of " +
+                 std::to_string(memory_.ranks()) + " ranks");
+    }
+  }
+  static std::string name_of(piece_handle h) {
+    return "piece " + std::to_string(h.number) + " of rank " + std::to_string(h.rank);
+  }
+  [[noreturn]] void refuse(errc code, std::string_view operation, std::string const& sentence) const {
+    throw error(code, memory_.state().job_rank(), operation, sentence);
+  }
+
+  Window memory_;
+  lock_all<typename Table::state_type> epoch_;  ///< on the tables, for as long as the heap lives
+  control_type notices_;
+  std::uint64_t id_;
+  heap_limits limits_;
+  gaps gaps_;
+  std::vector<std::uint32_t> free_entries_;
+  std::uint64_t made_ = 0;
+  word freed_ = 0;
+  address_cache<piece_handle, place, piece_key_hash> known_;
+};
+
+}  // namespace detail
+
+/// A piece that this rank has made, freed when this goes: what heap::make gives. Moves. Its destructor is local but for
+/// a store at each rank, and waits for nobody; no rank may access the piece any more.
+template <class State>
+class piece {
+ public:
+  /// For heap.
+  piece(std::shared_ptr<State> in, std::size_t count) : in_(std::move(in)), handle_(in_->make(count)) {}
+  piece(piece&& other) noexcept : in_(std::move(other.in_)), handle_(std::exchange(other.handle_, {})) {}
+  piece& operator=(piece&& other) noexcept {
+    std::swap(in_, other.in_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~piece() {
+    if (!handle_) return;
+    try {
+      in_->free(handle_);
+    } catch (...) {
+      in_->team().deferred->record(std::current_exception());
+    }
+  }
+
+  [[nodiscard]] piece_handle handle() const noexcept { return handle_; }
+  /// Where it lies in the heap's window.
+  [[nodiscard]] opened_piece where() const { return in_->open(handle_, "where"); }
+  /// Gives it up: it stays until heap::free, or as long as the heap.
+  [[nodiscard]] piece_handle release() noexcept { return std::exchange(handle_, {}); }
+
+ private:
+  std::shared_ptr<State> in_;
+  piece_handle handle_;
+};
+
+/// Memory of which each rank hands out pieces, alone and at any time, that every rank reaches by their handles: what
+/// collective arrays cannot be, such as the nodes of a list or a graph, buffers of unforeseen size.
+///
+/// One rank's handle on it; moves. Make one with make_heap, and open epochs on `window()` to access pieces. A piece is
+/// made and freed by its owner, who asks nobody; another rank opens its handle and asks the owner's table, the first
+/// time. Memory: the window; a table of 24 bytes a piece; a word for each rank; the places of `cached` pieces.
+/// MPI_Win_create_dynamic with MPI_Win_attach, where an address is sent instead; UPC: upc_alloc.
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+class heap {
+ public:
+  using value_type = T;
+  using window_type = pgas::window<T, Backend, Coherence, Protocols>;
+  using state_type = detail::heap_state<window_type, pgas::window<std::uint64_t, Backend, Coherence, Protocols>>;
+
+  /// For make_heap.
+  explicit heap(std::shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
+
+  /// Makes a piece of `count` elements in this rank's part, with whatever is in them. Local.
+  /// Throws errc::no_space with the largest gap, or when there are too many pieces; errc::invalid_argument for none.
+  [[nodiscard]] piece<state_type> make(std::size_t count) const { return {state_, count}; }
+
+  /// Where a piece is, whoever has made it. One-sided: costs three atomic loads there, but nothing there if this rank
+  /// has opened it before and still remembers. Throws errc::gone when it has been freed, errc::invalid_argument for an
+  /// empty handle, one of another heap, or a damaged one.
+  [[nodiscard]] opened_piece open(piece_handle h) const { return state_->open(h, "open"); }
+
+  /// Frees a piece of this rank's that was released. Throws like open, and errc::invalid_argument if another rank made
+  /// it.
+  void free(piece_handle h) const { state_->free(h); }
+
+  /// The memory. Its epochs access pieces.
+  [[nodiscard]] window_type const& window() const noexcept { return state_->memory(); }
+  /// How often this rank found a piece without asking its owner.
+  [[nodiscard]] address_cache_counts const& cache_counts() const noexcept { return state_->cache_counts(); }
+
+ private:
+  std::shared_ptr<state_type> state_;
+};
+
+/// Makes a heap of `size` elements on this rank; zero allowed. Collective; the same limits on all ranks.
+/// Throws what make_window does, and errc::mismatch when ranks ask for different limits. Costs two windows.
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] auto make_heap(team<Backend, Coherence, Protocols> const& team, std::size_t size,
+                             heap_limits limits = {}) {
+  using heap_type = heap<T, Backend, Coherence, Protocols>;
+  constexpr std::string_view operation = "make_heap";
+  auto memory = make_window<T>(team, size);
+  auto& members = *team.state();
+  auto const table = make_window<std::uint64_t>(team, limits.pieces * heap_type::state_type::entry_words);
+  std::string const label = memory.state().label + "'s heap";
+  rank_t const self = members.backend.world_rank(team.rank());
+  control_words const words{.slots = static_cast<std::size_t>(team.size()), .cells = 0};
+  struct offer {
+    std::uint64_t id;
+    std::uint64_t pieces;
+    typename Backend::handle notices;
+    errc refused;
+  } mine{detail::job_wide_number(self), limits.pieces, {}, {}};
+  if (team.rank() == 0) {
+    try {
+      mine.notices = members.backend.reserve_control(words);
+    } catch (error const& e) {
+      mine.refused = static_cast<errc>(e.code().value());
+    }
+  }
+  bool agree = true;
+  offer first{};
+  members.collectives.all_gather(mine, operation, [&](rank_t rank, offer const& other) {
+    if (rank == 0) first = other;
+    agree = agree && other.pieces == first.pieces;
+  });
+  if (first.refused != errc{}) throw error(first.refused, self, operation, "there is no room for a word of each rank");
+  if (!agree) {
+    throw error(errc::mismatch, self, operation,
+                "this rank asks for " + std::to_string(limits.pieces) + " pieces and rank 0 for " +
+                    std::to_string(first.pieces) + ", or others differ; all must ask for the same");
+  }
+  auto state = std::make_shared<typename heap_type::state_type>(
+      std::move(memory), table, members.backend.attach_control(first.notices, words, label), first.id, limits);
+  members.collectives.barrier(operation);  // everybody has attached: words may be used
+  return heap_type(std::move(state));
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -102,7 +102,7 @@ class stencil {
     return most;
   }
   /// The cells to compute so many steps before the next exchange: the own ones if it is 0, else as many around them,
-  /// without those beyond a fixed edge, as the steps that follow look at.
+  /// without those beyond a fixed or reflecting edge, as the steps that follow look at.
   template <any_global_array Array>
     requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
   [[nodiscard]] static constexpr part_box_type cells_before(Array const& a, std::size_t steps_left) noexcept {
@@ -112,7 +112,14 @@ class stencil {
       more_before[d] = steps_left * before[d];
       more_after[d] = steps_left * after[d];
     }
-    return intersection(detail::grown(own_cells(a), more_before, more_after), cells_of_array(a));
+    auto cells = intersection(detail::grown(own_cells(a), more_before, more_after), cells_of_array(a));
+    for (std::size_t d = 0; d < dimensions && !cells.empty(); ++d) {
+      if (a.shape().halo(d).edges != edge::reflecting) continue;
+      auto const [first, end] = range_of(a, d);
+      cells.first[d] = std::max(cells.first[d], first);
+      cells.end[d] = std::min(cells.end[d], end);
+    }
+    return cells;
   }
 
   /// Stores the kernel's value for each of these cells of `to`, from their neighbours in `from`: both plain memory in
@@ -145,9 +152,10 @@ class stencil {
   /// have been swapped for. What other ranks compute near this rank's cells is computed here too.
   ///
   /// Both need a halo so many times as wide as the stencil, with corners, and both the same edges around: where these
-  /// are fixed, set in both. Throws errc::invalid_argument else, and for reflecting edges if there are several steps: a
-  /// mirror image is not computed by the same kernel. Costs one exchange, of a wider halo, and cells computed twice.
-  /// Ding and He 2001, ghost cell expansion.
+  /// are fixed, set in both. Throws errc::invalid_argument else, and for several steps at a mirror, whose image is made
+  /// anew after each, if the stencil reaches farther than one cell more on one side than on the other, or than the
+  /// array has cells. Costs one exchange, of a wider halo, and cells computed twice. Ding and He 2001, ghost cell
+  /// expansion.
   template <any_global_array Array, class Kernel>
     requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
   static void apply_steps(Array& now, Array& next, std::size_t count, Kernel kernel) {
@@ -157,6 +165,7 @@ class stencil {
     exchange_and_sweep<update>(now, next, cells_before(now, count - 1), kernel);
     std::swap(now, next);
     for (std::size_t left = count - 1; left-- > 0; std::swap(now, next)) {
+      if (has_mirror(now)) reflect(now, cells_before(now, left + 1), cells_before(now, left));
       auto const in = stage<read>(now);
       auto const out = stage<update>(next);
       sweep(in.view(), out.view(), cells_before(now, left), kernel);
@@ -178,6 +187,55 @@ class stencil {
     pending.finish();
     auto const in = stage<read>(from);
     for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
+  }
+
+  /// Where the array begins and ends along a dimension, counted from this rank's first own cell.
+  template <class Array>
+  static constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> range_of(Array const& a, std::size_t d) noexcept {
+    auto const first = -static_cast<std::ptrdiff_t>(a.own_box().first[d]);
+    return {first, first + static_cast<std::ptrdiff_t>(a.extent(d))};
+  }
+  /// Whether it looks at cells beyond a reflecting edge of dimension d, or of any.
+  template <class Array>
+  static constexpr bool has_mirror(Array const& a, std::size_t d) noexcept {
+    return (before[d] != 0 || after[d] != 0) && a.shape().halo(d).edges == edge::reflecting;
+  }
+  template <class Array>
+  static constexpr bool has_mirror(Array const& a) noexcept {
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      if (has_mirror(a, d)) return true;
+    }
+    return false;
+  }
+  /// Copies cells that have just been computed to where they are images, as far as those look that are computed next.
+  template <class Array>
+  static void reflect(Array const& a, part_box_type done, part_box_type const& next) {
+    if (next.empty()) return;
+    auto const cells = stage<update>(a);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      if (!has_mirror(a, d)) continue;
+      auto const [first, end] = range_of(a, d);
+      auto const copy = [&](std::ptrdiff_t to, std::ptrdiff_t from) {
+        auto plane = done;
+        plane.first[d] = to;
+        plane.end[d] = to + 1;
+        index_type k{};
+        do {
+          auto at = plane.first;
+          for (std::size_t e = 0; e < dimensions; ++e) at[e] += static_cast<std::ptrdiff_t>(k[e]);
+          auto& image = std::apply(cells, at);
+          at[d] = from;
+          image = std::apply(cells, at);
+        } while (detail::advance(k, plane.counts()));
+      };
+      auto const least = next.first[d] - static_cast<std::ptrdiff_t>(before[d]);
+      auto const most = next.end[d] + static_cast<std::ptrdiff_t>(after[d]);
+      for (auto to = least; to < first; ++to) copy(to, 2 * first - 1 - to);
+      for (auto to = end; to < most; ++to) copy(to, 2 * end - 1 - to);
+      // In the dimensions that follow the images are copied too: corners.
+      if (least < first) done.first[d] = least;
+      if (most > end) done.end[d] = most;
+    }
   }
 
   template <class Offset>
@@ -226,18 +284,21 @@ class stencil {
              detail::joined(after, " x ") + " behind it; make it with a wider halo");
     }
     std::size_t reached = 0;
-    bool mirrored = false;
+    bool no_image = false;
     for (std::size_t d = 0; d < dimensions; ++d) {
-      bool const reaches = before[d] != 0 || after[d] != 0;
-      reached += reaches ? 1 : 0;
-      mirrored = mirrored || (reaches && from.shape().halo(d).edges == edge::reflecting);
+      reached += before[d] != 0 || after[d] != 0 ? 1 : 0;
+      // Each rank has computed the cells that it needs an image of, also if it owns but one.
+      bool const has_image =
+          before[d] <= after[d] + 1 && after[d] <= before[d] + 1 && std::max(before[d], after[d]) <= from.extent(d);
+      no_image = no_image || (has_mirror(from, d) && !has_image);
     }
     if ((is_diagonal || (count > 1 && reached > 1)) && !from.shape().halos().corners()) {
       refuse("an array of " + text(from) + " lacks cells that are looked at; make it with corners");
     }
-    if (count > 1 && mirrored) {
-      refuse("several steps at once need edges that are fixed or periodic, and some of " + text(from) +
-             " are not; take one step at a time");
+    if (count > 1 && no_image && from.size() != 0) {
+      refuse("several steps at once need the image of cells beyond a reflecting edge of " + text(from) +
+             " that not all ranks compute for a stencil that reaches " + detail::joined(before, " x ") +
+             " cells before one and " + detail::joined(after, " x ") + " behind it; take one step at a time");
     }
   }
 };

@@ -3,50 +3,20 @@
 // every rank, and nothing stays behind.
 #include <complex>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/whole.hpp>
 #include <pgas/files/progress_bar.hpp>
 #include <pgas/layouts/dealt.hpp>
 #include <pgas/save.hpp>
-#include <set>
 
 #include "support/ranks.hpp"
-#include "support/serial_array.hpp"
+#include "support/saved.hpp"
 
 using namespace pgas_test;
 using namespace pgas;
-namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder that is gone with all in it at the end: the ranks share it.
-struct temporary_folder {
-  temporary_folder() {
-    std::string name = (fs::temp_directory_path() / "pgas-save-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path = name;
-  }
-  temporary_folder(temporary_folder const&) = delete;
-  temporary_folder& operator=(temporary_folder const&) = delete;
-  ~temporary_folder() { fs::remove_all(path); }
-
-  [[nodiscard]] std::set<std::string> names() const {
-    std::set<std::string> all;
-    for (auto const& entry : fs::directory_iterator(path)) all.insert(entry.path().filename().string());
-    return all;
-  }
-  fs::path path;
-};
-
-std::string content_of(fs::path const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-void write_to(fs::path const& path, std::string const& content) { std::ofstream(path, std::ios::binary) << content; }
 
 /// An NPY file as the format's text has it, written without the library: magic, version, length, dictionary, elements.
 std::string npy_file(std::string const& type, std::string const& shape, std::string const& elements,
@@ -60,28 +30,6 @@ std::string npy_file(std::string const& type, std::string const& shape, std::str
 template <class T>
 std::string bytes_of(std::vector<T> const& values) {
   return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
-}
-
-/// Sets each own cell to, or requires that it is, what the serial array has.
-template <class Array, class T>
-void fill(Array const& a, std::vector<T> const& serial) {
-  for (auto const tile : tiles(a)) {
-    for_each_cell(a.extents(), tile.cells(), [&](std::size_t in_all, std::size_t k) {
-      cell_index<Array::dimensions> i{};
-      for (std::size_t d = Array::dimensions; d-- > 0; k /= tile.cells().count[d]) i[d] = k % tile.cells().count[d];
-      at(tile.view(), i) = serial[in_all];
-    });
-  }
-}
-template <class Array, class T>
-void check(Array const& a, std::vector<T> const& serial) {
-  for (auto const tile : tiles(a)) {
-    for_each_cell(a.extents(), tile.cells(), [&](std::size_t in_all, std::size_t k) {
-      cell_index<Array::dimensions> i{};
-      for (std::size_t d = Array::dimensions; d-- > 0; k /= tile.cells().count[d]) i[d] = k % tile.cells().count[d];
-      require_equal(static_cast<T>(at(tile.view(), i)), serial[in_all], "cell loaded");
-    });
-  }
 }
 
 template <std::size_t N>

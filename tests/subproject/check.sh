@@ -19,7 +19,7 @@ int main() {
 EOT
 cd "$folder"
 meson setup build --wrap-mode=nodownload >setup.log || { cat setup.log; exit 1; }
-if grep -iE 'dependency .*(boost|range-v3|doctest|png).*found' setup.log; then
+if grep -iE 'dependency .*(boost|range-v3|hdf5|doctest|png).*found' setup.log; then
   echo 'a subproject looks for what only our own programs need'
   exit 1
 fi

@@ -279,7 +279,7 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
         rank_t const target = size - 1;
         r.clear();
         if (round == 0) {
-          p.lock(target, kind, b);
+          pgas_test::hold(p, target, kind, b);
         } else if (!p.try_lock(target, kind, b)) {
           return "try_lock takes what is free";
         }
@@ -432,6 +432,12 @@ struct mutated_lock : Protocol {
     void lock(rank_t target, pgas::lock_kind kind, Boundary& b) {
       faulty_boundary<Boundary, Fault> wrong{&b};
       right.lock(target, kind, wrong);
+    }
+    template <class Boundary>
+      requires pgas::deferred_lock_protocol<Protocol>
+    void first_access(rank_t target, Boundary& b) {
+      faulty_boundary<Boundary, Fault> wrong{&b};
+      right.first_access(target, wrong);
     }
     template <class Boundary>
       requires pgas::target_lock_protocol<Protocol>

@@ -250,6 +250,7 @@ TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that 
             auto w = make_window<int>(team, 1);
             if (team.rank() == victim) {
               pgas::lock held{w, 0, pgas::exclusive};
+              held.put(0, 0, 1);
               team.barrier();
               ::usleep(20'000);  // the others wait for it
               die();
@@ -279,6 +280,7 @@ TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that 
             }
             if (team.rank() == (victim + 1) % ranks) {
               pgas::lock held{w, 0, pgas::exclusive};
+              held.put(0, 0, 1);
               team.barrier();
               team.barrier();  // where the victim never comes
             } else {

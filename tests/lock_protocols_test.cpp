@@ -248,7 +248,7 @@ lock_cost cost_of(rank_t ranks, lock_kind kind) {
   lock_cost cost;
   alone<Protocol>(ranks, [&](auto& protocol, counting& counter) {
     pgas::no_boundary nothing;
-    protocol.lock(1, kind, nothing);
+    hold(protocol, 1, kind, nothing);
     cost.get = counter.take();
     protocol.unlock(1, kind, nothing);
     cost.let_go = counter.take();
@@ -301,9 +301,9 @@ TEST_CASE("locks: without conflict each costs the accesses that its header says,
   // Further exclusive locks of gbh are not counted at the master.
   alone<pgas::sync::gbh<>>(n, [](auto& protocol, counting& counter) {
     pgas::no_boundary nothing;
-    protocol.lock(1, exclusive, nothing);
+    hold(protocol, 1, exclusive, nothing);
     counter.take();
-    protocol.lock(2, exclusive, nothing);
+    hold(protocol, 2, exclusive, nothing);
     CHECK(counter.take() == counts{1, 0, 0});
     protocol.unlock(1, exclusive, nothing);
     CHECK(counter.take() == counts{1, 0, 0});
@@ -374,7 +374,7 @@ long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
       pgas::no_boundary nothing;
       for (int round = 0; round < rounds; ++round) {
         watches.at = -1;
-        protocol.lock(0, lock_kind::exclusive, nothing);
+        hold(protocol, 0, lock_kind::exclusive, nothing);
         if (watches.at >= 0) most = std::max(most, entries - watches.at);
         ++entries;
         protocol.unlock(0, lock_kind::exclusive, nothing);
@@ -407,7 +407,7 @@ int turns_until_writer_enters(int turns) {
     if (mine.rank() < 2) {
       for (int own = mine.rank(); own < turns; own += 2) {
         until([&] { return turn >= own; });
-        protocol.lock(0, lock_kind::shared, nothing);
+        hold(protocol, 0, lock_kind::shared, nothing);
         if (own == 0) until([&] { return asked; });
         turn = own + 1;  // the other one may come
         until([&] { return own + 1 == turns || turn >= own + 2; });
@@ -416,7 +416,7 @@ int turns_until_writer_enters(int turns) {
     } else {
       until([&] { return turn == 0 && words.cell(0, 1).load(std::memory_order_relaxed) != 0; });
       asked = !protocol.try_lock(0, lock_kind::exclusive, nothing);
-      protocol.lock(0, lock_kind::exclusive, nothing);
+      hold(protocol, 0, lock_kind::exclusive, nothing);
       entered = turn;
       protocol.unlock(0, lock_kind::exclusive, nothing);
     }
@@ -488,7 +488,7 @@ std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std:
     pgas::no_boundary nothing;
     for (int round = 0; round < 5; ++round) {
       watches.at = -1;
-      protocol.lock(0, lock_kind::exclusive, nothing);
+      hold(protocol, 0, lock_kind::exclusive, nothing);
       in_order.second.push_back(mine.rank());
       protocol.unlock(0, lock_kind::exclusive, nothing);
     }
@@ -518,7 +518,7 @@ std::string first_behind_a_reader() {
       for (int i = 0; i < 50; ++i) words.pause(6, {.operation = "stage"});
     };
     if (mine.rank() == 0) {
-      protocol.lock(0, lock_kind::shared, nothing);
+      hold(protocol, 0, lock_kind::shared, nothing);
       at = 1;
       give_time();  // the writer waits now
       at = 2;
@@ -527,7 +527,7 @@ std::string first_behind_a_reader() {
     } else {
       until(mine.rank());
       auto const kind = mine.rank() == 1 ? lock_kind::exclusive : lock_kind::shared;
-      protocol.lock(0, kind, nothing);
+      hold(protocol, 0, kind, nothing);
       order += mine.rank() == 1 ? 'w' : 'r';
       protocol.unlock(0, kind, nothing);
     }

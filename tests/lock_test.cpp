@@ -166,6 +166,35 @@ TEST_CASE("lock: several parts are held at once") {
   });
 }
 
+TEST_CASE("lock: a deferred one waits at the first access, on the own part at once, and without an access never") {
+  using protocols =
+      pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::deferred<pgas::sync::queued>>;
+  everywhere<std::tuple<model<pgas::backends::process_map, pgas::coherence::coherent, protocols>,
+                        model<pgas::backends::scc, pgas::coherence::write_through, protocols>>>(
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        for (int round = 0; round < 5; ++round) {
+          if (team.rank() == 0) {
+            pgas::lock own{w, 0, exclusive};
+            team.barrier();
+            team.barrier();  // nobody waited for the lock in between
+            w.local()[0] = w.local()[0] + 1;
+          } else {
+            team.barrier();
+            { pgas::lock untouched{w, 0, exclusive}; }
+            pgas::lock epoch{w, 0, exclusive};
+            team.barrier();
+            epoch.put(0, 0, epoch.get(0, 0) + 1);
+            epoch.put(0, 0, epoch.get(0, 0) + 1);
+          }
+          team.barrier();
+        }
+        pgas::lock epoch{w, 0, shared};
+        require_equal(epoch.get(0, 0), 5 * (2 * team.size() - 1), "no update is lost");
+      },
+      {1, 2, 4});
+}
+
 TEST_CASE("lock: try_lock gives an epoch, or nothing where it would have to wait") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 1);

@@ -17,11 +17,11 @@ inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
 /// Passive target, one part: this rank may access it, alone or beside others, and its owner takes no part.
 ///
 /// One-sided. Opening waits for whoever holds a lock on the part that excludes this one: an exclusive lock excludes all
-/// others and lock_all, shared ones only exclusive ones. What holders before it have put is visible when it opens, what
-/// this rank puts is in the part when it closes. The owner stores to and loads from its own part under a lock of its
-/// own. An exclusive epoch is alone: its atomic operations are plain loads and stores, and bulk ones a plain loop.
-/// A rank may hold locks on several parts; ranks that then wait for each other deadlock, which is found and reported.
-/// Requires a window whose lock protocol has such locks. MPI_Win_lock.
+/// others and lock_all, shared ones only exclusive ones; with a deferred protocol the first access waits. What holders
+/// before it have put is visible when it opens, what this rank puts is in the part when it closes. The owner stores to
+/// and loads from its own part under a lock of its own. An exclusive epoch is alone: its atomic operations are plain
+/// loads and stores, and bulk ones a plain loop. A rank may hold locks on several parts; ranks that then wait for each
+/// other deadlock, which is found and reported. Requires a window whose lock protocol has such locks. MPI_Win_lock.
 template <class State, lock_kind Kind, hints Hints>
 class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
              public detail::accesses<lock<State, Kind, Hints>, State, Hints> {
@@ -71,6 +71,8 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   /// The part, open: take it before a loop of single accesses.
   [[nodiscard]] opened_target<State, Hints> to() {
     this->check_open("to");
+    if constexpr (deferred_lock_protocol<typename State::lock_protocol>)
+      with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
     return {state(), target_};
   }
   /// The same for code that is written for any epoch; `rank` must be the target.

@@ -90,7 +90,7 @@ TEST_CASE("lock protocols: exclusive holders are alone, and see what those befor
     std::vector<pgas::word> mine(static_cast<std::size_t>(b.size()));
     for (int round = 0; round < rounds; ++round) {
       auto const target = static_cast<rank_t>(rng.below(static_cast<std::size_t>(b.size())));
-      f.protocol.lock(target, pgas::lock_kind::exclusive, nothing);
+      hold(f.protocol, target, pgas::lock_kind::exclusive, nothing);
       f.count(target, rng);
       f.protocol.unlock(target, pgas::lock_kind::exclusive, nothing);
     }
@@ -116,7 +116,7 @@ TEST_CASE("lock protocols: shared holders and lock_all are never beside an exclu
       auto const target = static_cast<rank_t>(rng.below(static_cast<std::size_t>(b.size())));
       switch (rng.below(3)) {
         case 0:
-          f.protocol.lock(target, pgas::lock_kind::exclusive, nothing);
+          hold(f.protocol, target, pgas::lock_kind::exclusive, nothing);
           f.add(target, f.writers, 1);
           require_equal(f.read(target, f.writers), pgas::word{1}, "writers");
           require_equal(f.read(target, f.readers), pgas::word{0}, "readers beside a writer");
@@ -126,7 +126,7 @@ TEST_CASE("lock protocols: shared holders and lock_all are never beside an exclu
           f.protocol.unlock(target, pgas::lock_kind::exclusive, nothing);
           break;
         case 1:
-          f.protocol.lock(target, pgas::lock_kind::shared, nothing);
+          hold(f.protocol, target, pgas::lock_kind::shared, nothing);
           read_once(target);
           f.protocol.unlock(target, pgas::lock_kind::shared, nothing);
           break;
@@ -153,7 +153,7 @@ TEST_CASE("lock protocols: shared holders, and those of lock_all, hold a part to
         f.protocol.lock_all(nothing);
         f.protocol.trigger(0, nothing);
       } else {
-        f.protocol.lock(0, pgas::lock_kind::shared, nothing);
+        hold(f.protocol, 0, pgas::lock_kind::shared, nothing);
       }
       boot.fence();  // which nobody passes before all hold it
       if (by_all) {
@@ -171,7 +171,7 @@ TEST_CASE("lock protocols: try_lock takes what is free, and where it would have 
     pgas::no_boundary nothing;
     for (auto const held : {shared, exclusive}) {
       for (auto const wanted : {shared, exclusive}) {
-        if (b.rank() == 0) f.protocol.lock(0, held, nothing);
+        if (b.rank() == 0) hold(f.protocol, 0, held, nothing);
         boot.fence();
         if (b.rank() != 0) {
           bool const got = f.protocol.try_lock(0, wanted, nothing);
@@ -201,7 +201,7 @@ TEST_CASE("lock protocols: locks on several parts are held at once, and each let
     pgas::no_boundary nothing;
     constexpr int rounds = 20;
     for (int round = 0; round < rounds; ++round) {
-      for (rank_t r = 0; r < b.size(); ++r) f.protocol.lock(r, exclusive, nothing);  // all in one order
+      for (rank_t r = 0; r < b.size(); ++r) hold(f.protocol, r, exclusive, nothing);  // all in one order
       for (rank_t r = 0; r < b.size(); ++r) f.count(r, rng);
       for (rank_t r = 0; r < b.size(); ++r) f.protocol.unlock(r, exclusive, nothing);
     }
@@ -224,7 +224,7 @@ TEST_CASE("lock protocols: those of two windows, side by side in one control, do
       pgas::no_boundary nothing;
       rank_t const last = b.size() - 1;
       for (int round = 0; round < 10; ++round) {
-        if (b.rank() == last) one.lock(0, exclusive, nothing);
+        if (b.rank() == last) hold(one, 0, exclusive, nothing);
         boot.fence();
         if (b.rank() == 0) {
           require(two.try_lock(0, exclusive, nothing), "a lock on the part in another window is in nobody's way");
@@ -233,7 +233,7 @@ TEST_CASE("lock protocols: those of two windows, side by side in one control, do
         boot.fence();
         if (b.rank() == last) one.unlock(0, exclusive, nothing);
         // Both at once, in the same order on each rank.
-        one.lock(round % b.size(), exclusive, nothing);
+        hold(one, round % b.size(), exclusive, nothing);
         two.lock_all(nothing);
         two.trigger(last, nothing);
         one.unlock(round % b.size(), exclusive, nothing);

@@ -48,7 +48,7 @@ void take_steps(Protocol& protocol, std::vector<step> const& steps, rank_t ranks
       case act::exclusive:
       case act::try_exclusive:
         if (one.what == act::exclusive) {
-          protocol.lock(one.target, lock_kind::exclusive, nothing);
+          hold(protocol, one.target, lock_kind::exclusive, nothing);
         } else if (!protocol.try_lock(one.target, lock_kind::exclusive, nothing)) {
           break;
         }
@@ -58,7 +58,7 @@ void take_steps(Protocol& protocol, std::vector<step> const& steps, rank_t ranks
       case act::shared:
       case act::try_shared:
         if (one.what == act::shared) {
-          protocol.lock(one.target, lock_kind::shared, nothing);
+          hold(protocol, one.target, lock_kind::shared, nothing);
         } else if (!protocol.try_lock(one.target, lock_kind::shared, nothing)) {
           break;
         }

@@ -9,6 +9,7 @@
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
+#include <pgas/sync/deferred.hpp>
 #include <pgas/sync/gbh.hpp>
 #include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/immediate.hpp>
@@ -94,8 +95,15 @@ using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::w
                                 pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
 using target_lock_protocols =
     decltype(std::tuple_cat(std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
-                                       pgas::sync::lock_messages>{},
+                                       pgas::sync::lock_messages, pgas::sync::deferred<pgas::sync::lock_messages>>{},
                             gbh_variants{}));
 using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
+
+/// `lock`, and the part is held whatever the protocol.
+template <class Protocol, class Boundary>
+void hold(Protocol& protocol, pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
+  protocol.lock(target, kind, b);
+  if constexpr (requires { protocol.first_access(target, b); }) protocol.first_access(target, b);
+}
 
 }  // namespace pgas_test

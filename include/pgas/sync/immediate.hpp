@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <pgas/sync/policy.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -16,12 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 template <post_protocol Post>
 struct immediate {
  private:
-  static constexpr std::string_view prefix = "immediate_";
-  static constexpr auto joined = [] {
-    std::array<char, prefix.size() + Post::name.size()> all{};
-    std::copy(Post::name.begin(), Post::name.end(), std::copy(prefix.begin(), prefix.end(), all.begin()));
-    return all;
-  }();
+  static constexpr auto joined = detail::name_after<Post>("immediate_");
 
  public:
   static constexpr std::string_view name{joined.data(), joined.size()};

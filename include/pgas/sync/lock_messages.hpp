@@ -31,8 +31,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Differs   from RCKMPI's, where the target alone receives, whenever it calls the library: one that computes keeps all
 ///           others waiting, and with immediate locks of both kinds on more than two ranks all did so for ever (2019,
 ///           section 6.3.2). Here any rank that sends receives for the target, unless another one does already, so that
-///           a lock asks nothing of its owner. Deferred locks send their request when the epoch ends, after the
-///           operations have waited in a queue: a get that returns its value cannot, so all is immediate.
+///           a lock asks nothing of its owner. Immediate; `deferred` makes the other form of it, which there sends its
+///           request when the epoch ends, after the operations have waited in a queue.
 /// Memory    2 n slots and 5 + 2 n cells a rank; 2 n words of private state.
 /// Costs     without conflict, to get a lock: 2 read-modify-writes, 7 stores and 4 n + 8 loads; to let go: 2, 3 and
 ///           4 n + 3; lock_all costs n locks. Waiting is for an own word.

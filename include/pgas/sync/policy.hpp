@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <pgas/boundary.hpp>
 #include <pgas/control.hpp>
@@ -42,6 +44,14 @@ struct control_archetype {
   void pause(unsigned, waiting_for const&) {}
 };
 static_assert(control<control_archetype>);
+
+/// A protocol's name after another word, for one that is a protocol in other hands.
+template <class Protocol, std::size_t Size>
+constexpr auto name_after(char const (&before)[Size]) {
+  std::array<char, Size - 1 + Protocol::name.size()> all{};
+  std::copy(Protocol::name.begin(), Protocol::name.end(), std::copy(before, before + Size - 1, all.begin()));
+  return all;
+}
 
 }  // namespace detail
 
@@ -103,8 +113,8 @@ enum class lock_kind { shared, exclusive };
 
 /// Passive target, one part: MPI_Win_lock. An exclusive holder is alone there, also against lock_all.
 ///
-/// `lock` returns holding it, refreshed; `try_lock` returns false where it would have to wait, and has done nothing;
-/// `unlock` publishes, then lets go.
+/// `lock` returns holding it, refreshed, but see deferred_lock_protocol; `try_lock` returns false where it would have
+/// to wait, and has done nothing; `unlock` publishes, then lets go.
 template <class P>
 concept target_lock_protocol = lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
                                                             no_boundary& b, rank_t target, lock_kind kind) {
@@ -112,6 +122,13 @@ concept target_lock_protocol = lock_protocol<P> && requires(typename P::template
   { p.try_lock(target, kind, b) } -> std::same_as<bool>;
   p.unlock(target, kind, b);
 };
+
+/// Where `lock` on another rank's part may leave everything to `first_access(t, b)`, which comes before the first
+/// access and may come again: it returns holding the part, refreshed. Without it `unlock` has nothing to do.
+template <class P>
+concept deferred_lock_protocol =
+    target_lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                        rank_t target) { p.first_access(target, b); };
 
 /// The protocols of one window, one of each kind. A window allocates the words of its bundle only.
 template <fence_protocol Fence, post_protocol Post, lock_protocol Lock>

@@ -2,6 +2,8 @@
 """What documents say of performance, from a run: no number in it is typed by hand."""
 
 import judge
+import spread
+import suites
 import words
 
 BEGIN = '<!-- performance: written by tools/bench --readme -->'
@@ -109,7 +111,14 @@ def protocols(results):
     yield ''
     yield 'In brackets: how many times what the same accesses to lines take by hand; bold where that is above its target. The lock that '\
           'two or four want all the time is taken, used and let go; the least lucky rank gets its fair share divided by the ' \
-          f'unfairness. Medians on {where(results.machine)}; `tools/bench --suite sync` and then `tools/bench --readme` make this table.'
+          f'unfairness. Medians on {where(results.machine)}; `tools/bench --suite sync` and then `tools/bench --readme` make this table.' \
+          + busy([r['others'] for r in rows.values()])
+
+
+def busy(shares):
+    """A sentence where the machine had other work."""
+    usual = spread.median(shares or [0])
+    return f' Meanwhile others used {usual:.0%} of the cores.' if usual > suites.QUIET else ''
 
 
 SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS)]

@@ -124,12 +124,12 @@ TEST_CASE("waiting: a rank sleeps in a long wait if its policy says so, and else
       };
       team.barrier();
       long const before = slept();
-      if (team.rank() == 1) sleep_ms(40);
+      if (team.rank() == 1) sleep_ms(100);
       team.barrier();
       return slept() - before;
     });
     bool const may_sleep = name == "adaptive" || name == "park";
-    CHECK_MESSAGE((may_sleep ? sleeps >= 8 : sleeps <= 2), name, ": ", sleeps);
+    CHECK_MESSAGE((sleeps >= 5) == may_sleep, name, ": ", sleeps);  // on a busy machine each lasts long
   }
 }
 

@@ -2,6 +2,8 @@
 """What documents say of performance, from a run: no number in it is typed by hand."""
 
 import judge
+import spread
+import suites
 import words
 
 BEGIN = '<!-- performance: written by tools/bench --readme -->'
@@ -72,7 +74,7 @@ PROTOCOLS = [
     ('lock', [('lock_exclusive', 2, 'exclusive'), ('lock_shared', 2, 'shared'), ('lock_all', 2, '`lock_all`, one part of two'),
               ('lock_hand_over', 2, 'from one rank to the other'), ('lock_contended', 2, 'wanted by two'),
               ('lock_contended', 4, 'by four'), ('lock_mixed', 2, 'shared and exclusive in turn'),
-              ('lock_unfairness', 2, 'unfairness')]),
+              ('lock_unfairness', 2, 'unfairness'), ('lock_unfairness', 4, 'among four')]),
     ('signal', [('signal', 2, 'a signal')]),
 ]
 
@@ -108,8 +110,15 @@ def protocols(results):
             yield f'| `{name}` | ' + ' | '.join(cells) + ' |'
     yield ''
     yield 'In brackets: how many times what the same accesses to lines take by hand; bold where that is above its target. The lock that '\
-          'two or four want all the time is taken, used and let go; the least lucky rank of two gets its fair share divided by the ' \
-          f'last number. Medians on {where(results.machine)}; `tools/bench --suite sync` and then `tools/bench --readme` make this table.'
+          'two or four want all the time is taken, used and let go; the least lucky rank gets its fair share divided by the ' \
+          f'unfairness. Medians on {where(results.machine)}; `tools/bench --suite sync` and then `tools/bench --readme` make this table.' \
+          + busy([r['others'] for r in rows.values()])
+
+
+def busy(shares):
+    """A sentence where the machine had other work."""
+    usual = spread.median(shares or [0])
+    return f' Meanwhile others used {usual:.0%} of the cores.' if usual > suites.QUIET else ''
 
 
 SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS)]

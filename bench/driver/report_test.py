@@ -320,6 +320,8 @@ class Reporting(unittest.TestCase):
         self.assertIn('| `tournament` | 10.0 ns (1.00) |', new)
         self.assertTrue(new.endswith('\nafter\n'))
         self.assertNotIn('signal', new)
+        self.assertNotIn('others used', new)
+        self.assertIn('others used 50% of the cores', readme.busy([0.5]))
 
     def test_a_table_has_a_line_for_each_row(self):
         lines = list(table.lines(results(rounds(1e-9, 1e-9) + rounds(2e-9, contender='mpich', mode='lock'))))

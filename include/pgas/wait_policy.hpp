@@ -22,7 +22,7 @@ enum class wait_policy {
   adaptive,  ///< spins a while if each rank has a core, then yields, then sleeps: the default
   spin,      ///< looks on and keeps its core: the soonest answer however late it comes; for a core for each rank
   yield,     ///< lets others have the core between two looks, and never sleeps: for ranks that share cores
-  park,      ///< sleeps soon: for cores that have other work to do
+  park,      ///< sleeps after a few microseconds: for cores that have other work to do
 };
 
 inline constexpr std::array<std::string_view, 4> wait_policy_names{"adaptive", "spin", "yield", "park"};

@@ -37,6 +37,10 @@ inline bool keeps_core(job const& j) noexcept {
 /// half a microsecond, and reading the clock or copying the awaited ranks at each would be felt.
 inline constexpr int eager_yields = 256;
 
+/// The same for wait_policy::park: a few microseconds, which is less than it takes to fall asleep and wake up.
+inline constexpr int brief_looks = 64;
+inline constexpr int brief_yields = 16;
+
 /// A wait that has outlasted its spinning and its first yields: yields on, then sleeps, longer the longer it lasts, if
 /// the job's wait_policy lets it, and notices whatever makes waiting pointless.
 ///
@@ -236,9 +240,10 @@ template <std::predicate Condition, class Awaited>
     }
     return false;
   };
-  if (looks(keeps_core(j) ? patient_looks : j.waits() == wait_policy::park ? eager_looks : 0)) return;
-  bool const yields = j.waits() == wait_policy::adaptive || j.waits() == wait_policy::yield;
-  for (int i = 0; yields && i < eager_yields; ++i) {
+  bool const parks = j.waits() == wait_policy::park;
+  if (looks(keeps_core(j) ? patient_looks : parks && !j.shares_cores() ? brief_looks : 0)) return;
+  int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
+  for (int i = 0; i < yields; ++i) {
     std::this_thread::yield();
     if (condition()) return;
     if (i % 16 == 15) j.check(why.operation);

@@ -25,7 +25,7 @@ class Outcome:
 def shared_memory_file():
     """A file of zeros in memory, through which the ranks of a program agree when to start."""
     place = '/dev/shm' if os.path.isdir('/dev/shm') else None
-    return tempfile.NamedTemporaryFile(prefix='pgas-bench-', dir=place)
+    return tempfile.NamedTemporaryFile(prefix='bench-memory-', dir=place)
 
 
 class Watch:

@@ -2,6 +2,7 @@
 // What every distribution promises, against a table that deals indices one by one.
 #include <doctest/doctest.h>
 
+#include <pgas/detail/divisor.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
@@ -128,6 +129,38 @@ TEST_CASE("cyclic, block_cyclic: blocks are dealt to the ranks one after the oth
   check_dealt(block_cyclic<8>{}, 8);
   check_dealt(block_cyclic<7>{}, 7);
   check_dealt(block_cyclic<64>{}, 64);
+}
+
+TEST_CASE("divisor: quotients are exact for every divisor, where they change and at the largest number") {
+  constexpr std::size_t most = ~std::size_t{0};
+  auto const check = [](std::size_t divisor) {
+    pgas::detail::divisor const d(divisor);
+    bool right = true;
+    auto const look = [&](std::size_t i) {
+      right = right && d.quotient(i) == i / divisor && d.remainder(i) == i % divisor;
+    };
+    std::size_t const last = most / divisor * divisor;  // the largest multiple
+    for (std::size_t near = 0; near < 3; ++near) {
+      for (std::size_t multiple : {std::size_t{0}, divisor, last / 2 / divisor * divisor, last}) {
+        look(multiple + near);
+        look(multiple - near);
+      }
+      look(most - near);
+      look(most / 2 + near);
+    }
+    CAPTURE(divisor);
+    CHECK(right);
+  };
+  for (std::size_t divisor = 1; divisor <= 5000; ++divisor) check(divisor);
+  for (unsigned bit = 13; bit < 64; ++bit) {
+    for (std::size_t near = 0; near < 5; ++near) {
+      check((std::size_t{1} << bit) + near);
+      check((std::size_t{1} << bit) - near);
+      check(most - (std::size_t{1} << bit) - near);
+    }
+  }
+  check(most);
+  static_assert(pgas::detail::divisor(7).quotient(~std::size_t{0}) == ~std::size_t{0} / 7);
 }
 
 TEST_CASE("block_cyclic: a size of blocks known when running is as good as one known when compiling") {

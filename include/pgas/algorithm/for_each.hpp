@@ -31,7 +31,8 @@ void for_each_own_row(Array const& a, Use&& use) {
 /// Calls f(cell) for each cell, on its owner, in the order of its memory: `for_each(a, [](double& x) { x *= 2; })`.
 ///
 /// Each rank does its own part, so all that want all cells call it; it communicates nothing, and ranks may own nothing.
-/// What it stores is seen by others after the next fence.
+/// What it stores is seen by others after the next fence. A rank is one thread, and ranks are as many as cores: the
+/// standard's parallel execution, which g++ has by TBB, would only divide the same cores once more.
 template <any_global_array Array, class F>
   requires std::invocable<F&, typename Array::value_type&>
 void for_each(Array const& a, F f) {

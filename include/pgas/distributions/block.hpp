@@ -18,7 +18,8 @@ class block {
       : extent_(extent),
         ranks_(ranks),
         larger_(extent % static_cast<std::size_t>(ranks)),
-        base_(extent / static_cast<std::size_t>(ranks)) {}
+        base_(extent / static_cast<std::size_t>(ranks)),
+        base_and_one_(base() + 1) {}
   [[nodiscard]] constexpr block over(std::size_t extent, rank_t ranks) const noexcept { return {extent, ranks}; }
   [[nodiscard]] std::string describe() const { return "block"; }
 
@@ -27,7 +28,7 @@ class block {
 
   [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
     std::size_t const in_larger = larger() * (base() + 1);
-    return static_cast<rank_t>(i < in_larger ? i / (base() + 1) : larger() + base_.quotient(i - in_larger));
+    return static_cast<rank_t>(i < in_larger ? base_and_one_.quotient(i) : larger() + base_.quotient(i - in_larger));
   }
   [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
     return base() + (static_cast<std::size_t>(rank) < larger() ? 1 : 0);
@@ -59,6 +60,7 @@ class block {
   rank_t ranks_ = 1;
   std::size_t larger_ = 0;  ///< how many blocks have one index more; this and the next once, not at each look-up
   detail::divisor base_{0};
+  detail::divisor base_and_one_{1};
 };
 static_assert(contiguous_distribution<block>);
 

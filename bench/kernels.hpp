@@ -141,11 +141,11 @@ inline row_key key(std::size_t order) {
 
 }  // namespace transposed
 
-/// c += a b for tiles of matrices, and y += a x.
+/// c += a b by panels, and y += a x.
 namespace product {
 
-inline constexpr std::size_t side = 64;
-inline constexpr std::size_t order = 256;
+inline constexpr std::size_t width = 64;
+inline constexpr std::size_t order = 512;
 inline constexpr std::array<std::size_t, 2> vector_orders{512, 2048};
 
 inline row_key key() {
@@ -156,13 +156,13 @@ inline row_key vector_key(std::size_t n) {
   return {.row = "matvec", .mode = std::to_string(n), .per_call = 2 * static_cast<double>(n * n), .unit = "op/s"};
 }
 
-/// Tiles with rows that are a pitch apart.
-[[gnu::noinline]] inline void add(double* __restrict c, double const* __restrict a, double const* __restrict b,
-                                  std::size_t pitch) {
-  for (std::size_t i = 0; i < side; ++i) {
-    for (std::size_t k = 0; k < side; ++k) {
-      double const factor = a[i * pitch + k];
-      for (std::size_t j = 0; j < side; ++j) c[i * pitch + j] += factor * b[k * pitch + j];
+/// `rows` x `order` cells of c, from `width` columns of a and rows of b. Rows of b and c are `order` apart.
+[[gnu::noinline]] inline void add(double* __restrict c, double const* __restrict a, std::size_t a_pitch,
+                                  double const* __restrict b, std::size_t rows) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t k = 0; k < width; ++k) {
+      double const factor = a[i * a_pitch + k];
+      for (std::size_t j = 0; j < order; ++j) c[i * order + j] += factor * b[k * order + j];
     }
   }
 }

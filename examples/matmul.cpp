@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// matmul: c = a b on tiles that are dealt to the ranks, each a matrix by itself. matmul [ORDER].
+// matmul: c = a b, a tile of each on every rank, by panels that are fetched: SUMMA. matmul [ORDER].
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/array_stage.hpp>
-#include <pgas/layouts/dealt.hpp>
 #include <pgas/pgas.hpp>
 #include <support/backends.hpp>
 #include <vector>
@@ -28,9 +27,9 @@ int main(int argc, char** argv) {
   return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
     if (arguments.size() > 1) throw std::runtime_error("usage: matmul [ORDER]");
     std::size_t const order = example::number(arguments, 0, 500);
-    constexpr std::size_t side = 64;  // of a tile: three of them stay in the second cache
+    constexpr std::size_t width = 64;  // of a panel: it stays in the second cache
 
-    pgas::dealt<side, side> const tiles;
+    pgas::tiled const tiles{pgas::block{}, pgas::block{}};
     auto const a = pgas::make_array<double>(team, {order, order}, tiles);
     auto const b = pgas::make_array<double>(team, {order, order}, tiles);
     auto const c = pgas::make_array<double>(team, {order, order}, tiles);
@@ -42,19 +41,17 @@ int main(int argc, char** argv) {
     {
       pgas::fence left{a, pgas::read_only};
       pgas::fence right{b, pgas::read_only};
-      std::vector<double> x(side * side);
-      std::vector<double> y(side * side);
-      auto const own = pgas::stage<pgas::update>(c);
-      for (auto const& tile : own) {
-        auto const [first, count] = tile.cells();
-        for (std::size_t k = 0; k < order; k += side) {  // the tiles on its left, and those above it
-          std::size_t const depth = std::min(side, order - k);
-          a.get(left, {{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
-          b.get(right, {{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
-          left.flush_local_all();
-          right.flush_local_all();
-          multiply_add(tile.view(), {x.data(), count[0], depth}, {y.data(), depth, count[1]});
-        }
+      auto const tile = pgas::stage<pgas::update>(c);
+      auto const [first, count] = c.own_box();
+      std::vector<double> x(count[0] * width);
+      std::vector<double> y(width * count[1]);
+      for (std::size_t k = 0; k < order; k += width) {  // columns of a beside the tile, and rows of b above it
+        std::size_t const depth = std::min(width, order - k);
+        a.get(left, {{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
+        b.get(right, {{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
+        left.flush_local_all();
+        right.flush_local_all();
+        multiply_add(tile.view(), {x.data(), count[0], depth}, {y.data(), depth, count[1]});
       }
     }
     team.barrier();
@@ -74,9 +71,9 @@ int main(int argc, char** argv) {
     auto const n = static_cast<double>(order);
     std::fprintf(stderr, "matmul: %.2f GFLOP/s\n", 2 * n * n * n / passed.count() * 1e-9);
     if (wrong != 0) throw std::runtime_error("matmul: " + std::to_string(wrong) + " cells are wrong");
-    std::printf("matmul: order %zu in tiles of %zu x %zu, all cells are right\n", order, side, side);
+    std::printf("matmul: order %zu, all cells are right\n", order);
   });
 }
 // tools/run matmul 1000:
-//   matmul: 4.21 GFLOP/s
-//   matmul: order 1000 in tiles of 64 x 64, all cells are right
+//   matmul: 3.45 GFLOP/s
+//   matmul: order 1000, all cells are right

@@ -179,7 +179,8 @@ TARGETS = [
     Target(r'heat3d/.*', raw=1.02, ahead=1),
     Target(r'nstream/.*', raw=1 / 0.97, ahead=1),
     Target(r'transpose/.*', raw=1, ahead=1),
-    Target(r'mat(mul|vec)/.*', raw=1, ahead=1),
+    Target(r'matmul/.*', raw=1.1, ahead=1),  # by hand nothing is copied
+    Target(r'matvec/.*', raw=1, ahead=1),
     Target(r'cg/.*', raw=1, ahead=1),
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),

@@ -85,17 +85,15 @@ void transpose(bench::meter& m, int threads, std::size_t order) {
 
 void matmul(bench::meter& m, int threads) {
   namespace kernel = bench::product;
-  constexpr std::size_t side = kernel::side;
   constexpr std::size_t order = kernel::order;
   auto const a = make(threads, order, order);
   auto const b = make(threads, order, order);
   auto const c = make(threads, order, order);
   m.measure(kernel::key(), {bench::everybody("", [&] {
-#pragma omp parallel for collapse(2) num_threads(threads)
-              for (std::size_t i = 0; i < order; i += side)
-                for (std::size_t j = 0; j < order; j += side)
-                  for (std::size_t k = 0; k < order; k += side)
-                    kernel::add(&c[i * order + j], &a[i * order + k], &b[k * order + j], order);
+              shared_out(threads, order, [&](std::size_t first, std::size_t rows) {
+                for (std::size_t k = 0; k < order; k += kernel::width)
+                  kernel::add(&c[first * order], &a[first * order + k], order, &b[k * order], rows);
+              });
             })});
 }
 

@@ -11,6 +11,8 @@ import compare
 import judge
 import machine
 import page
+import paper_judge
+import paper_page
 import plots
 import readme
 import runner
@@ -21,6 +23,7 @@ from progress import Progress
 from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+REFERENCE = os.path.join(ROOT, 'bench', 'papers', 'reference')
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
 
@@ -104,7 +107,7 @@ def measure(given):
     progress.say(f'measured for {progress.elapsed():.0f} s, {run.quiet.waited:.0f} s of it waiting for quiet; '
                  f'longest: {run.longest(6)}')
     notes = list(run.notes.values())
-    return Results(facts, list(runner.contenders_line(given.suites)), notes, samples, judge.judge(samples, notes))
+    return Results(facts, list(runner.contenders_line(given.suites)), notes, samples, judge.judge(samples, notes), run.values)
 
 
 def report(results, directory):
@@ -122,6 +125,12 @@ def report(results, directory):
         print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
     for name in ('table.md', 'index.html'):
         print(os.path.join(directory, name))
+    if results.values:
+        reproduced = paper_judge.reproduce_all(REFERENCE,
+                                               [*results.values, *paper_judge.values_of_rows(results.rows)])
+        paper_page.write(reproduced, results.machine, directory)
+        print('\n'.join(paper_judge.summary(reproduced)))
+        print(os.path.join(directory, 'papers.html'))
 
 
 def rewrite(path, results):

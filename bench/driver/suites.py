@@ -57,7 +57,8 @@ class Part:
 
     style: 'meter' (bench/meter.hpp: rows line up with other libraries'), 'harness' (bench/harness.hpp: ours and
     baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows), 'counts'
-    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments).
+    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments), 'paper'
+    (bench/papers/: prints values in virtual time, the same in each run).
     """
 
     programs: dict
@@ -70,13 +71,20 @@ class Part:
 
     def is_timed(self):
         """Whether it matters what else the machine does."""
-        return self.style not in ('counts', 'once')
+        return self.style not in ('counts', 'once', 'paper')
 
 
 # What users include beside pgas/pgas.hpp.
 HEADERS = ('pgas/halo.hpp', 'pgas/views.hpp', 'pgas/redistribute.hpp', 'pgas/algorithm/for_each.hpp',
            'pgas/algorithm/reduce.hpp', 'pgas/choices.hpp', 'pgas/backends/self.hpp', 'pgas/backends/loopback.hpp',
            'pgas/backends/pool_map.hpp', 'pgas/backends/scc.hpp')
+
+# The programs in bench/papers/.
+PAPERS = ()
+
+def only(*rows):
+    return tuple(word for name in rows for word in ('--only', name))
+
 
 SUITES = {
     'micro': [
@@ -107,6 +115,13 @@ SUITES = {
         Part({'ours': 'bench_counts_scc'}, ranks=(4,), style='once', rounds=2),
     ],
     'papers': [
+        *(Part({'ours': f'paper_{name}'}, ranks=(48,), style='paper', rounds=1) for name in PAPERS),
+        # foMPI's functions, in real time.
+        Part({'ours': 'bench_micro', 'rma': 'mpi_rma'}, rounds=3, arguments=only(
+            'put_latency/flush/8', 'get_latency/flush/8', 'cas_latency/flush/8', 'acc_latency/flush/8')),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, rounds=3, arguments=only(
+            'fence', 'pscw', 'lock_exclusive', 'lock_shared')),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, ranks=(4, 8), rounds=3, arguments=only('fence')),
         Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
     ],
     'compile_time': [
@@ -191,6 +206,8 @@ SAME = 1.03
 QUIET = 0.1
 # Quiet rounds without which a ratio is formed of all rounds.
 ENOUGH = 3
+# How long one of the papers' programs may take, in seconds.
+PAPER_TIMEOUT = 900
 # How long a contest waits for quiet, in seconds, and all of them together, of the whole time.
 LONGEST_WAIT = 10
 WAITING = 0.1

@@ -109,6 +109,7 @@ class scc {
       });
       mine.mark_finished(rank);
     });
+    if (chip->time() != nullptr) last_traffic() = chip->time()->report();
     last_counters().clear();
     for (rank_t r = 0; r < ranks; ++r) last_counters().push_back(chip->at(r).count());
     detail::throw_failure(job);
@@ -178,7 +179,7 @@ class scc {
                   "register " + std::to_string(i) + " does not exist, the chip has " +
                       std::to_string(chip_->increments().size()));
     }
-    return {*chip_, i};
+    return {*chip_, job_.rank(), i};
   }
 
   void fail(std::string_view what) const noexcept {
@@ -191,12 +192,25 @@ class scc {
     job_.check(operation);
   }
 
-  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-  void charge(std::uint64_t cycles) const noexcept { chip_->at(job_.rank()).count().charged += cycles; }
+  /// The core's clock if options choose one, else that of the world.
+  [[nodiscard]] time_point now() const { return chip_->turns().now(job_.rank()); }
+  void charge(std::uint64_t cycles) const noexcept {
+    chip_->at(job_.rank()).count().charged += cycles;
+    if (auto* const time = chip_->time()) time->spend(job_.rank(), cycles * time->how().core);
+  }
+  /// Virtual time of this rank's core since the launch; 0 if options choose no clock.
+  [[nodiscard]] pgas::scc::ticks virtual_time() const { return chip_->turns().time().now(job_.rank()); }
+  /// What the chip's clock was made from; null if options choose none.
+  [[nodiscard]] pgas::scc::timing const* clock() const { return chip_->turns().how().clock; }
 
   /// What each core did in this thread's last launch.
   static std::vector<pgas::scc::counters>& last_counters() {
     static thread_local std::vector<pgas::scc::counters> all;
+    return all;
+  }
+  /// What the mesh, the buffers and the controllers did in this thread's last launch that had a clock.
+  static pgas::scc::traffic& last_traffic() {
+    static thread_local pgas::scc::traffic all;
     return all;
   }
   /// Prints it as a table.
@@ -223,5 +237,21 @@ class scc {
 static_assert(mailbox_backend<scc>);
 
 }  // namespace backends
+
+namespace scc {
+
+/// The virtual time of the calling rank's core since the launch, in core cycles; 0 without a clock. One-sided, free.
+template <class Team>
+[[nodiscard]] double cycles_of(Team const& team) {
+  auto const& b = team.state()->backend;
+  return b.clock() == nullptr ? 0 : b.clock()->in_core_cycles(b.virtual_time());
+}
+/// The same in microseconds.
+template <class Team>
+[[nodiscard]] double microseconds_of(Team const& team) {
+  return static_cast<double>(team.state()->backend.virtual_time()) / ticks_a_microsecond;
+}
+
+}  // namespace scc
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

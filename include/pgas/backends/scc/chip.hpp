@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <pgas/backends/scc/checker.hpp>
+#include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/core.hpp>
 #include <pgas/backends/scc/site.hpp>
 #include <string>
@@ -104,7 +105,8 @@ class chip {
  public:
   chip(job const& j, options const& how)
       : job_(j), turns_(j, how), memory_(j.size(), how.own_pages), registers_(static_cast<std::size_t>(j.size())) {
-    for (rank_t r = 0; r < j.size(); ++r) cores_.push_back(std::make_unique<core>(r, memory_, turns_));
+    if (how.clock != nullptr) clock_.emplace(*how.clock, turns_);
+    for (rank_t r = 0; r < j.size(); ++r) cores_.push_back(std::make_unique<core>(r, memory_, turns_, time()));
     if (how.check) oracle_.emplace(j.size());
   }
 
@@ -116,6 +118,21 @@ class chip {
   /// Two for each core that the chip can have, in its system interface.
   [[nodiscard]] std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}>& increments() noexcept {
     return increments_;
+  }
+  [[nodiscard]] clock* time() noexcept { return clock_ ? &*clock_ : nullptr; }
+  /// The running core asks for something that is in no cache: returns when it is to take place.
+  void reach(rank_t self, station where, asks what) {
+    if (clock_) {
+      clock_->access(self, where, what);
+    } else {
+      turns_.point();
+    }
+  }
+  /// Where a core's control words are.
+  [[nodiscard]] station words_of(rank_t owner) const noexcept {
+    auto const& how = turns_.how();
+    return how.words == pgas::scc::placement::central ? station::at(station::controller, how.central_controller % 4)
+                                                      : station::memory_of(owner);
   }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
 
@@ -243,6 +260,7 @@ class chip {
 
   job job_;
   scheduler turns_;
+  std::optional<clock> clock_;
   memory memory_;
   std::vector<std::unique_ptr<core>> cores_;
   std::vector<test_and_set> registers_;

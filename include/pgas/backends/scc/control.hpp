@@ -17,16 +17,20 @@ class scc_control {
 
     // The chip is in order and has one copy of a word, so orders say only what a rank learns.
     [[nodiscard]] word load(std::memory_order order) const {
-      enter();
+      enter(scc::asks::read_word);
       if (order != std::memory_order_relaxed) acquire();
       return at_->value;
     }
     [[nodiscard]] scc::chip_word& home() const noexcept { return *at_; }
 
    protected:
-    void enter() const {
+    void enter(scc::asks what) const {
       ++chip_->at(self_).count().word_accesses;
-      chip_->turns().point();
+      chip_->reach(self_, chip_->words_of(owner_), what);
+    }
+    void enter_register(scc::asks what) const {
+      ++chip_->at(self_).count().word_accesses;
+      chip_->reach(self_, scc::station::registers_of(owner_), what);
     }
     void acquire() const {
       if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->clock) oracle->acquire(self_, *at_->clock);
@@ -61,7 +65,7 @@ class scc_control {
                     "only rank " + std::to_string(at_->writer == -1 ? writer_ : at_->writer) +
                         " may store to this slot of rank " + std::to_string(owner_));
       }
-      enter();
+      enter(scc::asks::write_word);
       at_->writer = writer_;
       if (order != std::memory_order_relaxed) release();
       set(value);
@@ -90,7 +94,7 @@ class scc_control {
       return expected == wanted;
     }
     void reset_unshared(word value, std::memory_order order) const {
-      enter();
+      enter(scc::asks::write_word);
       if (order != std::memory_order_relaxed) release();
       set(value);
     }
@@ -100,8 +104,10 @@ class scc_control {
     word modify(std::memory_order order, Change&& change) const {
       auto& lock = chip_->register_of(owner_);
       auto& spins = chip_->at(self_).count().register_spins;
-      enter();
-      if (lock.taken) {
+      enter_register(scc::asks::read_word);
+      if (chip_->time() != nullptr) {
+        for (; lock.taken; enter_register(scc::asks::read_word)) ++spins;  // each read is one over the mesh
+      } else if (lock.taken) {
         scc::waiters* const waiting = &lock.waiting;
         waiting_for const why{.operation = "test-and-set register"};
         team_ranks const nobody(0, 0);
@@ -109,18 +115,19 @@ class scc_control {
             std::span(&waiting, 1), [&] { return ++spins, !lock.taken; }, why, "control words", nobody);
       }
       lock.taken = true;
-      enter();
+      enter(scc::asks::read_word);
       word const old = at_->value;
       bool const acquires = order != std::memory_order_relaxed && order != std::memory_order_release;
       bool const releases = order != std::memory_order_relaxed && order != std::memory_order_acquire;
       if (acquires) acquire();
-      enter();
+      word const changed = change(old);
+      if (changed != old || chip_->time() == nullptr) enter(scc::asks::write_word);
       // What does not change the word stores nothing: meanwhile its holder may have reset it.
-      if (word const changed = change(old); changed != old) {
+      if (changed != old) {
         if (releases) release();
         set(changed);
       }
-      enter();
+      enter_register(scc::asks::write_word);
       lock.taken = false;
       chip_->turns().wake(std::exchange(lock.waiting, 0));
       return old;
@@ -145,30 +152,38 @@ class scc_control {
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
-    for (;;) {
-      word const seen = w.load(std::memory_order_acquire);
-      if (predicate(seen)) {
-        chip_->waited(ranks_.to_world(rank()), why.operation);
-        return seen;
+    scc::waiters* const waiting = &w.home().waiting;
+    word seen = 0;
+    auto const look = [&] { return predicate(seen = w.load(std::memory_order_acquire)); };
+    while (!look()) {
+      if (chip_->time() != nullptr) {
+        chip_->turns().poll(std::span(&waiting, 1), look, why, label_, ranks_);
+        break;
       }
-      scc::waiters* const waiting = &w.home().waiting;
       chip_->turns().wait(
           std::span(&waiting, 1), [&] { return w.home().value != seen; }, why, label_, ranks_);
     }
+    chip_->waited(ranks_.to_world(rank()), why.operation);
+    return seen;
   }
 
   template <class Word, std::predicate<word> Predicate>
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::vector<word> seen(words.size());
     std::vector<scc::waiters*> waiting(words.size());
-    for (;;) {
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        seen[i] = words[i].load(std::memory_order_acquire);
-        waiting[i] = &words[i].home().waiting;
-        if (predicate(seen[i])) {
-          chip_->waited(ranks_.to_world(rank()), why.operation);
-          return i;
-        }
+    std::size_t found = 0;
+    auto const look = [&] {
+      for (found = 0; found < words.size(); ++found) {
+        seen[found] = words[found].load(std::memory_order_acquire);
+        waiting[found] = &words[found].home().waiting;
+        if (predicate(seen[found])) return true;
+      }
+      return false;
+    };
+    while (!look()) {
+      if (chip_->time() != nullptr) {
+        chip_->turns().poll(waiting, look, why, label_, ranks_);
+        break;
       }
       chip_->turns().wait(
           waiting,
@@ -180,6 +195,8 @@ class scc_control {
           },
           why, label_, ranks_);
     }
+    chip_->waited(ranks_.to_world(rank()), why.operation);
+    return found;
   }
 
   void pause(unsigned attempt, waiting_for const& why) const { chip_->turns().pause(attempt, why); }

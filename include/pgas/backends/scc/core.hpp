@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
+#include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/memory.hpp>
 #include <pgas/backends/scc/scheduler.hpp>
 #include <pgas/segment.hpp>
@@ -52,6 +53,7 @@ struct counters {
 namespace detail::scc {
 
 using pgas::scc::counters;
+using pgas::scc::cycles;
 using pgas::scc::page_type;
 
 /// One core: its caches, its write-combining buffer and its look-up table, over the chip's memory.
@@ -61,11 +63,17 @@ using pgas::scc::page_type;
 class core {
  public:
   static constexpr std::size_t lut_entries = 256;
+  static constexpr std::size_t word_bytes = 4;
   /// Where all cores' message passing buffers are mapped, an entry each.
   static constexpr unsigned first_buffer = 192;
 
-  core(rank_t number, memory& m, scheduler& s)
-      : number_(number), memory_(&m), scheduler_(&s), dice_(s.how().seed * 64 + static_cast<std::uint64_t>(number)) {
+  /// `c`: none for an emulator without time.
+  core(rank_t number, memory& m, scheduler& s, clock* c)
+      : number_(number),
+        memory_(&m),
+        scheduler_(&s),
+        clock_(c),
+        dice_(s.how().seed * 64 + static_cast<std::uint64_t>(number)) {
     page_number const first = m.first_page(number);
     for (unsigned entry = 0; entry < m.own_pages(); ++entry) point_entry(entry, first + entry);
     for (rank_t r = 0; r < s.cores(); ++r) point_entry(first_buffer + static_cast<unsigned>(r), m.buffer_page(r));
@@ -99,27 +107,33 @@ class core {
   /// CL1INVMB: forgets all tagged lines of L1; what a mpbt_wb page had modified is lost.
   void drop_tagged() noexcept {
     ++counters_.tagged_drops;
+    spend(&timing::drop_tagged);
     l1_.forget_tagged();
   }
   /// WBINVD: writes L1 back, to L2 where that holds the line, and empties it. L2 stays.
   void write_back_l1() {
     ++counters_.l1_flushes;
+    spend(&timing::write_back_l1);
     for (std::size_t i = 0; i < l1_.lines; ++i) give_up_l1(i);
   }
   /// INVD: empties L1, and loses what it had modified.
   void invalidate_l1() noexcept {
     ++counters_.l1_flushes;
+    spend(&timing::kernel);
     for (std::size_t i = 0; i < l1_.lines; ++i) l1_.forget(i);
   }
   /// The kernel's routine: evicts a range from L2, or all of L2 if the range is as large, by reading other lines.
   void flush_l2(physical_address first, std::size_t bytes) {
     ++counters_.l2_flushes;
+    spend(&timing::kernel);
     if (bytes >= l2_.lines * line_bytes) {
+      spend(&timing::l2_flush_all);
       for (std::size_t i = 0; i < l2_.lines; ++i) give_up_l2(i);
       return;
     }
     line_number const last = line_of(static_cast<physical_address>(first + bytes - 1));
     for (line_number n = line_of(first); n <= last; ++n) {
+      spend(&timing::l2_flush_line);
       if (auto const i = l2_.look(n); i != l2_.none) give_up_l2(i);
     }
   }
@@ -184,6 +198,7 @@ class core {
         entry_of_.erase(slots_[slot].page);
       }
       slots_[slot] = {page, 0};
+      reach(station::registers_of(number_), asks::write_word);
       point_entry(first_slot + slot, page);
       entry_of_[page] = first_slot + slot;
       ++slots_[slot].uses;
@@ -255,17 +270,21 @@ class core {
     ++counters_.loads;
     if (!is_cached_in_l1(type)) {
       if (combines(at)) push();  // a core sees its own stores in order
-      leave();
       ++counters_.reads;
-      std::memcpy(into, memory_at(at), count);
+      each_access(at, count, [&](physical_address word, std::size_t done, std::size_t bytes) {
+        leave(word, asks::read_word);
+        std::memcpy(into + done, memory_at(word), bytes);
+      });
       return;
     }
     line_number const number = line_of(at);
     std::size_t i = l1_.find(number);
     if (i != l1_.none) {
       ++counters_.l1_hits;
+      spend_on((count + word_bytes - 1) / word_bytes);
     } else {
       i = fill(type, number);
+      spend_on((count - 1) / word_bytes);  // the first comes with the line
     }
     std::memcpy(into, l1_.bytes(i).data() + at % line_bytes, count);
   }
@@ -274,6 +293,7 @@ class core {
     ++counters_.stores;
     line_number const number = line_of(at);
     std::size_t const in_line = at % line_bytes;
+    spend_on((count + word_bytes - 1) / word_bytes);
     if (is_cached_in_l1(type)) {
       if (auto const i = l1_.find(number); i != l1_.none) {
         ++counters_.l1_hits;
@@ -285,6 +305,7 @@ class core {
       } else if (type == page_type::dcm) {
         if (auto const j = l2_.find(number); j != l2_.none) {
           ++counters_.l2_hits;
+          spend(&timing::l2_line);
           std::memcpy(l2_.bytes(j).data() + in_line, from, count);
           l2_.set_modified(j, true);
           return;
@@ -293,9 +314,11 @@ class core {
     }
     if (type == page_type::ncm || type == page_type::dcm) {
       if (combines(at)) push();  // what the buffer holds is older
-      leave();
       ++counters_.writes;
-      std::memcpy(memory_at(at), from, count);
+      each_access(at, count, [&](physical_address word, std::size_t done, std::size_t bytes) {
+        leave(word, asks::write_word);
+        std::memcpy(memory_at(word), from + done, bytes);
+      });
     } else {
       combine(number, in_line, from, count);
     }
@@ -306,10 +329,11 @@ class core {
     line fetched;
     if (std::size_t const j = tagged ? l2_.none : l2_.find(number); j != l2_.none) {
       ++counters_.l2_hits;
+      spend(&timing::l2_line);
       fetched = l2_.bytes(j);
     } else {
       if (combines(number * static_cast<physical_address>(line_bytes))) push();
-      leave();
+      leave(number * static_cast<physical_address>(line_bytes), asks::read_line);
       ++counters_.fills;
       fetched = read_line(number);
       if (!tagged) {
@@ -335,7 +359,7 @@ class core {
     if (combined_mask_ == ~std::uint32_t{0}) push();
   }
   void push() {
-    leave();
+    leave(combined_line_ * static_cast<physical_address>(line_bytes), asks::write_line);
     push_now();
   }
   void push_now() noexcept {
@@ -376,10 +400,12 @@ class core {
     std::memcpy(bytes.data(), memory_at(number * static_cast<physical_address>(line_bytes)), line_bytes);
     return bytes;
   }
-  // Not a scheduling point: the access that needs the place is one.
+  // Without a clock not a scheduling point: the access that needs the place is one.
   void write_line(line_number number, line const& bytes) noexcept {
     ++counters_.write_backs;
-    std::memcpy(memory_at(number * static_cast<physical_address>(line_bytes)), bytes.data(), line_bytes);
+    auto const at = number * static_cast<physical_address>(line_bytes);
+    if (clock_ != nullptr) clock_->access(number_, station_of(at), asks::write_line);
+    std::memcpy(memory_at(at), bytes.data(), line_bytes);
   }
 
   static std::uint32_t mask_of(std::size_t in_line, std::size_t count) noexcept {
@@ -388,9 +414,41 @@ class core {
   }
 
   /// An access leaves the core: others may go first.
-  void leave() {
-    scheduler_->point();
-    left_ = true;
+  void leave(physical_address at, asks what) {
+    if (clock_ != nullptr) {
+      clock_->access(number_, station_of(at), what);
+    } else {
+      scheduler_->point();
+      left_ = true;
+    }
+  }
+  /// The same for what is not memory; without a clock it is no access.
+  void reach(station where, asks what) {
+    if (clock_ != nullptr) clock_->access(number_, where, what);
+  }
+  [[nodiscard]] station station_of(physical_address at) const noexcept {
+    page_number const page = lut_[at / page_bytes];
+    rank_t const owner = memory_->owner(page);
+    return memory_->is_buffer(page) ? station::buffer_of(owner) : station::memory_of(owner);
+  }
+  /// Uncached accesses are for a word each: with a clock a piece of a line is several.
+  template <class Use>
+  void each_access(physical_address at, std::size_t count, Use&& use) const {
+    if (clock_ == nullptr) return use(at, std::size_t{0}, count);
+    for (std::size_t done = 0; done < count;) {
+      auto const word = static_cast<physical_address>(at + done);
+      std::size_t const bytes = std::min(count - done, word_bytes - word % word_bytes);
+      use(word, done, bytes);
+      done += bytes;
+    }
+  }
+
+  void spend(cycles timing::*time) const noexcept {
+    if (clock_ != nullptr) clock_->spend(number_, clock_->how().in_ticks(clock_->how().*time));
+  }
+  /// Each word of a piece that hits takes its time.
+  void spend_on(std::size_t words) const noexcept {
+    if (clock_ != nullptr) clock_->spend(number_, words * clock_->word_in_l1());
   }
   /// After an access that left the core the caches may do what nobody asked for.
   void misbehave() {
@@ -435,6 +493,7 @@ class core {
   rank_t number_;
   memory* memory_;
   scheduler* scheduler_;
+  clock* clock_;
   dice dice_;
   counters counters_;
   std::array<page_number, lut_entries> lut_{};

@@ -91,6 +91,10 @@ class memory {
   [[nodiscard]] page_number buffer_page(rank_t owner) const noexcept {
     return static_cast<page_number>(cores_ * own_pages_ + static_cast<std::size_t>(owner));
   }
+  [[nodiscard]] bool is_buffer(page_number page) const noexcept { return page >= cores_ * own_pages_; }
+  [[nodiscard]] rank_t owner(page_number page) const noexcept {
+    return static_cast<rank_t>(is_buffer(page) ? page - cores_ * own_pages_ : page / own_pages_);
+  }
   [[nodiscard]] unsigned own_pages() const noexcept { return static_cast<unsigned>(own_pages_); }
   [[nodiscard]] std::byte* host(page_number page) noexcept {
     std::size_t const dram = cores_ * own_pages_;

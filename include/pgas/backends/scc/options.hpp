@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <pgas/backends/scc/schedule.hpp>
+#include <pgas/backends/scc/timing.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
@@ -22,10 +23,14 @@ struct options {
   std::uint64_t seed = 0;
   scheduling schedule = scheduling::turns;
   adversary against{};
-  bool check = true;                            ///< stop at the first stale byte
-  bool through_pages_cached = true;             ///< false: the chip's defect, reads of write-through pages miss always
-  unsigned own_pages = 42;                      ///< 16 MiB pages of memory a core has
-  unsigned mappable_pages = 56;                 ///< of other cores at one time: four pages of 14 cores, as in the paper
+  bool check = true;                 ///< stop at the first stale byte
+  bool through_pages_cached = true;  ///< false: the chip's defect, reads of write-through pages miss always
+  unsigned own_pages = 42;           ///< 16 MiB pages of memory a core has
+  unsigned mappable_pages = 56;      ///< of other cores at one time: four pages of 14 cores, as in the paper
+  /// What everything takes: cores go in the order of virtual time, whatever `schedule` says, and nothing is hostile.
+  timing const* clock = nullptr;
+  placement words = placement::distributed;     ///< of control words
+  unsigned central_controller = 0;              ///< of placement::central
   decisions* script = nullptr;                  ///< of scheduling::script
   std::vector<switch_point>* record = nullptr;  ///< gets the changes of turns of each run, whatever its schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay

@@ -13,7 +13,7 @@ class test_and_set_register {
 
   /// True if it was free, and is taken from now on.
   [[nodiscard]] bool read() const {
-    chip_->turns().point();
+    chip_->reach(self_, place(), detail::scc::asks::read_word);
     auto& r = chip_->register_of(owner_);
     bool const was_free = !std::exchange(r.taken, true);
     if (!was_free) ++chip_->at(self_).count().register_spins;
@@ -21,13 +21,15 @@ class test_and_set_register {
   }
   /// Frees it, whoever has it and whatever is written.
   void write() const {
-    chip_->turns().point();
+    chip_->reach(self_, place(), detail::scc::asks::write_word);
     auto& r = chip_->register_of(owner_);
     r.taken = false;
     chip_->turns().wake(std::exchange(r.waiting, 0));
   }
 
  private:
+  [[nodiscard]] detail::scc::station place() const noexcept { return detail::scc::station::registers_of(owner_); }
+
   detail::scc::chip* chip_;
   rank_t self_;
   rank_t owner_;
@@ -36,26 +38,31 @@ class test_and_set_register {
 /// An atomic increment register of the chip's system interface: there are two for each core.
 class increment_register {
  public:
-  increment_register(detail::scc::chip& c, std::size_t i) noexcept : chip_(&c), index_(i) {}
+  increment_register(detail::scc::chip& c, rank_t self, std::size_t i) noexcept : chip_(&c), self_(self), index_(i) {}
 
   /// Returns the value and adds one.
   [[nodiscard]] std::int64_t read() const {
-    chip_->turns().point();
+    reach(detail::scc::asks::read_word);
     return chip_->increments()[index_]++;
   }
   /// Subtracts one, whatever is written.
   void write() const {
-    chip_->turns().point();
+    reach(detail::scc::asks::write_word);
     --chip_->increments()[index_];
   }
   /// By way of its initialization register.
   void preset(std::int64_t value) const {
-    chip_->turns().point();
+    reach(detail::scc::asks::write_word);
     chip_->increments()[index_] = value;
   }
 
  private:
+  void reach(detail::scc::asks what) const {
+    chip_->reach(self_, detail::scc::station::at(detail::scc::station::interface, 0), what);
+  }
+
   detail::scc::chip* chip_;
+  rank_t self_;
   std::size_t index_;
 };
 

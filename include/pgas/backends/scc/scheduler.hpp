@@ -10,6 +10,7 @@
 #include <pgas/backends/job/ranks.hpp>
 #include <pgas/backends/scc/fiber.hpp>
 #include <pgas/backends/scc/options.hpp>
+#include <pgas/backends/scc/timeline.hpp>
 #include <pgas/control.hpp>
 #include <pgas/error.hpp>
 #include <string>
@@ -29,6 +30,8 @@ using waiters = std::uint64_t;
 ///
 /// A fiber gives its turn away at a scheduling point or when it waits for a word; a change of the word wakes it. When
 /// nobody can go on, the job has failed and the sentence says who waits for whom: exact, at once, and without a clock.
+///
+/// If options give it a clock, who has the earliest event goes first, and who waits looks again and again.
 class scheduler {
  public:
   static constexpr rank_t most_cores = 48;
@@ -40,6 +43,7 @@ class scheduler {
       for (std::size_t i = priorities_.size(); i > 1; --i) std::swap(priorities_[i - 1], priorities_[dice_.below(i)]);
       next_change_ = dice_.below(points_guess);
     }
+    if (is_timed()) how_.against = {};
   }
   scheduler(scheduler const&) = delete;
   scheduler& operator=(scheduler const&) = delete;
@@ -55,7 +59,7 @@ class scheduler {
     budget_ = turn();
     while (unfinished_ != 0) {
       if (runnable_ == 0 && pausing_ != 0) end_earliest_pause();
-      if (runnable_ == 0) nobody_can_go_on();
+      if ((runnable_ & ~idle_) == 0) nobody_can_go_on();
       if (current_ < 0 || (runnable_ & bit(current_)) == 0) {
         if (current_ >= 0) last_ = current_;
         current_ = -1;
@@ -88,6 +92,50 @@ class scheduler {
     change_turn();
   }
 
+  // With a clock
+
+  [[nodiscard]] bool is_timed() const noexcept { return how_.clock != nullptr; }
+  [[nodiscard]] timeline& time() noexcept { return time_; }
+  /// The clock of a core, as what others call a clock; without one, that of the world.
+  [[nodiscard]] time_point now(rank_t core) const {
+    if (!is_timed()) return clock::now();
+    double const us = static_cast<double>(time_.now(core)) / pgas::scc::ticks_a_microsecond;
+    return started_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::micro>(us));
+  }
+  /// The running core has its next event at `due`: returns when no other core has an earlier one.
+  void until(ticks due) {
+    ++points_;
+    time_.set_due(current_, due);
+    if (time_.is_first(current_)) return;
+    if (rank_t const next = time_.earliest(runnable_); next != current_) {
+      ++switches_;
+      next_ = next;
+      switch_out();
+    }
+  }
+  /// As wait(), but the running core looks again and again until look() is true. Each look is an access.
+  template <std::predicate Look>
+  void poll(std::span<waiters* const> waiting, Look&& look, waiting_for const& why, std::string_view label,
+            team_ranks const& ranks) {
+    rank_t const self = current_;
+    auto& mine = blocked_[static_cast<std::size_t>(self)];
+    mine = {&why, label, &ranks, deadline(why), false};
+    bool late = false;
+    woken_ |= bit(self);  // a word may have changed before this core was in its `waiting`
+    do {
+      for (waiters* w : waiting) *w |= bit(self);
+      if ((woken_ & bit(self)) == 0) idle_ |= bit(self);
+      woken_ &= ~bit(self);
+      if ((runnable_ & ~idle_) == 0) nobody_can_go_on();
+      late = mine.timed_out || (mine.deadline != no_deadline && now(self) >= mine.deadline);
+    } while (!job_.failed() && !late && !look());
+    for (waiters* w : waiting) *w &= ~bit(self);
+    idle_ &= ~bit(self);
+    mine = {};
+    job_.check(why.operation);
+    if (late) throw_late(why, label, ranks);
+  }
+
   /// Suspends the running core until a word in whose `waiting` it is changes. Throws as control::wait_until does.
   template <std::predicate Condition>
   void wait(std::span<waiters* const> waiting, Condition&& condition, waiting_for const& why, std::string_view label,
@@ -104,10 +152,7 @@ class scheduler {
       bool const late = mine.timed_out;
       mine = {};
       job_.check(why.operation);
-      if (late) {
-        throw error(errc::timed_out, self, why.operation,
-                    "waited too long (" + std::string(label) + ") for " + named(ranks.to_world(why.awaited)));
-      }
+      if (late) throw_late(why, label, ranks);
     }
   }
 
@@ -115,6 +160,12 @@ class scheduler {
   void pause(unsigned attempt, waiting_for const& why) {
     job_.check(why.operation);
     rank_t const self = current_;
+    if (is_timed()) {
+      auto const units = 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
+      time_.spend(self, units * how_.clock->in_ticks(how_.clock->pause));
+      until(time_.now(self));
+      return;
+    }
     pause_ends_[static_cast<std::size_t>(self)] =
         points_ + skipped_ + 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
     pausing_ |= bit(self);
@@ -126,7 +177,11 @@ class scheduler {
 
   /// Lets these cores look again.
   void wake(waiters which) noexcept {
-    runnable_ |= which & unfinished_;
+    which &= unfinished_;
+    if (is_timed()) time_.wake(which & ~runnable_);
+    idle_ &= ~which;
+    woken_ |= which;
+    runnable_ |= which;
     // A core of higher priority goes on at once.
     if (how_.schedule == scheduling::priority && which != 0) budget_ = 0;
   }
@@ -151,6 +206,7 @@ class scheduler {
   static waiters bit(rank_t rank) noexcept { return waiters{1} << static_cast<unsigned>(rank); }
 
   std::int64_t turn() noexcept {
+    if (is_timed()) return 1;
     switch (how_.schedule) {
       case scheduling::turns:
         return usual_turn;
@@ -185,6 +241,11 @@ class scheduler {
   }
 
   void change_turn() {
+    if (is_timed()) {  // nothing is accessed, but a loop over it must come to an end
+      time_.spend(current_, how_.clock->core);
+      until(time_.now(current_));
+      return;
+    }
     budget_ = turn();
     last_ = current_;
     if (++turns_ % turns_between_looks_at_the_clock == 0) end_late_waits();
@@ -207,6 +268,7 @@ class scheduler {
 
   /// Who goes on, of those who can. In a search and for priorities it may be the running one.
   rank_t choose() {
+    if (is_timed()) return time_.earliest(runnable_);
     switch (how_.schedule) {
       case scheduling::turns: {
         auto const start = static_cast<int>(last_ + 1);
@@ -272,14 +334,19 @@ class scheduler {
     return rank < 0 ? 0 : points_of_[static_cast<std::size_t>(rank)];
   }
   void record(rank_t from, bool waits, rank_t to) {
-    if (how_.record != nullptr) how_.record->push_back({from, points_of(from), waits, to});
+    if (how_.record != nullptr && !is_timed()) how_.record->push_back({from, points_of(from), waits, to});
+  }
+
+  [[noreturn]] void throw_late(waiting_for const& why, std::string_view label, team_ranks const& ranks) const {
+    throw error(errc::timed_out, current_, why.operation,
+                "waited too long (" + std::string(label) + ") for " + named(ranks.to_world(why.awaited)));
   }
 
   [[nodiscard]] time_point deadline(waiting_for const& why) const {
     double const seconds = job_.block().timeout_seconds;
     if (seconds <= 0) return why.deadline;
-    return std::min(why.deadline,
-                    clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)));
+    return std::min(why.deadline, now(current_) + std::chrono::duration_cast<clock::duration>(
+                                                      std::chrono::duration<double>(seconds)));
   }
 
   /// Deadlines are those of the world outside: this alone is not decided by the seed.
@@ -299,9 +366,16 @@ class scheduler {
       if (first == blocked_.end() || it->deadline < first->deadline) first = it;
     }
     if (first != blocked_.end() && !job_.failed()) {
-      std::this_thread::sleep_until(first->deadline);
+      auto const late = static_cast<rank_t>(first - blocked_.begin());
+      if (is_timed()) {
+        std::chrono::duration<double, std::micro> const after = first->deadline - started_;
+        auto const then = static_cast<ticks>(std::max(0.0, after.count()) * pgas::scc::ticks_a_microsecond) + 1;
+        time_.set(late, std::max(time_.now(late), then));
+      } else {
+        std::this_thread::sleep_until(first->deadline);
+      }
       first->timed_out = true;
-      wake(bit(static_cast<rank_t>(first - blocked_.begin())));
+      wake(bit(late));
       return;
     }
     if (!job_.failed()) {
@@ -342,6 +416,8 @@ class scheduler {
   std::vector<rank_t> priorities_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
+  waiters idle_ = 0;                                    ///< with a clock: those that look in vain
+  waiters woken_ = 0;                                   ///< and those whose words have changed since they began to
   waiters pausing_ = 0;                                 ///< cores that gave their turn away for a while
   std::array<std::uint64_t, most_cores> pause_ends_{};  ///< on the clock of points_ + skipped_
   std::uint64_t skipped_ = 0;                           ///< time that passed while all paused
@@ -355,6 +431,8 @@ class scheduler {
   std::uint64_t switches_ = 0;
   std::uint64_t next_change_ = 0;
   std::size_t script_switches_ = 0;
+  timeline time_;
+  time_point started_ = clock::now();
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

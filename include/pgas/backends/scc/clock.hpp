@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/backends/scc/mesh.hpp>
+#include <pgas/backends/scc/scheduler.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+/// What an access that leaves a core asks for.
+enum class asks : std::uint8_t { read_word, read_line, write_word, write_line };
+
+/// What time the chip's parts take: an access of a core travels to its station, waits until that serves it, and goes
+/// back. One of each core is under way at a time: a store lets the core go on, but its next access waits.
+///
+/// Accesses take place when their station serves them, in the order of those times: no core sees what will be. The
+/// links on the way are reserved ahead, the stations are not.
+class clock {
+ public:
+  clock(timing const& t, scheduler& turns) : timing_(t), turns_(&turns), mesh_(t) {
+    for (auto const kind : {station::buffer, station::registers, station::controller, station::interface}) {
+      bool const is_buffer = kind == station::buffer;
+      bool const is_register = kind == station::registers;
+      for (auto const what : {asks::read_word, asks::read_line, asks::write_word, asks::write_line}) {
+        bool const writes = is_write(what);
+        auto const& holds = is_buffer                     ? writes ? t.buffer_write_holds : t.buffer_read_holds
+                            : is_register                 ? t.register_holds
+                            : kind == station::controller ? t.memory_holds
+                                                          : t.interface_holds;
+        auto const& takes = is_buffer                    ? writes ? t.buffer_write : t.buffer_read
+                            : is_register                ? t.register_access
+                            : kind == station::interface ? t.interface_access
+                            : what == asks::write_line   ? t.memory_line_write
+                            : writes                     ? t.memory_write
+                                                         : t.memory_read;
+        auto const& near = is_buffer     ? writes ? t.own_buffer_write : t.own_buffer_read
+                           : is_register ? t.own_register_access
+                                         : takes;
+        costs_[kind][index(what)] = {t.in_ticks(takes), t.in_ticks(near), t.in_ticks(holds)};
+      }
+    }
+  }
+
+  [[nodiscard]] timing const& how() const noexcept { return timing_; }
+  [[nodiscard]] ticks word_in_l1() const noexcept { return word_; }
+  void spend(rank_t self, ticks time) noexcept { turns_->time().spend(self, time); }
+
+  /// An access of the running core's: returns when it is to take place. The core goes on when it is over, or, after a
+  /// write, at once.
+  void access(rank_t self, station where, asks what) {
+    auto& time = turns_->time();
+    auto& done = done_[static_cast<std::size_t>(self)];
+    tile const here = tile_of(self);
+    tile const there = where.where();
+    auto const [far, near, holds] = costs_[where.what][index(what)];
+    bool const is_own = here == there && where.what < station::controller;
+    ticks const takes = is_own ? near : far;
+    ticks const begin = std::max(time.now(self), done);
+    auto const [asking, answering] = flits(what);
+
+    ticks const out = mesh_.pass_interface(here, mesh::out_of_cores, begin, asking, time.past());
+    ticks const arrival = mesh_.travel(here, there, out + takes / 2, asking, time.past());
+    ticks const served = serve(self, where, arrival, holds);
+    ticks const back = mesh_.travel(there, here, served + takes - takes / 2, answering, time.past());
+    done = mesh_.pass_interface(here, mesh::into_cores, back, answering, time.past());
+    time.set(self, is_write(what) ? begin : done);
+  }
+
+  [[nodiscard]] pgas::scc::traffic report() const {
+    pgas::scc::traffic all;
+    auto const load_of = [&](auto const& s, std::string name) {
+      return pgas::scc::load{std::move(name), s.requests, timing_.in_core_cycles(s.busy),
+                             timing_.in_core_cycles(s.queued)};
+    };
+    auto const tile_name = [](tile t) {
+      return '(' + std::to_string(column_of(t)) + ',' + std::to_string(row_of(t)) + ')';
+    };
+    constexpr std::array<char const*, mesh::directions> ways{" east", " west", " north", " south", " out", " in"};
+    for (tile t = 0; t < tiles; ++t) {
+      for (unsigned d = 0; d < mesh::directions; ++d) {
+        all.links.push_back(load_of(mesh_.look(t, static_cast<mesh::direction>(d)), tile_name(t) + ways[d]));
+      }
+      all.buffers.push_back(load_of(ports_[station::at(station::buffer, t).index()], tile_name(t)));
+      all.registers.push_back(load_of(ports_[station::at(station::registers, t).index()], tile_name(t)));
+    }
+    for (unsigned c = 0; c < controllers; ++c) {
+      all.controllers.push_back(
+          load_of(ports_[station::at(station::controller, c).index()], "controller " + std::to_string(c)));
+    }
+    all.interface = load_of(ports_[station::at(station::interface, 0).index()], "system interface");
+    for (rank_t r = 0; r < turns_->cores(); ++r) all.clocks.push_back(timing_.in_core_cycles(turns_->time().now(r)));
+    return all;
+  }
+
+ private:
+  struct cost {
+    ticks far = 0, near = 0;  ///< of another tile, of the own
+    ticks holds = 0;
+  };
+  struct port {
+    std::uint64_t requests = 0;
+    ticks busy = 0, queued = 0;
+    ticks free = 0;  ///< from then on
+    waiters waiting = 0;
+    arbiter order;
+  };
+  struct packets {
+    unsigned asking, answering;  ///< flits
+  };
+
+  static constexpr std::size_t index(asks what) noexcept { return static_cast<std::size_t>(what); }
+  static constexpr bool is_write(asks what) noexcept { return what == asks::write_word || what == asks::write_line; }
+  /// A header, and 16 bytes a flit.
+  static constexpr packets flits(asks what) noexcept {
+    switch (what) {
+      case asks::read_word:
+        return {1, 2};
+      case asks::read_line:
+        return {1, 3};
+      case asks::write_word:
+        return {2, 1};
+      case asks::write_line:
+        return {3, 1};
+    }
+    return {1, 1};
+  }
+
+  /// Waits for a station from `arrival` on; returns since when it serves, which is then the present.
+  ticks serve(rank_t self, station where, ticks arrival, ticks holds) {
+    port& p = ports_[where.index()];
+    auto& time = turns_->time();
+    turns_->until(arrival);
+    ++p.requests;
+    p.busy += holds;
+    ticks served = std::max(arrival, p.free);
+    if (where.what == station::controller || (p.waiting == 0 && p.free <= arrival)) {
+      // A controller has a queue of its own: first come, first served.
+      p.free = served + holds;
+    } else {
+      waiters const mine = waiters{1} << static_cast<unsigned>(self);
+      auto& held = holds_[static_cast<std::size_t>(self)];
+      held = holds;
+      p.waiting |= mine;
+      while ((p.waiting & mine) != 0) {
+        turns_->until(p.free);
+        if ((p.waiting & mine) == 0) break;
+        // The first to find the station free says whose it is; the others wait for it to be free again.
+        rank_t const winner = p.order.choose(p.waiting, where.where());
+        p.waiting &= ~(waiters{1} << static_cast<unsigned>(winner));
+        served_[static_cast<std::size_t>(winner)] = p.free;
+        time.set_due(winner, p.free);
+        p.free += holds_[static_cast<std::size_t>(winner)];
+        for (waiters left = p.waiting; left != 0; left &= left - 1)
+          time.set_due(static_cast<rank_t>(std::countr_zero(left)), p.free);
+      }
+      served = served_[static_cast<std::size_t>(self)];
+    }
+    p.queued += served - arrival;
+    return served;
+  }
+
+  timing timing_;
+  ticks word_ = timing_.in_ticks(timing_.l1_word);
+  scheduler* turns_;
+  mesh mesh_;
+  std::array<port, station::count> ports_;
+  std::array<std::array<cost, 4>, 4> costs_{};
+  std::array<ticks, scheduler::most_cores> done_{};  ///< when each core's last access is over
+  std::array<ticks, scheduler::most_cores> holds_{}, served_{};
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

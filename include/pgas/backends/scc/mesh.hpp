@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <pgas/backends/scc/timing.hpp>
+#include <pgas/rank.hpp>
+#include <string>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace scc {
+
+/// What passed one link of the mesh, or was served by one buffer, register block, controller or the system interface.
+struct load {
+  std::string name;
+  std::uint64_t requests = 0;
+  double busy = 0, queued = 0;  ///< core cycles: it was in use; requests waited for it
+};
+
+/// What a run with a clock did to the chip: for heat maps.
+struct traffic {
+  std::vector<load> links;      ///< four of each tile, to the east, west, north and south, and two of its cores
+  std::vector<load> buffers;    ///< of each tile
+  std::vector<load> registers;  ///< of each tile
+  std::vector<load> controllers;
+  load interface;
+  std::vector<double> clocks;  ///< of each core in the end, in core cycles
+};
+
+}  // namespace scc
+
+namespace detail::scc {
+
+using pgas::scc::ticks;
+using pgas::scc::timing;
+
+/// A tile of the chip, row by row from the lower left.
+using tile = unsigned;
+inline constexpr unsigned tile_columns = 6, tile_rows = 4, tiles = tile_columns * tile_rows, controllers = 4;
+
+constexpr tile tile_of(rank_t core) noexcept { return static_cast<tile>(core) / 2; }
+constexpr unsigned column_of(tile t) noexcept { return t % tile_columns; }
+constexpr unsigned row_of(tile t) noexcept { return t / tile_columns; }
+constexpr unsigned hops(tile from, tile to) noexcept {
+  auto const apart = [](unsigned a, unsigned b) { return a > b ? a - b : b - a; };
+  return apart(column_of(from), column_of(to)) + apart(row_of(from), row_of(to));
+}
+/// A quarter of the chip has a controller of its own: the nearest.
+constexpr unsigned domain_of(rank_t core) noexcept {
+  return (column_of(tile_of(core)) >= tile_columns / 2 ? 1U : 0U) + (row_of(tile_of(core)) >= tile_rows / 2 ? 2U : 0U);
+}
+/// Whose router a controller is at: that of tile (0,0), (5,0), (0,2) or (5,2).
+constexpr tile controller_tile(unsigned controller) noexcept {
+  return (controller % 2) * (tile_columns - 1) + (controller / 2) * 2 * tile_columns;
+}
+inline constexpr tile interface_tile = 3;
+
+/// Something that serves one access at a time.
+struct station {
+  enum kind : std::uint8_t { buffer, registers, controller, interface };
+  kind what;
+  std::uint8_t number;  ///< of its tile, or of the controller
+
+  static constexpr station buffer_of(rank_t core) noexcept { return at(buffer, tile_of(core)); }
+  static constexpr station registers_of(rank_t core) noexcept { return at(registers, tile_of(core)); }
+  static constexpr station memory_of(rank_t core) noexcept { return at(controller, domain_of(core)); }
+  static constexpr station at(kind k, unsigned number) noexcept { return {k, static_cast<std::uint8_t>(number)}; }
+  static constexpr std::size_t count = 2 * tiles + controllers + 1;
+
+  [[nodiscard]] constexpr tile where() const noexcept {
+    return what == controller ? controller_tile(number) : what == interface ? interface_tile : number;
+  }
+  [[nodiscard]] constexpr std::size_t index() const noexcept {
+    return what * std::size_t{tiles} + number - (what == interface ? tiles - controllers : 0);
+  }
+};
+
+/// One direction between two routers, or between a tile's cores and its router: one flit of 16 bytes a mesh cycle.
+///
+/// Passages are asked for ahead of time and not in order. Each takes the first gap that is long enough.
+class link {
+ public:
+  /// When a packet that comes at `at` begins to pass; nobody will ask for what is before `past` any more.
+  ticks pass(ticks at, ticks length, ticks past) {
+    ++requests;
+    busy += length;
+    if (taken_.size() > 16) std::erase_if(taken_, [&](span const& s) { return s.end <= past; });
+    ticks begin = at;
+    auto i = taken_.end();
+    while (i != taken_.begin() && (i - 1)->end > at) --i;  // those before end too early to matter
+    for (; i != taken_.end() && i->begin < begin + length; ++i) begin = std::max(begin, i->end);
+    taken_.insert(i, {begin, begin + length});
+    queued += begin - at;
+    return begin;
+  }
+
+  std::uint64_t requests = 0;
+  ticks busy = 0, queued = 0;
+
+ private:
+  struct span {
+    ticks begin, end;
+  };
+  std::vector<span> taken_;  ///< in order, none overlap
+};
+
+/// The routers of the chip and the links between them. A packet goes along its row first, then along the column.
+class mesh {
+ public:
+  enum direction : unsigned { east, west, north, south, out_of_cores, into_cores };
+  static constexpr unsigned directions = 6;
+
+  explicit mesh(timing const& t) : flit_(t.mesh), hop_(t.in_ticks(t.hop)) {}
+
+  /// When the head of a packet that leaves a tile at `at` comes to another one.
+  ticks travel(tile from, tile to, ticks at, unsigned flits, ticks past) {
+    while (from != to) {
+      direction const d = next(from, to);
+      at = of(from, d).pass(at, flits * flit_, past) + hop_;
+      from = beside(from, d);
+    }
+    return at;
+  }
+  /// Both cores of a tile share the way to its router and the way back.
+  ticks pass_interface(tile at_tile, direction d, ticks at, unsigned flits, ticks past) {
+    return of(at_tile, d).pass(at, flits * flit_, past);
+  }
+
+  [[nodiscard]] link const& look(tile t, direction d) const noexcept { return links_[t * directions + d]; }
+
+  static constexpr direction next(tile from, tile to) noexcept {
+    if (column_of(from) != column_of(to)) return column_of(from) < column_of(to) ? east : west;
+    return row_of(from) < row_of(to) ? north : south;
+  }
+  static constexpr tile beside(tile t, direction d) noexcept {
+    switch (d) {
+      case east:
+        return t + 1;
+      case west:
+        return t - 1;
+      case north:
+        return t + tile_columns;
+      case south:
+        return t - tile_columns;
+      default:
+        return t;
+    }
+  }
+
+ private:
+  [[nodiscard]] link& of(tile t, direction d) noexcept { return links_[t * directions + d]; }
+
+  ticks flit_, hop_;
+  std::array<link, std::size_t{tiles} * directions> links_;
+};
+
+/// Which of those that wait for a station is next.
+///
+/// A buffer or a register keeps no queue: what waits for it fills the routers, each of which gives its output to its
+/// inputs in turn. So who is alone on an input is served more often than those who share one with many: the chip is
+/// unfair. Source: Shahmirzadi 2014, section 2.4, for the fact; this is the usual reason.
+class arbiter {
+ public:
+  using waiters = std::uint64_t;
+
+  rank_t choose(waiters who, tile at) noexcept {
+    for (tile router = at;;) {
+      std::array<waiters, 5> by_input{};
+      for (waiters left = who; left != 0; left &= left - 1) {
+        auto const core = static_cast<rank_t>(std::countr_zero(left));
+        by_input[input(tile_of(core), router)] |= left & ~(left - 1);
+      }
+      unsigned next = last_[router];
+      do next = (next + 1) % 5;
+      while (by_input[next] == 0);
+      last_[router] = static_cast<std::uint8_t>(next);
+      who = by_input[next];
+      if (next == own) {
+        auto const core = static_cast<rank_t>(std::countr_zero(who));
+        if (std::popcount(who) == 1) return core;
+        turn_[router] = !turn_[router];
+        return core + (turn_[router] ? 1 : 0);
+      }
+      router = mesh::beside(router, static_cast<mesh::direction>(next));
+    }
+  }
+
+ private:
+  static constexpr unsigned own = 4;
+  /// From where packets of a tile come to a router on their way: it is the last turn that counts.
+  static unsigned input(tile from, tile router) noexcept {
+    if (row_of(from) != row_of(router)) return row_of(from) > row_of(router) ? mesh::north : mesh::south;
+    if (column_of(from) != column_of(router)) return column_of(from) > column_of(router) ? mesh::east : mesh::west;
+    return own;
+  }
+
+  std::array<std::uint8_t, tiles> last_{};
+  std::array<bool, tiles> turn_{};
+};
+
+}  // namespace detail::scc
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

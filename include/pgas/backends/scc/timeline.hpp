@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <pgas/backends/scc/timing.hpp>
+#include <pgas/rank.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+using pgas::scc::ticks;
+
+/// Where each core is in virtual time, and when each has its next event: the earliest is first, the lower number
+/// of two at one time.
+class timeline {
+ public:
+  using cores = std::uint64_t;
+
+  [[nodiscard]] ticks now(rank_t core) const noexcept { return now_[index(core)]; }
+  void set(rank_t core, ticks at) noexcept { now_[index(core)] = at; }
+  void spend(rank_t core, ticks time) noexcept { now_[index(core)] += time; }
+
+  [[nodiscard]] ticks due(rank_t core) const noexcept { return due_[index(core)]; }
+  void set_due(rank_t core, ticks at) noexcept { due_[index(core)] = at; }
+  /// Nothing happens before it any more.
+  [[nodiscard]] ticks past() const noexcept { return past_; }
+
+  /// Whether the running core's event is certainly the first. Other cores' may be put off meanwhile, not forward.
+  [[nodiscard]] bool is_first(rank_t running) noexcept {
+    ticks const due = due_[index(running)];
+    if (due >= next_) return false;
+    past_ = std::max(past_, due);
+    return true;
+  }
+  /// Whose event is first, of these cores: it runs from now on.
+  [[nodiscard]] rank_t earliest(cores among) noexcept {
+    std::size_t first = 0;
+    ticks best = never, second = never;
+    for (; among != 0; among &= among - 1) {
+      auto const core = static_cast<std::size_t>(std::countr_zero(among));
+      if (due_[core] < best) {
+        second = best;
+        best = due_[core];
+        first = core;
+      } else if (due_[core] < second) {
+        second = due_[core];
+      }
+    }
+    next_ = second;
+    past_ = std::max(past_, best);
+    return static_cast<rank_t>(first);
+  }
+  /// These cores slept, and go on now.
+  void wake(cores which) noexcept {
+    for (; which != 0; which &= which - 1) {
+      auto const core = static_cast<std::size_t>(std::countr_zero(which));
+      now_[core] = std::max(now_[core], past_);
+      due_[core] = now_[core];
+      next_ = std::min(next_, due_[core]);
+    }
+  }
+
+ private:
+  static constexpr ticks never = ~ticks{0};
+  static std::size_t index(rank_t core) noexcept { return static_cast<std::size_t>(core); }
+
+  std::array<ticks, 64> now_{}, due_{};
+  ticks next_ = 0;  ///< no event of another core's is before it
+  ticks past_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::scc {
+
+/// Virtual time: cycles of 3.2 GHz, of which each clock that the chip can have takes a whole number.
+using ticks = std::uint64_t;
+inline constexpr double ticks_a_microsecond = 3200;
+
+/// A time as the chip's descriptions give it: so many cycles of each of its clocks.
+struct cycles {
+  double core = 0, mesh = 0, memory = 0;
+};
+
+/// What everything takes, from one source: no result should mix two of them.
+///
+/// An access takes what is said here and `hop` for each hop to its target's router, there and back, if it meets no
+/// other. It then `holds` its target: others that come meanwhile wait.
+struct timing {
+  std::string_view name;
+  ticks core, mesh, memory;  ///< a cycle of each clock
+
+  cycles hop{.mesh = 4};  ///< one way
+  cycles own_buffer_read, own_buffer_write, buffer_read, buffer_write;
+  cycles memory_read, memory_write;  ///< a word past the caches, or a line read
+  cycles memory_line_write;
+  cycles own_register_access, register_access;  ///< of a tile's configuration registers, with the test-and-set ones
+  cycles interface_access;                      ///< of the increment registers behind the system interface
+
+  cycles buffer_read_holds{.mesh = 4.5};
+  cycles buffer_write_holds{.mesh = 6};
+  cycles register_holds{.mesh = 4};
+  cycles interface_holds{.core = 20};
+  /// Eleven cores that poll beside a writer slow its uncached stores down 2.5 times, from near and from far alike.
+  /// Source: Christgau and Schnor 2019, table 3: 155 cycles for a store when twelve are served in turn.
+  cycles memory_holds{.memory = 19.5};
+
+  // In the core
+  cycles l1_word{.core = 1};  ///< up to four bytes that hit, or that go to the write-combining buffer
+  cycles l2_line{.core = 18};
+  cycles drop_tagged{.core = 1};
+  /// WBINVD and the way into the kernel. Source for these: Christgau 2017, section 4.2.4.
+  cycles write_back_l1{.core = 12000};
+  cycles kernel{.core = 2000};
+  cycles l2_flush_line{.core = 580};
+  cycles l2_flush_all{.core = 600000};  ///< by reading: modified lines come on top
+  cycles pause{.core = 533};            ///< the unit of a pause, doubled at each attempt: 1 us in the paper
+
+  [[nodiscard]] constexpr ticks in_ticks(cycles const& c) const noexcept {
+    return static_cast<ticks>(c.core * static_cast<double>(core) + c.mesh * static_cast<double>(mesh) +
+                              c.memory * static_cast<double>(memory) + 0.5);
+  }
+  [[nodiscard]] constexpr double in_core_cycles(ticks t) const noexcept {
+    return static_cast<double>(t) / static_cast<double>(core);
+  }
+};
+
+/// The literature's formulas: 45 core cycles and 4 mesh cycles a hop and way for a buffer, 40 core, 46 memory and the
+/// hops for memory. A buffer of the own tile is reached by way of the router, since the way past it is defect.
+/// Source: the chip's Programmer's Guide, as field notes quote it. Of the registers it is known that they are like
+/// buffers, and that an increment register takes four times as long (Christgau 2017, section 2.2.5).
+constexpr timing formulas(std::string_view name, ticks core, ticks mesh, ticks memory) noexcept {
+  cycles const buffer{.core = 45};
+  cycles const own_buffer{.core = 45, .mesh = 8};
+  cycles const dram{.core = 40, .memory = 46};
+  return {.name = name,
+          .core = core,
+          .mesh = mesh,
+          .memory = memory,
+          .own_buffer_read = own_buffer,
+          .own_buffer_write = own_buffer,
+          .buffer_read = buffer,
+          .buffer_write = buffer,
+          .memory_read = dram,
+          .memory_write = dram,
+          .memory_line_write = dram,
+          .own_register_access = own_buffer,
+          .register_access = buffer,
+          .interface_access = {.core = 180, .mesh = 78}};
+}
+/// Cores, mesh and memory at 533, 800 and 800 MHz: the default, and that of Christgau's work.
+inline constexpr timing formulas_533 = formulas("formulas 533/800/800", 6, 4, 4);
+inline constexpr timing formulas_533_1066 = formulas("formulas 533/800/1066", 6, 4, 3);
+inline constexpr timing formulas_800 = formulas("formulas 800/1600/1066", 4, 2, 3);
+
+/// What Barrelfish measured at 533/800/800 MHz, loops and fills of lines included; the hops are the formulas'.
+/// Source: Barrelfish technical note 5, tables of the message passing buffers and of memory.
+inline constexpr timing barrelfish = [] {
+  timing t = formulas("Barrelfish TN-005", 6, 4, 4);
+  t.own_buffer_read = {.core = 20};
+  t.own_buffer_write = {.core = 39};
+  t.buffer_read = {.core = 57.7};
+  t.buffer_write = {.core = 75.8};
+  t.memory_read = {.core = 65.3, .memory = 46};
+  t.memory_write = {.core = 66.3, .memory = 46};
+  t.memory_line_write = {.core = 91.3, .memory = 46};
+  t.own_register_access = t.own_buffer_read;
+  t.register_access = t.buffer_read;
+  t.interface_access = {.core = 4 * 57.7, .mesh = 78};
+  return t;
+}();
+
+inline constexpr std::array<timing const*, 4> all_timings{&formulas_533, &formulas_533_1066, &formulas_800,
+                                                          &barrelfish};
+
+/// Where control words are: each in the memory of its owner's controller, or all at one controller.
+enum class placement { distributed, central };
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::scc

@@ -349,9 +349,9 @@ class Papers(unittest.TestCase):
         self.assertIn('missing: ', '\n'.join(paper_judge.summary([got])))
 
     def test_what_a_constant_was_set_by_does_not_count(self):
-        figure = next(f for f in papers.FIGURES if f.name == 'post_start')
-        got = paper_judge.reproduce(figure, paper_judge.read(REFERENCE, 'post_start'),
-                                    [value('post_start', 'match_vector', 1, 'start', 1.7)])
+        figure = next(f for f in papers.FIGURES if f.name == 'put_latency')
+        got = paper_judge.reproduce(figure, paper_judge.read(REFERENCE, 'put_latency'),
+                                    [value('put_latency', 'two_sided', 1, 'latency', 6.4)])
         self.assertEqual([c.printed.kind for c in got.compared if c.ours], ['calibration'])
         self.assertFalse(any(c.holds() for c in got.counted()))
 

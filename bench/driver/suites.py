@@ -80,7 +80,7 @@ HEADERS = ('pgas/halo.hpp', 'pgas/views.hpp', 'pgas/redistribute.hpp', 'pgas/alg
            'pgas/backends/pool_map.hpp', 'pgas/backends/scc.hpp')
 
 # The programs in bench/papers/.
-PAPERS = ()
+PAPERS = ('post_start', 'barrier', 'locks', 'writer', 'memory', 'placement', 'put', 'automaton', 'fft')
 
 def only(*rows):
     return tuple(word for name in rows for word in ('--only', name))

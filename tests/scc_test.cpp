@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "support/chip.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -39,7 +41,10 @@ using pgas::scc::scheduling;
 using pgas::scc::switch_point;
 using pgas::scc::with_options;
 using backend = pgas::backends::scc;
-using number = std::uint32_t;
+using emulated::load;
+using emulated::number;
+using emulated::on_chip;
+using emulated::store;
 
 // ---- helpers ---------------------------------------------------------------------------------------
 
@@ -47,14 +52,6 @@ constexpr physical_address l1_stride = 4096;   ///< lines so far apart share a s
 constexpr physical_address l2_stride = 65536;  ///< and these one of L2 as well
 constexpr std::size_t l2_bytes = 262144;
 
-number load(core& c, page_type type, physical_address at) {
-  number value = 0;
-  c.load(type, at, std::as_writable_bytes(std::span(&value, 1)));
-  return value;
-}
-void store(core& c, page_type type, physical_address at, number value) {
-  c.store(type, at, std::as_bytes(std::span(&value, 1)));
-}
 /// What lies in memory, whatever caches say.
 number in_memory(chip& c, system_address at) {
   number value = 0;
@@ -66,14 +63,6 @@ void fill_memory_line(chip& c, system_address at, number value) {
   for (std::size_t i = 0; i < line_bytes; i += sizeof value) set_memory(c, at + i, value);
 }
 
-/// Runs body(chip, rank) on a fiber for each rank.
-template <class Body>
-void on_chip(rank_t ranks, options const& how, Body const& body) {
-  auto const j = job::create(ranks, false);
-  chip c(j, how);
-  c.turns().run([&](rank_t rank) { pgas::detail::run_rank(j.as(rank), [&] { body(c, rank); }); });
-  pgas::detail::throw_failure(j);
-}
 /// Runs body(chip, core 0) on core 0 of two; the other one does nothing of its own.
 template <class Body>
 void on_core(options const& how, Body const& body) {

@@ -18,25 +18,8 @@ class clock {
  public:
   clock(timing const& t, scheduler& turns) : timing_(t), turns_(&turns), mesh_(t) {
     for (auto const kind : {station::buffer, station::registers, station::controller, station::interface}) {
-      bool const is_buffer = kind == station::buffer;
-      bool const is_register = kind == station::registers;
-      for (auto const what : {asks::read_word, asks::read_line, asks::write_word, asks::write_line}) {
-        bool const writes = is_write(what);
-        auto const& holds = is_buffer                     ? writes ? t.buffer_write_holds : t.buffer_read_holds
-                            : is_register                 ? t.register_holds
-                            : kind == station::controller ? t.memory_holds
-                                                          : t.interface_holds;
-        auto const& takes = is_buffer                    ? writes ? t.buffer_write : t.buffer_read
-                            : is_register                ? t.register_access
-                            : kind == station::interface ? t.interface_access
-                            : what == asks::write_line   ? t.memory_line_write
-                            : writes                     ? t.memory_write
-                                                         : t.memory_read;
-        auto const& near = is_buffer     ? writes ? t.own_buffer_write : t.own_buffer_read
-                           : is_register ? t.own_register_access
-                                         : takes;
-        costs_[kind][index(what)] = {t.in_ticks(takes), t.in_ticks(near), t.in_ticks(holds)};
-      }
+      for (auto const what : {asks::read_word, asks::read_line, asks::write_word, asks::write_line})
+        costs_[kind][index(what)] = cost_of(kind, what);
     }
   }
 
@@ -52,17 +35,30 @@ class clock {
     tile const here = tile_of(self);
     tile const there = where.where();
     auto const [far, near, holds] = costs_[where.what][index(what)];
-    bool const is_own = here == there && where.what < station::controller;
-    ticks const takes = is_own ? near : far;
+    ticks const takes = here == there ? near : far;
     ticks const begin = std::max(time.now(self), done);
     auto const [asking, answering] = flits(what);
 
-    ticks const out = mesh_.pass_interface(here, mesh::out_of_cores, begin, asking, time.past());
+    ticks const out = mesh_.pass_cores(here, mesh::out_of_cores, begin, asking, time.past());
     ticks const arrival = mesh_.travel(here, there, out + takes / 2, asking, time.past());
     ticks const served = serve(self, where, arrival, holds);
     ticks const back = mesh_.travel(there, here, served + takes - takes / 2, answering, time.past());
-    done = mesh_.pass_interface(here, mesh::into_cores, back, answering, time.past());
+    done = mesh_.pass_cores(here, mesh::into_cores, back, answering, time.past());
     time.set(self, is_write(what) ? begin : done);
+  }
+
+  /// Counts so many accesses more, each as the core's last one.
+  void count(rank_t self, station where, asks what, std::uint64_t times) noexcept {
+    tile const here = tile_of(self);
+    auto const [asking, answering] = flits(what);
+    mesh_.count_link(here, mesh::out_of_cores, asking, times);
+    mesh_.count(here, where.where(), asking, times);
+    mesh_.count(where.where(), here, answering, times);
+    mesh_.count_link(here, mesh::into_cores, answering, times);
+    port& p = ports_[where.index()];
+    p.requests += times;
+    p.busy += times * costs_[where.what][index(what)].holds;
+    p.queued += times * queued_[static_cast<std::size_t>(self)];
   }
 
   [[nodiscard]] pgas::scc::traffic report() const {
@@ -103,6 +99,25 @@ class clock {
     waiters waiting = 0;
     arbiter order;
   };
+  [[nodiscard]] cost cost_of(station::kind kind, asks what) const noexcept {
+    auto const& t = timing_;
+    auto const in_ticks = [&](cycles const& far, cycles const& near, cycles const& holds) {
+      return cost{t.in_ticks(far), t.in_ticks(near), t.in_ticks(holds)};
+    };
+    switch (kind) {
+      case station::buffer:
+        return is_write(what) ? in_ticks(t.buffer_write, t.own_buffer_write, t.buffer_holds)
+                              : in_ticks(t.buffer_read, t.own_buffer_read, t.buffer_holds);
+      case station::registers:
+        return in_ticks(t.register_access, t.own_register_access, t.register_holds);
+      case station::interface:
+        return in_ticks(t.interface_access, t.interface_access, t.interface_holds);
+      case station::controller:
+        break;
+    }
+    auto const& dram = what == asks::write_line ? t.memory_line_write : is_write(what) ? t.memory_write : t.memory_read;
+    return in_ticks(dram, dram, t.memory_holds);
+  }
   struct packets {
     unsigned asking, answering;  ///< flits
   };
@@ -139,12 +154,13 @@ class clock {
       waiters const mine = waiters{1} << static_cast<unsigned>(self);
       auto& held = holds_[static_cast<std::size_t>(self)];
       held = holds;
+      came_[static_cast<std::size_t>(self)] = arrival;
       p.waiting |= mine;
       while ((p.waiting & mine) != 0) {
         turns_->until(p.free);
         if ((p.waiting & mine) == 0) break;
         // The first to find the station free says whose it is; the others wait for it to be free again.
-        rank_t const winner = p.order.choose(p.waiting, where.where());
+        rank_t const winner = p.order.choose(p.waiting, where.where(), came_);
         p.waiting &= ~(waiters{1} << static_cast<unsigned>(winner));
         served_[static_cast<std::size_t>(winner)] = p.free;
         time.set_due(winner, p.free);
@@ -154,7 +170,7 @@ class clock {
       }
       served = served_[static_cast<std::size_t>(self)];
     }
-    p.queued += served - arrival;
+    p.queued += queued_[static_cast<std::size_t>(self)] = served - arrival;
     return served;
   }
 
@@ -164,8 +180,9 @@ class clock {
   mesh mesh_;
   std::array<port, station::count> ports_;
   std::array<std::array<cost, 4>, 4> costs_{};
-  std::array<ticks, scheduler::most_cores> done_{};  ///< when each core's last access is over
-  std::array<ticks, scheduler::most_cores> holds_{}, served_{};
+  std::array<ticks, scheduler::most_cores> done_{};                       ///< when each core's last access is over
+  std::array<ticks, scheduler::most_cores> queued_{};                     ///< how long its last access waited
+  std::array<ticks, scheduler::most_cores> came_{}, holds_{}, served_{};  ///< of those that wait
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

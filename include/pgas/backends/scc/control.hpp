@@ -22,6 +22,11 @@ class scc_control {
       return at_->value;
     }
     [[nodiscard]] scc::chip_word& home() const noexcept { return *at_; }
+    /// With a clock: so many loads more, of which nobody needs the answer.
+    void count_loads(std::uint64_t times) const {
+      chip_->at(self_).count().word_accesses += times;
+      chip_->time()->count(self_, chip_->words_of(owner_), scc::asks::read_word, times);
+    }
 
    protected:
     void enter(scc::asks what) const {
@@ -157,7 +162,8 @@ class scc_control {
     auto const look = [&] { return predicate(seen = w.load(std::memory_order_acquire)); };
     while (!look()) {
       if (chip_->time() != nullptr) {
-        chip_->turns().poll(std::span(&waiting, 1), look, why, label_, ranks_);
+        auto const skip = [&](std::uint64_t times) { w.count_loads(times); };
+        chip_->turns().poll(std::span(&waiting, 1), look, skip, why, label_, ranks_);
         break;
       }
       chip_->turns().wait(
@@ -182,7 +188,10 @@ class scc_control {
     };
     while (!look()) {
       if (chip_->time() != nullptr) {
-        chip_->turns().poll(waiting, look, why, label_, ranks_);
+        auto const skip = [&](std::uint64_t times) {
+          for (auto const& w : words) w.count_loads(times);
+        };
+        chip_->turns().poll(waiting, look, skip, why, label_, ranks_);
         break;
       }
       chip_->turns().wait(

@@ -53,7 +53,6 @@ struct counters {
 namespace detail::scc {
 
 using pgas::scc::counters;
-using pgas::scc::cycles;
 using pgas::scc::page_type;
 
 /// One core: its caches, its write-combining buffer and its look-up table, over the chip's memory.

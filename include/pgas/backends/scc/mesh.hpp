@@ -35,6 +35,7 @@ struct traffic {
 
 namespace detail::scc {
 
+using pgas::scc::cycles;
 using pgas::scc::ticks;
 using pgas::scc::timing;
 
@@ -125,8 +126,16 @@ class mesh {
     }
     return at;
   }
+  /// Counts so many packets more, without a time.
+  void count(tile from, tile to, unsigned flits, std::uint64_t times) noexcept {
+    for (; from != to; from = beside(from, next(from, to))) count_link(from, next(from, to), flits, times);
+  }
+  void count_link(tile t, direction d, unsigned flits, std::uint64_t times) noexcept {
+    of(t, d).requests += times;
+    of(t, d).busy += times * flits * flit_;
+  }
   /// Both cores of a tile share the way to its router and the way back.
-  ticks pass_interface(tile at_tile, direction d, ticks at, unsigned flits, ticks past) {
+  ticks pass_cores(tile at_tile, direction d, ticks at, unsigned flits, ticks past) {
     return of(at_tile, d).pass(at, flits * flit_, past);
   }
 
@@ -160,15 +169,19 @@ class mesh {
 
 /// Which of those that wait for a station is next.
 ///
-/// A buffer or a register keeps no queue: what waits for it fills the routers, each of which gives its output to its
-/// inputs in turn. So who is alone on an input is served more often than those who share one with many: the chip is
-/// unfair. Source: Shahmirzadi 2014, section 2.4, for the fact; this is the usual reason.
+/// A buffer or a register keeps no queue: what waits for it fills the nearest routers, each of which gives its output
+/// to its inputs in turn. So who is alone on an input is served more often than those who share one with many: the
+/// chip is unfair. Farther away, first come is first served. Source: Shahmirzadi 2014, section 2.4, for the fact; this
+/// is the usual reason, and how many routers fill was chosen to make it as unfair as it was found.
 class arbiter {
  public:
   using waiters = std::uint64_t;
 
-  rank_t choose(waiters who, tile at) noexcept {
-    for (tile router = at;;) {
+  /// `arrivals`: when each core's access came.
+  template <class Arrivals>
+  rank_t choose(waiters who, tile at, Arrivals const& arrivals) noexcept {
+    tile router = at;
+    for (unsigned i = 0; i < filled_routers; ++i) {
       std::array<waiters, 5> by_input{};
       for (waiters left = who; left != 0; left &= left - 1) {
         auto const core = static_cast<rank_t>(std::countr_zero(left));
@@ -179,17 +192,19 @@ class arbiter {
       while (by_input[next] == 0);
       last_[router] = static_cast<std::uint8_t>(next);
       who = by_input[next];
-      if (next == own) {
-        auto const core = static_cast<rank_t>(std::countr_zero(who));
-        if (std::popcount(who) == 1) return core;
-        turn_[router] = !turn_[router];
-        return core + (turn_[router] ? 1 : 0);
-      }
+      if (next == own) break;
       router = mesh::beside(router, static_cast<mesh::direction>(next));
     }
+    auto first = static_cast<std::size_t>(std::countr_zero(who));
+    for (waiters left = who; left != 0; left &= left - 1) {
+      auto const core = static_cast<std::size_t>(std::countr_zero(left));
+      if (arrivals[core] < arrivals[first]) first = core;
+    }
+    return static_cast<rank_t>(first);
   }
 
  private:
+  static constexpr unsigned filled_routers = 2;
   static constexpr unsigned own = 4;
   /// From where packets of a tile come to a router on their way: it is the last turn that counts.
   static unsigned input(tile from, tile router) noexcept {
@@ -199,7 +214,6 @@ class arbiter {
   }
 
   std::array<std::uint8_t, tiles> last_{};
-  std::array<bool, tiles> turn_{};
 };
 
 }  // namespace detail::scc

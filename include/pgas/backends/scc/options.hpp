@@ -4,9 +4,22 @@
 #include <cstdlib>
 #include <pgas/backends/scc/schedule.hpp>
 #include <pgas/backends/scc/timing.hpp>
+#include <pgas/error.hpp>
+#include <string>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
+
+/// The parameter set of this name. Throws errc::invalid_argument if there is none.
+inline timing const& timing_named(std::string_view name) {
+  std::string known;
+  for (auto const* t : all_timings) {
+    if (t->name == name) return *t;
+    known += (known.empty() ? "" : ", ") + std::string(t->name);
+  }
+  throw error(errc::invalid_argument, -1,
+              "PGAS_CLOCK: no parameters of the chip are called " + std::string(name) + "; there are " + known);
+}
 
 /// What the caches do that nobody asked for. Each number n means: at one access that leaves a core in n; 0: never.
 ///
@@ -31,16 +44,19 @@ struct options {
   timing const* clock = nullptr;
   placement words = placement::distributed;     ///< of control words
   unsigned central_controller = 0;              ///< of placement::central
+  bool each_poll = false;                       ///< even those whose answer cannot differ, one by one
   decisions* script = nullptr;                  ///< of scheduling::script
   std::vector<switch_point>* record = nullptr;  ///< gets the changes of turns of each run, whatever its schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
   /// PGAS_SEED=n: random schedules and a hostile memory, replayed by the same number. PGAS_CHECK=0: no oracle.
+  /// PGAS_CLOCK=name: one of all_timings.
   [[nodiscard]] static options from_environment() {
     options o;
     if (char const* text = std::getenv("PGAS_SEED"); text != nullptr && *text != '\0')
       o.disturb(std::strtoull(text, nullptr, 0));
     if (char const* text = std::getenv("PGAS_CHECK"); text != nullptr && *text == '0') o.check = false;
+    if (char const* text = std::getenv("PGAS_CLOCK"); text != nullptr && *text != '\0') o.clock = &timing_named(text);
     return o;
   }
 

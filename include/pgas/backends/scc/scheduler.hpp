@@ -114,21 +114,33 @@ class scheduler {
     }
   }
   /// As wait(), but the running core looks again and again until look() is true. Each look is an access.
-  template <std::predicate Look>
-  void poll(std::span<waiters* const> waiting, Look&& look, waiting_for const& why, std::string_view label,
+  ///
+  /// While all others wait in this way, too, or compute, looks repeat themselves: those that end before somebody can
+  /// change anything are not made one by one, but `skip(how many)` is told of them.
+  template <std::predicate Look, class Skip>
+  void poll(std::span<waiters* const> waiting, Look&& look, Skip&& skip, waiting_for const& why, std::string_view label,
             team_ranks const& ranks) {
     rank_t const self = current_;
     auto& mine = blocked_[static_cast<std::size_t>(self)];
     mine = {&why, label, &ranks, deadline(why), false};
-    bool late = false;
     woken_ |= bit(self);  // a word may have changed before this core was in its `waiting`
-    do {
+    bool late = false;
+    for (;;) {
       for (waiters* w : waiting) *w |= bit(self);
       if ((woken_ & bit(self)) == 0) idle_ |= bit(self);
       woken_ &= ~bit(self);
       if ((runnable_ & ~idle_) == 0) nobody_can_go_on();
       late = mine.timed_out || (mine.deadline != no_deadline && now(self) >= mine.deadline);
-    } while (!job_.failed() && !late && !look());
+      ticks const begin = time_.now(self);
+      if (job_.failed() || late || look()) break;
+      if ((woken_ & bit(self)) != 0 || (idle_ & bit(self)) == 0 || how_.each_poll) continue;
+      ticks const one = time_.now(self) - begin;
+      ticks const end = std::min(time_.first_due(runnable_ & ~idle_), in_ticks(mine.deadline));
+      if (end < time_.now(self) + fewest_skipped * one) continue;
+      std::uint64_t const many = (end - time_.now(self)) / one - kept_before_a_change;
+      time_.spend(self, many * one);
+      skip(many);
+    }
     for (waiters* w : waiting) *w &= ~bit(self);
     idle_ &= ~bit(self);
     mine = {};
@@ -193,6 +205,7 @@ class scheduler {
   static constexpr std::size_t points_guess = 2000;
   static constexpr std::int64_t usual_turn = 64;
   static constexpr unsigned longest_pause = 6;
+  static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
 
   struct blocked {
@@ -349,6 +362,12 @@ class scheduler {
                                                       std::chrono::duration<double>(seconds)));
   }
 
+  [[nodiscard]] ticks in_ticks(time_point at) const noexcept {
+    if (at == no_deadline) return ~ticks{0};
+    std::chrono::duration<double, std::micro> const after = at - started_;
+    return static_cast<ticks>(std::max(0.0, after.count()) * pgas::scc::ticks_a_microsecond) + 1;
+  }
+
   /// Deadlines are those of the world outside: this alone is not decided by the seed.
   void end_late_waits() {
     for (auto& b : blocked_) {
@@ -368,9 +387,7 @@ class scheduler {
     if (first != blocked_.end() && !job_.failed()) {
       auto const late = static_cast<rank_t>(first - blocked_.begin());
       if (is_timed()) {
-        std::chrono::duration<double, std::micro> const after = first->deadline - started_;
-        auto const then = static_cast<ticks>(std::max(0.0, after.count()) * pgas::scc::ticks_a_microsecond) + 1;
-        time_.set(late, std::max(time_.now(late), then));
+        time_.set(late, std::max(time_.now(late), in_ticks(first->deadline)));
       } else {
         std::this_thread::sleep_until(first->deadline);
       }

@@ -51,6 +51,13 @@ class timeline {
     past_ = std::max(past_, best);
     return static_cast<rank_t>(first);
   }
+  /// When the first of these cores has its event; never, if there are none.
+  [[nodiscard]] ticks first_due(cores among) const noexcept {
+    ticks best = never;
+    for (; among != 0; among &= among - 1)
+      best = std::min(best, due_[static_cast<std::size_t>(std::countr_zero(among))]);
+    return best;
+  }
   /// These cores slept, and go on now.
   void wake(cores which) noexcept {
     for (; which != 0; which &= which - 1) {

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: BSL-1.0
+// The emulated chip's time: that what it says of an access is what its source says, that accesses get into each other's
+// way as on the chip, and that time changes nothing else.
+#include <pgas/pgas.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/chip.hpp"
+
+namespace {
+
+using namespace emulated;
+using namespace std::chrono_literals;
+using pgas::errc;
+using pgas::detail::scc::asks;
+using pgas::detail::scc::line_bytes;
+using pgas::detail::scc::link;
+using pgas::detail::scc::page_bytes;
+using pgas::detail::scc::station;
+using pgas::detail::scc::ticks;
+using pgas::detail::scc::tile;
+using pgas::scc::placement;
+using pgas::scc::timing;
+using pgas::scc::traffic;
+using pgas::scc::with_options;
+using backend = pgas::backends::scc;
+using line = std::array<std::byte, line_bytes>;
+
+// ---- helpers ---------------------------------------------------------------------------------------
+
+constexpr rank_t cores = 48;
+
+options timed(timing const& t) {
+  options how;
+  how.clock = &t;
+  return how;
+}
+/// Where every core has the message passing buffer of a core.
+physical_address buffer_of(rank_t owner) {
+  return static_cast<physical_address>((core::first_buffer + static_cast<std::size_t>(owner)) * page_bytes);
+}
+double now(chip& c, rank_t rank) { return c.time()->how().in_core_cycles(c.turns().time().now(rank)); }
+
+/// Core cycles that act() takes on one core while all others are silent: of the second call, since the first may have
+/// to wait for what was before, and may fill caches.
+template <class Act>
+double cost_on(timing const& t, rank_t rank, Act const& act) {
+  double cost = 0;
+  on_chip(cores, timed(t), [&](chip& c, rank_t self) {
+    if (self != rank) return;
+    act(c, c.at(self));
+    double const begin = now(c, self);
+    act(c, c.at(self));
+    cost = now(c, self) - begin;
+  });
+  return cost;
+}
+/// The same of one of a row of stores: each waits for the one before.
+template <class Act>
+double cost_of_store(timing const& t, Act const& act) {
+  constexpr int many = 16;
+  double cost = 0;
+  on_chip(cores, timed(t), [&](chip& c, rank_t self) {
+    if (self != 0) return;
+    act(c, c.at(0), 0);
+    double const begin = now(c, 0);
+    for (int i = 1; i <= many; ++i) act(c, c.at(0), i);
+    cost = (now(c, 0) - begin) / many;
+  });
+  return cost;
+}
+
+double read_of_buffer(timing const& t, rank_t from, rank_t owner) {
+  return cost_on(t, from, [&](chip&, core& me) { (void)load(me, page_type::ncm, buffer_of(owner)); });
+}
+double write_of_buffer(timing const& t, rank_t owner) {
+  line const bytes{};
+  return cost_of_store(t, [&](chip&, core& me, int i) {
+    me.store(page_type::ncm_wcb, buffer_of(owner) + static_cast<physical_address>(i % 8) * 32, bytes);
+  });
+}
+/// Where core 0 has memory of another's, of one whose controller this is.
+physical_address memory_at(chip& c, core& me, unsigned controller) {
+  rank_t const owner = std::array<rank_t, 4>{0, 6, 24, 30}[controller];
+  return static_cast<physical_address>(me.map(c.dram().first_page(owner)) * page_bytes);
+}
+
+/// Hops as one counts them on a map of the chip.
+int apart(tile a, tile b) {
+  return std::abs(static_cast<int>(a % 6) - static_cast<int>(b % 6)) +
+         std::abs(static_cast<int>(a / 6) - static_cast<int>(b / 6));
+}
+constexpr std::array<tile, 4> controller_tiles{0, 5, 12, 17};
+
+/// What passed all of some stations.
+double sum(std::vector<pgas::scc::load> const& all) {
+  double requests = 0;
+  for (auto const& one : all) requests += static_cast<double>(one.requests);
+  return requests;
+}
+
+// ---- single accesses -------------------------------------------------------------------------------
+
+TEST_CASE("an access takes what the literature's formulas say, from everywhere to everywhere") {
+  struct row {
+    timing const* set;
+    double core_mhz, mesh_mhz, memory_mhz;
+  };
+  for (row const& r : {row{&pgas::scc::formulas_533, 1600.0 / 3, 800, 800},
+                       row{&pgas::scc::formulas_533_1066, 1600.0 / 3, 800, 3200.0 / 3},
+                       row{&pgas::scc::formulas_800, 800, 1600, 3200.0 / 3}}) {
+    std::string const name(r.set->name);
+    CAPTURE(name);
+    double const mesh = r.core_mhz / r.mesh_mhz;
+    double const memory = r.core_mhz / r.memory_mhz;
+    for (rank_t const from : {0, 11, 26, 47}) {
+      for (rank_t owner = 0; owner < cores; owner += 7) {
+        int const d = apart(static_cast<tile>(from) / 2, static_cast<tile>(owner) / 2);
+        CAPTURE(from);
+        CAPTURE(owner);
+        CHECK(read_of_buffer(*r.set, from, owner) == doctest::Approx(45 + 8 * std::max(d, 1) * mesh).epsilon(0.005));
+      }
+    }
+    for (unsigned m = 0; m < 4; ++m) {
+      double const cost =
+          cost_on(*r.set, 0, [&](chip& c, core& me) { (void)load(me, page_type::ncm, memory_at(c, me, m)); });
+      CHECK(cost == doctest::Approx(40 + 8 * apart(0, controller_tiles[m]) * mesh + 46 * memory).epsilon(0.005));
+    }
+  }
+}
+
+// Source of the three tables: Barrelfish technical note 5, from tile (0,0), in core cycles.
+TEST_CASE("Barrelfish's tables of the message passing buffers come out within 3 cycles") {
+  constexpr std::array<int, 24> writes{39, 84, 89, 90,  95,  101, 84, 89, 89,  95,  101, 108,
+                                       89, 89, 95, 101, 107, 113, 89, 95, 101, 108, 113, 119};
+  constexpr std::array<int, 24> reads{20, 63, 69, 72, 78, 84, 63, 69, 72, 78, 84, 90,
+                                      69, 72, 78, 84, 90, 96, 72, 78, 84, 90, 96, 102};
+  for (rank_t t = 0; t < 24; ++t) {
+    auto const at = static_cast<std::size_t>(t);
+    CAPTURE(t);
+    CHECK(std::abs(write_of_buffer(pgas::scc::barrelfish, 2 * t) - writes[at]) <= 3);
+    CHECK(std::abs(read_of_buffer(pgas::scc::barrelfish, 0, 2 * t) - reads[at]) <= 3);
+  }
+}
+
+TEST_CASE("Barrelfish's table of memory comes out within 5 %") {
+  constexpr std::array<double, 4> word{97, 121, 105, 134}, words{779, 972, 843, 1069}, combined{122, 146, 134, 158};
+  auto const& t = pgas::scc::barrelfish;
+  line const bytes{};
+  for (unsigned m = 0; m < 4; ++m) {
+    CAPTURE(m);
+    CHECK(cost_on(t, 0, [&](chip& c, core& me) { (void)load(me, page_type::ncm, memory_at(c, me, m)); }) ==
+          doctest::Approx(word[m]).epsilon(0.05));
+    auto const stores_as = [&](page_type type) {
+      return cost_of_store(t, [&](chip& c, core& me, int i) {
+        me.store(type, memory_at(c, me, m) + static_cast<physical_address>(i) * 32, bytes);
+      });
+    };
+    CHECK(stores_as(page_type::ncm) == doctest::Approx(words[m]).epsilon(0.05));
+    CHECK(stores_as(page_type::ncm_wcb) == doctest::Approx(combined[m]).epsilon(0.05));
+  }
+}
+
+TEST_CASE("hits, instructions and registers take what their sources say") {
+  auto const& t = pgas::scc::formulas_533;
+  auto const cost = [&](auto const& act) { return cost_on(t, 0, act); };
+  CHECK(cost([](chip&, core& me) { (void)load(me, page_type::dcm, 0); }) == doctest::Approx(1));
+  line bytes{};
+  CHECK(cost([&](chip&, core& me) { me.load(page_type::dcm, 0, bytes); }) == doctest::Approx(8));
+  // Five lines of one set of L1, which has four: each is in L2 only when its turn comes.
+  int turn = 0;
+  CHECK(cost([&](chip&, core& me) {
+          if (turn == 0) {
+            for (int i = 0; i < 5; ++i) (void)load(me, page_type::dcm, static_cast<physical_address>(i) * 4096);
+          } else {
+            (void)load(me, page_type::dcm, 0);
+          }
+          ++turn;
+        }) == doctest::Approx(18));
+  CHECK(cost([](chip&, core& me) { me.drop_tagged(); }) == doctest::Approx(1));
+  CHECK(cost([](chip&, core& me) { me.write_back_l1(); }) == doctest::Approx(12000));
+  CHECK(cost([](chip&, core& me) { me.invalidate_l1(); }) == doctest::Approx(2000));
+  CHECK(cost([](chip&, core& me) { me.flush_l2(0, 1); }) == doctest::Approx(2000 + 580));
+  CHECK(cost([](chip&, core& me) { me.flush_l2(0, 1 << 20); }) == doctest::Approx(2000 + 600000));
+  CHECK(cost([](chip& c, core&) { c.reach(0, station::registers_of(0), asks::read_word); }) ==
+        doctest::Approx(45 + 8 * 2.0 / 3).epsilon(0.005));
+
+  // Increment registers take four times as long as test-and-set registers, where all are asked from everywhere.
+  for (auto const* set : pgas::scc::all_timings) {
+    double tests = 0, increments = 0;
+    for (rank_t r = 0; r < cores; r += 2) {
+      increments +=
+          cost_on(*set, r, [&](chip& c, core&) { c.reach(r, station::at(station::interface, 0), asks::read_word); });
+      for (rank_t owner = r % 10; owner < cores; owner += 10) {
+        tests += cost_on(*set, r, [&](chip& c, core&) { c.reach(r, station::registers_of(owner), asks::read_word); }) /
+                 static_cast<double>((cores - r % 10 + 9) / 10);
+      }
+    }
+    CHECK(increments / tests == doctest::Approx(4).epsilon(0.1));
+  }
+}
+
+TEST_CASE("with the chip's defect a read of a write-through page takes as long as an uncached one") {
+  for (bool const cached : {true, false}) {
+    auto how = timed(pgas::scc::formulas_533);
+    how.through_pages_cached = cached;
+    on_chip(1, how, [&](chip& c, rank_t) {
+      (void)load(c.at(0), page_type::mpbt_wt, 0);
+      double const begin = now(c, 0);
+      (void)load(c.at(0), page_type::mpbt_wt, 0);
+      CHECK((now(c, 0) - begin == doctest::Approx(1)) == cached);
+    });
+  }
+}
+
+TEST_CASE("a store lets its core go on, and the next access waits for it") {
+  on_chip(1, timed(pgas::scc::formulas_533), [](chip& c, rank_t) {
+    store(c.at(0), page_type::ncm, 0, 1);
+    CHECK(now(c, 0) < 10);
+    (void)load(c.at(0), page_type::ncm, 64);
+    double const two = now(c, 0);
+    CHECK(two > 2 * 70);
+    store(c.at(0), page_type::ncm, 0, 1);
+    c.time()->spend(0, 1000 * 6);
+    double const begin = now(c, 0);
+    (void)load(c.at(0), page_type::ncm, 64);
+    CHECK(now(c, 0) - begin < 72);  // it has been over for long
+  });
+}
+
+TEST_CASE("a modified line that makes room goes to memory, which takes time") {
+  auto const fills = [](bool modified) {
+    double cost = 0;
+    on_chip(1, timed(pgas::scc::formulas_533), [&](chip& c, rank_t) {
+      for (int i = 0; i < 16; ++i) {  // of one set of L2
+        auto const at = static_cast<physical_address>(i) * 65536;
+        (void)load(c.at(0), page_type::dcm, at);
+        if (modified) store(c.at(0), page_type::dcm, at, 1);
+      }
+      cost = now(c, 0);
+    });
+    return cost;
+  };
+  CHECK(fills(true) > fills(false) + 10 * 70);
+}
+
+// ---- accesses that meet ----------------------------------------------------------------------------
+
+/// Core cycles a line that each of the first cores needs to get lines from one buffer, or to put them there, all at
+/// once.
+std::vector<double> lines_at_once(rank_t first, rank_t last, bool put) {
+  std::vector<double> cost;
+  constexpr double begin = 2000, end = 12000;
+  auto how = timed(pgas::scc::formulas_533);
+  on_chip(cores, how, [&](chip& c, rank_t self) {
+    if (self < first || self >= last) return;
+    core& me = c.at(self);
+    line bytes{};
+    me.load(page_type::dcm, 0, bytes);  // to where it is got
+    int done = 0;
+    for (physical_address i = 0; now(c, self) < end; ++i) {
+      auto const at = buffer_of(0) + i % 128 * 32;
+      if (put) {
+        me.store(page_type::ncm_wcb, at, bytes);
+        c.time()->spend(self, 8 * 6);  // the source is in L1
+      } else {
+        if (i % 128 == 0) me.drop_tagged();
+        me.load(page_type::mpbt_wt, at, bytes);
+        me.store(page_type::dcm, 0, bytes);
+      }
+      if (now(c, self) > begin) ++done;
+    }
+    cost.resize(cores);
+    cost[static_cast<std::size_t>(self)] = (end - begin) / done;
+  });
+  return {cost.begin() + first, cost.begin() + last};
+}
+
+// Source: Shahmirzadi 2014, section 2.4: of one buffer up to 24 cores are not felt; with 48 the slowest gets take more
+// than twice as long as the fastest, puts of a line more than four times.
+TEST_CASE("24 cores do not feel each other at one buffer, 48 do, and some of them more than others") {
+  for (bool const put : {false, true}) {
+    CAPTURE(put);
+    double alone = 0;
+    for (rank_t r = 0; r < 24; ++r) alone += lines_at_once(r, r + 1, put).front();
+    auto const half = lines_at_once(0, 24, put);
+    CHECK(std::accumulate(half.begin(), half.end(), 0.0) < 1.1 * alone);
+    auto const all = lines_at_once(0, cores, put);
+    auto const [fastest, slowest] = std::minmax_element(all.begin(), all.end());
+    CHECK(*slowest / *fastest > (put ? 4 : 2));
+    CHECK(*slowest / *fastest < (put ? 8 : 4));
+  }
+}
+
+// Source: Christgau and Schnor 2019, table 3: with 11 readers that poll near by a byte of a put takes 2.5 times as
+// long, with 11 that poll at another controller it takes 1.05 times as long.
+TEST_CASE("cores that poll at a writer's controller slow its uncached stores down, others do not") {
+  auto const a_store = [](std::vector<rank_t> const& pollers, unsigned controller) {
+    double cost = 0;
+    on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
+      if (self == 0) {
+        for (number i = 0; i < 10; ++i) store(c.at(0), page_type::ncm, 0, i);
+        double const begin = now(c, 0);
+        for (number i = 0; i < 100; ++i) store(c.at(0), page_type::ncm, 0, i);
+        cost = (now(c, 0) - begin) / 100;
+      } else if (std::find(pollers.begin(), pollers.end(), self) != pollers.end()) {
+        while (now(c, self) < 20000) c.reach(self, station::at(station::controller, controller), asks::read_word);
+      }
+    });
+    return cost;
+  };
+  std::vector<rank_t> const near{1, 2, 3, 4, 5, 12, 13, 14, 15, 16, 17}, far{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22};
+  double const alone = a_store({}, 0);
+  CHECK(a_store(near, 0) / alone == doctest::Approx(2.5).epsilon(0.25));
+  CHECK(a_store(far, 0) / alone == doctest::Approx(2.5).epsilon(0.25));
+  CHECK(a_store(far, 1) / alone == doctest::Approx(1).epsilon(0.05));
+}
+
+TEST_CASE("cores that try to take one register are not served alike") {
+  std::vector<int> done(cores);
+  on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
+    for (; now(c, self) < 10000; ++done[static_cast<std::size_t>(self)])
+      c.reach(self, station::registers_of(0), asks::read_word);
+  });
+  auto const [fewest, most] = std::minmax_element(done.begin(), done.end());
+  CHECK(*most > 2 * *fewest);
+  CHECK(*fewest > 0);
+}
+
+TEST_CASE("a link passes one packet at a time, in the gaps that there are") {
+  link l;
+  CHECK(l.pass(100, 10, 0) == 100);
+  CHECK(l.pass(105, 10, 0) == 110);
+  CHECK(l.pass(85, 10, 0) == 85);   // asked for later, and before the others
+  CHECK(l.pass(92, 10, 0) == 120);  // the gap of 5 is too short
+  CHECK(l.pass(90, 5, 0) == 95);
+  CHECK(l.queued == 5 + 28 + 5);
+  CHECK(l.busy == 45);
+  std::set<ticks> taken;
+  for (ticks i = 0; i < 200; ++i) {  // pruned on the way
+    ticks const begin = l.pass(1000 + i * 7 % 40 + i * 9, 12, 1000 + i * 9);
+    for (ticks at = begin; at < begin + 12; ++at) CHECK(taken.insert(at).second);
+  }
+}
+
+// ---- what holds always -----------------------------------------------------------------------------
+
+/// Every core reads, writes and modifies words and lines here and there.
+template <class Look>
+void busy_chip(std::uint64_t seed, Look const& look) {
+  auto how = timed(pgas::scc::formulas_533);
+  on_chip(
+      cores, how,
+      [&](chip& c, rank_t self) {
+        core& me = c.at(self);
+        pgas::scc::dice dice(seed * 100 + static_cast<std::uint64_t>(self));
+        line bytes{};
+        for (int i = 0; i < 300; ++i) {
+          auto const at = static_cast<physical_address>(dice.below(64) * 32);
+          auto const buffer = buffer_of(static_cast<rank_t>(dice.below(cores))) + at;
+          switch (dice.below(7)) {
+            case 0:
+              me.load(page_type::mpbt_wt, buffer, bytes);
+              break;
+            case 1:
+              me.store(page_type::mpbt_wt, buffer, bytes);
+              break;
+            case 2:
+              me.store(page_type::ncm, at, bytes);
+              break;
+            case 3:
+              me.load(page_type::dcm, at + static_cast<physical_address>(dice.below(1000)) * 4096, bytes);
+              break;
+            case 4:
+              c.reach(self, station::registers_of(static_cast<rank_t>(dice.below(cores))), asks::read_word);
+              break;
+            case 5:
+              c.reach(self, station::at(station::interface, 0), asks::write_word);
+              break;
+            default:
+              me.drop_tagged();
+              c.time()->spend(self, dice.below(2000));
+          }
+        }
+        me.drain();
+      },
+      look);
+}
+
+TEST_CASE("every request is answered once, and nothing works at more than its rate") {
+  busy_chip(1, [](chip& c) {
+    traffic const t = c.time()->report();
+    double const served =
+        sum(t.buffers) + sum(t.registers) + sum(t.controllers) + static_cast<double>(t.interface.requests);
+    double asked = 0, answered = 0;
+    double end = 0;
+    for (double clock : t.clocks) end = std::max(end, clock);
+    end += 1000;  // the last stores are still under way
+    for (std::size_t i = 0; i < t.links.size(); ++i) {
+      auto const& l = t.links[i];
+      if (i % 6 == 4) asked += static_cast<double>(l.requests);
+      if (i % 6 == 5) answered += static_cast<double>(l.requests);
+      CHECK(l.busy <= end);
+    }
+    CHECK(asked == served);
+    CHECK(answered == served);
+    CHECK(served > 10000);
+    for (auto const* all : {&t.buffers, &t.registers, &t.controllers}) {
+      for (auto const& one : *all) CHECK(one.busy <= end);
+    }
+    CHECK(t.interface.busy <= end);
+    CHECK(t.interface.queued > 0);
+  });
+}
+
+TEST_CASE("two runs with one seed have equal clocks, another seed has others") {
+  std::array<std::vector<double>, 3> clocks;
+  for (std::size_t i = 0; i < 3; ++i) busy_chip(i / 2, [&](chip& c) { clocks[i] = c.time()->report().clocks; });
+  CHECK(clocks[0] == clocks[1]);
+  CHECK(clocks[0] != clocks[2]);
+}
+
+TEST_CASE("no core sees what will be") {
+  constexpr rank_t ranks = 12;
+  int seen_others = 0;
+  on_chip(ranks, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
+    core& me = c.at(self);
+    pgas::scc::dice dice(static_cast<std::uint64_t>(self));
+    number last = 0;
+    for (int i = 0; i < 500; ++i) {
+      c.time()->spend(self, dice.below(3000));
+      if (dice.one_in(2)) {
+        store(me, page_type::ncm, buffer_of(0), static_cast<number>(c.turns().time().now(self)));
+      } else {
+        number const seen = load(me, page_type::ncm, buffer_of(0));
+        CHECK(seen <= c.turns().time().now(self));
+        if (seen != last) ++seen_others;
+        last = seen;
+      }
+    }
+  });
+  CHECK(seen_others > ranks * 100);
+}
+
+TEST_CASE("charge and pause pass time, and who computes is overtaken") {
+  with_options const chosen(timed(pgas::scc::formulas_800));
+  pgas::run<backend>(2, [](auto& team) {
+    double const cycles = pgas::scc::cycles_of(team);
+    double const us = pgas::scc::microseconds_of(team);
+    auto const before = team.now();
+    team.charge(8000);
+    CHECK(pgas::scc::cycles_of(team) - cycles == doctest::Approx(8000));
+    CHECK(pgas::scc::microseconds_of(team) - us == doctest::Approx(10));
+    CHECK(std::chrono::duration<double, std::micro>(team.now() - before).count() == doctest::Approx(10).epsilon(0.001));
+    team.barrier();
+    if (team.rank() == 0) team.charge(1000000);
+    team.barrier();
+    CHECK(pgas::scc::cycles_of(team) > 1000000);
+  });
+}
+
+// ---- programs --------------------------------------------------------------------------------------
+
+/// A neighbour exchange in epochs, a sum under locks and a reduction: whatever the order, one result.
+std::uint64_t program() {
+  return pgas::run<backend>(8, [](auto& team) {
+    auto window = pgas::make_window<std::uint64_t>(team, 4);
+    auto const rank = static_cast<std::uint64_t>(team.rank());
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      pgas::fence epoch(window);
+      epoch.put((team.rank() + 1) % team.size(), round, rank * 10 + round);
+      epoch.close();
+    }
+    std::uint64_t all = 0;
+    {
+      pgas::fence epoch(window);
+      for (std::size_t i = 0; i < 3; ++i) all = all * 31 + epoch.get((team.rank() + 3) % team.size(), i);
+      epoch.close();
+    }
+    return team.all_reduce(all * (rank + 1));
+  });
+}
+
+TEST_CASE("the clock changes no result") {
+  std::uint64_t const expected = program();
+  CHECK(expected != 0);
+  for (auto const* set : pgas::scc::all_timings) {
+    for (auto const where : {placement::distributed, placement::central}) {
+      auto how = timed(*set);
+      how.words = where;
+      with_options const chosen(how);
+      CHECK(program() == expected);
+      CHECK(backend::last_traffic().clocks.size() == 8);
+    }
+  }
+}
+
+TEST_CASE("control words are at their owners' controllers, or at one") {
+  for (bool const central : {false, true}) {
+    auto how = timed(pgas::scc::formulas_533);
+    how.words = central ? placement::central : placement::distributed;
+    how.central_controller = 2;
+    with_options const chosen(how);
+    pgas::run<backend>(cores, [](auto& team) { team.barrier(); });
+    auto const& all = backend::last_traffic().controllers;
+    for (std::size_t m = 0; m < 4; ++m) CHECK((all[m].requests > 0) == (!central || m == 2));
+  }
+}
+
+/// Rank 0 computes for long, and meets the others twice: they poll meanwhile.
+struct polled {
+  traffic what;
+  std::uint64_t loads = 0;
+};
+polled wait_long(bool each_poll) {
+  auto how = timed(pgas::scc::formulas_533);
+  how.each_poll = each_poll;
+  with_options const chosen(how);
+  pgas::run<backend>(24, [](auto& team) {
+    for (int i = 0; i < 2; ++i) {
+      if (team.rank() == 0) team.charge(100000);
+      team.barrier();
+    }
+  });
+  polled result{backend::last_traffic()};
+  for (auto const& c : backend::last_counters()) result.loads += c.word_accesses;
+  return result;
+}
+
+TEST_CASE("polls that see nothing new are counted and timed as if each were made") {
+  polled const all = wait_long(true);
+  polled const some = wait_long(false);
+  CHECK(all.loads > 10000);
+  CHECK(static_cast<double>(some.loads) == doctest::Approx(static_cast<double>(all.loads)).epsilon(0.005));
+  for (std::size_t r = 0; r < 24; ++r) CHECK(some.what.clocks[r] == doctest::Approx(all.what.clocks[r]).epsilon(0.005));
+  for (std::size_t i = 0; i < 4; ++i) {
+    auto const& a = all.what.controllers[i];
+    auto const& b = some.what.controllers[i];
+    CHECK(b.busy == doctest::Approx(a.busy).epsilon(0.01));
+    CHECK(b.queued == doctest::Approx(a.queued).epsilon(0.05));
+  }
+  CHECK(sum(some.what.links) == doctest::Approx(sum(all.what.links)).epsilon(0.01));
+}
+
+/// What run says of a program that cannot end.
+template <class Body>
+pgas::error failure_of(rank_t ranks, Body const& body) {
+  with_options const chosen(timed(pgas::scc::formulas_533));
+  try {
+    pgas::run<backend>(ranks, body);
+  } catch (pgas::error const& e) {
+    return e;
+  }
+  return {errc::unsupported, -1, "nothing was thrown"};
+}
+
+TEST_CASE("with a clock, too, a deadlock is reported, with who waits for whom") {
+  auto const e = failure_of(3, [](auto& team) {
+    if (team.rank() != 1) team.barrier();
+  });
+  CHECK(e.code() == pgas::make_error_code(errc::deadlock));
+  std::string const what = e.what();
+  CAPTURE(what);
+  CHECK(what.find("rank 0 waits in barrier (team) for rank") != std::string::npos);
+  CHECK(what.find("none of them can go on") != std::string::npos);
+}
+
+}  // namespace

@@ -256,4 +256,35 @@ FOMPI_ROWS = {('put_latency/flush/8', 2): 'put', ('get_latency/flush/8', 2): 'ge
               ('fence', 2): 'fence, 2', ('fence', 4): 'fence, 4', ('fence', 8): 'fence, 8', ('pscw', 2): 'post to wait',
               ('lock_exclusive', 2): 'exclusive lock', ('lock_shared', 2): 'shared lock'}
 
-CAUSES = ()
+RMW = 'a read-modify-write behind a test-and-set register takes 0.3 us by the formulas; the paper\'s takes 1.3 us (POST less ' \
+      'START), so that its posts queue at the register'
+PUT_32 = 'the paper\'s put has a cost of its own of about 2 us, beside what any call costs (mapping and type of the data)'
+MCS = 'the paper\'s pairs have about 14 us that none of the accesses of its pseudo-code explains, whatever the mix; its queue ' \
+      'nodes are made at each lock'
+MASTER = 'limited by the register of rank 0, through which each pair goes twice: ours is at its limit, the paper\'s 12.3 us ' \
+         'with back-off would be 68 core cycles for each, less than one access, if all ran all the time'
+
+CAUSES = (
+    Cause('post_start', 'one constant stands for each call of the library, and START is the cheapest; its translation of more '
+          'ranks is not charged', quantities=('start',)),
+    Cause('post_start', RMW, quantities=('post', 'modification', 'loops', 'cycle')),
+    Cause('barrier', 'what RCCE\'s flag routines do beside the accesses is not known', ('rcce',)),
+    Cause('barrier', 'the literature\'s barrier is known in one sentence only; ours does without anything around its flags',
+          ('master_slave',)),
+    Cause('barrier', 'the literature\'s pauses are not known', ('tsr_back_off',)),
+    Cause('locks', MCS, ('mcs_wp',)),
+    Cause('locks', MASTER, ('gbh', 'gbh_backoff'), xs=(50, 100)),
+    Cause('writer', PUT_32, xs=(32,)),
+    Cause('writer', 'nobody waits for more than its own flag, and its home serves first come first; the paper\'s '
+          'controller is slower under 47 cores', ('mcs_wp, 47',)),
+    Cause('placement', 'all cores of a domain have their controller at its limit without any synchronization: what a controller '
+          'takes for each access is set by Table 3 of 2019, and this chip\'s stores seem to take less'),
+    Cause('put_latency', 'RCKMPI\'s one-sided calls do more for each operation than its send and receive, which the constant is '
+          'set by', ('messages', 'messages over one_sided')),
+    Cause('put_bandwidth', 'copies of messages are emulated as quick as they can be: a line is read before it is written, in one '
+          'pass; stores through the write-combining buffer are not slowed by anything else'),
+    Cause('fft', 'computation is charged evenly: what cores far from their controller take longer is not, and is what the others '
+          'wait for', quantities=('synchronization',)),
+    Cause('fft', 'copies of messages are emulated as quick as they can be', quantities=('communication',)),
+    Cause('fft', 'the copies of messages, and their bookkeeping', quantities=('rate',)),
+)

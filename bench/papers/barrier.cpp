@@ -14,7 +14,8 @@ using namespace papers;
 constexpr rank_t master = 0;
 constexpr std::uint32_t line = 32;
 
-/// RCCE's: a flag in each core's own buffer; the master looks at one after the other, and then sets another one in each.
+/// RCCE's: a flag in each core's own buffer; the master looks at one after the other, and then sets another one in
+/// each.
 class rcce {
  public:
   explicit rcce(machine& m) : m_(m) {}
@@ -43,8 +44,8 @@ class rcce {
   std::uint32_t phase_ = 0;
 };
 
-/// A counter beside a test-and-set register, both of the master's tile; the last one that comes lets all go on. How long
-/// the literature's pauses are is not known.
+/// A counter beside a test-and-set register, both of the master's tile; the last one that comes lets all go on. How
+/// long the literature's pauses are is not known.
 template <bool BackOff>
 class test_and_set {
  public:
@@ -81,13 +82,11 @@ class master_and_slaves {
     ++phase_;
     if (m_.rank() != master) {
       m_.store(page_type::ncm, flag_of(m_.rank()), phase_);
-      while (m_.load(page_type::ncm, flag_of(master)) != phase_) {
-      }
+      while (m_.load(page_type::ncm, flag_of(master)) != phase_) {}
       return;
     }
     for (rank_t r = 1; r < m_.size(); ++r) {
-      while (m_.load(page_type::ncm, flag_of(r)) != phase_) {
-      }
+      while (m_.load(page_type::ncm, flag_of(r)) != phase_) {}
     }
     m_.store(page_type::ncm, flag_of(master), phase_);
   }
@@ -104,16 +103,18 @@ class ours {
  public:
   explicit ours(machine& m)
       : window_(pgas::make_window<std::uint32_t>(
-            m.team().template with<pgas::coherence::write_through,
-                                   pgas::protocols<Fence, pgas::sync::match_vector, pgas::sync::shared_only>>(),
+            m.team()
+                .template with<pgas::coherence::write_through,
+                               pgas::protocols<Fence, pgas::sync::match_vector, pgas::sync::shared_only>>(),
             1)),
         epoch_(window_) {}
   void operator()() { epoch_.next(); }
 
  private:
-  using team_type = decltype(std::declval<chip_team&>()
-                                 .template with<pgas::coherence::write_through,
-                                                pgas::protocols<Fence, pgas::sync::match_vector, pgas::sync::shared_only>>());
+  using team_type =
+      decltype(std::declval<chip_team&>()
+                   .template with<pgas::coherence::write_through,
+                                  pgas::protocols<Fence, pgas::sync::match_vector, pgas::sync::shared_only>>());
   decltype(pgas::make_window<std::uint32_t>(std::declval<team_type const&>(), 1)) window_;
   decltype(pgas::fence{window_}) epoch_;
 };

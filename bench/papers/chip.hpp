@@ -103,13 +103,15 @@ class machine {
   /// The same in another core's memory; `core().map` gives it an entry of the look-up table.
   [[nodiscard]] std::uint32_t scratch_of(rank_t owner, std::size_t byte) const {
     if (owner == rank()) return scratch(byte);
-    auto const page = static_cast<pgas::detail::scc::page_number>(static_cast<unsigned>(owner) * own_pages + first_scratch_page);
+    auto const page =
+        static_cast<pgas::detail::scc::page_number>(static_cast<unsigned>(owner) * own_pages + first_scratch_page);
     return static_cast<std::uint32_t>(core().map(page) * pgas::detail::scc::page_bytes + byte);
   }
   /// A byte of a core's message passing buffer.
   static constexpr std::uint32_t buffer_of(rank_t owner, std::size_t byte) noexcept {
-    return static_cast<std::uint32_t>(
-        (pgas::detail::scc::core::first_buffer + static_cast<std::size_t>(owner)) * pgas::detail::scc::page_bytes + byte);
+    return static_cast<std::uint32_t>((pgas::detail::scc::core::first_buffer + static_cast<std::size_t>(owner)) *
+                                          pgas::detail::scc::page_bytes +
+                                      byte);
   }
 
   [[nodiscard]] std::uint32_t load(page_type type, std::uint32_t at) const {
@@ -133,7 +135,8 @@ class machine {
 
   /// Reads a range through the caches.
   void read(std::uint32_t from, std::size_t bytes) const {
-    for (std::size_t i = 0; i < bytes; i += 4) static_cast<void>(load(page_type::dcm, from + static_cast<std::uint32_t>(i)));
+    for (std::size_t i = 0; i < bytes; i += 4)
+      static_cast<void>(load(page_type::dcm, from + static_cast<std::uint32_t>(i)));
   }
 
  private:

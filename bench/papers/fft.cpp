@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Table 4.2 and Fig. 4.18: NAS FT on 32 cores, 4 x 8 pencils, two transpositions in each iteration, whose
-// slabs are sent while others are computed. Only the transfers are emulated; computation is charged.
+// Christgau 2017, Table 4.2 and Fig. 4.18: NAS FT on 32 cores, 4 x 8 pencils, two transpositions in each iteration,
+// whose slabs are sent while others are computed. Only the transfers are emulated; computation is charged.
 #include <cmath>
 #include <numeric>
 #include <pgas/exposure.hpp>
@@ -141,7 +141,8 @@ parts iteration(problem const& p, way how, std::size_t sample) {
         }
         timed(mine.data, scale, [&] {
           for (std::size_t slab = 0; slab < count; ++slab) {
-            for (rank_t peer : t.peers) channel.receive(peer, messages::kind::data, machine::scratch(std::size_t{8} << 20U));
+            for (rank_t peer : t.peers)
+              channel.receive(peer, messages::kind::data, machine::scratch(std::size_t{8} << 20U));
           }
         });
       }
@@ -164,8 +165,10 @@ int main(int argc, char** argv) {
     // Class A's messages are eight times as long: fewer of them.
     std::size_t const sample = c == 2 ? 1 : quick ? 2 : 8;
     double one_sided = 0, messages = 0;
-    for (auto const& [series, how] : {std::pair{"one_sided", way::one_sided}, {"one_sided, cached", way::cached},
-                                      {"messages", way::messages}, {"two_sided", way::two_sided}}) {
+    for (auto const& [series, how] : {std::pair{"one_sided", way::one_sided},
+                                      {"one_sided, cached", way::cached},
+                                      {"messages", way::messages},
+                                      {"two_sided", way::two_sided}}) {
       parts const each = iteration(p, how, sample);
       double const communication = each.data + each.synchronization;
       double const computation = p.mflop() / p.iterations / core_mflops * 1e6;  // of all processes

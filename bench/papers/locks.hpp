@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The locks of Christgau and Schnor 2019 to the letter of their paper, where ours differ from them: there a request that
-// was turned away does not look until the way is free but tries again, and a reader always joins the queue.
+// The locks of Christgau and Schnor 2019 to the letter of their paper, where ours differ from them: there a request
+// that was turned away does not look until the way is free but tries again, and a reader always joins the queue.
 #pragma once
 
 #include <pgas/sync/policy.hpp>
@@ -16,8 +16,8 @@ using pgas::word;
 /// scheme's own authors have it.
 enum class readers { poll, retry };
 
-/// Two-level counters. `BackOff`: 1 us after the first attempt that failed, then twice as long each time, without bound.
-/// For windows of the whole team.
+/// Two-level counters. `BackOff`: 1 us after the first attempt that failed, then twice as long each time, without
+/// bound. For windows of the whole team.
 template <bool BackOff, readers Waiting = readers::poll>
 struct paper_gbh {
   static constexpr std::string_view name = BackOff ? "paper_gbh_backoff" : "paper_gbh";
@@ -184,15 +184,15 @@ struct paper_mcs_wp {
       if ((state(target).fetch_add(minus(interested + closed), std::memory_order_acq_rel) & listed) != 0) admit(target);
       word last = me();
       if (writers(target).compare_exchange(last, 0, std::memory_order_acq_rel)) return;
-      word const after =
-          control_->wait_until(next(me()), [](word now) { return now != 0; }, {.operation = "unlock"});
+      word const after = control_->wait_until(next(me()), [](word now) { return now != 0; }, {.operation = "unlock"});
       announce(target, after);
     }
 
     void start_read(pgas::rank_t target) {
       blocked(me()).reset_unshared(1, std::memory_order_relaxed);
       word const before = readers(target).exchange(me(), std::memory_order_acq_rel);
-      if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (interested | closed)) == 0) admit(target);
+      if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (interested | closed)) == 0)
+        admit(target);
       wait();
       if (before == 0) return;
       state(target).fetch_add(one_reader, std::memory_order_acq_rel);

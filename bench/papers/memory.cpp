@@ -76,15 +76,20 @@ void single_accesses() {
       auto const x = core / 2 % 6;
       std::string const row = ", row " + std::to_string(core / 2 / 6);
       // Eight words fill a line of the write-combining buffer, which then goes.
-      buffers("line write" + row, x, "cycles", cycles_of(m, [&](std::uint32_t i) {
-                for (std::uint32_t word = 0; word < line; word += 4)
-                  m.store(page_type::mpbt_wt, machine::buffer_of(core, i % 64 * line + word), i);
-              }),
+      buffers("line write" + row, x, "cycles",
+              cycles_of(m,
+                        [&](std::uint32_t i) {
+                          for (std::uint32_t word = 0; word < line; word += 4)
+                            m.store(page_type::mpbt_wt, machine::buffer_of(core, i % 64 * line + word), i);
+                        }),
               "cycles");
-      buffers("word read" + row, x, "cycles", cycles_of(m, [&](std::uint32_t i) {
-                m.core().drop_tagged();
-                static_cast<void>(m.load(page_type::mpbt_wb, machine::buffer_of(core, i % 64 * line)));
-              }) - cycles_of(m, [&](std::uint32_t) { m.core().drop_tagged(); }),
+      buffers("word read" + row, x, "cycles",
+              cycles_of(m,
+                        [&](std::uint32_t i) {
+                          m.core().drop_tagged();
+                          static_cast<void>(m.load(page_type::mpbt_wb, machine::buffer_of(core, i % 64 * line)));
+                        }) -
+                  cycles_of(m, [&](std::uint32_t) { m.core().drop_tagged(); }),
               "cycles");
     }
     // Cores whose controllers are 0, 5, 2 and 7 hops from tile (0, 0).
@@ -92,13 +97,19 @@ void single_accesses() {
       auto const at = [&](std::uint32_t byte) { return m.scratch_of(owner, byte); };
       dram("uncached word read", hops, "cycles",
            cycles_of(m, [&](std::uint32_t i) { static_cast<void>(m.load(page_type::ncm, at(i * line))); }), "cycles");
-      dram("uncached line write", hops, "cycles", cycles_of(m, [&](std::uint32_t i) {
-             for (std::uint32_t word = 0; word < line; word += 4) m.store(page_type::ncm, at(i * line + word), i);
-           }),
+      dram("uncached line write", hops, "cycles",
+           cycles_of(m,
+                     [&](std::uint32_t i) {
+                       for (std::uint32_t word = 0; word < line; word += 4)
+                         m.store(page_type::ncm, at(i * line + word), i);
+                     }),
            "cycles");
-      dram("combined line write", hops, "cycles", cycles_of(m, [&](std::uint32_t i) {
-             for (std::uint32_t word = 0; word < line; word += 4) m.store(page_type::mpbt_wt, at(i * line + word), i);
-           }),
+      dram("combined line write", hops, "cycles",
+           cycles_of(m,
+                     [&](std::uint32_t i) {
+                       for (std::uint32_t word = 0; word < line; word += 4)
+                         m.store(page_type::mpbt_wt, at(i * line + word), i);
+                     }),
            "cycles");
     }
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Messages as RCKMPI sends them (Christgau 2017, sections 2.3.3 and 4.1.2): each core's message passing buffer is divided
-// into a section for each other process, a sender copies header and payload into its section of the receiver's buffer and
-// then counts up, the receiver polls all its sections, copies out and counts up. On top: send and receive, and one-sided
-// calls that queue operations until an epoch ends.
+// Messages as RCKMPI sends them (Christgau 2017, sections 2.3.3 and 4.1.2): each core's message passing buffer is
+// divided into a section for each other process, a sender copies header and payload into its section of the receiver's
+// buffer and then counts up, the receiver polls all its sections, copies out and counts up. On top: send and receive,
+// and one-sided calls that queue operations until an epoch ends.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ class messages {
   };
 
   /// `packet_us`: what the library does for each message at either end; see `library`.
-  messages(machine& m, double packet_us) : m_(m), packet_us_(packet_us), in_(count(m)), sent_(count(m)), pending_(count(m)) {}
+  messages(machine& m, double packet_us)
+      : m_(m), packet_us_(packet_us), in_(count(m)), sent_(count(m)), pending_(count(m)) {}
 
   /// Sends `bytes` bytes of this core's scratch memory in as many packets as they take; polls while there is no room.
   void send(rank_t to, kind what, std::uint32_t from, std::size_t bytes) {
@@ -41,7 +42,8 @@ class messages {
       m_.store(page_type::mpbt_wt, there + header_at, static_cast<std::uint32_t>(what));
       m_.store(page_type::mpbt_wt, there + header_at + 4, static_cast<std::uint32_t>(bytes));
       for (std::uint32_t word = 8; word < line; word += 4) m_.store(page_type::mpbt_wt, there + header_at + word, 0);
-      m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm, from + static_cast<std::uint32_t>(done), (count + 3) / 4 * 4);
+      m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm, from + static_cast<std::uint32_t>(done),
+              (count + 3) / 4 * 4);
       m_.core().drain();
       m_.store(page_type::ncm, there, ++sent_[index(to)]);
       done += count;
@@ -64,9 +66,11 @@ class messages {
   /// Where the payload of the next message from a rank is to be copied.
   void expect(rank_t from, std::uint32_t into) { in_[index(from)].into = into; }
 
-  /// Looks at each section once, and takes a packet from each that has one.
+  /// Looks at each section once, and takes a packet from each that has one. Who has looked in vain for half a
+  /// millisecond and more looks more seldom: it changes little, and the emulator need not count it all.
   void progress() {
     m_.core().drop_tagged();
+    if (++in_vain_ > 100) m_.work(50);
     for (rank_t from = 0; from < m_.size(); ++from) {
       if (from == m_.rank()) continue;
       auto& in = in_[index(from)];
@@ -78,6 +82,7 @@ class messages {
         in.done = 0;
         m_.work(packet_us_);
       }
+      in_vain_ = 0;
       std::size_t const count = std::min<std::size_t>(in.left, payload_bytes());
       take_out(in.into + static_cast<std::uint32_t>(in.done), here + payload_at, (count + 3) / 4 * 4);
       in.done += count;
@@ -124,13 +129,14 @@ class messages {
 
   machine& m_;
   double packet_us_;
+  int in_vain_ = 0;  ///< looks since the last packet
   std::vector<incoming> in_;
   std::vector<std::uint32_t> sent_;
   std::vector<std::deque<kind>> pending_;
 };
 
-/// One-sided calls over messages, deferred as MPICH has them: an empty message for each post, puts are sent when the epoch
-/// closes, and the last message to each target says so.
+/// One-sided calls over messages, deferred as MPICH has them: an empty message for each post, puts are sent when the
+/// epoch closes, and the last message to each target says so.
 class message_windows {
  public:
   message_windows(machine& m, messages& channel, library const& how) : m_(m), channel_(channel), how_(how) {}

@@ -56,7 +56,8 @@ double time_of(rank_t cores, synchronization how, int generations) {
         auto part = m.team().split(takes_part ? 0 : 1, static_cast<int>(place));
         if (!takes_part) return;
         using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_list<4>, pgas::sync::shared_only>;
-        auto const w = pgas::make_window<std::uint32_t>(part.template with<pgas::coherence::write_through, bundle>(), 1);
+        auto const w =
+            pgas::make_window<std::uint32_t>(part.template with<pgas::coherence::write_through, bundle>(), 1);
         auto const me = static_cast<rank_t>(place);
         std::vector<rank_t> neighbours{(me + 1) % cores};
         if (cores > 2) neighbours.push_back((me + cores - 1) % cores);

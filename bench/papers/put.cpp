@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait between cores 0
-// and 1, beside the same calls over messages, and beside send and receive.
+// Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait between
+// cores 0 and 1, beside the same calls over messages, and beside send and receive.
 #include <pgas/exposure.hpp>
 
 #include "messages.hpp"
@@ -71,8 +71,10 @@ figures one_sided(std::size_t bytes, int repetitions, int puts, library const& h
       pgas::exposure exposed{w, {other}};
       m.work(how.call);  // wait
     };
-    double const latency = one_way(m, repetitions, [&] { send(1); }, take);
-    double const epoch = each_epoch(m, 2, [&] { send(puts); }, take);
+    double const latency = one_way(
+        m, repetitions, [&] { send(1); }, take);
+    double const epoch = each_epoch(
+        m, 2, [&] { send(puts); }, take);
     if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
     m.team().barrier();
   });
@@ -96,8 +98,10 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
       window.post(pgas::group(&other, 1));
       window.wait(pgas::group(&other, 1));
     };
-    double const latency = one_way(m, repetitions, [&] { send(1); }, take);
-    double const epoch = each_epoch(m, 2, [&] { send(puts); }, take);
+    double const latency = one_way(
+        m, repetitions, [&] { send(1); }, take);
+    double const epoch = each_epoch(
+        m, 2, [&] { send(puts); }, take);
     if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
     m.team().barrier();
   });
@@ -110,12 +114,8 @@ figures two_sided(std::size_t bytes, int repetitions, int sends) {
     messages channel(m, rckmpi_message_us);
     rank_t const other = 1 - m.rank();
     m.read(machine::scratch(2 * most_bytes), bytes);  // what has come is checked
-    auto const send = [&] {
-      channel.send(other, messages::kind::data, machine::scratch(0), bytes);
-    };
-    auto const take = [&] {
-      channel.receive(other, messages::kind::data, machine::scratch(2 * most_bytes));
-    };
+    auto const send = [&] { channel.send(other, messages::kind::data, machine::scratch(0), bytes); };
+    auto const take = [&] { channel.receive(other, messages::kind::data, machine::scratch(2 * most_bytes)); };
     double const latency = one_way(m, repetitions, send, take);
     // OSU: so many sends, and then an answer.
     double const window = each_epoch(

@@ -58,7 +58,8 @@ template <class Locks>
 void measure(teller const& tell, std::string const& series, int repetitions) {
   for (auto const& where : layouts()) {
     for (std::size_t const bytes : {32U, 512U, 1024U}) {
-      tell(series + ", " + where.name, bytes, "put_unlock", put_and_unlock<Locks>(where, bytes, repetitions, library::passive()));
+      tell(series + ", " + where.name, bytes, "put_unlock",
+           put_and_unlock<Locks>(where, bytes, repetitions, library::passive()));
     }
   }
 }

@@ -31,8 +31,8 @@ PICTURES = 12  # seconds
 def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
-    parser.add_argument('--suite', default=','.join(suites.SUITES), metavar='NAME[,NAME]',
-                        help='only these suites, of ' + ', '.join(suites.SUITES))
+    parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='where results go (bench-results)')
@@ -101,6 +101,7 @@ def measure(given):
     facts['quick'] = given.quick
 
     left = max(effort.least, effort.seconds - PICTURES - (time.monotonic() - started))
+    left += effort.papers if 'papers' in given.suites else 0
     progress = Progress(given.minutes * 60 if given.minutes else left)
     run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()

@@ -67,7 +67,8 @@ def draw_panel(result, quantity, path):
     names = {}
     if by_name:
         names = {i: figure.ticks[x] if figure.ticks and isinstance(x, int) else str(x) for x, i in at.items()}
-    ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in names.items()) + ') rotate by -25\n' if names else ''
+    ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in names.items()) + ')' + \
+        (' rotate by -25' if max(map(len, names.values())) > 8 else '') + '\n' if names else ''
     low, high = min(at.values()), max(at.values())
     script += f'''set title {plots.quoted(figure.title + ': ' + quantity)}
 {f'set logscale {figure.log}' if figure.log else 'set yrange [0:*]'}

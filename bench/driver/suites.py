@@ -91,6 +91,7 @@ SUITES = {
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
         Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
         Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
+        Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
     ],
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
@@ -122,7 +123,6 @@ SUITES = {
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, rounds=3, arguments=only(
             'fence', 'pscw', 'lock_exclusive', 'lock_shared')),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, ranks=(4, 8), rounds=3, arguments=only('fence')),
-        Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
     ],
     'compile_time': [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
@@ -132,6 +132,9 @@ SUITES = {
              arguments=('--header', header, '{root}/include', '{compiler}')) for header in HEADERS
     ],
 }
+
+# What runs when nobody says what. The papers take their time.
+USUAL = tuple(name for name in SUITES if name != 'papers')
 
 
 def parts_of(names, quick):
@@ -224,9 +227,11 @@ class Effort:
     most_rounds: int
     timeout: float  # of one program
     silence: float  # of one program of rows: a row that takes longer hangs
+    papers: float  # more, if they are asked for
     quick: bool = field(default=False)
 
 
 QUICK = Effort(seconds=270, least=100, row_seconds=0.015, fewest_rounds=3, most_rounds=9, timeout=40, silence=8,
-               quick=True)
-FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=30)
+               papers=300, quick=True)
+FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=30,
+              papers=900)

@@ -14,11 +14,11 @@ using pgas::word;
 /// What a reader does that meets a writer. The paper says that it takes its count back, pauses and tries again. It also
 /// says that readers hammer the counter at the writer, and its times are those of readers that stay and poll, as the
 /// scheme's own authors have it.
-enum class readers { poll, retry };
+enum class waiting_readers { poll, retry };
 
 /// Two-level counters. `BackOff`: 1 us after the first attempt that failed, then twice as long each time, without
 /// bound. For windows of the whole team.
-template <bool BackOff, readers Waiting = readers::poll>
+template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
 struct paper_gbh {
   static constexpr std::string_view name = BackOff ? "paper_gbh_backoff" : "paper_gbh";
   static constexpr pgas::rmw needs = pgas::rmw::test_and_set;
@@ -32,7 +32,7 @@ struct paper_gbh {
     template <pgas::boundary Boundary>
     void lock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
       for (unsigned attempt = 0; !this->attempt(target, kind); ++attempt) {
-        if (Waiting == readers::poll && kind == pgas::lock_kind::shared) {
+        if (Waiting == waiting_readers::poll && kind == pgas::lock_kind::shared) {
           control_->wait_until(part(target), [](word now) { return (now & writer) == 0; }, {.operation = "lock"});
           break;  // it is counted
         }
@@ -76,7 +76,7 @@ struct paper_gbh {
     bool attempt(pgas::rank_t target, pgas::lock_kind kind) {
       if (kind == pgas::lock_kind::shared) {
         if ((part(target).fetch_add(reader, std::memory_order_acquire) & writer) == 0) return true;
-        if (Waiting == readers::retry) part(target).fetch_add(minus(reader), std::memory_order_relaxed);
+        if (Waiting == waiting_readers::retry) part(target).fetch_add(minus(reader), std::memory_order_relaxed);
         return false;
       }
       all().fetch_add(1, std::memory_order_acquire);

@@ -70,7 +70,8 @@ class messages {
   /// millisecond and more looks more seldom: it changes little, and the emulator need not count it all.
   void progress() {
     m_.core().drop_tagged();
-    if (++in_vain_ > 100) m_.work(50);
+    in_vain_ += m_.size();
+    if (in_vain_ > 5000) m_.work(50);
     for (rank_t from = 0; from < m_.size(); ++from) {
       if (from == m_.rank()) continue;
       auto& in = in_[index(from)];
@@ -129,7 +130,7 @@ class messages {
 
   machine& m_;
   double packet_us_;
-  int in_vain_ = 0;  ///< looks since the last packet
+  int in_vain_ = 0;  ///< sections looked at since the last packet
   std::vector<incoming> in_;
   std::vector<std::uint32_t> sent_;
   std::vector<std::deque<kind>> pending_;

@@ -11,27 +11,23 @@ namespace {
 
 using namespace papers;
 
-struct layout {
-  char const* name;
-  std::vector<rank_t> readers;
-};
-
-std::vector<layout> layouts() {
+/// Which cores read: none, one near the writer's controller, one far from it, eleven near, eleven far, and all others.
+std::vector<std::vector<rank_t>> layouts() {
   std::vector<rank_t> close{1, 2, 3, 4, 5, 12, 13, 14, 15, 16, 17};
   std::vector<rank_t> distant{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22};
   std::vector<rank_t> all;
   for (rank_t r = 1; r < 48; ++r) all.push_back(r);
-  return {{"0", {}}, {"1 close", {1}}, {"1 distant", {6}}, {"11 close", close}, {"11 distant", distant}, {"47", all}};
+  return {{}, {1}, {6}, close, distant, all};
 }
 
 template <class Locks>
-double put_and_unlock(layout const& where, std::size_t bytes, int repetitions, library const& how) {
+double put_and_unlock(std::vector<rank_t> const& readers, std::size_t bytes, int repetitions, library const& how) {
   std::vector<double> times;
   on_chip(48, default_timing(), [&](machine& m) {
     using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, Locks>;
     auto const locking = m.team().template with<pgas::coherence::write_through, bundle>();
     auto const w = pgas::make_window<std::uint32_t>(locking, 1024);
-    bool const reads = std::find(where.readers.begin(), where.readers.end(), m.rank()) != where.readers.end();
+    bool const reads = std::find(readers.begin(), readers.end(), m.rank()) != readers.end();
     auto part = m.team().split(m.rank() == 0 || reads ? 0 : 1);
     if (m.rank() != 0 && !reads) return;  // nobody is there
     for (int i = 0; i < repetitions; ++i) {
@@ -56,10 +52,11 @@ double put_and_unlock(layout const& where, std::size_t bytes, int repetitions, l
 
 template <class Locks>
 void measure(teller const& tell, std::string const& series, int repetitions) {
-  for (auto const& where : layouts()) {
+  auto const all = layouts();
+  for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t const bytes : {32U, 512U, 1024U}) {
-      tell(series + ", " + where.name, bytes, "put_unlock",
-           put_and_unlock<Locks>(where, bytes, repetitions, library::passive()));
+      tell(series, i, std::to_string(bytes) + " B",
+           put_and_unlock<Locks>(all[i], bytes, repetitions, library::passive()));
     }
   }
 }
@@ -72,6 +69,6 @@ int main(int argc, char** argv) {
   measure<paper_gbh<true>>(tell, "gbh_backoff", repetitions);
   measure<paper_mcs_wp>(tell, "mcs_wp", repetitions);
   measure<pgas::sync::queued>(tell, "ours: queued", repetitions);
-  measure<paper_gbh<true, readers::retry>>(tell, "gbh_backoff retrying", repetitions);
+  measure<paper_gbh<true, waiting_readers::retry>>(tell, "gbh_backoff retrying", repetitions);
   std::printf("{\"type\":\"end\"}\n");
 }

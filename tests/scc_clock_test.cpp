@@ -574,4 +574,56 @@ TEST_CASE("with a clock, too, a deadlock is reported, with who waits for whom") 
   CHECK(what.find("none of them can go on") != std::string::npos);
 }
 
+TEST_CASE("with a clock a deadline is one of virtual time") {
+  with_options const chosen(timed(pgas::scc::formulas_533));
+  auto const begin = std::chrono::steady_clock::now();
+  double waited = 0;
+  pgas::run<backend>(2, [&waited](auto& team) {
+    auto const control = team.state()->backend.attach_control(
+        [&] {
+          std::uint64_t handle = 0;
+          if (team.rank() == 0) handle = team.state()->backend.reserve_control({.slots = 1, .cells = 0});
+          return team.broadcast(handle, 0);
+        }(),
+        {.slots = 1, .cells = 0}, "test words");
+    auto const word = control.slot(0, 0, 1);
+    if (team.rank() == 0) {
+      double const us = pgas::scc::microseconds_of(team);
+      bool timed_out = false;
+      try {
+        control.wait_until(word, [](pgas::word w) { return w == 1; },
+                           {.operation = "await", .awaited = std::array{rank_t{1}}, .deadline = team.now() + 3600s});
+      } catch (pgas::error const& e) {
+        timed_out = e.code() == pgas::make_error_code(errc::timed_out);
+      }
+      CHECK(timed_out);
+      waited = pgas::scc::microseconds_of(team) - us;
+    }
+    team.barrier();
+  });
+  CHECK(waited == doctest::Approx(3600e6).epsilon(0.001));
+  CHECK(std::chrono::steady_clock::now() - begin < 60s);
+}
+
+TEST_CASE("who is woken at the start goes on when the waker is where it is") {
+  auto const j = pgas::detail::job::create(2, false);
+  chip c(j, timed(pgas::scc::formulas_533));
+  bool ready = false;
+  pgas::detail::scc::waiters waiting = 0;
+  c.turns().run([&](rank_t rank) {
+    if (rank == 1) {
+      c.time()->spend(1, 6000);
+      ready = true;
+      c.turns().wake(std::exchange(waiting, 0));
+      return;
+    }
+    pgas::detail::scc::waiters* const list = &waiting;
+    pgas::detail::team_ranks const all(0, 2);
+    pgas::waiting_for const why{.operation = "test"};
+    c.turns().wait(
+        std::span(&list, 1), [&] { return ready; }, why, "test", all);
+    CHECK(now(c, 0) == doctest::Approx(1000));
+  });
+}
+
 }  // namespace

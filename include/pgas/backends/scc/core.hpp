@@ -7,6 +7,8 @@
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/clock.hpp>
+#include <pgas/backends/scc/combining_buffer.hpp>
+#include <pgas/backends/scc/counters.hpp>
 #include <pgas/backends/scc/memory.hpp>
 #include <pgas/backends/scc/scheduler.hpp>
 #include <pgas/segment.hpp>
@@ -14,43 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
-
-namespace scc {
-
-/// How a page table entry says that a page is to be accessed.
-///
-/// | type    | L1                    | L2 | write-combining buffer |
-/// |---------|-----------------------|----|------------------------|
-/// | dcm     | write-back            | write-back | no |
-/// | ncm     | no                    | no | no |
-/// | ncm_wcb | no                    | no | yes |
-/// | mpbt_wb | write-back, tagged    | no | yes, for stores that miss |
-/// | mpbt_wt | write-through, tagged | no | yes |
-/// Source: Christgau 2017, section 2.2.4.
-enum class page_type : std::uint8_t { dcm, ncm, ncm_wcb, mpbt_wb, mpbt_wt };
-
-/// How often one core did what.
-struct counters {
-  std::uint64_t loads = 0, stores = 0;             ///< calls, each for a piece of a line
-  std::uint64_t l1_hits = 0, l2_hits = 0;          ///< of loads and stores
-  std::uint64_t fills = 0, reads = 0, writes = 0;  ///< lines fetched; uncached reads and writes
-  std::uint64_t write_backs = 0;                   ///< modified lines that went to memory
-  std::uint64_t pushes = 0;                        ///< of the write-combining buffer
-  std::uint64_t tagged_drops = 0;                  ///< CL1INVMB
-  std::uint64_t l1_flushes = 0, l2_flushes = 0;    ///< WBINVD and INVD; calls of the kernel's routine
-  std::uint64_t l2_lines_flushed = 0;
-  std::uint64_t remaps = 0;  ///< of look-up table entries
-  std::uint64_t word_accesses = 0, register_spins = 0;
-  std::uint64_t charged = 0;                        ///< cycles of computation, by charge()
-  std::uint64_t evictions = 0, spurious_fills = 0;  ///< the adversary's
-
-  friend bool operator==(counters const&, counters const&) = default;
-};
-
-}  // namespace scc
-
-namespace detail::scc {
+namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 using pgas::scc::counters;
 using pgas::scc::page_type;
@@ -138,12 +104,10 @@ class core {
   }
   /// A store to another line empties the write-combining buffer: this is what software does to have it empty.
   void drain() {
-    if (combined_mask_ != 0) push();
+    if (!combined_.is_empty()) push();
   }
   /// Whether the buffer holds bytes of this line.
-  [[nodiscard]] bool combines(physical_address at) const noexcept {
-    return combined_mask_ != 0 && combined_line_ == line_of(at);
-  }
+  [[nodiscard]] bool combines(physical_address at) const noexcept { return combined_.holds(line_of(at)); }
 
   /// Drops the tagged copies of a range that another core has written.
   void forget_tagged(physical_address first, std::size_t bytes) noexcept {
@@ -219,7 +183,7 @@ class core {
     for (std::size_t i = 0; i < l2_.lines; ++i) {
       if (l2_.holds(i) && in_range(l2_.number(i))) l2_.forget(i);
     }
-    if (combined_mask_ != 0 && in_range(combined_line_)) combined_mask_ = 0;
+    if (!combined_.is_empty() && in_range(combined_.number())) combined_.forget();
     // Nor may the adversary bring one back, before the memory is zeroed for who has it next.
     for (auto& f : fetched_) {
       if (in_range(f.number)) f = {};
@@ -230,7 +194,7 @@ class core {
   enum class found { nowhere, modified, copied, combined };
   [[nodiscard]] found look(physical_address at, std::byte expected) const noexcept {
     std::size_t const in_line = at % line_bytes;
-    if (combines(at) && (combined_mask_ >> in_line & 1U) != 0 && combined_[in_line] == expected) return found::combined;
+    if (combines(at) && combined_.holds(in_line, expected)) return found::combined;
     found best = found::nowhere;
     auto const in = [&](auto const& cache) {
       auto const i = cache.look(line_of(at));
@@ -350,24 +314,18 @@ class core {
   }
 
   void combine(line_number number, std::size_t in_line, std::byte const* from, std::size_t count) {
-    if (combined_mask_ != 0 && combined_line_ != number) push();
-    combined_line_ = number;
-    std::memcpy(combined_.data() + in_line, from, count);
-    combined_mask_ |= mask_of(in_line, count);
+    if (!combined_.is_empty() && !combined_.holds(number)) push();
+    combined_.add(number, in_line, from, count);
     // It is written when a further store finds it full: a full one is as good as written.
-    if (combined_mask_ == ~std::uint32_t{0}) push();
+    if (combined_.is_full()) push();
   }
   void push() {
-    leave(combined_line_ * static_cast<physical_address>(line_bytes), asks::write_line);
+    leave(combined_.number() * static_cast<physical_address>(line_bytes), asks::write_line);
     push_now();
   }
   void push_now() noexcept {
     ++counters_.pushes;
-    std::byte* const to = memory_at(combined_line_ * static_cast<physical_address>(line_bytes));
-    for (std::size_t i = 0; i < line_bytes; ++i) {
-      if ((combined_mask_ >> i & 1U) != 0) to[i] = combined_[i];
-    }
-    combined_mask_ = 0;
+    combined_.write_to(memory_at(combined_.number() * static_cast<physical_address>(line_bytes)));
   }
 
   void give_up_l1(std::size_t i) {
@@ -405,11 +363,6 @@ class core {
     auto const at = number * static_cast<physical_address>(line_bytes);
     if (clock_ != nullptr) clock_->access(number_, station_of(at), asks::write_line);
     std::memcpy(memory_at(at), bytes.data(), line_bytes);
-  }
-
-  static std::uint32_t mask_of(std::size_t in_line, std::size_t count) noexcept {
-    std::uint32_t const ones = count == line_bytes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
-    return ones << in_line;
   }
 
   /// An access leaves the core: others may go first.
@@ -454,7 +407,7 @@ class core {
     auto const& against = scheduler_->how().against;
     if (against.evict != 0 && dice_.one_in(against.evict)) evict();
     if (against.fill != 0 && dice_.one_in(against.fill)) fill_unasked();
-    if (against.drain != 0 && combined_mask_ != 0 && dice_.one_in(against.drain)) push_now();
+    if (against.drain != 0 && !combined_.is_empty() && dice_.one_in(against.drain)) push_now();
   }
   void evict() {
     ++counters_.evictions;
@@ -501,9 +454,7 @@ class core {
   std::unordered_map<page_number, unsigned> entry_of_;
   l1_cache l1_;
   l2_cache l2_;
-  line combined_{};
-  line_number combined_line_ = 0;
-  std::uint32_t combined_mask_ = 0;
+  combining_buffer combined_;
   line_number last_ = 0;  ///< the line fetched last
   struct fetched_line {
     line_number number = nothing;
@@ -514,6 +465,4 @@ class core {
   bool left_ = false;  ///< the access at hand has left the core
 };
 
-}  // namespace detail::scc
-
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -7,13 +7,10 @@
 #include <chrono>
 #include <concepts>
 #include <memory>
-#include <pgas/backends/job/ranks.hpp>
+#include <pgas/backends/scc/blocked.hpp>
 #include <pgas/backends/scc/fiber.hpp>
 #include <pgas/backends/scc/options.hpp>
 #include <pgas/backends/scc/timeline.hpp>
-#include <pgas/control.hpp>
-#include <pgas/error.hpp>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -143,9 +140,10 @@ class scheduler {
     }
     for (waiters* w : waiting) *w &= ~bit(self);
     idle_ &= ~bit(self);
-    mine = {};
+    if (late) time_.set(self, std::max(time_.now(self), in_ticks(mine.deadline)));
+    blocked const waited = std::exchange(mine, {});
     job_.check(why.operation);
-    if (late) throw_late(why, label, ranks);
+    if (late) waited.throw_late(self);
   }
 
   /// Suspends the running core until a word in whose `waiting` it is changes. Throws as control::wait_until does.
@@ -161,10 +159,9 @@ class scheduler {
       runnable_ &= ~bit(self);
       switch_out();
       for (waiters* w : waiting) *w &= ~bit(self);
-      bool const late = mine.timed_out;
-      mine = {};
+      blocked const waited = std::exchange(mine, {});
       job_.check(why.operation);
-      if (late) throw_late(why, label, ranks);
+      if (waited.timed_out) waited.throw_late(self);
     }
   }
 
@@ -190,7 +187,7 @@ class scheduler {
   /// Lets these cores look again.
   void wake(waiters which) noexcept {
     which &= unfinished_;
-    if (is_timed()) time_.wake(which & ~runnable_);
+    if (is_timed()) time_.wake(which & ~runnable_, current_);
     idle_ &= ~which;
     woken_ |= which;
     runnable_ |= which;
@@ -207,14 +204,6 @@ class scheduler {
   static constexpr unsigned longest_pause = 6;
   static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
-
-  struct blocked {
-    waiting_for const* why = nullptr;
-    std::string_view label;
-    team_ranks const* ranks = nullptr;
-    time_point deadline = no_deadline;
-    bool timed_out = false;
-  };
 
   static waiters bit(rank_t rank) noexcept { return waiters{1} << static_cast<unsigned>(rank); }
 
@@ -350,11 +339,6 @@ class scheduler {
     if (how_.record != nullptr && !is_timed()) how_.record->push_back({from, points_of(from), waits, to});
   }
 
-  [[noreturn]] void throw_late(waiting_for const& why, std::string_view label, team_ranks const& ranks) const {
-    throw error(errc::timed_out, current_, why.operation,
-                "waited too long (" + std::string(label) + ") for " + named(ranks.to_world(why.awaited)));
-  }
-
   [[nodiscard]] time_point deadline(waiting_for const& why) const {
     double const seconds = job_.block().timeout_seconds;
     if (seconds <= 0) return why.deadline;
@@ -386,43 +370,16 @@ class scheduler {
     }
     if (first != blocked_.end() && !job_.failed()) {
       auto const late = static_cast<rank_t>(first - blocked_.begin());
-      if (is_timed()) {
-        time_.set(late, std::max(time_.now(late), in_ticks(first->deadline)));
-      } else {
-        std::this_thread::sleep_until(first->deadline);
-      }
+      if (!is_timed()) std::this_thread::sleep_until(first->deadline);
       first->timed_out = true;
       wake(bit(late));
       return;
     }
     if (!job_.failed()) {
       rank_t const who = static_cast<rank_t>(std::countr_zero(unfinished_));
-      job_.mark_failed(who, describe(), errc::deadlock);
+      job_.mark_failed(who, describe(blocked_), errc::deadlock);
     }
     wake(unfinished_);
-  }
-
-  static std::string named(std::vector<rank_t> const& ranks) {
-    std::string text = "rank";
-    char separator = ' ';
-    for (rank_t rank : ranks) text += std::exchange(separator, ',') + std::to_string(rank);
-    return text;
-  }
-
-  [[nodiscard]] std::string describe() const {
-    std::string sentence;
-    for (rank_t rank = 0; rank < job_.size(); ++rank) {
-      if (!sentence.empty()) sentence += "; ";
-      sentence += "rank " + std::to_string(rank);
-      auto const& b = blocked_[static_cast<std::size_t>(rank)];
-      if (b.why == nullptr) {
-        sentence += " has returned";
-      } else {
-        sentence += " waits in " + std::string(b.why->operation) + " (" + std::string(b.label) + ") for " +
-                    named(b.ranks->to_world(b.why->awaited));
-      }
-    }
-    return sentence + "; none of them can go on";
   }
 
   job job_;

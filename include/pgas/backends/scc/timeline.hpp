@@ -35,18 +35,17 @@ class timeline {
   }
   /// Whose event is first, of these cores: it runs from now on.
   [[nodiscard]] rank_t earliest(cores among) noexcept {
-    std::size_t first = 0;
+    // Two smallest of all, without a branch: this is done at every change of turns.
     ticks best = never, second = never;
-    for (; among != 0; among &= among - 1) {
-      auto const core = static_cast<std::size_t>(std::countr_zero(among));
-      if (due_[core] < best) {
-        second = best;
-        best = due_[core];
-        first = core;
-      } else if (due_[core] < second) {
-        second = due_[core];
-      }
+    auto const end = static_cast<std::size_t>(std::bit_width(among));
+    for (std::size_t core = 0; core < end; ++core) {
+      ticks const key = (among >> core & 1U) != 0 ? due_[core] << core_bits | core : never;
+      second = std::min(second, std::max(best, key));
+      best = std::min(best, key);
     }
+    std::size_t const first = best & ((1U << core_bits) - 1);
+    second >>= core_bits;
+    best >>= core_bits;
     next_ = second;
     past_ = std::max(past_, best);
     return static_cast<rank_t>(first);
@@ -58,11 +57,12 @@ class timeline {
       best = std::min(best, due_[static_cast<std::size_t>(std::countr_zero(among))]);
     return best;
   }
-  /// These cores slept, and go on now.
-  void wake(cores which) noexcept {
+  /// These cores slept, and go on when `waker`, if any, is where it is.
+  void wake(cores which, rank_t waker) noexcept {
+    ticks const at = waker < 0 ? past_ : std::max(past_, now(waker));
     for (; which != 0; which &= which - 1) {
       auto const core = static_cast<std::size_t>(std::countr_zero(which));
-      now_[core] = std::max(now_[core], past_);
+      now_[core] = std::max(now_[core], at);
       due_[core] = now_[core];
       next_ = std::min(next_, due_[core]);
     }
@@ -70,6 +70,7 @@ class timeline {
 
  private:
   static constexpr ticks never = ~ticks{0};
+  static constexpr unsigned core_bits = 6;
   static std::size_t index(rank_t core) noexcept { return static_cast<std::size_t>(core); }
 
   std::array<ticks, 64> now_{}, due_{};

@@ -387,6 +387,13 @@ class Papers(unittest.TestCase):
         got = {(l['series'], l['x']): l['value'] for l in paper_judge.values_of_rows(rows)}
         self.assertEqual({k: round(v, 6) for k, v in got.items()}, {('pgas', 'put'): 1e-3, ('mpich', 'put'): 4e-3})
 
+    def test_what_a_program_of_the_papers_says_is_a_value_and_no_sample(self):
+        run = runner.Runner('', '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        entry = runner.Entry('papers', suites.Part({}, style='paper'), suites.CONTENDERS[0], 'paper_barrier', 48)
+        line = value('barrier', 'rcce', 48, 'barrier', 66.0)
+        run.take(0, entry, launch.Outcome(lines=[line, {'type': 'end'}]))
+        self.assertEqual((run.values, run.samples), ([line], []))
+
     def test_values_are_kept_and_their_section_says_what_the_paper_says_and_what_we_got(self):
         lines = [value('barrier', 'rcce', 48, 'barrier', 66.0)]
         with tempfile.TemporaryDirectory() as place:

@@ -2,6 +2,7 @@
 // Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait between
 // cores 0 and 1, beside the same calls over messages, and beside send and receive.
 #include <pgas/exposure.hpp>
+#include <stdexcept>
 
 #include "messages.hpp"
 
@@ -16,6 +17,20 @@ struct figures {
   double latency = 0;    ///< us, one way
   double bandwidth = 0;  ///< MB/s of 2^20 bytes
 };
+
+constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(2 * most_bytes);
+
+constexpr std::uint32_t pattern(std::uint32_t at) noexcept { return (at + 1) * 2654435761U; }
+void fill(machine const& m, std::size_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += 4) m.store(page_type::dcm, source + at, pattern(at));
+}
+/// What has come is what was sent; whole words travel.
+void check(machine const& m, std::size_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += 4) {
+    if (m.load(page_type::dcm, received + at) != pattern(at))
+      throw std::runtime_error("byte " + std::to_string(at) + " of a message is not what was sent");
+  }
+}
 
 double rate(std::size_t bytes, double times, double us) {
   return static_cast<double>(bytes) * times / us * 1e6 / (1 << 20);
@@ -61,7 +76,7 @@ figures one_sided(std::size_t bytes, int repetitions, int puts, library const& h
       for (int i = 0; i < times; ++i) {
         m.work(how.call);  // put
         // The source is read through the caches.
-        m.read(machine::scratch(0), bytes);
+        m.read(source, bytes);
         epoch.put(other, 0, std::span(bytes_to_put));
       }
       m.work(how.call);  // complete
@@ -87,11 +102,12 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
     messages channel(m, rckmpi_message_us);
     message_windows window(m, channel, how);
     rank_t const other = 1 - m.rank();
-    channel.expect(other, machine::scratch(2 * most_bytes));
-    m.read(machine::scratch(2 * most_bytes), bytes);  // what has come is checked
+    channel.expect(other, received);
+    fill(m, bytes);
+    m.read(received, bytes);  // as if what came before had been checked
     auto const send = [&](int times) {
       window.start();
-      for (int i = 0; i < times; ++i) window.put(other, machine::scratch(0), bytes);
+      for (int i = 0; i < times; ++i) window.put(other, source, bytes);
       window.complete(pgas::group(&other, 1));
     };
     auto const take = [&] {
@@ -102,6 +118,7 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
         m, repetitions, [&] { send(1); }, take);
     double const epoch = each_epoch(
         m, 2, [&] { send(puts); }, take);
+    check(m, bytes);
     if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
     m.team().barrier();
   });
@@ -113,9 +130,10 @@ figures two_sided(std::size_t bytes, int repetitions, int sends) {
   on_chip(2, default_timing(), [&](machine& m) {
     messages channel(m, rckmpi_message_us);
     rank_t const other = 1 - m.rank();
-    m.read(machine::scratch(2 * most_bytes), bytes);  // what has come is checked
-    auto const send = [&] { channel.send(other, messages::kind::data, machine::scratch(0), bytes); };
-    auto const take = [&] { channel.receive(other, messages::kind::data, machine::scratch(2 * most_bytes)); };
+    fill(m, bytes);
+    m.read(received, bytes);  // as if what came before had been checked
+    auto const send = [&] { channel.send(other, messages::kind::data, source, bytes); };
+    auto const take = [&] { channel.receive(other, messages::kind::data, received); };
     double const latency = one_way(m, repetitions, send, take);
     // OSU: so many sends, and then an answer.
     double const window = each_epoch(
@@ -126,8 +144,9 @@ figures two_sided(std::size_t bytes, int repetitions, int sends) {
         },
         [&] {
           for (int i = 0; i < sends; ++i) take();
-          channel.send(other, messages::kind::data, machine::scratch(0), 4);
+          channel.send(other, messages::kind::data, source, 4);
         });
+    check(m, bytes);
     if (m.rank() == 0) got = {latency, rate(bytes, sends, window)};
     m.team().barrier();
   });

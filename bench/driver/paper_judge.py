@@ -169,7 +169,8 @@ def summary(all_of_them):
                 yield f'  MISS {r.figure.name}: {where(c.printed)}: {c.printed.value:g} {c.printed.unit}; ours {got}: {c.cause}'
         for t in r.claims:
             if not t.holds:
-                yield f"  MISS {r.figure.name}: {t.claim.text}" + (f' (missing: {t.missing})' if t.missing else '')
+                why = f'missing: {t.missing}' if t.missing else t.claim.why or 'not known yet'
+                yield f"  MISS {r.figure.name}: {t.claim.text}: {why}"
 
 
 def where(printed):

@@ -119,7 +119,8 @@ def values_table(result):
 def claims_list(result):
     def line(t):
         mark, kind = ('holds', 'hold') if t.holds else ('not tried', '') if t.holds is None else ('does not hold', 'miss')
-        return '<tr>' + page.cell(t.claim.text, 'why') + page.cell(t.claim.kind) + page.cell(mark, kind) + '</tr>'
+        why = t.claim.why if t.holds is False else f'missing: {t.missing}' if t.missing else ''
+        return '<tr>' + page.cell(t.claim.text, 'why', why) + page.cell(t.claim.kind) + page.cell(mark, kind) + '</tr>'
     return '<table><tbody>' + '\n'.join(map(line, result.claims)) + '</tbody></table>' if result.claims else ''
 
 

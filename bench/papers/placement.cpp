@@ -87,12 +87,15 @@ double time_of(rank_t cores, synchronization how, int generations) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int const generations = is_quick(argc, argv) ? 3 : 20;
+  // The paper's 50. Who waits polls at the one controller and so slows down those whose cells are there, for whom then
+  // more have to wait: it takes generations until that has come to its end.
+  bool const quick = is_quick(argc, argv);
+  int const generations = quick ? 10 : 50;
   teller const tell("placement", default_timing());
   double const alone = time_of(1, synchronization::none, 1);
-  for (rank_t cores : {1, 6, 12, 24, 36, 48}) {
-    if (is_quick(argc, argv) && cores != 12 && cores != 24 && cores != 48) continue;
-    tell("none", cores, "speedup", alone / time_of(cores, synchronization::none, generations), "times");
+  for (rank_t cores : {6, 12, 24, 36, 48}) {
+    if (quick && cores != 24 && cores != 48) continue;
+    tell("none", cores, "speedup", alone / time_of(cores, synchronization::none, 5), "times");
     tell("distributed", cores, "speedup", alone / time_of(cores, synchronization::distributed, generations), "times");
     tell("central", cores, "speedup", alone / time_of(cores, synchronization::central, generations), "times");
   }

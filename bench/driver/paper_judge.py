@@ -166,12 +166,12 @@ def summary(all_of_them):
         for c in r.counted():
             if not c.holds():
                 got = f'{c.ours:.4g} {c.printed.unit}, {c.ratio():.2f} times' if c.ours is not None else 'nothing'
-                yield f'  MISS {r.figure.name}: {where(c.printed)}: {c.printed.value:g} {c.printed.unit}; ours {got}: {c.cause}'
+                yield f'  MISS {r.figure.name}: {where(r.figure, c.printed)}: {c.printed.value:g} {c.printed.unit}; ours {got}: {c.cause}'
         for t in r.claims:
             if not t.holds:
                 why = f'missing: {t.missing}' if t.missing else t.claim.why or 'not known yet'
                 yield f"  MISS {r.figure.name}: {t.claim.text}: {why}"
 
 
-def where(printed):
-    return f'{printed.series}, {printed.x}, {printed.quantity}'
+def where(figure, printed):
+    return f'{printed.series}, {figure.name_of(printed.x)}, {printed.quantity}'

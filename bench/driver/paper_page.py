@@ -3,6 +3,7 @@
 
 import html
 import os
+import sys
 
 import page
 import paper_judge
@@ -66,7 +67,7 @@ def draw_panel(result, quantity, path):
             lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize 1.3 linewidth 2.5 linecolor rgb "{"#111111" if by_name else colour}" notitle')
     names = {}
     if by_name:
-        names = {i: figure.ticks[x] if figure.ticks and isinstance(x, int) else str(x) for x, i in at.items()}
+        names = {i: figure.name_of(x) for x, i in at.items()}
     ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in names.items()) + ')' + \
         (' rotate by -25' if max(map(len, names.values())) > 8 else '') + '\n' if names else ''
     low, high = min(at.values()), max(at.values())
@@ -106,9 +107,8 @@ def values_table(result):
     body = []
     for c in result.compared:
         p = c.printed
-        x = result.figure.ticks[p.x] if result.figure.ticks and isinstance(p.x, int) else p.x
         kind = {'printed': ('within 25 %', 'hold') if c.holds() else ('miss', 'miss')}.get(p.kind, (p.kind, ''))
-        body.append('<tr>' + page.cell(p.series, 'name') + page.cell(str(x)) + page.cell(p.quantity) +
+        body.append('<tr>' + page.cell(p.series, 'name') + page.cell(result.figure.name_of(p.x)) + page.cell(p.quantity) +
                     page.cell(digits(c.ours) if c.ours is not None else '-', 'ours') + page.cell(digits(p.value)) + page.cell(p.unit) +
                     page.cell(f'{c.ratio():.2f}' if c.ours is not None else '-') + page.cell(kind[0], kind[1]) +
                     page.cell(c.cause, 'why') + '</tr>')
@@ -141,7 +141,7 @@ def write(results, machine, directory):
     try:
         drawn = draw(results, directory)
     except (OSError, RuntimeError) as problem:
-        print(f'tools/bench: no pictures: {problem}')
+        print(f'tools/bench: no pictures: {problem}', file=sys.stderr)
         drawn = {}
     counted = [c for r in results for c in r.counted()]
     tried = [t for r in results for t in r.claims]

@@ -11,7 +11,7 @@ A claim is what a paper says of its own curves, as a question to ours. Names of 
 the papers do not have.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 WITHIN = 0.25
 
@@ -45,6 +45,9 @@ class Figure:
     ticks: tuple = ()  # names of the values of x
     claims: tuple = ()
     bars: bool = False
+
+    def name_of(self, x):
+        return self.ticks[x] if self.ticks and isinstance(x, int) else str(x)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,32 @@ namespace papers {
 
 using pgas::word;
 
+/// What the papers' programs do not use, and a protocol must have.
+struct locks_of_parts_only {
+  template <pgas::boundary Boundary>
+  [[noreturn]] bool try_lock(pgas::rank_t, pgas::lock_kind, Boundary&) {
+    refuse("try_lock");
+  }
+  template <pgas::boundary Boundary>
+  [[noreturn]] void lock_all(Boundary&) {
+    refuse("lock_all");
+  }
+  template <pgas::boundary Boundary>
+  [[noreturn]] void trigger(pgas::rank_t, Boundary&) {
+    refuse("lock_all");
+  }
+  template <pgas::boundary Boundary>
+  [[noreturn]] void unlock_all(Boundary&) {
+    refuse("unlock_all");
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::string_view operation) {
+    throw pgas::error(pgas::errc::unsupported, -1, operation,
+                      "the papers' locks only lock and unlock single parts; take one of the library's");
+  }
+};
+
 /// What a reader does that meets a writer. The paper says that it takes its count back, pauses and tries again. It also
 /// says that readers hammer the counter at the writer, and its times are those of readers that stay and poll, as the
 /// scheme's own authors have it.
@@ -25,7 +51,7 @@ struct paper_gbh {
   static constexpr pgas::control_words words(pgas::rank_t) noexcept { return {.slots = 0, .cells = 2}; }
 
   template <pgas::control Control>
-  class on {
+  class on : public locks_of_parts_only {
    public:
     on(Control& control, pgas::control_words first) : control_(&control), first_(first.cells) {}
 
@@ -41,11 +67,6 @@ struct paper_gbh {
       b.refresh(pgas::group(&target, 1));
     }
     template <pgas::boundary Boundary>
-    bool try_lock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      lock(target, kind, b);  // nobody here tries
-      return true;
-    }
-    template <pgas::boundary Boundary>
     void unlock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
       b.publish(pgas::group(&target, 1));
       if (kind == pgas::lock_kind::shared) {
@@ -54,16 +75,6 @@ struct paper_gbh {
       }
       part(target).fetch_add(minus(writer), std::memory_order_release);
       all().fetch_add(minus(1), std::memory_order_release);
-    }
-    template <pgas::boundary Boundary>
-    void lock_all(Boundary& b) {
-      b.refresh(pgas::everyone);
-    }
-    template <pgas::boundary Boundary>
-    void trigger(pgas::rank_t, Boundary&) noexcept {}
-    template <pgas::boundary Boundary>
-    void unlock_all(Boundary& b) {
-      b.publish(pgas::everyone);
     }
 
    private:
@@ -91,6 +102,8 @@ struct paper_gbh {
   };
 };
 
+static_assert(pgas::target_lock_protocol<paper_gbh<true>>);
+
 /// The queue lock with writer preference, as Mellor-Crummey and Scott have it: a reader without conflict takes 4
 /// read-modify-writes to come in.
 struct paper_mcs_wp {
@@ -99,7 +112,7 @@ struct paper_mcs_wp {
   static constexpr pgas::control_words words(pgas::rank_t) noexcept { return {.slots = 0, .cells = 6}; }
 
   template <pgas::control Control>
-  class on {
+  class on : public locks_of_parts_only {
    public:
     on(Control& control, pgas::control_words first) : control_(&control), first_(first.cells) {}
 
@@ -113,11 +126,6 @@ struct paper_mcs_wp {
       b.refresh(pgas::group(&target, 1));
     }
     template <pgas::boundary Boundary>
-    bool try_lock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      lock(target, kind, b);  // nobody here tries
-      return true;
-    }
-    template <pgas::boundary Boundary>
     void unlock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
       b.publish(pgas::group(&target, 1));
       if (kind == pgas::lock_kind::exclusive) {
@@ -125,16 +133,6 @@ struct paper_mcs_wp {
       } else {
         end_read(target);
       }
-    }
-    template <pgas::boundary Boundary>
-    void lock_all(Boundary& b) {
-      b.refresh(pgas::everyone);
-    }
-    template <pgas::boundary Boundary>
-    void trigger(pgas::rank_t, Boundary&) noexcept {}
-    template <pgas::boundary Boundary>
-    void unlock_all(Boundary& b) {
-      b.publish(pgas::everyone);
     }
 
    private:
@@ -212,5 +210,6 @@ struct paper_mcs_wp {
     std::size_t first_;
   };
 };
+static_assert(pgas::target_lock_protocol<paper_mcs_wp>);
 
 }  // namespace papers

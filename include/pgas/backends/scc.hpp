@@ -74,6 +74,8 @@ namespace backends {
 /// that neither accesses memory past its caches nor waits keeps its turn. With the oracle on, the first
 /// read of a stale byte ends the job with a report; see scc::options for what else can be chosen. What a rank
 /// may not do is wait for another in any way of its own.
+/// With scc::options::clock it also predicts time: team.now() and scc::microseconds_of(team) are the core's, waits are
+/// polls, last_traffic() says what links and controllers did, and computation takes what team.charge says.
 /// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
 class scc {
  public:

@@ -5,6 +5,7 @@
 #include <pgas/control.hpp>
 #include <pgas/error.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {

@@ -139,7 +139,8 @@ class clock {
     return {1, 1};
   }
 
-  /// Waits for a station from `arrival` on; returns since when it serves, which is then the present.
+  /// Waits for a station from `arrival` on; returns since when it serves. That is then the present; at a controller,
+  /// which serves in the order of arrivals, the present is the arrival: the order of accesses is the same.
   ticks serve(rank_t self, station where, ticks arrival, ticks holds) {
     port& p = ports_[where.index()];
     auto& time = turns_->time();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <pgas/detail/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 

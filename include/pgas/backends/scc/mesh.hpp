@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdlib>
 #include <pgas/backends/scc/timing.hpp>
 #include <pgas/rank.hpp>
 #include <string>

@@ -40,7 +40,6 @@ class scheduler {
       for (std::size_t i = priorities_.size(); i > 1; --i) std::swap(priorities_[i - 1], priorities_[dice_.below(i)]);
       next_change_ = dice_.below(points_guess);
     }
-    if (is_timed()) how_.against = {};
   }
   scheduler(scheduler const&) = delete;
   scheduler& operator=(scheduler const&) = delete;

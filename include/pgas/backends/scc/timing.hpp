@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <pgas/detail/expects.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {

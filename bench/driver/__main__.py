@@ -11,6 +11,8 @@ import compare
 import judge
 import machine
 import page
+import paper_judge
+import paper_page
 import plots
 import readme
 import runner
@@ -22,6 +24,7 @@ from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md')]
+REFERENCE = os.path.join(ROOT, 'bench', 'papers', 'reference')
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
 
@@ -29,8 +32,8 @@ PICTURES = 12  # seconds
 def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
-    parser.add_argument('--suite', default=','.join(suites.SUITES), metavar='NAME[,NAME]',
-                        help='only these suites, of ' + ', '.join(suites.SUITES))
+    parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='where results go (bench-results)')
@@ -100,13 +103,14 @@ def measure(given):
     facts['quick'] = given.quick
 
     left = max(effort.least, effort.seconds - PICTURES - (time.monotonic() - started))
+    left += effort.papers if 'papers' in given.suites else 0
     progress = Progress(given.minutes * 60 if given.minutes else left)
     run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
     samples = run.run()
     progress.say(f'measured for {progress.elapsed():.0f} s, {run.quiet.waited:.0f} s of it waiting for quiet; '
                  f'longest: {run.longest(6)}')
     notes = list(run.notes.values())
-    return Results(facts, list(runner.contenders_line(given.suites)), notes, samples, judge.judge(samples, notes))
+    return Results(facts, list(runner.contenders_line(given.suites)), notes, samples, judge.judge(samples, notes), run.values)
 
 
 def report(results, directory):
@@ -124,6 +128,12 @@ def report(results, directory):
         print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
     for name in ('table.md', 'index.html'):
         print(os.path.join(directory, name))
+    if results.values:
+        reproduced = paper_judge.reproduce_all(REFERENCE,
+                                               [*results.values, *paper_judge.values_of_rows(results.rows)])
+        paper_page.write(reproduced, results.machine, directory)
+        print('\n'.join(paper_judge.summary(reproduced)))
+        print(os.path.join(directory, 'papers.html'))
 
 
 def rewrite(path, results):

@@ -11,6 +11,9 @@ import counting
 import judge
 import launch
 import page
+import paper_judge
+import paper_page
+import papers
 import readme
 import runner
 import spread
@@ -333,6 +336,89 @@ class Reporting(unittest.TestCase):
         self.assertEqual(words.seconds(12.34), '12.3 s')
         self.assertEqual(words.size(4096), '4 KiB')
         self.assertEqual(words.amount(1e-6, {'unit': 'B/s', 'bytes': 4096}), '4.10 GB/s')
+
+
+REFERENCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'papers', 'reference')
+
+
+def value(figure, series, x, quantity, amount, parameters='set'):
+    return {'type': 'value', 'figure': figure, 'series': series, 'x': x, 'quantity': quantity, 'value': amount, 'unit': 'us',
+            'parameters': parameters}
+
+
+class Papers(unittest.TestCase):
+    barrier = next(f for f in papers.FIGURES if f.name == 'barrier')
+
+    def barriers(self, *said):
+        printed = paper_judge.read(REFERENCE, 'barrier')
+        return paper_judge.reproduce(self.barrier, printed, [value('barrier', name, 48, 'barrier', v) for name, v in said])
+
+    def test_a_value_within_a_quarter_counts_and_one_beyond_is_a_miss_with_a_cause(self):
+        got = self.barriers(('rcce', 74.9), ('tsr_back_off', 18.8), ('master_slave', 22.6))
+        self.assertEqual({c.printed.series: c.holds() for c in got.compared},
+                         {'rcce': True, 'tsr_back_off': True, 'master_slave': False})
+        self.assertEqual([bool(c.cause) for c in got.compared], [False, False, True])
+
+    def test_what_no_program_has_said_is_a_miss_and_claims_about_it_are_not_tried(self):
+        got = self.barriers(('rcce', 60))
+        self.assertEqual(sum(c.holds() for c in got.counted()), 1)
+        self.assertEqual([t.holds for t in got.claims], [None, None])
+        self.assertIn('missing: ', '\n'.join(paper_judge.summary([got])))
+
+    def test_what_a_constant_was_set_by_does_not_count(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'put_latency')
+        got = paper_judge.reproduce(figure, paper_judge.read(REFERENCE, 'put_latency'),
+                                    [value('put_latency', 'two_sided', 1, 'latency', 6.4)])
+        self.assertEqual([c.printed.kind for c in got.compared if c.ours], ['calibration'])
+        self.assertFalse(any(c.holds() for c in got.counted()))
+
+    def test_claims_hold_of_the_papers_own_numbers(self):
+        tried = 0
+        for figure in papers.FIGURES:
+            values = {p.key(): p.value for p in paper_judge.read(REFERENCE, figure.name)}
+            for claim in figure.claims:
+                holds = paper_judge.try_claim(claim, values).holds
+                self.assertIn(holds, (True, None), claim.text)
+                tried += holds is not None
+        self.assertGreater(tried, 15)
+
+    def test_each_reference_is_a_figures_and_no_number_is_there_twice(self):
+        names = {f.name for f in papers.FIGURES}
+        for file in os.listdir(REFERENCE):
+            name = file.removesuffix('.csv')
+            self.assertIn(name, names)
+            keys = [p.key() for p in paper_judge.read(REFERENCE, name)]
+            self.assertEqual(len(keys), len(set(keys)), name)
+
+    def test_the_summary_counts_and_tells_when_sets_of_parameters_are_mixed(self):
+        got = self.barriers(('rcce', 60), ('tsr_back_off', 25), ('master_slave', 40))
+        text = '\n'.join(paper_judge.summary([got]))
+        self.assertIn('2 of 3 printed values lie within 25% (67%); 0 of 1 orderings hold', text)
+        self.assertIn('MISS barrier: master_slave, 48, barrier: 18 us; ours 40 us, 2.22 times', text)
+        self.assertNotIn('MIXED', text)
+        got.parameters.append('another')
+        self.assertIn('MIXED barrier', '\n'.join(paper_judge.summary([got])))
+
+    def test_rows_in_real_time_stand_for_fompis_functions(self):
+        rows = judge.judge(rounds(1e-9, 1e-9) + rounds(4e-9, 4e-9, contender='mpich') + rounds(1e-9, size=64))
+        got = {(l['series'], l['x']): l['value'] for l in paper_judge.values_of_rows(rows)}
+        self.assertEqual({k: round(v, 6) for k, v in got.items()}, {('pgas', 'put'): 1e-3, ('mpich', 'put'): 4e-3})
+
+    def test_what_a_program_of_the_papers_says_is_a_value_and_no_sample(self):
+        run = runner.Runner('', '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        entry = runner.Entry('papers', suites.Part({}, style='paper'), suites.CONTENDERS[0], 'paper_barrier', 48)
+        line = value('barrier', 'rcce', 48, 'barrier', 66.0)
+        run.take(0, entry, launch.Outcome(lines=[line, {'type': 'end'}]))
+        self.assertEqual((run.values, run.samples), ([line], []))
+
+    def test_values_are_kept_and_their_section_says_what_the_paper_says_and_what_we_got(self):
+        lines = [value('barrier', 'rcce', 48, 'barrier', 66.0)]
+        with tempfile.TemporaryDirectory() as place:
+            Results(MACHINE, [], [], [], [], lines).write(os.path.join(place, 'rows.jsonl'))
+            self.assertEqual(Results.read(place).values, lines)
+        text = paper_page.section(self.barriers(('rcce', 66.0)), {}, '')
+        for part in ('The paper:</b> At 48 cores', '1 of 3 printed values', '>66<', '>1.10<'):
+            self.assertIn(part, text)
 
 
 class Launching(unittest.TestCase):

@@ -6,18 +6,19 @@ import os
 
 
 class Results:
-    """machine (one), contenders, notes, samples, rows."""
+    """machine (one), contenders, notes, samples, rows; values: what the papers' programs said."""
 
-    def __init__(self, machine, contenders, notes, samples, rows):
+    def __init__(self, machine, contenders, notes, samples, rows, values=()):
         self.machine = machine
         self.contenders = contenders
         self.notes = notes
         self.samples = samples
         self.rows = rows
+        self.values = list(values)
 
     def write(self, path):
         with open(path, 'w', encoding='utf-8') as out:
-            for line in [self.machine, *self.contenders, *self.notes, *self.rows, *self.samples]:
+            for line in [self.machine, *self.contenders, *self.notes, *self.rows, *self.samples, *self.values]:
                 print(json.dumps(line, separators=(',', ':')), file=out)
 
     @staticmethod
@@ -25,10 +26,11 @@ class Results:
         """From rows.jsonl, or the directory it is in."""
         if os.path.isdir(path):
             path = os.path.join(path, 'rows.jsonl')
-        kinds = {'machine': [], 'contender': [], 'note': [], 'row': [], 'sample': []}
+        kinds = {'machine': [], 'contender': [], 'note': [], 'row': [], 'sample': [], 'value': []}
         with open(path, encoding='utf-8') as lines:
             for line in lines:
                 if line.strip():
                     item = json.loads(line)
                     kinds[item['type']].append(item)
-        return Results((kinds['machine'] or [{}])[0], kinds['contender'], kinds['note'], kinds['sample'], kinds['row'])
+        return Results((kinds['machine'] or [{}])[0], kinds['contender'], kinds['note'], kinds['sample'], kinds['row'],
+                       kinds['value'])

@@ -76,6 +76,7 @@ class Runner:
         self.effort = effort
         self.progress = progress
         self.samples = []
+        self.values = []  # what the papers' programs said, in virtual time
         self.quiet = Quiet(effort)
         self.notes = {}  # (program, contender, ranks, what) -> a line about what is not there, crashed or hung
         self.costs = {}  # (suite, contender, ranks) -> seconds
@@ -150,7 +151,8 @@ class Runner:
             if entry.part.style == 'counts':
                 return counting.run(command[0], self.effort.timeout)
             scripted = entry.part.style == 'script'
-            return launch.run(command, min(self.effort.timeout, self.progress.left() + 10),
+            timeout = suites.PAPER_TIMEOUT if entry.part.style == 'paper' else self.effort.timeout
+            return launch.run(command, min(timeout, self.progress.left() + 10),
                               {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
                               self.effort.silence if entry.part.style == 'meter' and not entry.part.slow else None)
 
@@ -169,7 +171,7 @@ class Runner:
             command += [word for name in names or () for word in ('--only', name)]
             command += [word for name in self.hopeless(entry) for word in ('--skip', name)]
             command += ['--after', after] if after else []
-        if self.effort.quick and part.style in ('meter', 'harness'):
+        if self.effort.quick and part.style in ('meter', 'harness', 'paper'):
             command += ['--quick']
         if part.style == 'harness':
             command += ['--json', '/dev/stdout']
@@ -191,6 +193,8 @@ class Runner:
                 self.samples.append({**line, **where, 'ranks': entry.ranks})
             elif line['type'] == 'row':
                 self.samples.extend({**sample, **where} for sample in from_harness(line, entry.ranks))
+            elif line['type'] == 'value':
+                self.values.append(line)
             elif line['type'] == 'absent':
                 self.note(entry, judge.name_of(line), line['why'])
         if entry.part.style == 'job' and not outcome.trouble:

@@ -57,7 +57,8 @@ class Part:
 
     style: 'meter' (bench/meter.hpp: rows line up with other libraries'), 'harness' (bench/harness.hpp: ours and
     baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows), 'counts'
-    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments).
+    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments), 'paper'
+    (bench/papers/: prints values in virtual time, the same in each run).
     """
 
     programs: dict
@@ -70,7 +71,7 @@ class Part:
 
     def is_timed(self):
         """Whether it matters what else the machine does."""
-        return self.style not in ('counts', 'once')
+        return self.style not in ('counts', 'once', 'paper')
 
 
 # What users include beside pgas/pgas.hpp.
@@ -78,12 +79,20 @@ HEADERS = ('pgas/halo.hpp', 'pgas/views.hpp', 'pgas/redistribute.hpp', 'pgas/alg
            'pgas/algorithm/reduce.hpp', 'pgas/choices.hpp', 'pgas/backends/self.hpp', 'pgas/backends/loopback.hpp',
            'pgas/backends/pool_map.hpp', 'pgas/backends/scc.hpp')
 
+# The programs in bench/papers/.
+PAPERS = ('post_start', 'barrier', 'locks', 'writer', 'memory', 'placement', 'put', 'automaton', 'fft')
+
+def only(*rows):
+    return tuple(word for name in rows for word in ('--only', name))
+
+
 SUITES = {
     'micro': [
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
         Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
         Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
         Part({'ours': 'bench_user_memory'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
+        Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
     ],
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
@@ -110,7 +119,13 @@ SUITES = {
         Part({'ours': 'bench_counts_scc'}, ranks=(4,), style='once', rounds=2),
     ],
     'papers': [
-        Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
+        *(Part({'ours': f'paper_{name}'}, ranks=(48,), style='paper', rounds=1) for name in PAPERS),
+        # foMPI's functions, in real time.
+        Part({'ours': 'bench_micro', 'rma': 'mpi_rma'}, rounds=3, arguments=only(
+            'put_latency/flush/8', 'get_latency/flush/8', 'cas_latency/flush/8', 'acc_latency/flush/8')),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, rounds=3, arguments=only(
+            'fence', 'pscw', 'lock_exclusive', 'lock_shared')),
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, ranks=(4, 8), rounds=3, arguments=only('fence')),
     ],
     'compile_time': [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
@@ -120,6 +135,9 @@ SUITES = {
              arguments=('--header', header, '{root}/include', '{compiler}')) for header in HEADERS
     ],
 }
+
+# What runs when nobody says what. The papers take their time.
+USUAL = tuple(name for name in SUITES if name != 'papers')
 
 
 def parts_of(names, quick):
@@ -203,6 +221,8 @@ SAME = 1.03
 QUIET = 0.1
 # Quiet rounds without which a ratio is formed of all rounds.
 ENOUGH = 3
+# How long one of the papers' programs may take, in seconds.
+PAPER_TIMEOUT = 900
 # How long a contest waits for quiet, in seconds, and all of them together, of the whole time.
 LONGEST_WAIT = 10
 WAITING = 0.1
@@ -219,9 +239,11 @@ class Effort:
     most_rounds: int
     timeout: float  # of one program
     silence: float  # of one program of rows: a row that takes longer hangs
+    papers: float  # more, if they are asked for
     quick: bool = field(default=False)
 
 
 QUICK = Effort(seconds=270, least=100, row_seconds=0.015, fewest_rounds=3, most_rounds=9, timeout=40, silence=8,
-               quick=True)
-FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=30)
+               papers=300, quick=True)
+FULL = Effort(seconds=1500, least=600, row_seconds=0.05, fewest_rounds=5, most_rounds=25, timeout=180, silence=30,
+              papers=900)

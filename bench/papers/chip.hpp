@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the papers' programs share: a run on the emulated chip with its clock on, the time of a core, memory and message
+// passing buffers by address, and how a value is told. Time is virtual: two runs say the same.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <pgas/backends/scc.hpp>
+#include <pgas/pgas.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papers {
+
+using pgas::rank_t;
+using pgas::scc::page_type;
+using backend = pgas::backends::scc;
+using chip_team = pgas::team<backend>;
+
+/// What a library does beside the accesses that its protocol needs: bookkeeping, in microseconds. An emulator cannot
+/// know it, so there is one number for each library, set by one value that a paper prints, for all rows.
+struct library {
+  double call;  ///< of each call
+
+  /// MPICH 3.1.3 with the thesis' one-sided calls. Set by: a put of one byte takes 9.1 us, from start to the target's
+  /// wait (Christgau 2017, section 4.4.3): three calls one after the other, and 0.7 us of accesses.
+  static constexpr library active() noexcept { return {2.8}; }
+  /// The same with passive target. Set by: a pair of lock and unlock under GBH with back-off takes 3.35 us if all are
+  /// shared (Christgau and Schnor 2019, Table 2): two calls, and 1.05 us of accesses.
+  static constexpr library passive() noexcept { return {1.15}; }
+};
+
+/// The sets of timing parameters that a program may run with; a figure has one.
+inline pgas::scc::timing const& default_timing() noexcept { return pgas::scc::formulas_533; }
+
+/// Says values: a line of JSON each.
+class teller {
+ public:
+  teller(std::string_view figure, pgas::scc::timing const& with) : figure_(figure), parameters_(with.name) {}
+
+  template <class X>
+  void operator()(std::string_view series, X const& x, std::string_view quantity, double value,
+                  std::string_view unit = "us") const {
+    std::printf(R"({"type":"value","figure":"%s","series":"%s","x":%s,"quantity":"%s","value":%.6g,"unit":"%s",)"
+                R"("parameters":"%s"})"
+                "\n",
+                figure_.c_str(), std::string(series).c_str(), std::to_string(x).c_str(), std::string(quantity).c_str(),
+                value, std::string(unit).c_str(), parameters_.c_str());
+    std::fflush(stdout);
+  }
+
+ private:
+  std::string figure_;
+  std::string parameters_;
+};
+
+/// The value below which a part q of the values is.
+inline double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  double const at = q * static_cast<double>(values.size() - 1);
+  auto const low = static_cast<std::size_t>(at);
+  std::size_t const high = std::min(low + 1, values.size() - 1);
+  return values[low] + (values[high] - values[low]) * (at - static_cast<double>(low));
+}
+inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+/// One core as its program sees it: its time, and memory by address, past windows and policies.
+class machine {
+ public:
+  explicit machine(chip_team const& team) : team_(team), probe_(pgas::make_window<std::uint32_t>(team, 1)) {
+    by_rank()[static_cast<std::size_t>(rank())] = this;
+  }
+  machine(machine const&) = delete;
+  machine& operator=(machine const&) = delete;
+
+  /// That of a rank, for protocols, which know no time but a pause.
+  static machine& of(rank_t rank) noexcept { return *by_rank()[static_cast<std::size_t>(rank)]; }
+
+  [[nodiscard]] rank_t rank() const noexcept { return team_.rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return team_.size(); }
+  [[nodiscard]] chip_team& team() noexcept { return team_; }
+  [[nodiscard]] pgas::detail::scc::core& core() const noexcept { return probe_.state().segment.on_core(); }
+
+  /// Microseconds of this core's own clock.
+  [[nodiscard]] double now() const {
+    return std::chrono::duration<double, std::micro>(team_.now().time_since_epoch()).count();
+  }
+  /// Computes for so long: of this core's time, and nobody else's.
+  void work(double us) const { team_.charge(static_cast<std::uint64_t>(us * core_mhz + 0.5)); }
+  void cycles(std::uint64_t n) const { team_.charge(n); }
+
+  /// An address in this core's own memory, in pages that no window reaches.
+  static constexpr std::uint32_t scratch(std::size_t byte) noexcept {
+    return static_cast<std::uint32_t>(first_scratch_page * pgas::detail::scc::page_bytes + byte);
+  }
+  /// The same in another core's memory; `core().map` gives it an entry of the look-up table.
+  [[nodiscard]] std::uint32_t scratch_of(rank_t owner, std::size_t byte) const {
+    if (owner == rank()) return scratch(byte);
+    auto const page =
+        static_cast<pgas::detail::scc::page_number>(static_cast<unsigned>(owner) * own_pages + first_scratch_page);
+    return static_cast<std::uint32_t>(core().map(page) * pgas::detail::scc::page_bytes + byte);
+  }
+  /// A byte of a core's message passing buffer.
+  static constexpr std::uint32_t buffer_of(rank_t owner, std::size_t byte) noexcept {
+    return static_cast<std::uint32_t>((pgas::detail::scc::core::first_buffer + static_cast<std::size_t>(owner)) *
+                                          pgas::detail::scc::page_bytes +
+                                      byte);
+  }
+
+  [[nodiscard]] std::uint32_t load(page_type type, std::uint32_t at) const {
+    std::uint32_t value = 0;
+    core().load(type, at, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  void store(page_type type, std::uint32_t at, std::uint32_t value) const {
+    core().store(type, at, std::as_bytes(std::span(&value, 1)));
+  }
+  /// Word by word, as this processor copies.
+  void copy(page_type to_type, std::uint32_t to, page_type from_type, std::uint32_t from, std::size_t bytes) const {
+    for (std::size_t i = 0; i < bytes; i += 4) {
+      auto const offset = static_cast<std::uint32_t>(i);
+      store(to_type, to + offset, load(from_type, from + offset));
+    }
+  }
+
+  static constexpr double core_mhz = 533.0 + 1.0 / 3;
+  static constexpr unsigned own_pages = 42;
+
+  /// Reads a range through the caches.
+  void read(std::uint32_t from, std::size_t bytes) const {
+    for (std::size_t i = 0; i < bytes; i += 4)
+      static_cast<void>(load(page_type::dcm, from + static_cast<std::uint32_t>(i)));
+  }
+
+ private:
+  static constexpr unsigned first_scratch_page = 30;
+
+  static std::array<machine*, 48>& by_rank() noexcept {
+    static std::array<machine*, 48> all{};
+    return all;
+  }
+
+  chip_team mutable team_;
+  decltype(pgas::make_window<std::uint32_t>(std::declval<chip_team const&>(), 1)) probe_;
+};
+
+/// Runs body(machine) on so many cores.
+template <class Body>
+void on_chip(rank_t cores, pgas::scc::timing const& with, Body const& body,
+             pgas::scc::placement words = pgas::scc::placement::distributed) {
+  pgas::scc::options how;
+  how.check = false;
+  how.clock = &with;
+  how.words = words;
+  how.through_pages_cached = false;
+  pgas::scc::with_options const chosen(how);
+  pgas::run<backend>(cores, [&body](auto& team) {
+    machine m(team);
+    body(m);
+  });
+}
+
+/// Core cycles that an access to the own controller takes for the hops to it, there and back.
+inline double hops_to_memory(rank_t core, pgas::scc::timing const& with) {
+  namespace emulated = pgas::detail::scc;
+  unsigned const hops = emulated::hops(emulated::tile_of(core), emulated::controller_tile(emulated::domain_of(core)));
+  return 2 * hops * with.in_core_cycles(with.in_ticks(with.hop));
+}
+
+/// --quick: fewer repetitions.
+inline bool is_quick(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](char const* word) { return std::string_view(word) == "--quick"; });
+}
+
+}  // namespace papers

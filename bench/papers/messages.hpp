@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// Messages as RCKMPI sends them (Christgau 2017, sections 2.3.3 and 4.1.2): each core's message passing buffer is
+// divided into a section for each other process, a sender copies header and payload into its section of the receiver's
+// buffer and then counts up, the receiver polls all its sections, copies out and counts up. On top: send and receive,
+// and one-sided calls that queue operations until an epoch ends.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+
+#include "chip.hpp"
+
+namespace papers {
+
+/// What RCKMPI does for each message, at either end. Set by: one byte by send and receive takes 6.4 us (Christgau 2017,
+/// section 4.4.3).
+inline constexpr double rckmpi_message_us = 2.87;
+
+/// One rank's end of all its channels.
+class messages {
+ public:
+  enum class kind : std::uint32_t { data, post, put, last };
+  struct header {
+    kind what = kind::data;
+    std::uint32_t bytes = 0;  ///< of the payload, in all packets
+  };
+
+  /// `packet_us`: what the library does for each message at either end; see `library`.
+  messages(machine& m, double packet_us)
+      : m_(m), packet_us_(packet_us), in_(count(m)), sent_(count(m)), pending_(count(m)) {}
+
+  /// Sends `bytes` bytes of this core's scratch memory in as many packets as they take; polls while there is no room.
+  void send(rank_t to, kind what, std::uint32_t from, std::size_t bytes) {
+    m_.work(packet_us_);
+    std::size_t done = 0;
+    do {
+      std::size_t const count = std::min(bytes - done, payload_bytes());
+      std::uint32_t const there = section(to, m_.rank());
+      while (m_.load(page_type::ncm, there + taken_at) != sent_[index(to)]) progress();
+      // Header and payload go through the write-combining buffer, and so are at their place before the count.
+      m_.store(page_type::mpbt_wt, there + header_at, static_cast<std::uint32_t>(what));
+      m_.store(page_type::mpbt_wt, there + header_at + 4, static_cast<std::uint32_t>(bytes));
+      for (std::uint32_t word = 8; word < line; word += 4) m_.store(page_type::mpbt_wt, there + header_at + word, 0);
+      m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm, from + static_cast<std::uint32_t>(done),
+              (count + 3) / 4 * 4);
+      m_.core().drain();
+      m_.store(page_type::ncm, there, ++sent_[index(to)]);
+      done += count;
+    } while (done < bytes);
+  }
+
+  /// Waits for the next message of a kind from a rank, and copies its payload to scratch memory.
+  void receive(rank_t from, kind what, std::uint32_t into) {
+    in_[index(from)].into = into;
+    while (!take(from, what)) progress();
+  }
+  /// Whether a message of this kind has come from a rank: if so it is taken.
+  bool take(rank_t from, kind what) {
+    auto& waiting = pending_[index(from)];
+    auto const found = std::find(waiting.begin(), waiting.end(), what);
+    if (found == waiting.end()) return false;
+    waiting.erase(found);
+    return true;
+  }
+  /// Where the payload of the next message from a rank is to be copied.
+  void expect(rank_t from, std::uint32_t into) { in_[index(from)].into = into; }
+
+  /// Looks at each section once, and takes a packet from each that has one. Who has looked in vain for half a
+  /// millisecond and more looks more seldom: it changes little, and the emulator need not count it all.
+  void progress() {
+    m_.core().drop_tagged();
+    in_vain_ += m_.size();
+    if (in_vain_ > 5000) m_.work(50);
+    for (rank_t from = 0; from < m_.size(); ++from) {
+      if (from == m_.rank()) continue;
+      auto& in = in_[index(from)];
+      std::uint32_t const here = section(m_.rank(), from);
+      if (m_.load(page_type::mpbt_wb, here) == in.taken) continue;
+      if (in.left == 0) {
+        in.what = static_cast<kind>(m_.load(page_type::mpbt_wb, here + header_at));
+        in.left = m_.load(page_type::mpbt_wb, here + header_at + 4);
+        in.done = 0;
+        m_.work(packet_us_);
+      }
+      in_vain_ = 0;
+      std::size_t const count = std::min<std::size_t>(in.left, payload_bytes());
+      take_out(in.into + static_cast<std::uint32_t>(in.done), here + payload_at, (count + 3) / 4 * 4);
+      in.done += count;
+      in.left -= static_cast<std::uint32_t>(count);
+      m_.store(page_type::ncm, here + taken_at, ++in.taken);
+      if (in.left == 0) pending_[index(from)].push_back(in.what);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t line = 32;
+  // A line for each count, one for the header, then the payload.
+  static constexpr std::uint32_t taken_at = line;
+  static constexpr std::uint32_t header_at = 2 * line;
+  static constexpr std::uint32_t payload_at = 3 * line;
+
+  struct incoming {
+    std::uint32_t taken = 0;
+    std::uint32_t left = 0;  ///< of the message whose packets are coming
+    std::size_t done = 0;
+    std::uint32_t into = machine::scratch(std::size_t{8} << 20U);
+    kind what = kind::data;
+  };
+
+  /// As copies are made on this chip: no store fetches a line, so each line is read before it is written.
+  void take_out(std::uint32_t to, std::uint32_t from, std::size_t bytes) {
+    for (std::uint32_t i = 0; i < bytes; i += line) {
+      static_cast<void>(m_.load(page_type::dcm, to + i));
+      m_.copy(page_type::dcm, to + i, page_type::mpbt_wb, from + i, std::min<std::size_t>(line, bytes - i));
+    }
+  }
+
+  static std::size_t count(machine const& m) { return static_cast<std::size_t>(m.size()); }
+  static std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
+  /// Whole lines, as many as each of the others can have.
+  [[nodiscard]] std::size_t section_bytes() const {
+    return pgas::detail::scc::mpb_bytes / (static_cast<std::size_t>(m_.size()) - 1) / line * line;
+  }
+  [[nodiscard]] std::size_t payload_bytes() const { return section_bytes() - payload_at; }
+  [[nodiscard]] std::uint32_t section(rank_t receiver, rank_t sender) const {
+    std::size_t const number = index(sender) - (sender > receiver ? 1 : 0);
+    return machine::buffer_of(receiver, number * section_bytes());
+  }
+
+  machine& m_;
+  double packet_us_;
+  int in_vain_ = 0;  ///< sections looked at since the last packet
+  std::vector<incoming> in_;
+  std::vector<std::uint32_t> sent_;
+  std::vector<std::deque<kind>> pending_;
+};
+
+/// One-sided calls over messages, deferred as MPICH has them: an empty message for each post, puts are sent when the
+/// epoch closes, and the last message to each target says so.
+class message_windows {
+ public:
+  message_windows(machine& m, messages& channel, library const& how) : m_(m), channel_(channel), how_(how) {}
+
+  void post(pgas::group origins) {
+    m_.work(how_.call);
+    for (rank_t origin : origins) channel_.send(origin, messages::kind::post, machine::scratch(0), 0);
+  }
+  void start() { m_.work(how_.call); }
+  void put(rank_t target, std::uint32_t from, std::size_t bytes) {
+    m_.work(how_.call);
+    queue_.push_back({target, from, bytes});
+  }
+  void complete(pgas::group targets) {
+    m_.work(how_.call);
+    for (rank_t target : targets) {
+      while (!channel_.take(target, messages::kind::post)) channel_.progress();
+      bool told = false;
+      for (std::size_t i = 0; i < queue_.size(); ++i) {
+        auto const& q = queue_[i];
+        if (q.target != target) continue;
+        bool const last = std::none_of(queue_.begin() + static_cast<std::ptrdiff_t>(i) + 1, queue_.end(),
+                                       [&](auto const& other) { return other.target == target; });
+        channel_.send(target, last ? messages::kind::last : messages::kind::put, q.from, q.bytes);
+        told = told || last;
+      }
+      if (!told) channel_.send(target, messages::kind::last, machine::scratch(0), 0);
+    }
+    queue_.clear();
+  }
+  void wait(pgas::group origins) {
+    m_.work(how_.call);
+    for (rank_t origin : origins) {
+      while (!channel_.take(origin, messages::kind::last)) channel_.progress();
+    }
+  }
+
+ private:
+  struct operation {
+    rank_t target;
+    std::uint32_t from;
+    std::size_t bytes;
+  };
+
+  machine& m_;
+  messages& channel_;
+  library how_;
+  std::vector<operation> queue_;
+};
+
+}  // namespace papers

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait between
+// cores 0 and 1, beside the same calls over messages, and beside send and receive.
+#include <pgas/exposure.hpp>
+#include <stdexcept>
+
+#include "messages.hpp"
+
+namespace {
+
+using namespace papers;
+
+constexpr std::size_t most_bytes = std::size_t{1} << 20U;
+constexpr int window_size = 64;  // puts in an epoch, as OSU has it for bandwidth
+
+struct figures {
+  double latency = 0;    ///< us, one way
+  double bandwidth = 0;  ///< MB/s of 2^20 bytes
+};
+
+constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(2 * most_bytes);
+
+constexpr std::uint32_t pattern(std::uint32_t at) noexcept { return (at + 1) * 2654435761U; }
+void fill(machine const& m, std::size_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += 4) m.store(page_type::dcm, source + at, pattern(at));
+}
+/// What has come is what was sent; whole words travel.
+void check(machine const& m, std::size_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += 4) {
+    if (m.load(page_type::dcm, received + at) != pattern(at))
+      throw std::runtime_error("byte " + std::to_string(at) + " of a message is not what was sent");
+  }
+}
+
+double rate(std::size_t bytes, double times, double us) {
+  return static_cast<double>(bytes) * times / us * 1e6 / (1 << 20);
+}
+
+/// `send(rank)` puts to the other core and tells it, `take(rank)` waits for that. Ping-pong.
+template <class Send, class Take>
+double one_way(machine& m, int repetitions, Send const& send, Take const& take) {
+  double before = 0;
+  for (int i = -3; i < repetitions; ++i) {
+    if (i == 0) before = m.now();
+    if (m.rank() == 0) {
+      send();
+      take();
+    } else {
+      take();
+      send();
+    }
+  }
+  return (m.now() - before) / (2.0 * repetitions);
+}
+
+/// One epoch after the other, from core 0 to core 1.
+template <class Send, class Take>
+double each_epoch(machine& m, int repetitions, Send const& send, Take const& take) {
+  double before = 0;
+  for (int i = -1; i < repetitions; ++i) {
+    if (i == 0) before = m.now();
+    m.rank() == 0 ? send() : take();
+  }
+  return (m.now() - before) / repetitions;
+}
+
+figures one_sided(std::size_t bytes, int repetitions, int puts, library const& how) {
+  figures got;
+  on_chip(2, default_timing(), [&](machine& m) {
+    auto const w = pgas::make_window<std::byte>(m.team(), most_bytes);
+    rank_t const other = 1 - m.rank();
+    std::vector<std::byte> const bytes_to_put(bytes);
+    auto const send = [&](int times) {
+      m.work(how.call);  // start
+      pgas::access epoch{w, {other}};
+      for (int i = 0; i < times; ++i) {
+        m.work(how.call);  // put
+        // The source is read through the caches.
+        m.read(source, bytes);
+        epoch.put(other, 0, std::span(bytes_to_put));
+      }
+      m.work(how.call);  // complete
+    };
+    auto const take = [&] {
+      m.work(how.call);  // post
+      pgas::exposure exposed{w, {other}};
+      m.work(how.call);  // wait
+    };
+    double const latency = one_way(
+        m, repetitions, [&] { send(1); }, take);
+    double const epoch = each_epoch(
+        m, 2, [&] { send(puts); }, take);
+    if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
+    m.team().barrier();
+  });
+  return got;
+}
+
+figures by_messages(std::size_t bytes, int repetitions, int puts, library const& how) {
+  figures got;
+  on_chip(2, default_timing(), [&](machine& m) {
+    messages channel(m, rckmpi_message_us);
+    message_windows window(m, channel, how);
+    rank_t const other = 1 - m.rank();
+    channel.expect(other, received);
+    fill(m, bytes);
+    m.read(received, bytes);  // as if what came before had been checked
+    auto const send = [&](int times) {
+      window.start();
+      for (int i = 0; i < times; ++i) window.put(other, source, bytes);
+      window.complete(pgas::group(&other, 1));
+    };
+    auto const take = [&] {
+      window.post(pgas::group(&other, 1));
+      window.wait(pgas::group(&other, 1));
+    };
+    double const latency = one_way(
+        m, repetitions, [&] { send(1); }, take);
+    double const epoch = each_epoch(
+        m, 2, [&] { send(puts); }, take);
+    check(m, bytes);
+    if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
+    m.team().barrier();
+  });
+  return got;
+}
+
+figures two_sided(std::size_t bytes, int repetitions, int sends) {
+  figures got;
+  on_chip(2, default_timing(), [&](machine& m) {
+    messages channel(m, rckmpi_message_us);
+    rank_t const other = 1 - m.rank();
+    fill(m, bytes);
+    m.read(received, bytes);  // as if what came before had been checked
+    auto const send = [&] { channel.send(other, messages::kind::data, source, bytes); };
+    auto const take = [&] { channel.receive(other, messages::kind::data, received); };
+    double const latency = one_way(m, repetitions, send, take);
+    // OSU: so many sends, and then an answer.
+    double const window = each_epoch(
+        m, 2,
+        [&] {
+          for (int i = 0; i < sends; ++i) send();
+          take();
+        },
+        [&] {
+          for (int i = 0; i < sends; ++i) take();
+          channel.send(other, messages::kind::data, source, 4);
+        });
+    check(m, bytes);
+    if (m.rank() == 0) got = {latency, rate(bytes, sends, window)};
+    m.team().barrier();
+  });
+  return got;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool const quick = is_quick(argc, argv);
+  teller const latency("put_latency", default_timing());
+  teller const bandwidth("put_bandwidth", default_timing());
+  library const how = library::active();
+  for (std::size_t bytes = 1; bytes <= most_bytes; bytes *= bytes == 1 ? 8 : bytes >= 4096 ? 4 : 2) {
+    if (quick && bytes > 4096 && bytes != 65536 && bytes != most_bytes) continue;
+    int const repetitions = bytes > 65536 ? 1 : bytes > 4096 ? 2 : 10;
+    int const in_epoch = bytes >= 65536 ? 2 : bytes > 4096 ? 8 : window_size;
+    figures const ours = one_sided(bytes, repetitions, in_epoch, how);
+    figures const theirs = by_messages(bytes, repetitions, in_epoch, how);
+    figures const two = two_sided(bytes, repetitions, in_epoch);
+    latency("one_sided", bytes, "latency", ours.latency);
+    latency("messages", bytes, "latency", theirs.latency);
+    latency("two_sided", bytes, "latency", two.latency);
+    latency("messages over one_sided", bytes, "ratio", theirs.latency / ours.latency, "times");
+    bandwidth("one_sided", bytes, "bandwidth", ours.bandwidth, "MB/s");
+    bandwidth("messages", bytes, "bandwidth", theirs.bandwidth, "MB/s");
+    bandwidth("two_sided", bytes, "bandwidth", two.bandwidth, "MB/s");
+    bandwidth("one_sided over messages", bytes, "ratio", ours.bandwidth / theirs.bandwidth, "times");
+    bandwidth("one_sided minus two_sided", bytes, "difference", ours.bandwidth - two.bandwidth, "MB/s");
+  }
+  std::printf("{\"type\":\"end\"}\n");
+}

@@ -82,7 +82,6 @@ SUITES = {
     'micro': [
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
         Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
-        Part({'ours': 'bench_copy'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
     ],
     'sync': [
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'two_sided': 'mpi_two_sided', 'shmem': 'shmem_sync'}),
@@ -91,8 +90,6 @@ SUITES = {
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True,
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
-        Part({'ours': 'bench_barrier'}, style='harness', rounds=2, full_only=True),
-        Part({'ours': 'bench_post_start'}, style='harness', rounds=2, full_only=True),
     ],
     # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
     'arrays': [],

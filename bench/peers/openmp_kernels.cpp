@@ -72,11 +72,9 @@ void transpose(bench::meter& m, int threads, std::size_t order) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  bench::meter m(settings, place, 0, 1, [] {});
-  for (std::size_t const order : bench::star::orders) star(m, settings.ranks, order);
-  for (std::size_t const cells : bench::triad::sizes) nstream(m, settings.ranks, cells);
-  for (std::size_t const order : bench::transposed::orders) transpose(m, settings.ranks, order);
-  m.end();
+  bench::measure_alone(argc, argv, [](bench::meter& m, int threads) {
+    for (std::size_t const order : bench::star::orders) star(m, threads, order);
+    for (std::size_t const cells : bench::triad::sizes) nstream(m, threads, cells);
+    for (std::size_t const order : bench::transposed::orders) transpose(m, threads, order);
+  });
 }

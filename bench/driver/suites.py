@@ -91,11 +91,14 @@ SUITES = {
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
     ],
-    # Nothing of ours beside a peer yet: blocks of an array are put_block in micro.
-    'arrays': [],
+    # Beside what is written by hand; blocks beside other libraries are put_block in micro.
+    'arrays': [
+        Part({'ours': 'bench_arrays'}),
+    ],
     'kernels': [
         Part({'ours': 'bench_heat', 'openmp': 'openmp_heat'}),
         Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, rounds=5),
+        Part({'ours': 'bench_fft3d'}, ranks=(1,), slow=True, rounds=3),  # how much the second core gains
         Part({'ours': 'bench_kernels', 'openmp': 'openmp_kernels', 'rma': 'mpi_gups'}),
     ],
     # What is counted is the same in each run: two rounds, so that a difference would be seen.
@@ -161,6 +164,9 @@ TARGETS = [
     Target(r'lock_shared', raw=1.2, ahead=3),
     Target(r'lock_hand_over', raw=1.5, ahead=2),
     Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
+    Target(r'(transpose_array|redistribute)/.*', raw=1 / 0.85),
+    Target(r'get_box/.*', raw=1),
+    Target(r'own_cells/(local\(i, j\)|for_each)/8', raw=1.02),
     Target(r'heat/.*', raw=1.02, ahead=1),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),
     Target(r'gups/.*', raw=1 / 0.9, ahead=10),

@@ -4,6 +4,7 @@
 #include <pgas/pgas.hpp>
 
 #include "../examples/support/distributed_fft.hpp"
+#include "program.hpp"
 #include "transform.hpp"
 
 namespace {
@@ -84,12 +85,8 @@ void measure(Team& team, bench::meter& m, bench::cube const& n) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
-    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) {
     fftw_init_threads();
     for (auto const& n : bench::transforms(m.quick())) measure(team, m, n);
-    m.end();
   });
 }

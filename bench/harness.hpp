@@ -100,7 +100,6 @@ struct row {
   std::string name;
   double target = 0;          ///< largest ratio of ours to the best baseline; 0: told, not judged
   double per_call = 1;        ///< operations in one iteration, to print the time of one
-  std::size_t bytes = 0;      ///< moved by one operation, to print a bandwidth; 0: none
   double baseline_times = 1;  ///< how many of the baseline's operations make a fair equal of one of ours
 };
 
@@ -187,16 +186,6 @@ class bencher {
   [[nodiscard]] Team& team() const noexcept { return *team_; }
   [[nodiscard]] bool quick() const noexcept { return options_->quick; }
   [[nodiscard]] bool oversubscribed() const noexcept { return static_cast<std::size_t>(team_->size()) > cores_; }
-  /// Lines of raw words that all ranks share, for hand-written baselines; `lines_each` of them in each place.
-  static constexpr std::size_t lines_each = 8;
-  [[nodiscard]] raw::lines lines(std::size_t place) const noexcept {
-    return lines_.from(reserved + lines_each * place);
-  }
-
-  /// In which of several equal places the repetition at hand happens. How long a line takes depends on where in the
-  /// last level cache its address leads, by a third and more: rows about signals use other lines in each repetition.
-  static constexpr std::size_t places = 12;
-  [[nodiscard]] std::size_t place() const noexcept { return place_; }
 
   /// Measures `ours` against the best of the baselines and prints the row on rank 0.
   void compare(row const& what, contender const& ours, std::initializer_list<contender> baselines) {
@@ -211,7 +200,6 @@ class bencher {
     int const most = 4 * options_->repetitions;
     for (int attempt = 0, calm = 0; attempt < most && calm < options_->repetitions; ++attempt) {
       long const before = interruptions();
-      place_ = static_cast<std::size_t>(attempt) % places;
       if (has_pair()) got.hand_overs.push_back(hand_over());
       shuffle(order);
       for (std::size_t const who : order) {
@@ -226,8 +214,7 @@ class bencher {
   }
 
  private:
-  static constexpr std::size_t reserved = 8;
-  static constexpr std::size_t words = (reserved + places * lines_each) * raw::lines::stride;
+  static constexpr std::size_t words = 8 * raw::lines::stride;
   /// One way, where a row is called far: on the machine that taught us this, near was 30 to 60 ns and far 170 to 250.
   static constexpr double far_from = 110e-9;
 
@@ -387,7 +374,6 @@ class bencher {
     if (kept < made) std::printf(" (%zu of %zu)", kept, made);
     if (restless) std::printf(" restless");
     std::printf("  vs %s", all[best]->name.c_str());
-    if (what.bytes != 0) std::printf("  %.1f GB/s", static_cast<double>(what.bytes) / ours.median * 1e-9);
     std::printf("\n");
     std::fflush(stdout);
 
@@ -411,7 +397,6 @@ class bencher {
   std::string program_;
   std::size_t cores_;
   std::uint64_t random_ = 1;
-  std::size_t place_ = 0;
   bool pinned_ = false;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) shared_;
   raw::lines lines_;

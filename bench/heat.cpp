@@ -4,6 +4,7 @@
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 
+#include "program.hpp"
 #include "stencil.hpp"
 
 namespace {
@@ -100,11 +101,7 @@ class heat {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
-    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) {
     for (std::size_t const side : bench::stencil_sides) heat(team, m, side).all();
-    m.end();
   });
 }

@@ -5,9 +5,11 @@
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
+#include <pgas/visit_box.hpp>
 
 #include "../examples/support/conjugate_gradient.hpp"
 #include "kernels.hpp"
+#include "program.hpp"
 
 namespace {
 
@@ -241,21 +243,18 @@ void transpose(Team& team, bench::meter& m, std::size_t order) {
   pgas::fill(a, 1);
   pgas::fill(b, 1);
   auto const [first, count] = b.own_box();
-  std::vector<double> tile(side * side);
   auto const ours = [&, first = first, count = count] {
     {
       pgas::fence epoch{a, pgas::read_only};
       auto const sum = stage<pgas::update>(b);
-      for (std::size_t i = 0; i < count[0]; i += side) {
-        for (std::size_t j = 0; j < count[1]; j += side) {
-          std::size_t const rows = std::min(side, count[0] - i);
-          std::size_t const cols = std::min(side, count[1] - j);
-          a.get(epoch, {{j, first[0] + i}, {cols, rows}}, std::span(tile).first(cols * rows));
-          epoch.flush_local_all();
-          for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t c = 0; c < cols; ++c) sum(i + r, j + c) += tile[c * rows + r];
-        }
-      }
+      pgas::visit_box(a, epoch, {{0, first[0]}, {order, count[0]}}, [&](auto const& at, auto const& cells) {
+        auto const [rows, cols] = at.count;
+        std::size_t const row = at.first[1] - first[0];
+        for (std::size_t i = 0; i < cols; i += side)
+          for (std::size_t j = 0; j < rows; j += side)
+            for (std::size_t r = i; r < std::min(i + side, cols); ++r)
+              for (std::size_t c = j; c < std::min(j + side, rows); ++c) sum(row + r, at.first[0] + c) += cells(c, r);
+      });
     }
     pgas::for_each(a, [](double& cell) { cell += 1; });
   };
@@ -440,10 +439,7 @@ void cg(Team& team, bench::meter& m, bench::cg::problem const& problem) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
-    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) {
     gups(team, m);
     for (std::size_t const order : bench::star::orders) star(team, m, order).all();
     for (std::size_t const side : bench::cube::sides) heat3d(team, m, side);
@@ -452,6 +448,5 @@ int main(int argc, char** argv) {
     matmul(team, m);
     for (std::size_t const order : bench::product::vector_orders) matvec(team, m, order);
     for (auto const* name : bench::cg::classes(m.quick())) cg(team, m, example::nas::cg::problem_of(name));
-    m.end();
   });
 }

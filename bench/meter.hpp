@@ -384,6 +384,16 @@ class meter {
   std::function<void()> poll_;
 };
 
+/// What a program does whose ranks are the threads of one process: measure(meter, how many).
+template <class Measure>
+void measure_alone(int argc, char** argv, Measure const& measure) {
+  settings const given(argc, argv);
+  meeting_place const place(given);
+  meter m(given, place, 0, 1, [] {});
+  measure(m, given.ranks);
+  m.end();
+}
+
 /// Keeps the compiler from dropping or merging what it sees no use of.
 template <class T>
 void keep(T const& value) {

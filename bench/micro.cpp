@@ -3,6 +3,7 @@
 // memory: what the machine itself needs. bench/peers/ has the same rows for other libraries.
 #include <pgas/pgas.hpp>
 
+#include "program.hpp"
 #include "shapes.hpp"
 
 namespace {
@@ -351,11 +352,5 @@ class micro {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(2, [&](auto& team) {
-    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
-    micro(team, m).all();
-    m.end();
-  });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { micro(team, m).all(); });
 }

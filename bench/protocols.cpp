@@ -19,6 +19,7 @@
 #include <pgas/sync/two_vectors.hpp>
 
 #include "counted_words.hpp"
+#include "program.hpp"
 #include "shapes.hpp"
 
 namespace {
@@ -326,11 +327,5 @@ class protocols {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(settings.ranks, [&](auto& team) {
-    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
-    protocols(team, m).all();
-    m.end();
-  });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { protocols(team, m).all(); });
 }

@@ -101,10 +101,6 @@ inline void stream_sse2(void* to, void const* from, std::size_t bytes) noexcept 
   _mm_sfence();
 }
 inline bool has_avx512() noexcept { return __builtin_cpu_supports("avx512f") != 0; }
-
-inline void rep_movsb(void* to, void const* from, std::size_t bytes) noexcept {
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-}
 #endif
 
 }  // namespace bench::raw

@@ -7,6 +7,7 @@
 #include <climits>
 #include <pgas/pgas.hpp>
 
+#include "program.hpp"
 #include "shapes.hpp"
 
 namespace {
@@ -343,11 +344,5 @@ class meetings {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(settings.ranks, [&](auto& team) {
-    bench::meter m(settings, place, team.rank(), team.size(), [&team] { team.barrier(); });
-    meetings(team, m).all();
-    m.end();
-  });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { meetings(team, m).all(); });
 }

@@ -51,14 +51,11 @@ int main(int argc, char** argv) {
     }
 
     using enum example::plane_transform::direction;
-    auto const along_x = [&](auto way) {
-      return transform_of(by_y, example::lines::rows, way, example::effort::estimate);
-    };
-    auto const along_y = [&](auto way) {
-      return transform_of(by_x, example::lines::columns, way, example::effort::estimate);
-    };
-
-    example::exchange(by_y, along_x(forward), by_x, along_y(forward), example::order::same);
+    using planes = example::plane_transform;
+    using some_lines = example::line_transform;
+    auto const quickly = example::effort::estimate;
+    example::exchange(by_y, transform_of<planes>(by_y, example::lines::rows, forward, quickly), by_x,
+                      transform_of<some_lines>(by_x, example::lines::columns, forward, quickly), example::order::same);
     if (auto const waves = pgas::stage<pgas::update>(by_x); true) {
       auto const [first, own] = by_x.own_box();
       double const scale = 1 / static_cast<double>(height * width);
@@ -72,7 +69,8 @@ int main(int argc, char** argv) {
             waves(c, y, x) *= scale * example::cell(blur, sharpen);  // both give real pictures: one is to be imaginary
           }
     }
-    example::exchange(by_x, along_y(inverse), by_y, along_x(inverse), example::order::same);
+    example::exchange(by_x, transform_of<planes>(by_x, example::lines::columns, inverse, quickly), by_y,
+                      transform_of<some_lines>(by_y, example::lines::rows, inverse, quickly), example::order::same);
 
     std::vector<example::cell> cells(photo.pixels.size());
     {

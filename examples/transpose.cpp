@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// transpose: the Parallel Research Kernels' b += a^T, by tiles that are fetched. transpose [ITERATIONS] [ORDER].
+// transpose: the Parallel Research Kernels' b += a^T, by tiles that fit the first cache. transpose [ITERATIONS]
+// [ORDER].
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/visit_box.hpp>
 #include <support/backends.hpp>
-#include <vector>
 
 #include "support/arguments.hpp"
 
@@ -22,7 +23,6 @@ int main(int argc, char** argv) {
     auto const b = pgas::make_array<double>(team, {order, order});
     pgas::iota(a, 0);
     auto const [first, count] = b.own_box();
-    std::vector<double> tile(side * side);
 
     team.barrier();
     auto const before = std::chrono::steady_clock::now();
@@ -30,17 +30,15 @@ int main(int argc, char** argv) {
       {
         pgas::fence epoch{a, pgas::read_only};
         auto const sum = pgas::stage<pgas::update>(b);
-        for (std::size_t i = 0; i < count[0]; i += side) {
-          for (std::size_t j = 0; j < count[1]; j += side) {
-            // What belongs here is across the diagonal, with whoever owns it there.
-            std::size_t const rows = std::min(side, count[0] - i);
-            std::size_t const cols = std::min(side, count[1] - j);
-            a.get(epoch, {{j, first[0] + i}, {cols, rows}}, std::span(tile).first(cols * rows));
-            epoch.flush_local_all();
-            for (std::size_t r = 0; r < rows; ++r)
-              for (std::size_t c = 0; c < cols; ++c) sum(i + r, j + c) += tile[c * rows + r];
-          }
-        }
+        // What belongs here is across the diagonal, with whoever owns it there: read where it is, if it can be.
+        pgas::visit_box(a, epoch, {{0, first[0]}, {order, count[0]}}, [&](auto const& at, auto const& cells) {
+          auto const [rows, cols] = at.count;
+          std::size_t const row = at.first[1] - first[0];
+          for (std::size_t i = 0; i < cols; i += side)
+            for (std::size_t j = 0; j < rows; j += side)
+              for (std::size_t r = i; r < std::min(i + side, cols); ++r)
+                for (std::size_t c = j; c < std::min(j + side, rows); ++c) sum(row + r, at.first[0] + c) += cells(c, r);
+        });
       }
       pgas::for_each(a, [](double& cell) { cell += 1; });
     }

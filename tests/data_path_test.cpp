@@ -8,6 +8,7 @@
 #include <pgas/detail/combine.hpp>
 #include <pgas/detail/copy.hpp>
 #include <pgas/op.hpp>
+#include <pgas/streamed_copy.hpp>
 #include <vector>
 
 namespace {
@@ -72,6 +73,33 @@ TEST_CASE("copy: runs of long copies, which pass the caches once they are too lo
       REQUIRE_MESSAGE(is_exact(to, margin, from, 5, all), "pieces of ", piece, " bytes, walk ", walk);
     }
   }
+}
+
+TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exact, past the caches or not") {
+  constexpr std::size_t rows = 3;
+  auto const from = numbered(2000);
+  for (std::size_t const in_all : {std::size_t{0}, std::size_t{1} << 40U}) {  // what caches keep, and what none does
+    for (std::size_t cols = 0; cols <= 300; ++cols) {
+      std::size_t const pitch = cols + cols % 67;
+      std::size_t const first = margin + cols % 64;
+      std::vector<std::byte> to(first + rows * pitch + margin, guard);
+      auto expected = to;
+      for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t i = 0; i < cols; ++i) expected[first + row * pitch + i] = from[row * 500 + i];
+      }
+      {
+        pgas::streamed_copy const copy(in_all);
+        copy(pgas::matrix_view(from.data(), rows, cols, 500), pgas::matrix_view(to.data() + first, rows, cols, pitch));
+      }
+      REQUIRE_MESSAGE(to == expected, cols, " bytes in a row");
+    }
+  }
+}
+
+TEST_CASE("streamed_copy: views of different extents are refused with both") {
+  auto from = numbered(60);
+  CHECK_THROWS_WITH(pgas::streamed_copy(0)(pgas::matrix_view(from.data(), 2, 3), pgas::matrix_view(&from[30], 3, 2)),
+                    doctest::Contains("2 x 3 cells do not fit 3 x 2"));
 }
 
 TEST_CASE("combine: every number of elements up to 100 is what a loop makes of it") {

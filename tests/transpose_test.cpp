@@ -6,6 +6,7 @@
 #include <pgas/algorithm/transpose.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/layouts/dealt.hpp>
+#include <pgas/visit_box.hpp>
 #include <span>
 #include <vector>
 
@@ -139,6 +140,32 @@ TEST_CASE("transpose: pieces of a large tile are got one after the other") {
   });
   for_each_cell<2>({40, 60}, whole, [&](std::size_t k, std::size_t) { --times[k]; });
   CHECK(std::count(times.begin(), times.end(), 0) == 40 * 60);
+}
+
+TEST_CASE("visit_box: shows each cell of a box once, whoever owns it, and refuses what does not fit") {
+  everywhere<few_models>(
+      [](auto& team) {
+        auto const a = make_array<cell>(team, {37, 70}, dealt<5, 3>{});
+        number_cells(a);
+        box<2> const wanted{{2, 4}, {33, 61}};
+        std::vector<int> times(37 * 70);
+        pgas::fence epoch{a, read_only};
+        visit_box(a, epoch, wanted, [&](box<2> const& piece, matrix_view<cell const> cells) {
+          require_equal(piece.size(), cells.size(), "cells of a piece");
+          for_each_cell<2>({37, 70}, piece, [&](std::size_t k, std::size_t in_piece) {
+            ++times[k];
+            require_equal(cells(in_piece / piece.count[1], in_piece % piece.count[1]),
+                          cell{7, static_cast<std::uint32_t>(k), 0}, "cell " + std::to_string(k));
+          });
+        });
+        for_each_cell<2>({37, 70}, wanted, [&](std::size_t k, std::size_t) { --times[k]; });
+        require(std::count(times.begin(), times.end(), 0) == 37 * 70, "each cell is shown once, and no other");
+        require_error(errc::out_of_range, {"visit_box", "2 x 1 cells do not fit at (36, 0)", "37 x 70"}, [&] {
+          visit_box(a, epoch, {{36, 0}, {2, 1}}, [](auto const&, auto const&) {});
+        });
+        epoch.close();
+      },
+      {1, 3});
 }
 
 TEST_CASE("transpose: what does not fit is refused with both extents") {

@@ -38,9 +38,7 @@ void measure(bench::meter& m, int threads, std::size_t side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  bench::meter m(settings, place, 0, 1, [] {});
-  for (std::size_t const side : bench::stencil_sides) measure(m, settings.ranks, side);
-  m.end();
+  bench::measure_alone(argc, argv, [](bench::meter& m, int threads) {
+    for (std::size_t const side : bench::stencil_sides) measure(m, threads, side);
+  });
 }

@@ -163,15 +163,13 @@ void cg(bench::meter& m, int threads, bench::cg::problem const& problem) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::settings const settings(argc, argv);
-  bench::meeting_place const place(settings);
-  bench::meter m(settings, place, 0, 1, [] {});
-  for (std::size_t const order : bench::star::orders) star(m, settings.ranks, order);
-  for (std::size_t const side : bench::cube::sides) heat3d(m, settings.ranks, side);
-  for (std::size_t const cells : bench::triad::sizes) nstream(m, settings.ranks, cells);
-  for (std::size_t const order : bench::transposed::orders) transpose(m, settings.ranks, order);
-  matmul(m, settings.ranks);
-  for (std::size_t const order : bench::product::vector_orders) matvec(m, settings.ranks, order);
-  for (auto const* name : bench::cg::classes(m.quick())) cg(m, settings.ranks, example::nas::cg::problem_of(name));
-  m.end();
+  bench::measure_alone(argc, argv, [](bench::meter& m, int threads) {
+    for (std::size_t const order : bench::star::orders) star(m, threads, order);
+    for (std::size_t const side : bench::cube::sides) heat3d(m, threads, side);
+    for (std::size_t const cells : bench::triad::sizes) nstream(m, threads, cells);
+    for (std::size_t const order : bench::transposed::orders) transpose(m, threads, order);
+    matmul(m, threads);
+    for (std::size_t const order : bench::product::vector_orders) matvec(m, threads, order);
+    for (auto const* name : bench::cg::classes(m.quick())) cg(m, threads, example::nas::cg::problem_of(name));
+  });
 }

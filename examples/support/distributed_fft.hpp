@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/streamed_copy.hpp>
 #include <span>
 #include <utility>
 
@@ -23,57 +25,84 @@ using cell_array = decltype(pgas::make_array<cell>(std::declval<Team&>(), {1, 1,
 /// Whether the second of two arrays has the first two dimensions of the first one swapped.
 enum class order { same, swapped };
 
-/// A transform of the planes of this rank's own cells; a plane is all of them with one index in dimension 0.
-template <class Array>
-plane_transform transform_of(Array const& a, lines which, plane_transform::direction way, effort how) {
+/// A transform of the planes of this rank's own cells, a plane_transform or a line_transform; a plane is all of them
+/// with one index in dimension 0.
+template <class Transform, class Array>
+Transform transform_of(Array const& a, lines which, plane_transform::direction way, effort how) {
   return {a.local_extents()[1], a.local_extents()[2], which, way, how};
 }
 
-/// Plane i of a rank's own cells, in the indices of the other array.
-inline pgas::box<3> plane_of(pgas::box<3> own, std::size_t i, order dimensions) {
-  own.first[0] += i;
-  own.count[0] = 1;
+/// A box of plane i of a rank's own cells, in the indices of the other array.
+inline pgas::box<3> box_of(pgas::box<3> own, std::size_t i, std::array<std::size_t, 2> const& first,
+                           std::array<std::size_t, 2> const& count, order dimensions) {
+  pgas::box<3> cells{{own.first[0] + i, own.first[1] + first[0], own.first[2] + first[1]}, {1, count[0], count[1]}};
   if (dimensions == order::swapped) {
-    std::swap(own.first[0], own.first[1]);
-    std::swap(own.count[0], own.count[1]);
+    std::swap(cells.first[0], cells.first[1]);
+    std::swap(cells.count[0], cells.count[1]);
   }
-  return own;
+  return cells;
 }
 
-/// Transforms each plane of `from`, hands all cells over to `to`, and transforms each plane there. `from` is used up.
+/// Transforms each plane of `from`, hands all cells over to `to`, and transforms lines of each plane there. `from` is
+/// used up.
 ///
-/// Collective. Where memory is direct a rank gathers a plane from where its cells are, and transforms it while it is in
-/// its cache. Elsewhere a plane is on its way as soon as it is transformed, while the next one is, and all have arrived
-/// when the epoch closes (Gerstenberger 2014, 3-D FFT). Costs two fences.
+/// Collective. Where memory is direct a rank gets a few lines from where their cells are, transforms them while its
+/// first cache has them, and stores them past the caches: each cell is moved twice, once before and once after.
+/// Elsewhere a plane is on its way as soon as it is transformed, while the next one is, and all have arrived when the
+/// epoch closes (Gerstenberger 2014, 3-D FFT). Costs two fences.
 template <class Array>
-void exchange(Array const& from, plane_transform const& before, Array const& to, plane_transform const& after,
+void exchange(Array const& from, plane_transform const& before, Array const& to, line_transform const& after,
               order dimensions) {
+  using pair = std::array<std::size_t, 2>;
   auto const each_plane = [](Array const& a, auto const& cells, auto const& use) {
-    std::size_t const size = a.local_extents()[1] * a.local_extents()[2];
-    for (std::size_t i = 0; size != 0 && i < a.local_rows(); ++i) use(i, std::span(cells.data() + i * size, size));
+    auto const own = a.local_extents();
+    std::size_t const size = own[1] * own[2];
+    for (std::size_t i = 0; size != 0 && i < own[0]; ++i)
+      use(i, pgas::matrix_view<cell>(cells.data() + i * size, own[1], own[2]));
   };
-  auto const transform = [&](Array const& a, plane_transform const& plan) {
-    if (plan) each_plane(a, pgas::stage<pgas::update>(a), [&](std::size_t, auto plane) { plan(plane.data()); });
+  auto const piece_of = [](pgas::matrix_view<cell> plane, pair first, pair count) {
+    return plane.submatrix(first[0], first[1], count[0], count[1]);
+  };
+  auto const dense = [](std::span<cell> cells, pair count) {
+    return pgas::matrix_view<cell>(cells.data(), count[0], count[1]);
   };
   if constexpr (Array::state_type::is_direct) {
-    transform(from, before);
+    if (before) {
+      each_plane(from, pgas::stage<pgas::update>(from), [&](std::size_t, auto plane) { before(plane.data_handle()); });
+    }
     pgas::fence epoch{from, pgas::read_only};
-    each_plane(to, pgas::stage<pgas::write>(to), [&](std::size_t i, auto plane) {
-      from.get(epoch, plane_of(to.own_box(), i, dimensions), plane);
-      after(plane.data());
-    });
+    {
+      pgas::streamed_copy const copy(to.own_box().size() * sizeof(cell));
+      each_plane(to, pgas::stage<pgas::write>(to), [&](std::size_t i, auto plane) {
+        after([&](pair first, pair count,
+                  std::span<cell> cells) { from.get(epoch, box_of(to.own_box(), i, first, count, dimensions), cells); },
+              [&](pair first, pair count, std::span<cell> cells) {
+                copy(dense(cells, count), piece_of(plane, first, count));
+              });
+      });
+    }
     epoch.close();
   } else {
     {
       auto const cells = pgas::stage<pgas::update>(from);  // there until all have arrived
       pgas::fence epoch{to, pgas::write_only};
       each_plane(from, cells, [&](std::size_t i, auto plane) {
-        before(plane.data());
-        to.put(epoch, plane_of(from.own_box(), i, dimensions), plane);
+        before(plane.data_handle());
+        pair const all{plane.extent(0), plane.extent(1)};
+        to.put(epoch, box_of(from.own_box(), i, {}, all, dimensions), {plane.data_handle(), plane.size()});
       });
       epoch.close();
     }
-    transform(to, after);
+    auto const copy = [](pgas::matrix_view<cell> some, pgas::matrix_view<cell> place) {
+      for (std::size_t row = 0; row < some.extent(0); ++row) std::ranges::copy(some.row(row), place.row(row).begin());
+    };
+    each_plane(to, pgas::stage<pgas::update>(to), [&](std::size_t, auto plane) {
+      after([&](pair first, pair count,
+                std::span<cell> cells) { copy(piece_of(plane, first, count), dense(cells, count)); },
+            [&](pair first, pair count, std::span<cell> cells) {
+              copy(dense(cells, count), piece_of(plane, first, count));
+            });
+    });
   }
 }
 
@@ -98,12 +127,15 @@ class distributed_fft {
     auto const at = grid_.place(team.rank());
     std::size_t const own_y = pgas::block{}.over(ny, q).local_size(at[1]);
     std::size_t const own_x = pgas::block{}.over(nx, q).local_size(at[1]);
-    for (auto* some : {&forward_, &inverse_}) {
-      auto const way = some == &forward_ ? plane_transform::forward : plane_transform::inverse;
-      some->cells = {own_y, nx, slabs ? lines::both : lines::rows, way, how};
-      if (!slabs) some->middle = {ny, own_x, lines::columns, way, how};
-      some->spectrum = {nz, own_x, lines::columns, way, how};
-    }
+    // In slabs a rank has two whole dimensions before either exchange: both are transformed there, in whole planes.
+    auto const forward = plane_transform::forward;
+    forward_.before = {own_y, nx, slabs ? lines::both : lines::rows, forward, how};
+    if (!slabs) forward_.middle = {ny, own_x, lines::columns, forward, how};
+    forward_.after = {nz, own_x, lines::columns, forward, how};
+    auto const inverse = plane_transform::inverse;
+    inverse_.before = {nz, own_x, slabs ? lines::both : lines::columns, inverse, how};
+    if (!slabs) inverse_.middle = {ny, own_x, lines::columns, inverse, how};
+    inverse_.after = {own_y, nx, slabs ? lines::columns : lines::rows, inverse, how};
   }
 
   /// Arrays of the right shape. Collective.
@@ -118,27 +150,27 @@ class distributed_fft {
   /// Collective; the cells are used up.
   void forward(array const& cells, array const& spectrum) const {
     if (middle_) {
-      exchange(cells, forward_.cells, *middle_, forward_.middle, order::same);
-      exchange(*middle_, {}, spectrum, forward_.spectrum, order::swapped);
+      exchange(cells, forward_.before, *middle_, forward_.middle, order::same);
+      exchange(*middle_, {}, spectrum, forward_.after, order::swapped);
     } else {
-      exchange(cells, forward_.cells, spectrum, forward_.spectrum, order::swapped);
+      exchange(cells, forward_.before, spectrum, forward_.after, order::swapped);
     }
   }
   /// Collective; the spectrum is used up. After forward it gives the cells, multiplied by their number.
   void inverse(array const& spectrum, array const& cells) const {
     if (middle_) {
-      exchange(spectrum, inverse_.spectrum, *middle_, inverse_.middle, order::swapped);
-      exchange(*middle_, {}, cells, inverse_.cells, order::same);
+      exchange(spectrum, inverse_.before, *middle_, inverse_.middle, order::swapped);
+      exchange(*middle_, {}, cells, inverse_.after, order::same);
     } else {
-      exchange(spectrum, inverse_.spectrum, cells, inverse_.cells, order::swapped);
+      exchange(spectrum, inverse_.before, cells, inverse_.after, order::swapped);
     }
   }
 
  private:
   struct plans {
-    plane_transform cells;
-    plane_transform middle;
-    plane_transform spectrum;
+    plane_transform before;
+    line_transform middle;
+    line_transform after;
   };
 
   Team* team_;

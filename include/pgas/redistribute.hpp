@@ -32,15 +32,34 @@ std::size_t all_tiles(Layout const& l) {
   return sum;
 }
 
+/// Whether a rank's share of so many bytes is more than its caches could keep.
+template <class From>
+bool is_past_caches(From const& from, box<From::dimensions> const& cells) noexcept {
+  return cells.size() * sizeof(typename From::value_type) / static_cast<std::size_t>(from.ranks()) >
+         half_of_second_level();
+}
+
+/// Rows of elements from one plain memory to another.
+template <class T>
+void copy_block(T* to, std::size_t to_pitch, T const* from, std::size_t from_pitch, rows_of const& block,
+                bool streams) noexcept {
+  copy_rows(reinterpret_cast<std::byte*>(to), to_pitch * sizeof(T), reinterpret_cast<std::byte const*>(from),
+            from_pitch * sizeof(T), block.rows, block.cols * sizeof(T), streams);
+}
+
 /// This rank's part of `to` from the parts of `from`.
 template <class From, class To>
 void copy_by_get(From const& from, box<From::dimensions> const& source, To const& to,
                  box<From::dimensions> const& target) {
+  bool const streams = is_past_caches(from, source);
   fence epoch{from, read_only};
   for_each_own_block(to, target, from, source.first,
                      [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                       auto const theirs = epoch.to(owner);
-                       if constexpr (To::is_contiguous) {
+                       [[maybe_unused]] auto const theirs = epoch.to(owner);
+                       if constexpr (To::is_contiguous && From::state_type::is_direct) {
+                         copy_block(to.window().local().data() + first, pitch,
+                                    from.window().part(owner).data() + block.first, block.pitch, block, streams);
+                       } else if constexpr (To::is_contiguous) {
                          theirs.get(block, to.window().local().data() + first, pitch);
                        } else {
                          for (std::size_t row = 0; row < block.rows; ++row) {
@@ -50,6 +69,7 @@ void copy_by_get(From const& from, box<From::dimensions> const& source, To const
                          }
                        }
                      });
+  if (streams) end_streaming();
   epoch.close();
 }
 
@@ -57,11 +77,15 @@ void copy_by_get(From const& from, box<From::dimensions> const& source, To const
 template <class From, class To>
 void copy_by_put(From const& from, box<From::dimensions> const& source, To const& to,
                  box<From::dimensions> const& target) {
+  bool const streams = is_past_caches(from, source);
   fence epoch{to, write_only};
   for_each_own_block(from, source, to, target.first,
                      [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                       auto const theirs = epoch.to(owner);
-                       if constexpr (From::is_contiguous) {
+                       [[maybe_unused]] auto const theirs = epoch.to(owner);
+                       if constexpr (From::is_contiguous && To::state_type::is_direct) {
+                         copy_block(to.window().part(owner).data() + block.first, block.pitch,
+                                    from.window().local().data() + first, pitch, block, streams);
+                       } else if constexpr (From::is_contiguous) {
                          theirs.put(block, from.window().local().data() + first, pitch);
                        } else {
                          for (std::size_t row = 0; row < block.rows; ++row) {
@@ -71,6 +95,7 @@ void copy_by_put(From const& from, box<From::dimensions> const& source, To const
                          }
                        }
                      });
+  if (streams) end_streaming();
   epoch.close();
 }
 

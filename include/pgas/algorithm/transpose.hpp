@@ -2,12 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <pgas/detail/copy.hpp>
+#include <pgas/detail/transpose_plane.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
+#include <pgas/visit_box.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -45,43 +44,6 @@ constexpr bool is_permutation(permutation<N> const& axes) noexcept {
   return true;
 }
 
-/// Transposes rows x cols elements: rows of `from` become columns of `to`.
-///
-/// In blocks that go through a dense copy: both sides are then touched in runs of whole lines, also where pitches are
-/// powers of two and a column of either would lie in one set of the cache. With `streams` they go past the caches,
-/// which could not keep them, and are not read before they are overwritten.
-template <class T>
-void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t to_pitch, std::size_t rows,
-                     std::size_t cols, bool streams) {
-  // Two lines of each row of `to`, and a longer run of each of `from`: each has a page of its own.
-  constexpr std::size_t most_rows = sizeof(T) <= 64 ? 128 / sizeof(T) : 1;
-  constexpr std::size_t most_cols = sizeof(T) <= 64 ? 64 : 1;
-  std::array<std::byte, most_rows * most_cols * sizeof(T)> block;  // as bytes it needs no values first
-  // Blocks begin where lines of `to` do, as far as its rows begin alike.
-  std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % most_rows;
-  std::size_t height = std::min(most_rows - past_line, rows);
-  for (std::size_t i = 0; i < rows; i += height, height = std::min(most_rows, rows - i)) {
-    for (std::size_t j = 0; j < cols; j += most_cols) {
-      std::size_t const width = std::min(most_cols, cols - j);
-      for (std::size_t r = 0; r < height; ++r) {
-        T const* const row = from + (i + r) * from_pitch + j;
-        for (std::size_t c = 0; c < width; ++c) {
-          std::memcpy(&block[(c * most_rows + r) * sizeof(T)], static_cast<void const*>(row + c), sizeof(T));
-        }
-      }
-      for (std::size_t c = 0; c < width; ++c) {
-        auto* const target = reinterpret_cast<std::byte*>(to + (j + c) * to_pitch + i);
-        auto const* const source = &block[c * most_rows * sizeof(T)];
-        if (streams) {
-          stream_part(target, source, height * sizeof(T));
-        } else {
-          copy_short(target, source, height * sizeof(T));
-        }
-      }
-    }
-  }
-}
-
 /// Copies `count` elements, in dimensions of `to`, where neighbours along each dimension are so far apart. The last
 /// dimension is dense in `to`, dimension `dense` in `from`. With `streams` the last such copy is followed by
 /// end_streaming().
@@ -102,28 +64,6 @@ void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
       transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense], streams);
     }
   } while (advance(index, outer));
-}
-
-/// Calls use(piece) for pieces of a box that have no more than `most` cells, or one: halves of its longest dimension.
-template <std::size_t N, class Use>
-void for_each_piece(box<N> const& cells, std::size_t most, Use&& use) {
-  std::vector<box<N>> rest{cells};
-  while (!rest.empty()) {
-    auto piece = rest.back();
-    rest.pop_back();
-    if (piece.size() <= std::max<std::size_t>(most, 1)) {
-      use(std::as_const(piece));
-      continue;
-    }
-    auto const longest =
-        static_cast<std::size_t>(std::max_element(piece.count.begin(), piece.count.end()) - piece.count.begin());
-    auto other = piece;
-    piece.count[longest] /= 2;
-    other.first[longest] += piece.count[longest];
-    other.count[longest] -= piece.count[longest];
-    rest.push_back(other);
-    rest.push_back(piece);
-  }
 }
 
 /// This rank's part of `to` from the parts of `from`, where these are memory that it can read.
@@ -152,12 +92,11 @@ void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<
                       std::size_t dense) {
   constexpr std::size_t dimensions = From::dimensions;
   using T = typename From::value_type;
-  constexpr std::size_t most = (std::size_t{1} << 20) / sizeof(T);
   std::vector<T> got;
   std::vector<T> ordered;
   for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
     auto const mine = to.layout().tile_of(to.rank(), k);
-    for_each_piece(mine.cells, most, [&](box<dimensions> const& piece) {
+    for_each_piece(mine.cells, got_at_once<T>, [&](box<dimensions> const& piece) {
       box<dimensions> const source{permuted_back(piece.first, axes), permuted_back(piece.count, axes)};
       got.resize(piece.size());
       from.get(epoch, source, got);

@@ -45,7 +45,7 @@ void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
   }
 }
 
-/// Copies less than `long_copy`: what is shorter than a line without the call that memcpy is.
+/// Copies what is shorter than a line without the call that memcpy is.
 inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   if (bytes > 64) [[likely]] {
     std::memcpy(to, from, bytes);
@@ -102,21 +102,34 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
   return done;
 }
 
-/// Copies past the caches. As ordered as a memcpy when it returns: the fence at its end makes a later signal, a plain
-/// store, come after the data.
-[[gnu::noinline]] inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  std::size_t const head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64);
-  std::memcpy(to, from, head);
-  to += head;
-  from += head;
-  bytes -= head;
-  std::size_t const done =
-      __builtin_cpu_supports("avx512f") ? stream_whole_lines(to, from, bytes) : stream_lines(to, from, bytes);
+#endif
+
+/// Copies past the caches, where `to` has whole lines, and the rest of it through them: for many such copies, after the
+/// last of which end_streaming() makes a later signal, a plain store, come after the data.
+inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+#if defined(PGAS_STREAMS)
+  std::size_t const head = (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
+  if (bytes >= head + 64) [[likely]] {
+    copy_short(to, from, head);
+    std::size_t done = head;
+    done += __builtin_cpu_supports("avx512f") ? stream_whole_lines(to + head, from + head, bytes - head)
+                                              : stream_lines(to + head, from + head, bytes - head);
+    return copy_short(to + done, from + done, bytes - done);
+  }
+#endif
+  copy_short(to, from, bytes);
+}
+inline void end_streaming() noexcept {
+#if defined(PGAS_STREAMS)
   asm volatile("sfence" : : : "memory");
-  std::memcpy(to + done, from + done, bytes - done);
+#endif
 }
 
-#endif
+/// Copies past the caches. As ordered as a memcpy when it returns.
+[[gnu::noinline]] inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+  stream_part(to, from, bytes);
+  end_streaming();
+}
 
 /// How many bytes a copy may have that is to stay in a core's own second level cache beside its source.
 inline std::size_t half_of_second_level() noexcept {
@@ -124,21 +137,17 @@ inline std::size_t half_of_second_level() noexcept {
   return bytes > 0 ? static_cast<std::size_t>(bytes) / 2 : std::size_t{1} << 20U;
 }
 
-/// Copies a few lines past the caches where `to` is at a line's beginning, for many of them: end_streaming() after the
-/// last makes a later signal come after the data.
-inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-#if defined(PGAS_STREAMS)
-  if (reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && bytes % 64 == 0) {
-    static_cast<void>(stream_lines(to, from, bytes));
-    return;
+/// Copies rows that lie so many bytes apart. With `streams` they go past the caches, and the last such copy is followed
+/// by end_streaming().
+inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
+                      std::size_t rows, std::size_t row_bytes, bool streams) noexcept {
+  for (; rows > 0; --rows, to += to_pitch, from += from_pitch) {
+    if (streams) {
+      stream_part(to, from, row_bytes);
+    } else {
+      copy_short(to, from, row_bytes);
+    }
   }
-#endif
-  std::memcpy(to, from, bytes);
-}
-inline void end_streaming() noexcept {
-#if defined(PGAS_STREAMS)
-  asm volatile("sfence" : : : "memory");
-#endif
 }
 
 /// Copies to a memory, and past the caches what they could not keep: more than half of a core's own second level cache

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <pgas/backends/job/held_extent.hpp>
 #include <pgas/backends/job/ranks.hpp>
+#include <pgas/detail/copy.hpp>
 #include <pgas/op.hpp>
 #include <pgas/segment.hpp>
 #include <utility>
@@ -86,9 +87,9 @@ class mapped_segment {
 
   static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
                         row_shape shape) noexcept {
-    for (std::size_t row = 0; row < shape.rows; ++row, to += to_pitch, from += from_pitch) {
-      std::memcpy(to, from, shape.row_bytes);
-    }
+    bool const streams = shape.rows * shape.row_bytes > half_of_second_level();
+    detail::copy_rows(to, to_pitch, from, from_pitch, shape.rows, shape.row_bytes, streams);
+    if (streams) end_streaming();
   }
 
   // acq_rel: pairs with atomic_load and the others on the same element, so that a program may

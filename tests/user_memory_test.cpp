@@ -279,8 +279,7 @@ TEST_CASE(
     "memory that its own rank cannot read is refused on every rank, by its number in the job, and the team goes on") {
   each_way(
       [](auto& team, reach how) {
-        if constexpr (requires { team.state()->backend.attach_user_segment({}, {}).probe(); }) {
-          if (how == reach::copies) return;
+        if constexpr (requires { team.state()->backend.attach_user_segment({}, {}).probe(true); }) {
           page_before_nothing const page;
           auto sub = team.split(0, -team.rank());
           bool const too_much = team.rank() == 1;
@@ -288,13 +287,26 @@ TEST_CASE(
               errc::invalid_argument,
               {"rank " + std::to_string(team.rank()) + ": make_window: the memory that rank 1 gives, 4100 bytes",
                "Bad address"},
-              [&] { static_cast<void>(make_window(sub, page.span(too_much ? 1025 : 1024))); });
-          auto w = make_window(sub, page.span(1024));
+              [&] { static_cast<void>(make_window(sub, page.span(too_much ? 1025 : 1024), how)); });
+          auto w = make_window(sub, page.span(1024), how);
           pgas::fence epoch{w};
           epoch.put(sub.rank(), 1023, 1);
         }
       },
       {2, 3});
+}
+
+TEST_CASE("memory that its own rank cannot read is refused also where another rank's obstacle could be got round") {
+  everywhere<std::tuple<process_model>>(
+      [](auto& team) {
+        if (team.rank() == 0) forbid_process_memory();
+        page_before_nothing const page;
+        auto const given = page.span(team.rank() == 1 ? 1025 : 1024);
+        require_error(errc::invalid_argument, {"rank 1 gives"},
+                      [&] { static_cast<void>(make_window(team, given, reach::in_place_or_copies)); });
+        team.barrier();
+      },
+      {2});
 }
 
 TEST_CASE("memory that has gone, or is read-only, is an error of the put or get with rank, place and count") {

@@ -116,13 +116,13 @@ concept separate_segment = local_segment<S> && requires(S& s, std::size_t first,
   s.refresh_own();
 };
 
-/// Only trying tells whether a rank can reach the others' parts: `probe` returns what it met, for `describe(rank,
-/// what)` to say. If one cannot, all may `copy_through` another segment with parts of the same sizes, before any
-/// access.
+/// Only trying tells whether a rank can reach its own part, and others': `probe` returns what it met, for
+/// `describe(rank, what)` to say. If one cannot, all may `copy_through` another segment with parts of the same sizes,
+/// before any access.
 template <class S>
 concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
-  { cs.probe().is_there() } -> std::same_as<bool>;
-  { cs.describe(rank, cs.probe()) } -> std::convertible_to<std::string_view>;
+  { cs.probe(true).is_there() } -> std::same_as<bool>;
+  { cs.describe(rank, cs.probe(true)) } -> std::convertible_to<std::string_view>;
   { cs.is_in_place() } noexcept -> std::same_as<bool>;
 };
 

@@ -37,24 +37,24 @@ void settle_reach(Team const& team, Window const& w, reach how) {
   auto& members = *team.state();
   auto& own = w.state().segment;
   rank_t const self = w.state().job_rank();
-  if (how != reach::copies) {
-    using obstacle = decltype(own.probe());
-    rank_t who = -1;
-    obstacle first;
-    members.collectives.all_gather(own.probe(), operation, [&](rank_t rank, obstacle const& met) {
-      if (!met.is_there() || first.is_there()) return;
-      who = rank;
-      first = met;
-    });
-    if (!first.is_there()) return;
-    if (first.rank == who) throw error(errc::invalid_argument, self, operation, own.describe(who, first));
-    if (how == reach::in_place) {
-      throw error(errc::unsupported, self, operation,
-                  own.describe(who, first) +
-                      "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
-                      "let make_window allocate the memory, or ask for reach::in_place_or_copies");
-    }
+  using obstacle = decltype(own.probe(true));
+  rank_t who = -1;
+  obstacle worst;  // the first, but what a rank cannot read itself before what others cannot
+  members.collectives.all_gather(own.probe(how != reach::copies), operation, [&](rank_t rank, obstacle const& met) {
+    if (!met.is_there() || (worst.is_there() && (worst.rank == who || met.rank != rank))) return;
+    who = rank;
+    worst = met;
+  });
+  if (worst.is_there() && worst.rank == who) {
+    throw error(errc::invalid_argument, self, operation, own.describe(who, worst));
   }
+  if (worst.is_there() && how == reach::in_place) {
+    throw error(errc::unsupported, self, operation,
+                own.describe(who, worst) +
+                    "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
+                    "let make_window allocate the memory, or ask for reach::in_place_or_copies");
+  }
+  if (!worst.is_there() && how != reach::copies) return;
   window_answer<typename Team::backend_type::handle> answer;
   if (team.rank() == 0) {
     std::vector<std::size_t> sizes;
@@ -75,15 +75,16 @@ void settle_reach(Team const& team, Window const& w, reach how) {
 }  // namespace detail
 
 /// Makes a window over memory that the ranks have already, of any size on each rank, none allowed: this rank's part is
-/// `memory`, with what is in it, and stays its property.
+/// `memory`, with what is in it, and stays its own.
 ///
 /// Collective over the team; all ask for the same `how`. Keep the memory until every rank's last epoch on the window
 /// has ended: a barrier after that tells. local() is the memory. A transfer costs a system call where ranks are
 /// processes (process_vm_readv, process_vm_writev: one copy, the other rank takes no part), rows go many in one;
 /// accumulate and the atomic operations take a lock of the target's part. Ranks that are threads copy; on loopback the
-/// target's agent serves. Memory: one line a rank and node; with copies, two more of each part, and each boundary of an
-/// epoch compares the own part with them. The team's coherence policy is not asked: the processor keeps the memory
-/// coherent, and `coherence::separate` its copies.
+/// target's agent serves. Where Yama lets ancestors only trace a process, each rank gives leave to what descends from
+/// its parent, and so to its job. Memory: one line a rank and node; with copies, two more of each part, and each
+/// boundary of an epoch compares the own part with them. The team's coherence policy is not asked: the processor keeps
+/// the memory coherent, and `coherence::separate` its copies.
 /// Throws, on every rank, errc::unsupported if a rank cannot reach another's memory, found out by trying, and no copies
 /// were asked for; errc::invalid_argument if a rank cannot read what it gives; errc::mismatch, errc::no_space. Later, a
 /// put or get throws errc::invalid_argument when the memory is no longer there, or read-only.

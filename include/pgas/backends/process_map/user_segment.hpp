@@ -67,11 +67,12 @@ class user_segment {
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return of(rank).bytes; }
   [[nodiscard]] bytes_out local() const noexcept { return own_; }
 
-  /// Tries to reach every peer's memory, and its own: reads and writes a word of each, which must hold what its rank
-  /// has said, since a process of that number may be another one. Costs two system calls a peer.
-  [[nodiscard]] obstacle probe() const noexcept {
+  /// Tries to reach this rank's own memory and, if asked for, every peer's: reads and writes a word of each, which must
+  /// hold what its rank has said, since a process of that number may be another one. Costs two system calls a peer.
+  [[nodiscard]] obstacle probe(bool peers) const noexcept {
     if (int const why = probe_own(); why != 0) return {rank(), why};
-    for (rank_t rank = 0; rank < size() && !ranks_are_threads_; ++rank) {
+    if (!peers || ranks_are_threads_) return {};
+    for (rank_t rank = 0; rank < size(); ++rank) {
       if (rank == this->rank() || part_bytes(rank) == 0) continue;
       entry const& there = of(rank);
       process_memory const memory(there.process);

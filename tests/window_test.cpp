@@ -341,9 +341,11 @@ TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a 
       epoch.next();
       require_equal(epoch[p].update(pgas::op::sum{}, 5), team.rank() + 100, "update returns what was there");
       require(epoch[p].rank() == from && epoch[p].index() == 6, "what it refers to");
+      epoch[p].atomic_store(epoch[p].atomic_load() + 1);
+      require_equal(epoch[p].atomic_load(), team.rank() + 106, "atomic_load");
     }
     int const here = w.local()[6];
-    require_equal(here, to + 105, "what the neighbour stored through it");
+    require_equal(here, to + 106, "what the neighbour stored through it");
     if constexpr (std::remove_cvref_t<decltype(w)>::is_contiguous) {
       require(w.local(w.pointer(team.rank(), 6)) == w.local().data() + 6, "a pointer into the own part");
     }

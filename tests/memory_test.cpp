@@ -16,12 +16,15 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/gbh.hpp>
+#include <pgas/sync/guarded_counter.hpp>
+#include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/mcs.hpp>
 #include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/post_array.hpp>
+#include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/queued.hpp>
 #include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/stamped.hpp>
@@ -147,16 +150,19 @@ TEST_CASE("memory: protocols have the words that sync/README.md says, and as muc
     check(sync::tournament{}, log2 + 1, 0, 0);
     check(sync::master_slave{}, n, 0, 0);
     check(sync::central_counter{}, 0, 1, 64 * 4);
+    check(sync::guarded_counter{}, 0, 2, 64 * 4);
     check(sync::match_vector{}, 0, vectors + 1, 2 * bit);
     check(sync::stamped{}, 2 * n, 0, 64 * 16 + bit);
     check(sync::post_array{}, n, 1, 64 * 16 + bit);
     check(sync::match_list<8>{}, 0, std::min<std::size_t>(8, n) + 1, 0);
     check(sync::two_vectors{}, 0, 2 * vectors, 3 * bit);
+    check(sync::post_messages{}, 2 * n, 0, 64 * 24);
     check(sync::shared_only{}, 0, 0, 0);
-    check(sync::queued{}, 0, 4, bit);
+    check(sync::queued{}, 0, 4, 64 * 2);
     check(sync::mcs{}, 0, 2 + 2 * n, bit);
     check(sync::mcs_wp{}, 0, 5 + n, 0);
     check(sync::bakery{}, n, 0, 0);
+    check(sync::lock_messages{}, 2 * n, 5 + 2 * n, 64 * 8);
     check(sync::gbh<>{}, 0, 2, 0);
   });
 }

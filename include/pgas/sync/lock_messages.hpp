@@ -33,7 +33,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           section 6.3.2). Here any rank that sends receives for the target, unless another one does already, so that
 ///           a lock asks nothing of its owner. Immediate; `deferred` makes the other form of it, which there sends its
 ///           request when the epoch ends, after the operations have waited in a queue.
-/// Memory    2 n slots and 5 + 2 n cells a rank; 2 n words of private state.
+/// Memory    2 n slots and 5 + 2 n cells a rank; n words of private state.
 /// Costs     without conflict, to get a lock: 2 read-modify-writes, 7 stores and 4 n + 8 loads; to let go: 2, 3 and
 ///           4 n + 3; lock_all costs n locks. Waiting is for an own word.
 struct lock_messages {

@@ -20,7 +20,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           "deferred": not before the first access, or until `complete` if there is none. `immediate` waits in start.
 ///           An origin that knows that its target has posted receives the message all the same. No header of 32 bytes,
 ///           no copy, and no progress engine: what a rank has to receive, it receives when it waits for it.
-/// Memory    2 n slots a rank; 4 words and a flag for each rank of private state.
+/// Memory    2 n slots a rank; 3 n words of private state.
 struct post_messages {
   static constexpr std::string_view name = "post_messages";
   static constexpr rmw needs = rmw::none;

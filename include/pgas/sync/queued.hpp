@@ -35,7 +35,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           compare_exchange, and a store to let go; ranks in the queue send nothing; nothing is undone; single locks
 ///           do not starve each other. From the reader-writer queue lock with writer preference: without waiting 1
 ///           and 1 read-modify-writes instead of 3 and 2; lock_all; and readers do not starve.
-/// Memory    4 cells a rank, n bytes and n bits of private state.
+/// Memory    4 cells a rank, 2 n bytes of private state.
 struct queued {
   static constexpr std::string_view name = "queued";
   static constexpr rmw needs = rmw::test_and_set;

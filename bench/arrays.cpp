@@ -64,8 +64,8 @@ class arrays {
       m_.measure(moved("redistribute", mode_ + " from 64 x 64", bytes), {back, by_memcpy, past_caches});
     }
     {
-      auto const by_cols =
-          pgas::make_array<double>(team_, {order_, order_}, pgas::tiled{pgas::block{}, pgas::block{}}.on(pgas::grid{1, 0}));
+      auto const by_cols = pgas::make_array<double>(team_, {order_, order_},
+                                                    pgas::tiled{pgas::block{}, pgas::block{}}.on(pgas::grid{1, 0}));
       auto const across = bench::all_of(m_, "", [&] { pgas::copy(a_, by_cols); });
       m_.measure(moved("redistribute", mode_ + " rows to columns", bytes), {across, by_memcpy, past_caches});
     }

@@ -36,8 +36,10 @@ int main(int argc, char** argv) {
           std::size_t const row = at.first[1] - first[0];
           for (std::size_t i = 0; i < cols; i += side)
             for (std::size_t j = 0; j < rows; j += side)
-              for (std::size_t r = i; r < std::min(i + side, cols); ++r)
-                for (std::size_t c = j; c < std::min(j + side, rows); ++c) sum(row + r, at.first[0] + c) += cells(c, r);
+              for (std::size_t r = i; r < std::min(i + side, cols); ++r) {
+                double* __restrict const to = &sum(row + r, at.first[0]);  // what is read lies elsewhere
+                for (std::size_t c = j; c < std::min(j + side, rows); ++c) to[c] += cells(c, r);
+              }
         });
       }
       pgas::for_each(a, [](double& cell) { cell += 1; });

@@ -88,10 +88,8 @@ class machine {
   [[nodiscard]] chip_team& team() noexcept { return team_; }
   [[nodiscard]] pgas::detail::scc::core& core() const noexcept { return probe_.state().segment.on_core(); }
 
-  /// Microseconds of this core's own clock.
-  [[nodiscard]] double now() const {
-    return std::chrono::duration<double, std::micro>(team_.now().time_since_epoch()).count();
-  }
+  /// Microseconds of this core's own clock since it was made. A difference: it is exact, the same in each run.
+  [[nodiscard]] double now() const { return std::chrono::duration<double, std::micro>(team_.now() - started_).count(); }
   /// Computes for so long: of this core's time, and nobody else's.
   void work(double us) const { team_.charge(static_cast<std::uint64_t>(us * core_mhz + 0.5)); }
   void cycles(std::uint64_t n) const { team_.charge(n); }
@@ -148,6 +146,7 @@ class machine {
   }
 
   chip_team mutable team_;
+  pgas::time_point started_ = team_.now();
   decltype(pgas::make_window<std::uint32_t>(std::declval<chip_team const&>(), 1)) probe_;
 };
 

@@ -12,7 +12,7 @@ using namespace papers;
 
 constexpr std::size_t rows = 1600;
 /// An eighth of the paper's, which would take minutes: synchronization is below 1 % of a generation still.
-constexpr std::size_t columns = 8192 / 8;
+constexpr std::uint32_t columns = 8192 / 8;
 /// Core cycles for each cell: a serial run takes 401.05 s for 100 generations of 2400 x 8192 (Christgau 2017, section
 /// 4.4.5), less the store, which goes to memory.
 constexpr double cell_cycles = 401.05e6 * machine::core_mhz / (100.0 * 2400 * 8192) - 71;

@@ -31,13 +31,13 @@ class cell_places {
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
 
  protected:
-  /// The last dimension has stride 1, which the compiler is to know.
+  /// The last dimension has stride 1, which the compiler is to know. The sum is unsigned as in matrix_view.
   template <std::integral... Indices>
   [[nodiscard]] constexpr index_type at(Indices... index) const noexcept {
-    std::array<index_type, N> const i{static_cast<index_type>(index)...};
-    index_type sum = i[N - 1];
-    for (std::size_t d = 0; d + 1 < N; ++d) sum += i[d] * strides_[d];
-    return sum;
+    std::array<size_type, N> const i{static_cast<size_type>(index)...};
+    size_type sum = i[N - 1];
+    for (std::size_t d = 0; d + 1 < N; ++d) sum += i[d] * static_cast<size_type>(strides_[d]);
+    return static_cast<index_type>(sum);
   }
 
  private:

@@ -41,10 +41,12 @@ class matrix_view {
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
 
-  // Any integers, without a cast at each use: what wrapped below zero comes back here.
+  // Any integers, without a cast at each use: what wrapped below zero comes back here. The sum is unsigned, since g++
+  // makes no loop of vectors out of signed ones.
   template <std::integral Row, std::integral Col>
   [[nodiscard]] constexpr T& operator()(Row row, Col col) const noexcept {
-    return data_[static_cast<index_type>(row) * pitch_ + static_cast<index_type>(col)];
+    auto const at = static_cast<size_type>(row) * static_cast<size_type>(pitch_) + static_cast<size_type>(col);
+    return data_[static_cast<index_type>(at)];
   }
   template <std::integral Index>
   [[nodiscard]] constexpr T& operator[](std::array<Index, 2> const& index) const noexcept {

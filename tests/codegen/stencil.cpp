@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiled to assembly by check.py: stencil::sweep must have the loops of raw_X, which are written by hand. The mutant
-// computes each cell's place from its number, which costs a division.
+// Compiled to assembly by check.py: stencil::sweep, and a view's cells by their indices, must have the loops of raw_X,
+// which are written by hand. The mutant computes each cell's place from its number, which costs a division.
 #include <pgas/stencil.hpp>
 
 namespace {
@@ -57,5 +57,20 @@ void raw_line(std::span<double const> const& in, std::span<double> const& out, p
   double* __restrict to = out.data() + cells.first[0];
   std::size_t const count = cells.counts()[0];
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i - 1] - 2 * from[i] + from[i + 1];
+}
+void ours_cells(out_view const& out, double weight) {
+  auto const [rows, cols] = std::array{out.extent(0), out.extent(1)};
+#if defined(PGAS_TEST_MUTANT)
+  for (std::size_t k = 0; k < rows * cols; ++k) out(k / cols, k % cols) += weight;
+#else
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < cols; ++j) out(i, j) += weight;
+#endif
+}
+void raw_cells(out_view const& out, double weight) {
+  auto const [rows, cols] = std::array{out.extent(0), out.extent(1)};
+  double* row = out.data_handle();
+  for (std::size_t i = 0; i < rows; ++i, row += out.stride(0))
+    for (std::size_t j = 0; j < cols; ++j) row[j] += weight;
 }
 }

@@ -20,7 +20,7 @@ class completion_counter {
  public:
   static constexpr control_words words{.slots = 0, .cells = 1};
 
-  completion_counter(Control& control, std::size_t cell) : control_(&control), cell_(cell) {}
+  completion_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {}
 
   /// So many more will complete.
   void expect(group origins) noexcept { expected_ += origins.size(); }

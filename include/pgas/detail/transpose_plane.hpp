@@ -12,7 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// So many bytes as a vector of lanes, each of them an element or a part of one.
 template <std::size_t Bytes, std::size_t ElementBytes>
-struct lanes {
+struct register_of {
   using lane =
       std::conditional_t<ElementBytes % 8 == 0, std::uint64_t,
                          std::conditional_t<ElementBytes == 4, std::uint32_t,
@@ -56,7 +56,7 @@ template <std::size_t Bytes, std::size_t ElementBytes>
   std::size_t square_rows = 0;
   std::size_t square_cols = 0;
   if constexpr (side > 1) {
-    using in_register = lanes<Bytes, ElementBytes>;
+    using in_register = register_of<Bytes, ElementBytes>;
     square_rows = rows - rows % side;
     square_cols = cols - cols % side;
     for (std::size_t i = 0; i < square_rows; i += side) {

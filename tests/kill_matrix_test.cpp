@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every step of every coherence policy, left out: which program notices, and how. The table is
 // tests/coherence/README.md; PGAS_WRITE_MATRIX=1 writes it anew.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -66,12 +67,13 @@ struct killed {
   std::string missing;  ///< what the oracle says, in short
 };
 
-/// The first program that gives a wrong value within so many seeds, and what the oracle says of it.
+/// The first program that gives a wrong value, and what the oracle says of it. None within so many seeds if nothing is
+/// to be found.
 template <class Backend, class Policy, class Protocols, class... Programs>
-std::optional<killed> kill(noticed_by<Programs...>) {
+std::optional<killed> kill(noticed_by<Programs...>, bool lives) {
   // On the chip a seed decides everything. The other memory's ranks are threads: which one is quicker, the system
-  // decides, and on a machine with other things to do a seed may need another try.
-  constexpr std::uint64_t seeds = std::is_same_v<Backend, pgas::backends::scc> ? 100 : 1000;
+  // decides, and on a machine with other things to do what is to be found needs many more tries.
+  std::uint64_t const seeds = std::is_same_v<Backend, pgas::backends::scc> ? 100 : lives ? 1000 : 10000;
   std::optional<killed> found;
   auto const by = [&]<class Program>(std::type_identity<Program>) {
     for (std::uint64_t seed = 0; seed < seeds && !found; ++seed) {
@@ -148,6 +150,13 @@ constexpr std::array survivors{
     nothing_to_kill{"write_back", "incoherent", "clean_remote", puts_past},
 };
 
+nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view backend, std::string_view step) {
+  auto const* const found = std::find_if(survivors.begin(), survivors.end(), [&](nothing_to_kill const& s) {
+    return s.policy == policy && s.backend == backend && s.step == step;
+  });
+  return found == survivors.end() ? nullptr : found;
+}
+
 /// The table, row by row; every row is checked against what is listed.
 struct matrix {
   std::ostringstream table;
@@ -155,10 +164,7 @@ struct matrix {
 
   void row(std::string_view policy, std::string_view backend, std::string_view without,
            std::optional<killed> const& found) {
-    nothing_to_kill const* listed = nullptr;
-    for (auto const& s : survivors) {
-      if (s.policy == policy && s.backend == backend && s.step == without) listed = &s;
-    }
+    nothing_to_kill const* const listed = listed_survivor(policy, backend, without);
     bool const right = found.has_value() == (listed == nullptr);
     CHECK_MESSAGE(right, std::string(policy), " without ", std::string(without), " on ", std::string(backend),
                   found ? " is killed by " + std::string(found->program) + ", but listed as a survivor" : " survives");
@@ -175,7 +181,8 @@ struct matrix {
     for (auto const& s : which) {
       lacking const mutant(s.what);
       row(Policy::name, Backend::name, s.name,
-          kill<Backend, mutated<Policy>, pgas::default_protocols>(every_program{}));
+          kill<Backend, mutated<Policy>, pgas::default_protocols>(
+              every_program{}, listed_survivor(Policy::name, Backend::name, s.name) != nullptr));
     }
   }
   template <class Backend, class Policy>
@@ -183,7 +190,8 @@ struct matrix {
     for (auto const& c : calls) {
       forgetting const mutant(c.what);
       row(Policy::name, Backend::name, c.name,
-          kill<Backend, Policy, forgetful>(noticed_by<by_fence, by_post<false>, by_post<true>, by_one_way, by_lock>{}));
+          kill<Backend, Policy, forgetful>(noticed_by<by_fence, by_post<false>, by_post<true>, by_one_way, by_lock>{},
+                                           false));
     }
   }
 };
@@ -229,7 +237,7 @@ TEST_CASE("on the chip, each policy gives the right values in every kind of epoc
 }
 
 TEST_CASE("the paper's shortcut, an own part cached without maintenance, gives wrong values") {
-  auto const found = kill<pgas::backends::scc, shortcut, pgas::default_protocols>(every_program{});
+  auto const found = kill<pgas::backends::scc, shortcut, pgas::default_protocols>(every_program{}, false);
   REQUIRE(found.has_value());
   CHECK(found->missing != "");
 }

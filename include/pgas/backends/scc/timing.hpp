@@ -52,6 +52,7 @@ struct timing {
   cycles pause{.core = 533};            ///< the unit of a pause, doubled at each attempt: 1 us in the paper
 
   [[nodiscard]] constexpr ticks in_ticks(cycles const& c) const noexcept {
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): times are above zero, and lround is no constant expression
     return static_cast<ticks>(c.core * static_cast<double>(core) + c.mesh * static_cast<double>(mesh) +
                               c.memory * static_cast<double>(memory) + 0.5);
   }

@@ -12,8 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Words     one cell of the target; every origin adds one.
 /// States    how many origins have completed here since the window was made.
 /// Differs   from the paper, which sets it to the size of the group, in eight bits, and counts down. A running sum
-/// needs
-///           no reset that a completion could meet, and does not overflow.
+///           needs no reset that a completion could meet, and does not overflow.
 /// Memory    one cell a rank, and a sum of private state.
 template <control Control>
 class completion_counter {

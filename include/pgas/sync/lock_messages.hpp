@@ -23,8 +23,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           A rank sends a request, receives the answer, and sends a release, so that no third message is ever on its
 ///           way to a target.
 /// Bound     in the order of the queue. Who has sent a request is overtaken by each other rank once at most. Who
-/// receives
-///           is kept at it for as long as messages come.
+///           receives is kept at it for as long as messages come.
 /// lock_all  a shared lock on each part, in the order of ranks, when it opens: whoever holds parts already must not
 ///           wait behind somebody who waits for one of those. A shared holder must not wait for a rank that still has
 ///           to get a shared lock on the same part: an exclusive request may be between them.

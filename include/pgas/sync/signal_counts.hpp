@@ -24,8 +24,7 @@ namespace sync {
 /// queue; OpenSHMEM's put with signal, with its one word for each kind. No signal replaces another, and none is lost.
 ///
 /// Words     slot s * tags + g of rank t, written by s only: how many signals s has sent to t with tag g, and in its
-/// low
-///           bits which of t's slots this is, so that one predicate can look at several.
+///           low bits which of t's slots this is, so that one predicate can look at several.
 /// States    sent - taken is the number of signals that have not been waited for; both only grow.
 /// Differs   from notified access: there is no queue that fills or must be searched, a tag has a word of its own. From
 ///           put with signal: each pair of ranks has its words, so a signal is a store and needs no read-modify-write.

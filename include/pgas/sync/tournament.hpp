@@ -12,9 +12,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Source: Hensgen, Finkel and Manber 1988; Mellor-Crummey and Scott 1991, figure 8, with the wake-up tree.
 ///
 /// Words     slot k of rank r, for rounds k in which r waits: written by r + 2^k only, the number of the last fence
-/// that
-///           this rank and all that told it have reached. The slot after the last round, written by the rank that this
-///           one told: the number of the last fence that is over.
+///           that this rank and all that told it have reached. The slot after the last round, written by the rank that
+///           this one told: the number of the last fence that is over.
 /// States    in round k rank r waits for r + 2^k if 2^(k + 1) divides r, and else, in the first such round, tells
 ///           r - 2^k and waits to be told. Slots only grow; a partner may be one fence ahead, hence >= below.
 /// Differs   from the paper's flags and senses: a number that grows needs no second set and no reset.

@@ -46,7 +46,7 @@ class grid {
 
   /// What is wrong with it for so many ranks: a sentence, or nothing.
   [[nodiscard]] std::string objection(rank_t ranks, std::array<bool, N> const& undivided = {}) const {
-    std::string const found = objection_to_extents(ranks);
+    std::string found = objection_to_extents(ranks);
     if (!found.empty()) return found;
     rank_t const places = extents_over(ranks, undivided).size();
     if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0)) return "";

@@ -174,18 +174,6 @@ class protocols {
 
   // Locks. Free: the protocol's own accesses, counted. Wanted by all: test and set, which has no order.
 
-  struct spin_lock {
-    bench::raw::word_ref word;
-    int spins;
-
-    void lock() const {
-      for (int i = 0; word.exchange(1, std::memory_order_acquire) != 0; ++i) {
-        if (i >= spins) std::this_thread::yield();
-      }
-    }
-    void unlock() const { word.store(0, std::memory_order_release); }
-  };
-
   template <class Lock>
   void lock() {
     auto const w = window<pgas::default_fence, sync::match_vector, Lock>();
@@ -221,7 +209,7 @@ class protocols {
             protocol.unlock_all(b);
           });
     }
-    spin_lock const word{lines.at(0), 40};
+    bench::raw::spin_lock const word{lines.at(0), 40};
     auto const counted = lines.at(1);
     auto const exclusive = [&] {
       pgas::lock epoch{w, 0, pgas::exclusive};

@@ -45,6 +45,19 @@ inline void spin_then_yield_until(word_ref word, std::uint64_t at_least, int spi
   while (word.load(std::memory_order_acquire) < at_least) std::this_thread::yield();
 }
 
+/// Test and set, then yield: no order, and whoever lets go is the likeliest to have it next.
+struct spin_lock {
+  word_ref word;
+  int spins;
+
+  void lock() const noexcept {
+    for (int i = 0; word.exchange(1, std::memory_order_acquire) != 0; ++i) {
+      if (i >= spins) std::this_thread::yield();
+    }
+  }
+  void unlock() const noexcept { word.store(0, std::memory_order_release); }
+};
+
 /// A barrier of a counter and a generation, as in every textbook: the last to arrive lets the others go.
 struct central_barrier {
   word_ref arrived;

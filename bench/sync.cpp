@@ -128,24 +128,11 @@ class meetings {
                                                 })});
   }
 
-  /// By hand: test and set.
-  struct spin_lock {
-    bench::raw::word_ref word;
-    int spins;
-
-    void lock() const {
-      for (int i = 0; word.exchange(1, std::memory_order_acquire) != 0; ++i) {
-        if (i >= spins) std::this_thread::yield();
-      }
-    }
-    void unlock() const { word.store(0, std::memory_order_release); }
-  };
-
   /// All add one to a word of rank 0 under its lock.
   void contended() {
     auto const counted = lines_.at(12);
     auto const by_hand = [=, this](std::string_view name, int spins) {
-      return bench::all_of(m_, name, [=, held = spin_lock{lines_.at(11), spins}] {
+      return bench::all_of(m_, name, [=, held = bench::raw::spin_lock{lines_.at(11), spins}] {
         held.lock();
         counted.store(counted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         held.unlock();
@@ -162,7 +149,7 @@ class meetings {
 
   void hand_over() {
     auto const by_hand = [this](std::string_view name, int spins) {
-      return bench::hand_over(m_, name, [held = spin_lock{lines_.at(11), spins}](auto const& inside) {
+      return bench::hand_over(m_, name, [held = bench::raw::spin_lock{lines_.at(11), spins}](auto const& inside) {
         held.lock();
         inside();
         held.unlock();

@@ -5,8 +5,8 @@
 #include <pgas/halo.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
-#include <pgas/visit_box.hpp>
 
+#include "../examples/support/add_transposed.hpp"
 #include "../examples/support/conjugate_gradient.hpp"
 #include "kernels.hpp"
 #include "program.hpp"
@@ -237,27 +237,13 @@ void nstream(Team& team, bench::meter& m, std::size_t cells) {
 
 template <class Team>
 void transpose(Team& team, bench::meter& m, std::size_t order) {
-  constexpr std::size_t side = bench::transposed::side;
   auto const a = pgas::make_array<double>(team, {order, order});
   auto const b = pgas::make_array<double>(team, {order, order});
   pgas::fill(a, 1);
   pgas::fill(b, 1);
   auto const [first, count] = b.own_box();
-  auto const ours = [&, first = first, count = count] {
-    {
-      pgas::fence epoch{a, pgas::read_only};
-      auto const sum = stage<pgas::update>(b);
-      pgas::visit_box(a, epoch, {{0, first[0]}, {order, count[0]}}, [&](auto const& at, auto const& cells) {
-        auto const [rows, cols] = at.count;
-        std::size_t const row = at.first[1] - first[0];
-        for (std::size_t i = 0; i < cols; i += side)
-          for (std::size_t j = 0; j < rows; j += side)
-            for (std::size_t r = i; r < std::min(i + side, cols); ++r) {
-              double* __restrict const to = &sum(row + r, at.first[0]);  // what is read lies elsewhere
-              for (std::size_t c = j; c < std::min(j + side, rows); ++c) to[c] += cells(c, r);
-            }
-      });
-    }
+  auto const ours = [&] {
+    example::add_transposed(a, b);
     pgas::for_each(a, [](double& cell) { cell += 1; });
   };
 
@@ -343,13 +329,7 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
       }
     }
     pgas::fence epoch{y, pgas::write_only};
-    for (int r = 0; r < team.size(); ++r) {
-      auto const theirs = y.box_of(r);
-      std::size_t const begin = std::max(first[0], theirs.first[0]);
-      std::size_t const end = std::min(first[0] + count[0], theirs.first[0] + theirs.count[0]);
-      if (begin < end)
-        epoch.accumulate(r, begin - theirs.first[0], std::span(sums).subspan(begin - first[0], end - begin));
-    }
+    y.accumulate(epoch, {{first[0]}, {count[0]}}, sums);
   };
 
   // By hand each has rows, and a copy of x: there are two ranks.

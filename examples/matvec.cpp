@@ -41,13 +41,7 @@ int main(int argc, char** argv) {
         }
       }
       pgas::fence epoch{y, pgas::write_only};  // ranks that share rows add up in whose block of y they are
-      for (int r = 0; r < team.size(); ++r) {
-        auto const theirs = y.box_of(r);
-        std::size_t const begin = std::max(first[0], theirs.first[0]);
-        std::size_t const end = std::min(first[0] + count[0], theirs.first[0] + theirs.count[0]);
-        if (begin < end)
-          epoch.accumulate(r, begin - theirs.first[0], std::span(sums).subspan(begin - first[0], end - begin));
-      }
+      y.accumulate(epoch, {{first[0]}, {count[0]}}, sums);
     }
     team.barrier();
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;

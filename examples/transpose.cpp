@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// transpose: the Parallel Research Kernels' b += a^T, by tiles that fit the first cache. transpose [ITERATIONS]
-// [ORDER].
-#include <algorithm>
+// transpose: the Parallel Research Kernels' b += a^T, by tiles that fit the first cache. transpose [ITERATIONS] [ORDER]
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
-#include <pgas/visit_box.hpp>
 #include <support/backends.hpp>
 
+#include "support/add_transposed.hpp"
 #include "support/arguments.hpp"
 
 int main(int argc, char** argv) {
@@ -17,31 +14,15 @@ int main(int argc, char** argv) {
     if (arguments.size() > 2) throw std::runtime_error("usage: transpose [ITERATIONS] [ORDER]");
     std::size_t const iterations = example::number(arguments, 0, 10);
     std::size_t const order = example::number(arguments, 1, 500);
-    constexpr std::size_t side = 32;  // of a tile: it stays in the first cache, beside where it is added
 
     auto const a = pgas::make_array<double>(team, {order, order});
     auto const b = pgas::make_array<double>(team, {order, order});
     pgas::iota(a, 0);
-    auto const [first, count] = b.own_box();
 
     team.barrier();
     auto const before = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < iterations; ++k) {
-      {
-        pgas::fence epoch{a, pgas::read_only};
-        auto const sum = pgas::stage<pgas::update>(b);
-        // What belongs here is across the diagonal, with whoever owns it there: read where it is, if it can be.
-        pgas::visit_box(a, epoch, {{0, first[0]}, {order, count[0]}}, [&](auto const& at, auto const& cells) {
-          auto const [rows, cols] = at.count;
-          std::size_t const row = at.first[1] - first[0];
-          for (std::size_t i = 0; i < cols; i += side)
-            for (std::size_t j = 0; j < rows; j += side)
-              for (std::size_t r = i; r < std::min(i + side, cols); ++r) {
-                double* __restrict const to = &sum(row + r, at.first[0]);  // what is read lies elsewhere
-                for (std::size_t c = j; c < std::min(j + side, rows); ++c) to[c] += cells(c, r);
-              }
-        });
-      }
+      example::add_transposed(a, b);
       pgas::for_each(a, [](double& cell) { cell += 1; });
     }
     team.barrier();

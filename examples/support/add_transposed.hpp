@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <pgas/array_stage.hpp>
+#include <pgas/fence.hpp>
+#include <pgas/visit_box.hpp>
+
+namespace example {
+
+/// b += a^T. Collective; the arrays are square, of one layout in blocks of rows.
+///
+/// What belongs into a rank's rows is across the diagonal, with whoever owns it there: it is read where it is, if it
+/// can be, by tiles that stay in the first cache beside where they are added.
+template <class Array>
+void add_transposed(Array const& a, Array const& b) {
+  constexpr std::size_t side = 32;
+  auto const own = b.own_box();
+  std::size_t const first = own.first[0];
+  pgas::fence epoch{a, pgas::read_only};
+  auto const sum = pgas::stage<pgas::update>(b);
+  pgas::visit_box(a, epoch, {{0, first}, {a.extent(0), own.count[0]}}, [&](auto const& at, auto const& cells) {
+    auto const [rows, cols] = at.count;
+    std::size_t const row = at.first[1] - first;
+    for (std::size_t i = 0; i < cols; i += side)
+      for (std::size_t j = 0; j < rows; j += side)
+        for (std::size_t r = i; r < std::min(i + side, cols); ++r) {
+          auto* __restrict const to = &sum(row + r, at.first[0]);  // what is read lies elsewhere
+          for (std::size_t c = j; c < std::min(j + side, rows); ++c) to[c] += cells(c, r);
+        }
+  });
+}
+
+}  // namespace example

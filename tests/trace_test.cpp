@@ -3,11 +3,9 @@
 // that is all there or not at all.
 #include <cmath>
 #include <csignal>
-#include <pgas/backends/scc.hpp>
-#include <pgas/backends/traced.hpp>
-#include <pgas/pgas.hpp>
 #include <pgas/sync/queued.hpp>
 
+#include "../examples/traced/support/backends.hpp"
 #include "support/json.hpp"
 #include "support/ranks.hpp"
 #include "support/saved.hpp"
@@ -270,6 +268,24 @@ TEST_CASE("without a name nothing is written, and the program runs") {
   CHECK(fs::is_empty(folder.path));
 }
 
+TEST_CASE("the command line names the file; a program whose backends write none says so") {
+  temporary_folder const folder;
+  auto const nothing = [](auto& team) { team.barrier(); };
+  std::string const option = "--pgas-trace=" + (folder.path / "run.json").string();
+  char const* const words[] = {"program", option.c_str(), "--pgas-ranks", "2"};
+  CHECK(pgas::run<pgas::choices<traced<process_map>>>(4, words, nothing) == 0);
+  ::unsetenv("PGAS_TRACE");
+  CHECK(folder.names() == std::set<std::string>{"run.json"});
+
+  using untraced = pgas::detail::dispatcher<pgas::choices<process_map>, pgas::coherences<pgas::default_coherence>,
+                                            pgas::synchronizations<pgas::default_synchronization>>;
+  require_error(errc::unsupported, {"--pgas-trace: this program's backends write no trace"},
+                [&] { untraced::run(pgas::detail::command_line::parse(4, words), nothing); });
+  char const* const heat[] = {"program", "--pgas-heat", "run.svg"};
+  require_error(errc::unsupported, {"--pgas-heat: only the emulated chip has links to be drawn"},
+                [&] { untraced::run(pgas::detail::command_line::parse(3, heat), nothing); });
+}
+
 TEST_CASE("a file that cannot be written is a sentence before a rank has begun") {
   temporary_folder const folder;
   for (fs::path const& wrong : {folder.path / "no folder" / "run.json", folder.path}) {
@@ -279,6 +295,17 @@ TEST_CASE("a file that cannot be written is a sentence before a rank has begun")
                          pgas::error);
   }
   CHECK(fs::is_empty(folder.path));
+}
+
+TEST_CASE("a rank that does not exist is refused as ever") {
+  temporary_folder const folder;
+  traced_to const file(folder.path / "run.json");
+  require_error(errc::out_of_range, {"rank 99"}, [] {
+    pgas::run<traced<process_map>>(2, [](auto& team) {
+      auto const w = pgas::make_window<int>(team, 1);
+      pgas::access epoch{w, {99}};
+    });
+  });
 }
 
 TEST_CASE("a killed rank leaves a file that can be read, with what the others did") {

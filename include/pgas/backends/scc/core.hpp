@@ -9,6 +9,7 @@
 #include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/combining_buffer.hpp>
 #include <pgas/backends/scc/counters.hpp>
+#include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/memory.hpp>
 #include <pgas/backends/scc/scheduler.hpp>
 #include <pgas/segment.hpp>
@@ -33,11 +34,12 @@ class core {
   static constexpr unsigned first_buffer = 192;
 
   /// `c`: none for an emulator without time.
-  core(rank_t number, memory& m, scheduler& s, clock* c)
+  core(rank_t number, memory& m, scheduler& s, clock* c, interrupt_pin& pin)
       : number_(number),
         memory_(&m),
         scheduler_(&s),
         clock_(c),
+        pin_(&pin),
         dice_(s.how().seed * 64 + static_cast<std::uint64_t>(number)) {
     page_number const first = m.first_page(number);
     for (unsigned entry = 0; entry < m.own_pages(); ++entry) point_entry(entry, first + entry);
@@ -56,12 +58,14 @@ class core {
 
   void load(page_type type, physical_address at, bytes_out into) {
     each_line(at, into.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      pin_->look();
       load_piece(type, piece, into.data() + done, count);
       if (std::exchange(left_, false)) misbehave();
     });
   }
   void store(page_type type, physical_address at, bytes_in from) {
     each_line(at, from.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      pin_->look();
       store_piece(type, piece, from.data() + done, count);
       if (std::exchange(left_, false)) misbehave();
     });
@@ -446,6 +450,7 @@ class core {
   memory* memory_;
   scheduler* scheduler_;
   clock* clock_;
+  interrupt_pin* pin_;
   dice dice_;
   counters counters_;
   std::array<page_number, lut_entries> lut_{};

@@ -24,6 +24,7 @@ using pgas::errc;
 using pgas::detail::scc::asks;
 using pgas::detail::scc::line_bytes;
 using pgas::detail::scc::link;
+using pgas::detail::scc::lookup_table;
 using pgas::detail::scc::page_bytes;
 using pgas::detail::scc::station;
 using pgas::detail::scc::ticks;
@@ -46,7 +47,7 @@ options timed(timing const& t) {
 }
 /// Where every core has the message passing buffer of a core.
 physical_address buffer_of(rank_t owner) {
-  return static_cast<physical_address>((core::first_buffer + static_cast<std::size_t>(owner)) * page_bytes);
+  return static_cast<physical_address>((lookup_table::first_buffer + static_cast<std::size_t>(owner)) * page_bytes);
 }
 double now(chip& c, rank_t rank) { return c.time()->how().in_core_cycles(c.turns().time().now(rank)); }
 

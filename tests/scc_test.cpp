@@ -1466,7 +1466,7 @@ TEST_CASE("an interrupt overtakes a store that is still in the write-combining b
     CAPTURE(drains);
     number seen = 99;
     on_chip(2, options{}, [&](chip& c, rank_t rank) {
-      auto const at = static_cast<physical_address>((core::first_buffer + 1) * page_bytes);
+      auto const at = static_cast<physical_address>((pgas::detail::scc::lookup_table::first_buffer + 1) * page_bytes);
       core& me = c.at(rank);
       auto& pin = c.pin_of(1);
       if (rank == 0) {

@@ -30,7 +30,7 @@ class interrupt_pin {
         turns_(&turns),
         time_(time),
         oracle_(oracle),
-        dice_(turns.how().seed * 64 + 63 - static_cast<std::uint64_t>(core)) {}
+        dice_(~(turns.how().seed * 64 + static_cast<std::uint64_t>(core))) {}
 
   /// A write of `by` to the register takes place now.
   void raise(rank_t by) {

@@ -827,8 +827,8 @@ TEST_CASE("Barrelfish's notification costs its sender 33 cycles for each hop") {
       if (self != 0) return;
       c.reach(0, station::registers_of(to), asks::read_word);  // takes the test-and-set register
       (void)load(c.at(0), page_type::ncm, buffer_of(to));
-      for (std::size_t const line : {line_bytes, std::size_t{0}}) {  // the channel's number, the position
-        store(c.at(0), page_type::mpbt_wt, buffer_of(to) + static_cast<physical_address>(line), 1);
+      for (std::size_t const at : {line_bytes, std::size_t{0}}) {  // the channel's number, the position
+        store(c.at(0), page_type::mpbt_wt, buffer_of(to) + static_cast<physical_address>(at), 1);
         c.at(0).drain();
       }
       c.reach(0, station::registers_of(to), asks::read_word);  // is one there already?

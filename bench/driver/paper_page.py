@@ -101,6 +101,8 @@ def at_the_end(result):
         if not curves:
             continue
         last = max((ours[-1][0] for ours in curves.values()), key=lambda x: (isinstance(x, str), x))
+        if isinstance(last, str):
+            continue  # names have no end
         there = sorted((dict(ours)[last], series) for series, ours in curves.items() if last in dict(ours))
         yield f'{html.escape(quantity)}, {place(result.figure, last, result.figure.xlabel)}: ' + \
             ', '.join(f'{named(series)} {digits(value)}' for value, series in there) + f' {result.units.get(quantity, "")}'
@@ -155,7 +157,9 @@ def key(result):
     """One for all panels."""
     colours = paper_plots.colours(result)
     has_crosses = any(c.printed.quantity in result.figure.draws for c in result.compared)
-    items = [f'<li><i style="background:{colour}"></i>{html.escape(series)}</li>' for series, colour in colours.items()]
+    ours = {series for series, _, quantity in result.values if quantity in result.figure.draws}
+    items = [f'<li><i style="background:{colour}"></i>{html.escape(series)}</li>' for series, colour in colours.items()
+             if series in ours or not result.figure.bars]  # with bars all crosses are black
     return '<ul class="key">' + ''.join(items) + ('<li>&times; the paper\'s</li>' if has_crosses else '') + '</ul>'
 
 

@@ -43,7 +43,7 @@ def curve(number, series, pair, colour):
                      f'title {plots.quoted(series)}')
     if theirs:
         script += plots.block(f'p{number}', theirs)
-        lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize 1.2 linewidth 2.5 linecolor rgb "{colour}" '
+        lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize cross linewidth 2.5 linecolor rgb "{colour}" '
                      f'{"notitle" if ours else "title " + plots.quoted(series)}')
     return script, lines
 
@@ -57,7 +57,7 @@ def group_of_bars(number, series, pair, colour, width):
         lines.append(f'$o{number} using 1:2:({width * 0.9}) with boxes fillstyle solid 0.75 linecolor rgb "{colour}" title {plots.quoted(series)}')
     if theirs:
         script += plots.block(f'p{number}', theirs)
-        lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize 1.2 linewidth 2.5 linecolor rgb "#111111" '
+        lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize cross linewidth 2.5 linecolor rgb "#111111" '
                      f'{"notitle" if ours else "title " + plots.quoted(series)}')
     return script, lines
 
@@ -88,7 +88,9 @@ def draw_panel(result, quantity, path, size):
     names = [figure.name_of(x) for x in xs] if figure.bars else []
     ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in enumerate(names)) + ')' + \
         (' rotate by -25' if max(map(len, names)) > 8 else '') if names else ''
-    script += f'''set title {plots.quoted(quantity)} font ",14"
+    script += f'''on_page = GPVAL_TERM eq "svg"
+cross = on_page ? 1.2 : 2.4
+set title (on_page ? {plots.quoted(quantity)} : {plots.quoted(figure.title + ': ' + quantity)})
 {f'set logscale {figure.log}' if figure.log else 'set yrange [0:*]'}
 {'set format y "%g"' if 'y' in figure.log else 'set offsets 0, 0, graph 0.05, 0'}
 {f'set xrange [-0.6:{len(xs) - 0.4}]' if figure.bars else logarithmic(xs, figure.xlabel) if 'x' in figure.log else ''}
@@ -98,11 +100,11 @@ set ylabel {plots.quoted(result.units.get(quantity, ''))}
 set grid ytics xtics linecolor rgb "#d4d8de"
 set border 3 linecolor rgb "#777777"
 set tics nomirror
-set key outside bottom center horizontal
-if (GPVAL_TERM eq "svg") unset key
+set key outside right top
+if (on_page) unset key
 plot {', '.join(lines)}
 '''
-    plots.gnuplot(script, path, *size)
+    plots.gnuplot(script, path, *size, png=(1520, 760))
     return True
 
 

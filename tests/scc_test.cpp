@@ -1321,9 +1321,9 @@ int taken_after(options const& how) {
       [&](seat me) {
         auto const pins = me.b.interrupts();
         auto const handler = pins.on_interrupt([&] { at = done; });
-        auto const word = me.words().slot(0, 0, 0);
+        auto const slot = me.words().slot(0, 0, 0);
         pins.raise(0);
-        for (; done < 50; ++done) static_cast<void>(word.load(std::memory_order_relaxed));
+        for (; done < 50; ++done) static_cast<void>(slot.load(std::memory_order_relaxed));
         pins.sleep_until([&] { return at >= 0; });
       },
       how);
@@ -1424,17 +1424,17 @@ TEST_CASE("interrupts that come before the first is taken are one, and the next 
 
 TEST_CASE("a handler is not interrupted: what comes meanwhile is taken after it") {
   launch(1, [](seat me) {
-    auto const word = me.words().slot(0, 0, 0);
+    auto const slot = me.words().slot(0, 0, 0);
     auto const pins = me.b.interrupts();
     std::string course;
     auto const handler = pins.on_interrupt([&] {
       course += '(';
       if (course.size() == 1) pins.raise(0);
-      static_cast<void>(word.load(std::memory_order_relaxed));
+      static_cast<void>(slot.load(std::memory_order_relaxed));
       course += ')';
     });
     pins.raise(0);
-    static_cast<void>(word.load(std::memory_order_relaxed));
+    static_cast<void>(slot.load(std::memory_order_relaxed));
     CHECK(course == "()()");
   });
 }

@@ -77,6 +77,7 @@ namespace backends {
 /// may not do is wait for another in any way of its own.
 /// With scc::options::clock it also predicts time: team.now() and scc::microseconds_of(team) are the core's, waits are
 /// polls, last_traffic() says what links and controllers did, and computation takes what team.charge says.
+/// scc::interrupts_of(team) lets cores interrupt each other, and sleep until they are.
 /// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
 class scc {
  public:

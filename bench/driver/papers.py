@@ -40,12 +40,12 @@ class Figure:
     source: str
     says: str  # the paper's text, in our words
     xlabel: str = ''
-    xlabel_of_printed: str = ''  # where numbers are printed over something else than what is drawn
     draws: tuple = ()
     log: str = ''
     ticks: tuple = ()  # names of the values of x
     claims: tuple = ()
     bars: bool = False
+    xlabel_of_printed: str = ''  # where numbers are printed over something else than what is drawn
 
     def printed_over(self):
         return self.xlabel_of_printed or self.xlabel
@@ -87,7 +87,7 @@ FIGURES = (
     Figure('post_start', 'Post, start, complete, wait: one origin, k targets', 'Christgau 2017, Figs. 3.15 and 3.16, Table 3.4',
            'In shared memory a whole cycle with 10 targets takes 17.9 us where messages take 89.2 us; both lock metrics grow '
            'about linearly with the targets, with no exponential contention.',
-           'targets', draws=('cycle', 'post', 'modification', 'start'), claims=(
+           'targets', ('cycle', 'post', 'modification', 'start'), claims=(
                Claim('a cycle in shared memory is quicker than by messages, for any number of targets',
                      lambda v: all(v('match_vector', k, 'cycle') < v('messages', k, 'cycle') for k in (1, 10, 31, 47))),
                Claim('at 10 targets by about 5 times (4 to 6)',
@@ -106,7 +106,7 @@ FIGURES = (
     Figure('barrier', 'Barriers', 'Christgau 2017, section 3.4.2, from the literature on the SCC',
            'At 48 cores RCCE\'s barrier takes 60 us, one on a test-and-set register with back-off about 25 us, and master and '
            'slaves with uncached flags near the master 18 us; with those polls do better than interrupts.',
-           'cores', draws=('barrier', 'accesses'), claims=(
+           'cores', ('barrier', 'accesses'), claims=(
                Claim('master and slaves < test-and-set with back-off < RCCE, at 48 cores',
                      lambda v: v('master_slave', 48, 'barrier') < v('tsr_back_off', 48, 'barrier') < v('rcce', 48, 'barrier'),
                      why='what RCCE does beside the accesses is not known: by its accesses alone it is the second'),
@@ -120,7 +120,7 @@ FIGURES = (
     Figure('locks', 'Lock and unlock, random targets', 'Christgau and Schnor 2019, Table 2, Figs. 6 to 8',
            'Two-level counters (GBH) with back-off are flat and quickest; without back-off they grow with the exclusive share; '
            'the queue lock with writer preference (MCS-WP) does not care for the mix.',
-           'processes', '% exclusive', draws=tuple(f'median, {share} % exclusive' for share in SHARES), claims=(
+           'processes', tuple(f'median, {share} % exclusive' for share in SHARES), xlabel_of_printed='% exclusive', claims=(
                *(Claim(f'{share} % exclusive: GBH with back-off is quicker than MCS-WP',
                        lambda v, share=share: v('gbh_backoff', share, 'median') < v('mcs_wp', share, 'median'), why=TABLE_2)
                  for share in SHARES),
@@ -148,7 +148,7 @@ FIGURES = (
     Figure('writer', 'What waiting readers cost a writer: put and unlock', 'Christgau and Schnor 2019, Table 3',
            'With 47 readers the writer takes 2.6 to 3.9 times as long under GBH as under MCS-WP; readers far away cost it '
            'nothing under MCS-WP, and as much as near ones under GBH, since those spin at the writer.',
-           'readers', draws=('32 B', '512 B', '1024 B'), ticks=('none', '1 near', '1 far', '11 near', '11 far', '47'), bars=True,
+           'readers', ('32 B', '512 B', '1024 B'), ticks=('none', '1 near', '1 far', '11 near', '11 far', '47'), bars=True,
            claims=(
                *(Claim(f'47 readers, {k} B: MCS-WP is quicker than GBH by 2.6 to 3.9 times (at least 1.5)',
                        lambda v, k=k: v('gbh_backoff', 5, f'{k} B') > 1.5 * v('mcs_wp', 5, f'{k} B'))
@@ -176,7 +176,7 @@ FIGURES = (
            'Loads: cached pages fall at the sizes of L1 and L2, tagged write-back pages at that of L1, and tagged '
            'write-through pages are as slow as uncached ones at every size, which is a defect of the chip. Stores: '
            'write-through is slower than cached and well above uncached, thanks to the write-combining buffer.',
-           'KiB', draws=('load', 'store'), log='xy', claims=(
+           'KiB', ('load', 'store'), log='xy', claims=(
                Claim('loads of write-through pages are as slow as uncached ones at all sizes (within 10 %)',
                      lambda v: all(abs(v('mpbt_wt', k, 'load') / v('ncm', k, 'load') - 1) < 0.1 for k in (4, 64, 1024)), 'shape'),
                Claim('loads of cached pages fall at L1\'s size and again at L2\'s',
@@ -194,13 +194,13 @@ FIGURES = (
            )),
     Figure('buffer_access', 'Message passing buffers, from tile (0, 0)', 'Barrelfish TN-005',
            'Core cycles to write a line and to read a word, to each tile: the own one is quick, each hop costs about 5.',
-           'tile column', draws=('cycles',), claims=(
+           'tile column', ('cycles',), claims=(
                Claim('a hop costs 5 to 6 cycles',
                      lambda v: 4.5 < (v('word read, row 0', 5, 'cycles') - v('word read, row 0', 1, 'cycles')) / 4 < 6.5, 'shape'),
            )),
     Figure('dram_access', 'DRAM by hops to its controller', 'Barrelfish TN-005',
            'Core cycles for an uncached word, an uncached line (eight stores, each paying the distance), and a line through the '
-           'write-combining buffer.', 'hops', draws=('cycles',), log='y', claims=(
+           'write-combining buffer.', 'hops', ('cycles',), log='y', claims=(
                Claim('a combined line write is quicker than an uncached one, by more than 4 times',
                      lambda v: all(v('uncached line write', h, 'cycles') > 4 * v('combined line write', h, 'cycles')
                                    for h in (0, 2, 5, 7))),
@@ -208,7 +208,7 @@ FIGURES = (
     Figure('placement', 'Where control words are, with a stencil', 'Christgau 2017, Figs. 3.12 and 3.13',
            'All synchronization data at one controller: the speed-up collapses to about 8, whichever controller it is. Each '
            'core\'s at its own: linear, slightly below no synchronization at all.',
-           'cores', draws=('speedup',), claims=(
+           'cores', ('speedup',), claims=(
                Claim('no synchronization: linear (at least 90 % of 48)', lambda v: v('none', 48, 'speedup') > 0.9 * 48, 'shape', STORES),
                Claim('distributed: linear too (at least 80 %), and not above no synchronization',
                      lambda v: 0.8 * 48 < v('distributed', 48, 'speedup') <= v('none', 48, 'speedup') * 1.001, 'shape', STORES),
@@ -219,7 +219,7 @@ FIGURES = (
     Figure('put_latency', 'Put latency', 'Christgau 2017, Fig. 4.15',
            'One byte takes 9.1 us one-sided, 24.8 us by messages behind the same calls, 6.4 us by send and receive; up to 512 B '
            'send and receive is quicker, above one-sided; at 4 KiB messages take 3.7 times as long.',
-           'bytes', draws=('latency',), log='xy', claims=(
+           'bytes', ('latency',), log='xy', claims=(
                Claim('1 B: two-sided < one-sided < messages', lambda v: v('two_sided', 1, 'latency') < v('one_sided', 1, 'latency') <
                      v('messages', 1, 'latency')),
                Claim('up to 512 B two-sided is quicker, above one-sided is',
@@ -229,7 +229,7 @@ FIGURES = (
            )),
     Figure('put_bandwidth', 'Put bandwidth', 'Christgau 2017, Fig. 4.14',
            'One-sided reaches 2 times the bandwidth of messages for small puts and 5 times for large ones, and 20 MB/s more '
-           'than send and receive.', 'bytes', draws=('bandwidth',), log='xy', claims=(
+           'than send and receive.', 'bytes', ('bandwidth',), log='xy', claims=(
                Claim('small puts: one-sided is at least 1.5 times as quick as messages',
                      lambda v: v('one_sided', 64, 'bandwidth') > 1.5 * v('messages', 64, 'bandwidth')),
                Claim('large puts: more so than small ones',
@@ -242,7 +242,7 @@ FIGURES = (
            )),
     Figure('automaton', 'A cellular automaton, 2400 lines of 8 KiB, 100 generations', 'Christgau 2017, Table 4.3, Fig. 4.20',
            'One-sided and send and receive take about the same; messages behind the one-sided calls take about twice as long in '
-           'all at 48 cores.', 'cores', draws=('computation', 'communication'), claims=(
+           'all at 48 cores.', 'cores', ('computation', 'communication'), claims=(
                Claim('one-sided and two-sided differ by less than 10 % in all',
                      lambda v: all(abs(sum(v('one_sided', n, q) for q in ('computation', 'communication')) /
                                        sum(v('two_sided', n, q) for q in ('computation', 'communication')) - 1) < 0.1
@@ -254,7 +254,7 @@ FIGURES = (
            )),
     Figure('fft', 'NAS FT on 32 cores', 'Christgau 2017, Table 4.2, Fig. 4.18',
            'One-sided is 19 to 30 % quicker than messages and 14 to 20 % than send and receive; with a cached own part '
-           '(whose checksums are wrong for S and W) 34 to 46 %.', 'class', draws=('rate',), ticks=('S', 'W', 'A'), bars=True, claims=(
+           '(whose checksums are wrong for S and W) 34 to 46 %.', 'class', ('rate',), ticks=('S', 'W', 'A'), bars=True, claims=(
                Claim('messages < two-sided < one-sided < one-sided with a cached own part, in each class',
                      lambda v: all(v('messages', c, 'rate') < v('two_sided', c, 'rate') < v('one_sided', c, 'rate') <
                                    v('one_sided, cached', c, 'rate') for c in (0, 1, 2)),
@@ -263,7 +263,7 @@ FIGURES = (
            )),
     Figure('fompi', 'foMPI\'s functions, on this machine', 'Gerstenberger, Besta and Hoefler 2014, section 3',
            'Models measured on Cray XE6 between nodes. Only their order is compared: our times are of this machine.',
-           '', draws=('time',), log='y', bars=True, claims=(
+           '', ('time',), log='y', bars=True, claims=(
                Claim('a shared lock costs less than an exclusive one',
                      lambda v: v('pgas', 'shared lock', 'time') < v('pgas', 'exclusive lock', 'time'),
                      why='where memory is coherent each is one read-modify-write to get, and an exclusive lock goes by a store'),

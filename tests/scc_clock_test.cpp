@@ -793,6 +793,22 @@ TEST_CASE("a computation that is interrupted takes longer by what the interrupt 
   CHECK(ended == doctest::Approx(40000 + 612));
 }
 
+TEST_CASE("what comes while a store is under way finds the core where that has let it go on to") {
+  double handled = 0;
+  on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
+    if (self == 0) raise(c, 0, 1);
+    if (self != 1) return;
+    interrupt_pin::handler const note = [&] { handled = now(c, 1); };
+    c.pin_of(1).handle_by(&note);
+    store(c.at(1), page_type::ncm, buffer_of(47), 1);  // is served after the interrupt has come
+    CHECK(now(c, 1) < 10);
+    compute_for_long(c, c.at(1));
+    c.pin_of(1).handle_by(nullptr);
+  });
+  CHECK(handled > 612 + 10);
+  CHECK(handled < 612 + 50);
+}
+
 TEST_CASE("who sleeps puts nothing on the mesh") {
   auto const links = [](bool sleeps) {
     double requests = 0;

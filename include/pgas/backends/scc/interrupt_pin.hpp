@@ -46,10 +46,12 @@ class interrupt_pin {
 
   /// Between two instructions: takes the interrupt if there is one, now or, so the adversary likes, later.
   void look() {
-    if (handler_ == nullptr || masked_) return;
-    // Whether it is up now is decided once all that happens before now has happened.
-    if (time_ != nullptr) turns_->until(turns_->time().now(core_));
-    if (is_up_ && !turns_->is_timed() && !dice_.one_in(std::max(1U, turns_->how().against.defer))) return;
+    if (!may_take()) return;
+    if (time_ != nullptr) {
+      turns_->until(turns_->time().now(core_));  // it is up if what has happened by now has raised it
+    } else if (is_up_ && !dice_.one_in(std::max(1U, turns_->how().against.defer))) {
+      return;
+    }
     take();
   }
   /// The same for a core that does nothing else any more: now.
@@ -67,11 +69,11 @@ class interrupt_pin {
   void compute(ticks left) {
     if (time_ == nullptr) return look();
     auto& time = turns_->time();
-    while (handler_ != nullptr && !masked_ && left != 0) {
+    while (may_take() && left != 0) {
       look();
       ticks const begin = time.now(core_);
       computes_ = true;
-      turns_->until(begin + left);
+      turns_->until(is_up_ ? std::min(begin + left, since_) : begin + left);  // it may be up, but later than now
       computes_ = false;
       ticks const passed = time.due(core_) - begin;
       time_->spend(core_, passed);

@@ -54,8 +54,8 @@ class interrupts {
   [[nodiscard]] handler on_interrupt(std::function<void()> what) const { return {chip_, self_, std::move(what)}; }
 
   /// Sleeps until the condition holds, which is looked at first and after each interrupt, with interrupts masked: none
-  /// is missed. No poll, nothing on the mesh. Who sleeps for ever is named in the report of a deadlock, as waiting for
-  /// `from`: all others, if it is empty.
+  /// is missed. No poll, nothing on the mesh. Requires a handler: without any no interrupt is taken. Who sleeps for
+  /// ever is named in the report of a deadlock, as waiting for `from`: all others, if it is empty.
   template <std::predicate Condition>
   void sleep_until(Condition&& condition, group from = {}) const {
     std::vector<rank_t> others(from.begin(), from.end());

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The papers' figures redrawn, each beside what the paper says and what we got, and every number: one page."""
 
+import collections
 import html
 import os
 import string
@@ -22,6 +23,7 @@ a { color: var(--ours); text-decoration: none; } a:hover { text-decoration: unde
 .words p { margin: 0 0 .7rem; } .words ul { margin: 0 0 .8rem; padding-left: 1.1rem; } .words li { margin: .15rem 0; }
 .causes { font-size: .86rem; color: var(--soft); list-style: none; padding: 0; } .causes b { color: var(--ink); }
 td.miss { color: var(--bad); font-weight: 600; } td.hold { color: var(--good); font-weight: 600; }
+sup { line-height: 0; }
 td.text { white-space: normal; } table.claims { margin-top: 1.2rem; } table.claims td.text { width: 100%; } table.all td { vertical-align: middle; }
 .count { display: inline-block; min-width: 4.4rem; }
 .bar { display: inline-block; width: 7rem; height: .5rem; border-radius: 3px; background: #f0d3dc; vertical-align: middle; }
@@ -101,11 +103,23 @@ def at_the_end(result):
         if not curves:
             continue
         last = max((ours[-1][0] for ours in curves.values()), key=lambda x: (isinstance(x, str), x))
-        if isinstance(last, str):
-            continue  # names have no end
+        if isinstance(last, str):  # names have no end
+            yield from where_least(quantity, curves)
+            continue
         there = sorted((dict(ours)[last], series) for series, ours in curves.items() if last in dict(ours))
         yield f'{html.escape(quantity)}, {place(result.figure, last, result.figure.xlabel)}: ' + \
             ', '.join(f'{named(series)} {digits(value)}' for value, series in there) + f' {result.units.get(quantity, "")}'
+
+
+def where_least(quantity, curves):
+    """Which curve has the least value at how many x."""
+    by_x = {}
+    for series, ours in curves.items():
+        for x, value in ours:
+            by_x.setdefault(x, []).append((value, series))
+    least = collections.Counter(min(values)[1] for values in by_x.values())
+    yield f'{html.escape(quantity)}, the least of all: ' + \
+        ', '.join(f'{named(series)} at {count} of {len(by_x)}' for series, count in least.most_common())
 
 
 NAMES = ('tile column', 'class')  # of x that is no amount
@@ -156,7 +170,7 @@ def claims_table(result, causes):
 def key(result):
     """One for all panels."""
     colours = paper_plots.colours(result)
-    has_crosses = any(c.printed.quantity in result.figure.draws for c in result.compared)
+    has_crosses = any(theirs for quantity in result.figure.draws for _, theirs in paper_plots.points(result, quantity).values())
     ours = {series for series, _, quantity in result.values if quantity in result.figure.draws}
     items = [f'<li><i style="background:{colour}"></i>{html.escape(series)}</li>' for series, colour in colours.items()
              if series in ours or not result.figure.bars]  # with bars all crosses are black

@@ -17,8 +17,9 @@ def points(result, quantity):
         if q == quantity:
             found.setdefault(series, ([], []))[0].append((x, value))
     for c in result.compared:
-        if c.printed.quantity == quantity:
-            found.setdefault(c.printed.series, ([], []))[1].append((c.printed.x, c.printed.value))
+        x, drawn = result.figure.place_of(c.printed.x, c.printed.quantity)
+        if drawn == quantity:
+            found.setdefault(c.printed.series, ([], []))[1].append((x, c.printed.value))
     return {series: (sorted(ours, key=str_last), sorted(theirs, key=str_last)) for series, (ours, theirs) in found.items()}
 
 

@@ -46,9 +46,13 @@ class Figure:
     claims: tuple = ()
     bars: bool = False
     xlabel_of_printed: str = ''  # where numbers are printed over something else than what is drawn
+    drawn_at: object = None  # and then: their x and quantity in a picture
 
     def printed_over(self):
         return self.xlabel_of_printed or self.xlabel
+
+    def place_of(self, x, quantity):
+        return self.drawn_at(x, quantity) if self.drawn_at else (x, quantity)
 
     def name_of(self, x):
         return self.ticks[x] if self.ticks and isinstance(x, int) else str(x)
@@ -120,7 +124,8 @@ FIGURES = (
     Figure('locks', 'Lock and unlock, random targets', 'Christgau and Schnor 2019, Table 2, Figs. 6 to 8',
            'Two-level counters (GBH) with back-off are flat and quickest; without back-off they grow with the exclusive share; '
            'the queue lock with writer preference (MCS-WP) does not care for the mix.',
-           'processes', tuple(f'median, {share} % exclusive' for share in SHARES), xlabel_of_printed='% exclusive', claims=(
+           'processes', tuple(f'median, {share} % exclusive' for share in SHARES), xlabel_of_printed='% exclusive',
+           drawn_at=lambda share, quantity: (48, f'{quantity}, {share} % exclusive'), claims=(
                *(Claim(f'{share} % exclusive: GBH with back-off is quicker than MCS-WP',
                        lambda v, share=share: v('gbh_backoff', share, 'median') < v('mcs_wp', share, 'median'), why=TABLE_2)
                  for share in SHARES),

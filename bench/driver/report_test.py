@@ -429,6 +429,19 @@ class Papers(unittest.TestCase):
                      'barrier, 48 cores: <b>ours: tournament</b> 5.04, <b>rcce</b> 66, <b>tsr_back_off</b> 75 us'):
             self.assertIn(part, text)
 
+    def test_a_number_is_drawn_where_its_figure_says(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'locks')
+        printed = paper_judge.read(REFERENCE, 'locks')
+        got = paper_judge.reproduce(figure, printed, [value('locks', 'gbh', 48, 'median, 50 % exclusive', 13)])
+        median = next(p.value for p in printed if p.key() == ('gbh', 50, 'median'))
+        self.assertEqual(paper_plots.points(got, 'median, 50 % exclusive')['gbh'], ([(48, 13)], [(48, median)]))
+
+    def test_of_names_that_have_no_order_the_least_values_are_counted(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'fompi')
+        said = [value('fompi', s, x, 'time', t) for s, x, t in (('pgas', 'put', 1), ('mpich', 'put', 2), ('pgas', 'get', 1), ('mpich', 'cas', 5))]
+        self.assertIn('time, the least of all: <b>pgas</b> at 2 of 3, <b>mpich</b> at 1 of 3',
+                      paper_page.words(paper_judge.reproduce(figure, [], said)))
+
     def test_a_cause_is_said_once_and_referred_to_by_a_letter(self):
         figure = next(f for f in papers.FIGURES if f.name == 'locks')
         printed = paper_judge.read(REFERENCE, 'locks')

@@ -124,9 +124,21 @@ def claims_list(result):
     return '<table><tbody>' + '\n'.join(map(line, result.claims)) + '</tbody></table>' if result.claims else ''
 
 
-def section(result, drawn, directory):
+def keep(said, directory):
+    """Writes the pictures that programs drew: files of their own, since each has a style sheet. Returns them as HTML."""
+    shown = ''
+    for line in said:
+        name = f"paper_{line['figure']}_{line['name']}.svg"
+        with open(os.path.join(directory, name), 'w', encoding='utf-8') as out:
+            out.write(line['svg'])
+        shown += f'<figure><img src="{name}" alt="{html.escape(line["name"])}" style="width:100%"></figure>'
+    return shown
+
+
+def section(result, drawn, directory, said=()):
     figure = result.figure
     pictures = ''.join(page.picture(directory, drawn[figure.name, q]) for q in figure.draws if (figure.name, q) in drawn)
+    pictures += keep([line for line in said if line['figure'] == figure.name], directory)
     parameters = ', '.join(result.parameters)
     return f'''<h2>{html.escape(figure.title)}</h2><p class="soft">{html.escape(figure.source)} &middot; {html.escape(parameters)}</p>
 <div class="paper"><div>{pictures}</div><div>
@@ -136,8 +148,8 @@ def section(result, drawn, directory):
 <details><summary>Every printed number</summary>{values_table(result)}</details>'''
 
 
-def write(results, machine, directory):
-    """papers.html and its pictures."""
+def write(results, machine, directory, said=()):
+    """papers.html and its pictures; `said`: those that programs drew."""
     try:
         drawn = draw(results, directory)
     except (OSError, RuntimeError) as problem:
@@ -150,7 +162,7 @@ def write(results, machine, directory):
         (f'{sum(bool(t.holds) for t in tried)} of {len(tried)}', 'ok', 'orderings, crossings and shapes hold'),
         (sum(not c.holds() for c in counted), 'BEHIND', 'values are missed'),
         (sum(not t.holds for t in tried), 'BEHIND', 'claims do not hold, or could not be tried')))
-    sections = '\n'.join(section(r, drawn, directory) for r in results)
+    sections = '\n'.join(section(r, drawn, directory, said) for r in results)
     text = f'''<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>The papers, reproduced</title><style>{STYLE}</style>

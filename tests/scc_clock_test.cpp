@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The emulated chip's time: that what it says of an access is what its source says, that accesses get into each other's
 // way as on the chip, and that time changes nothing else.
+#include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/pgas.hpp>
 
 #include <doctest/doctest.h>
@@ -887,3 +888,53 @@ TEST_CASE("with a clock, too, who polls is interrupted, and who sleeps for ever 
 }
 
 }  // namespace
+
+TEST_CASE("a heat map has each part of the chip once, with its share of the run and its requests") {
+  traffic run;
+  std::size_t parts = 0;
+  auto const some = [&](std::string const& name) {
+    // Shares from 0.01 % on, all of them different.
+    auto const n = static_cast<double>(++parts);
+    return pgas::scc::load{name, parts, 10 * n, 3 * n};
+  };
+  run.clocks.assign(cores, 100000.0);
+  for (unsigned t = 0; t < 24; ++t) {
+    for (unsigned d = 0; d < 6; ++d) run.links.push_back(some("link"));
+    run.buffers.push_back(some("buffer"));
+    run.registers.push_back(some("registers"));
+  }
+  for (int c = 0; c < 4; ++c) run.controllers.push_back(some("controller"));
+  run.interface = some("system interface");
+  std::string const drawn = pgas::scc::heat_map(run, "a < b & c");
+  CHECK(drawn.find("a &lt; b &amp; c") != std::string::npos);
+
+  std::multiset<std::string> requests;
+  for (std::size_t at = drawn.find("<title>"); at != std::string::npos; at = drawn.find("<title>", at + 1)) {
+    std::size_t const begin = drawn.find(": ", at) + 2;
+    requests.insert(drawn.substr(begin, drawn.find(' ', begin) - begin));
+  }
+  std::multiset<std::string> wanted;
+  for (unsigned t = 0; t < 24; ++t) {
+    bool const edges[] = {t % 6 == 5, t % 6 == 0, t / 6 == 3, t / 6 == 0, false, false};  // no links beyond them
+    for (unsigned d = 0; d < 6; ++d) {
+      if (!edges[d]) wanted.insert(std::to_string(run.links[6 * t + d].requests));
+    }
+    wanted.insert({std::to_string(run.buffers[t].requests), std::to_string(run.registers[t].requests)});
+  }
+  for (auto const& c : run.controllers) wanted.insert(std::to_string(c.requests));
+  wanted.insert(std::to_string(run.interface.requests));
+  CHECK(requests == wanted);
+  for (char const* const share : {"<0.1%", ">0.1%<", ">1.9%<", ">2.0%<"}) {
+    CAPTURE(share);
+    CHECK(drawn.find(share[0] == '<' ? "&lt;0.1%" : share) != std::string::npos);
+  }
+}
+
+TEST_CASE("a heat map that cannot be made is a sentence") {
+  CHECK_THROWS_WITH_AS(pgas::scc::write_heat_map({}, "heat.svg"), doctest::Contains("no run has had a clock"),
+                       pgas::error);
+  traffic run = backend::last_traffic();
+  REQUIRE_FALSE(run.links.empty());
+  CHECK_THROWS_WITH_AS(pgas::scc::write_heat_map(run, "/no folder/heat.svg"),
+                       doctest::Contains("'/no folder/heat.svg' cannot be written"), pgas::error);
+}

@@ -129,9 +129,9 @@ def report(results, directory):
     for name in ('table.md', 'index.html'):
         print(os.path.join(directory, name))
     if results.values:
-        reproduced = paper_judge.reproduce_all(REFERENCE,
-                                               [*results.values, *paper_judge.values_of_rows(results.rows)])
-        paper_page.write(reproduced, results.machine, directory)
+        said = [line for line in results.values if line['type'] == 'value']
+        reproduced = paper_judge.reproduce_all(REFERENCE, [*said, *paper_judge.values_of_rows(results.rows)])
+        paper_page.write(reproduced, results.machine, directory, [line for line in results.values if line['type'] == 'picture'])
         print('\n'.join(paper_judge.summary(reproduced)))
         print(os.path.join(directory, 'papers.html'))
 

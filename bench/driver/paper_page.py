@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The papers' figures redrawn, each beside what the paper says and what we got, and every number: one page."""
 
+import base64
 import collections
 import html
 import os
@@ -16,8 +17,9 @@ html { scroll-behavior: smooth; } h2 { scroll-margin-top: 1rem; }
 a { color: var(--ours); text-decoration: none; } a:hover { text-decoration: underline; }
 .paper { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1.8rem; align-items: start; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); gap: .8rem; }
-.paper figure { margin: 0; border: 1px solid var(--line); border-radius: 10px; padding: .5rem; }
-.paper svg { width: 100%; height: auto; display: block; }
+.panels figure { margin: 0; border: 1px solid var(--line); border-radius: 10px; padding: .5rem; }
+.panels svg, .panels img { width: 100%; height: auto; display: block; }
+.maps { grid-template-columns: repeat(auto-fit, minmax(min(560px, 100%), 1fr)); margin-top: .8rem; }
 .key { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0 0 .7rem; padding: 0; font-size: .86rem; }
 .key i { display: inline-block; width: 1.1rem; height: .32rem; border-radius: 2px; margin-right: .4rem; vertical-align: middle; }
 .words p { margin: 0 0 .7rem; } .words ul { margin: 0 0 .8rem; padding-left: 1.1rem; } .words li { margin: .15rem 0; }
@@ -177,16 +179,31 @@ def key(result):
     return '<ul class="key">' + ''.join(items) + ('<li>&times; the paper\'s</li>' if has_crosses else '') + '</ul>'
 
 
-def section(result, drawn, directory):
+def keep(said, directory):
+    """Writes the pictures that programs drew, and shows them as images: each has a style sheet of its own."""
+    shown = ''
+    for line in said:
+        name = f"paper_{line['figure']}_{line['name']}.svg"
+        with open(os.path.join(directory, name), 'w', encoding='utf-8') as out:
+            out.write(line['svg'])
+        whole = base64.b64encode(line['svg'].encode()).decode()
+        shown += f'<figure><a href="{name}"><img src="data:image/svg+xml;base64,{whole}" alt="{html.escape(line["name"])}"></a></figure>'
+    return f'<div class="panels maps">{shown}</div>' if shown else ''
+
+
+def section(result, drawn, directory, said=()):
     figure = result.figure
     pictures = ''.join(page.picture(directory, drawn[figure.name, q]) for q in figure.draws if (figure.name, q) in drawn)
+    curves = f'{key(result)}<div class="panels">{pictures}</div>' if pictures else ''
+    others = keep([line for line in said if line['figure'] == figure.name], directory)
     causes = Causes()
     claims, values = claims_table(result, causes), values_table(result, causes)
     return f'''<h2 id="{figure.name}">{html.escape(figure.title)}</h2>
 <p class="soft">{html.escape(figure.source)} &middot; {html.escape(', '.join(result.parameters))}</p>
-<div class="paper"><div>{f'{key(result)}<div class="panels">{pictures}</div>' if pictures else ''}</div><div class="words">
+<div class="paper"><div>{curves}</div><div class="words">
 <p><b>The paper:</b> {html.escape(figure.says)}</p>
 {words(result)}</div></div>
+{others}
 {claims}
 {values}
 {causes.text()}'''
@@ -204,8 +221,8 @@ def contents(results):
            '</thead><tbody>' + '\n'.join(map(line, results)) + '</tbody></table>'
 
 
-def write(results, machine, directory):
-    """papers.html and its pictures."""
+def write(results, machine, directory, said=()):
+    """papers.html and its pictures; `said`: those that programs drew."""
     try:
         drawn = paper_plots.draw(results, directory)
     except (OSError, RuntimeError) as problem:
@@ -218,7 +235,7 @@ def write(results, machine, directory):
         (f'{sum(bool(t.holds) for t in tried)} of {len(tried)}', 'ok', 'orderings, crossings and shapes hold'),
         (sum(not c.holds() for c in counted), 'BEHIND', 'values are missed'),
         (sum(not t.holds for t in tried), 'BEHIND', 'claims do not hold, or could not be tried')))
-    sections = '\n'.join(section(r, drawn, directory) for r in results)
+    sections = '\n'.join(section(r, drawn, directory, said) for r in results)
     text = f'''<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>The papers, reproduced</title><style>{STYLE}</style>

@@ -414,6 +414,21 @@ class Papers(unittest.TestCase):
         run.take(0, entry, launch.Outcome(lines=[line, {'type': 'end'}]))
         self.assertEqual((run.values, run.samples), ([line], []))
 
+    def test_pictures_of_a_program_are_kept_and_shown_beside_their_figure_alone(self):
+        drawn = {'type': 'picture', 'figure': 'barrier', 'name': 'central', 'svg': "<svg width='1'></svg>"}
+        run = runner.Runner('', '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        entry = runner.Entry('papers', suites.Part({}, style='paper'), suites.CONTENDERS[0], 'paper_barrier', 48)
+        run.take(0, entry, launch.Outcome(lines=[drawn, {'type': 'end'}]))
+        with tempfile.TemporaryDirectory() as place:
+            Results(MACHINE, [], [], [], [], run.values).write(os.path.join(place, 'rows.jsonl'))
+            self.assertEqual(Results.read(place).values, [drawn])
+            text = paper_page.section(self.barriers(('rcce', 66.0)), {}, place, [drawn, {**drawn, 'figure': 'put', 'name': 'other'}])
+            self.assertIn('href="paper_barrier_central.svg"', text)
+            self.assertEqual(text.count('src="data:image/svg+xml'), 1)
+            self.assertNotIn('other', text)
+            with open(os.path.join(place, 'paper_barrier_central.svg'), encoding='utf-8') as file:
+                self.assertEqual(file.read(), drawn['svg'])
+
     def test_values_are_kept_and_their_section_says_what_the_paper_says_and_what_we_got(self):
         lines = [value('barrier', 'rcce', 48, 'barrier', 66.0)]
         with tempfile.TemporaryDirectory() as place:

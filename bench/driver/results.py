@@ -6,7 +6,7 @@ import os
 
 
 class Results:
-    """machine (one), contenders, notes, samples, rows; values: what the papers' programs said."""
+    """machine (one), contenders, notes, samples, rows; values: what the papers' programs said, and drew."""
 
     def __init__(self, machine, contenders, notes, samples, rows, values=()):
         self.machine = machine
@@ -26,11 +26,11 @@ class Results:
         """From rows.jsonl, or the directory it is in."""
         if os.path.isdir(path):
             path = os.path.join(path, 'rows.jsonl')
-        kinds = {'machine': [], 'contender': [], 'note': [], 'row': [], 'sample': [], 'value': []}
+        kinds = {'machine': [], 'contender': [], 'note': [], 'row': [], 'sample': [], 'value': [], 'picture': []}
         with open(path, encoding='utf-8') as lines:
             for line in lines:
                 if line.strip():
                     item = json.loads(line)
                     kinds[item['type']].append(item)
         return Results((kinds['machine'] or [{}])[0], kinds['contender'], kinds['note'], kinds['sample'], kinds['row'],
-                       kinds['value'])
+                       kinds['value'] + kinds['picture'])

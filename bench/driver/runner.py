@@ -193,7 +193,7 @@ class Runner:
                 self.samples.append({**line, **where, 'ranks': entry.ranks})
             elif line['type'] == 'row':
                 self.samples.extend({**sample, **where} for sample in from_harness(line, entry.ranks))
-            elif line['type'] == 'value':
+            elif line['type'] in ('value', 'picture'):
                 self.values.append(line)
             elif line['type'] == 'absent':
                 self.note(entry, judge.name_of(line), line['why'])

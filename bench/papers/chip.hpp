@@ -55,6 +55,14 @@ class teller {
     std::fflush(stdout);
   }
 
+  /// A picture beside the figure's own: SVG without double quotes.
+  void picture(std::string_view name, std::string svg) const {
+    std::replace(svg.begin(), svg.end(), '\n', ' ');
+    std::printf(R"({"type":"picture","figure":"%s","name":"%s","svg":"%s"})"
+                "\n",
+                figure_.c_str(), std::string(name).c_str(), svg.c_str());
+  }
+
  private:
   std::string figure_;
   std::string parameters_;

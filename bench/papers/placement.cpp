@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Christgau 2017, Figs. 3.12 and 3.13: a cellular automaton of 1600 lines of 8192 one-byte cells whose processes only
 // synchronize with their neighbours; their control words are all at one controller, or each at its own.
+#include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/sync/match_list.hpp>
 
@@ -84,6 +85,11 @@ double time_of(rank_t cores, synchronization how, int generations) {
   return us / generations;
 }
 
+/// What the chip did in the last run.
+std::string heat_of(std::string const& words) {
+  return pgas::scc::heat_map(backend::last_traffic(), "The stencil, control words " + words);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,7 +103,9 @@ int main(int argc, char** argv) {
     if (quick && cores != 24 && cores != 48) continue;
     tell("none", cores, "speedup", alone / time_of(cores, synchronization::none, 5), "times");
     tell("distributed", cores, "speedup", alone / time_of(cores, synchronization::distributed, generations), "times");
+    if (cores == 48) tell.picture("distributed", heat_of("each at its owner's controller"));
     tell("central", cores, "speedup", alone / time_of(cores, synchronization::central, generations), "times");
+    if (cores == 48) tell.picture("central", heat_of("all at one controller"));
   }
   std::printf("{\"type\":\"end\"}\n");
 }

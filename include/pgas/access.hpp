@@ -89,7 +89,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
   access(Window const& w, group targets, hint<Given>...)
-      : base(w.shared_state()), targets_(detail::checked_group(w.state(), targets, "start")) {
+      : base(w.shared_state(), targets), targets_(detail::checked_group(w.state(), targets, "start")) {
     State& s = state();
     s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     boundary b(s.segment);

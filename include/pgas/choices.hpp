@@ -46,6 +46,8 @@ struct command_line {
   std::optional<std::string> coherence;
   std::optional<std::string> sync;
   std::optional<std::string> wait;
+  std::optional<std::string> trace;
+  std::optional<std::string> heat;
   std::optional<rank_t> ranks;
   bool help = false;
   std::vector<std::string_view> rest;
@@ -84,6 +86,12 @@ struct command_line {
       } else if (name == "wait") {
         static_cast<void>(wait_policy_named(value));
         parsed.wait = value;
+      } else if (name == "trace") {
+        if (value.empty()) refuse("a file's name is missing");
+        parsed.trace = value;
+      } else if (name == "heat") {
+        if (value.empty()) refuse("a file's name is missing");
+        parsed.heat = value;
       } else if (name == "ranks") {
         char* end = nullptr;
         long const ranks = std::strtol(value.c_str(), &end, 10);
@@ -178,6 +186,22 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
           return body(team);
         }
       };
+      if (line.trace && !recording_control<typename Backend::control_type>) {
+        throw error(errc::unsupported, -1,
+                    "--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
+                    "program backends::traced<" +
+                        std::string(Backend::name) + ">");
+      }
+      constexpr bool can_be_drawn = requires { write_heat_map(Backend::last_traffic(), *line.heat); };
+      if (line.heat) {
+        if constexpr (can_be_drawn) {
+          Backend::use_clock();
+        } else {
+          throw error(errc::unsupported, -1,
+                      "--pgas-heat: only the emulated chip has links to be drawn: run an example by tools/run with "
+                      "--pgas-backend scc, or include backends/scc/heat_map.hpp");
+        }
+      }
       using team_type = team<Backend, coherence, bundle>;
       if constexpr (std::is_void_v<decltype(with_arguments(std::declval<team_type&>()))>) {
         run_on<Backend, coherence, bundle>(line.ranks, with_arguments);
@@ -186,6 +210,9 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
       }
       // What an emulated machine has counted.
       if constexpr (requires { Backend::report(stderr); }) Backend::report(stderr);
+      if constexpr (can_be_drawn) {
+        if (line.heat) write_heat_map(Backend::last_traffic(), *line.heat);
+      }
     }
     return true;
   }
@@ -196,10 +223,11 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
 /// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole `main`.
 ///
 /// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync`, `--pgas-ranks` choose, `--pgas-wait` says how
-/// ranks wait (wait_policy), `--pgas-help` lists; the other arguments reach the body as its second parameter,
-/// `std::span<std::string_view const>`, if it has one.
-/// Returns rank 0's result, or 0; on an error prints its sentence to stderr and returns 1. Example:
-/// `return pgas::run<pgas::choices<process_map, loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
+/// ranks wait (wait_policy), `--pgas-trace FILE` has backends::traced write a trace, `--pgas-heat FILE.svg` draws what
+/// the emulated chip's links did (backends/scc/heat_map.hpp), `--pgas-help` lists; the other arguments reach the body
+/// as its second parameter, `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0; on an
+/// error prints its sentence to stderr and returns 1. Example: `return pgas::run<pgas::choices<process_map,
+/// loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
 template <class Choices, class Coherences = coherences<default_coherence>,
           class Synchronizations = synchronizations<default_synchronization>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {
@@ -207,10 +235,12 @@ int run(int argc, char const* const* argv, Body const& body) {
   try {
     auto const line = detail::command_line::parse(argc, argv);
     if (line.help) {
-      std::printf("options of pgas%s; --pgas-ranks: a number\n", dispatcher::listing().c_str());
+      std::printf("options of pgas%s; --pgas-ranks: a number; --pgas-trace, --pgas-heat: a file\n",
+                  dispatcher::listing().c_str());
       return 0;
     }
     if (line.wait) ::setenv("PGAS_WAIT", line.wait->c_str(), 1);  // for ranks, which inherit it
+    if (line.trace) ::setenv("PGAS_TRACE", line.trace->c_str(), 1);
     return dispatcher::run(line, body);
   } catch (error const& e) {
     std::fprintf(stderr, "pgas: %s\n", e.description().c_str());

@@ -34,7 +34,7 @@ class element_operations {
       return old;
     } else if constexpr (is_native<Op>) {
       modify_one_by_one();
-      if constexpr (requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
+      if constexpr (State::is_direct && requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
         return segment_type::fetch_op(base_[i], value, op);  // the address is here: no look at the segment
       } else {
         return state_->segment.template fetch_op<value_type>(location_of(i), value, op);

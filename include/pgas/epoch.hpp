@@ -16,7 +16,10 @@ template <class Derived, class State>
 class epoch {
  public:
   epoch(epoch&& other) noexcept
-      : state_(std::move(other.state_)), exceptions_(other.exceptions_), open_(std::exchange(other.open_, false)) {}
+      : state_(std::move(other.state_)),
+        span_(std::move(other.span_)),
+        exceptions_(other.exceptions_),
+        open_(std::exchange(other.open_, false)) {}
   epoch& operator=(epoch&&) = delete;
 
   /// Ends the epoch now; what its end may throw is thrown here. A second close is an error.
@@ -24,12 +27,15 @@ class epoch {
     check_open("close");
     open_ = false;
     static_cast<Derived&>(*this).finish();
+    span_.end();
   }
 
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  protected:
-  explicit epoch(kept<State> state) noexcept : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
+  /// With `ranks`; none: with all.
+  explicit epoch(kept<State> state, group ranks = {}) noexcept
+      : state_(std::move(state)), span_(begin(ranks)), exceptions_(std::uncaught_exceptions()) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
@@ -48,7 +54,20 @@ class epoch {
   }
 
   /// For an end that was found instead of waited for.
-  void mark_closed() noexcept { open_ = false; }
+  void mark_closed() {
+    open_ = false;
+    span_.end();
+  }
+  /// It could not be opened.
+  void mark_never_open() noexcept {
+    open_ = false;
+    span_.forget();
+  }
+  /// One epoch has ended, and the next one begins.
+  void mark_next() {
+    span_.end();
+    span_ = begin({});
+  }
 
   void check_open(std::string_view operation) const {
     PGAS_EXPECTS(light, open_,
@@ -58,6 +77,11 @@ class epoch {
   kept<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
 
  private:
+  [[nodiscard]] auto begin(group ranks) const {
+    return begin_span(state_->control, span_kind::epoch, Derived::operation, ranks);
+  }
+
+  [[no_unique_address]] span_on<typename State::control_type> span_;
   int exceptions_;
   bool open_ = true;
 };

@@ -22,7 +22,7 @@ class exposure : public detail::epoch<exposure<State, Hints>, State> {
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
   exposure(Window const& w, group origins, hint<Given>...)
-      : base(w.shared_state()), origins_(detail::checked_group(w.state(), origins, "post")) {
+      : base(w.shared_state(), origins), origins_(detail::checked_group(w.state(), origins, "post")) {
     State& s = state();
     s.enter("post", !s.exposure_open, "an exposure of this rank on the window is open; wait for its end first");
     boundary b(s.segment);

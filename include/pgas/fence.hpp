@@ -41,6 +41,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   void next() {
     this->check_open("next");
     synchronize<hints{.write_only = Hints.write_only}>();
+    this->mark_next();
   }
 
   /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.

@@ -57,7 +57,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
     if (holds) {
       s.locked.insert(target);
     } else {
-      opened->mark_closed();
+      opened->mark_never_open();
       opened.reset();
     }
     return opened;
@@ -88,7 +88,8 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
-  lock(detail::kept<State> shared_state, rank_t target) : base(std::move(shared_state)), target_(target) {
+  lock(detail::kept<State> shared_state, rank_t target)
+      : base(std::move(shared_state), group(&target, 1)), target_(target) {
     State& s = state();
     s.check_rank(target, operation);
     bool const locked = s.locked.contains(target);

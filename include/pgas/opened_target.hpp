@@ -222,6 +222,7 @@ class opened_target : detail::element_operations<State, Hints> {
   [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired) const {
     check_writes();
     check(normal_level, "compare_exchange", i, 1);
+    [[maybe_unused]] auto const span = modifies("compare_exchange", 1);
     value_type const found = base::exchange_if_equal(i, expected, desired);
     bool const replaced = base::same_bytes(found, expected);
     if (!replaced) expected = found;
@@ -231,12 +232,14 @@ class opened_target : detail::element_operations<State, Hints> {
   [[nodiscard]] value_type atomic_load(std::size_t i) const {
     check_reads();
     check(normal_level, "atomic_load", i, 1);
+    [[maybe_unused]] auto const span = modifies("atomic_load", 1);
     return base::read(i);
   }
   /// Replaces element i, indivisibly, with release order.
   void atomic_store(std::size_t i, value_type const& value) const {
     check_writes();
     check(normal_level, "atomic_store", i, 1);
+    [[maybe_unused]] auto const span = modifies("atomic_store", 1);
     base::write(i, value);
   }
 
@@ -343,10 +346,16 @@ class opened_target : detail::element_operations<State, Hints> {
     }
   }
 
+  /// A span of a trace: how elements are modified is many calls, or none.
+  [[nodiscard]] auto modifies(std::string_view operation, std::size_t count) const {
+    return detail::begin_span(state_->control, span_kind::transfer, operation, group(&rank_, 1),
+                              count * sizeof(value_type));
+  }
   template <class Op>
   value_type modify_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
     check_writes();
     check(normal_level, operation, i, 1);
+    [[maybe_unused]] auto const span = modifies(operation, 1);
     return base::modify(i, value, op);
   }
   template <class Op>
@@ -354,6 +363,7 @@ class opened_target : detail::element_operations<State, Hints> {
                           value_type* before, Op op) const {
     check_writes();
     check(light_level, operation, first, values.size());
+    [[maybe_unused]] auto const span = modifies(operation, values.size());
     base::modify_all(first, values, before, op);
   }
 

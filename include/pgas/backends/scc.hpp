@@ -211,6 +211,12 @@ class scc {
   /// What the chip's clock was made from; null if options choose none.
   [[nodiscard]] pgas::scc::timing const* clock() const { return chip_->turns().how().clock; }
 
+  /// This thread's launches have a clock from now on: formulas_533, if options have chosen none.
+  static void use_clock() noexcept {
+    auto& how = pgas::scc::with_options::chosen();
+    if (how.clock == nullptr) how.clock = &pgas::scc::formulas_533;
+  }
+
   /// What each core did in this thread's last launch.
   static std::vector<pgas::scc::counters>& last_counters() {
     static thread_local std::vector<pgas::scc::counters> all;

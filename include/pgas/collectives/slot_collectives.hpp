@@ -28,8 +28,8 @@ class slot_collectives {
       : control_(&control), barrier_(control, {}), first_(Barrier::words(control.size()).slots) {}
 
   void barrier(std::string_view operation) {
-    no_boundary nothing;
-    barrier_.fence(nothing, operation);
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    meet(operation);
   }
 
   /// Calls read(rank, value of that rank) for each rank, in order, on every rank.
@@ -47,10 +47,11 @@ class slot_collectives {
   /// Gives every rank the value of `root`.
   template <transportable T>
   void broadcast(T& value, rank_t root, std::string_view operation) {
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     auto bytes = to_words(value);
     for (std::size_t at = 0; at < bytes.size(); at += slots) {
       if (control_->rank() == root) write(bytes, at);
-      barrier(operation);
+      meet(operation);
       if (control_->rank() != root) read_chunk(root, bytes, at);
       ++round_;
     }
@@ -59,6 +60,11 @@ class slot_collectives {
 
  private:
   static constexpr std::size_t slots = 8;
+
+  void meet(std::string_view operation) {
+    no_boundary nothing;
+    barrier_.fence(nothing, operation);
+  }
 
   template <class T>
   using words_of = std::array<word, (sizeof(T) + sizeof(word) - 1) / sizeof(word)>;
@@ -90,12 +96,13 @@ class slot_collectives {
 
   template <class T, class Read>
   void gather(T const& mine, std::string_view operation, bool reads, Read& read) {
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     auto const own = to_words(mine);
     std::vector<words_of<T>> all;
     if (reads) all.resize(static_cast<std::size_t>(control_->size()));
     for (std::size_t at = 0; at < own.size(); at += slots) {
       write(own, at);
-      barrier(operation);
+      meet(operation);
       for (std::size_t rank = 0; rank < all.size(); ++rank) read_chunk(static_cast<rank_t>(rank), all[rank], at);
       ++round_;
     }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <pgas/backend.hpp>
+#include <pgas/backends/traced/chrome.hpp>
+#include <pgas/backends/traced/control.hpp>
+#include <pgas/backends/traced/segment.hpp>
+#include <pgas/error.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// The file that a trace goes to. Until the ranks have ended, what they record is in a file without a name beside it:
+/// whoever dies, nothing is left behind, and the old file stays until all of the new one is there.
+class trace_file {
+ public:
+  explicit trace_file(std::filesystem::path path) : path_(std::move(path)) {
+    if (std::filesystem::is_directory(path_)) fail(EISDIR);
+    records_ = make(true);
+    std::filesystem::remove(temporary_);
+  }
+  trace_file(trace_file const&) = delete;
+  trace_file& operator=(trace_file const&) = delete;
+  ~trace_file() { ::close(records_); }
+
+  /// What PGAS_TRACE names, if it is set.
+  static std::optional<std::filesystem::path> from_environment() {
+    char const* const name = std::getenv("PGAS_TRACE");
+    if (name == nullptr || *name == '\0') return std::nullopt;
+    return name;
+  }
+
+  /// Ranks append what they record.
+  [[nodiscard]] int records() const noexcept { return records_; }
+
+  [[nodiscard]] bool is_finished() const noexcept { return finished_; }
+  /// What went wrong matters more than a trace that cannot be written.
+  void finish_in_failure(std::string_view program) noexcept {
+    try {
+      finish(program);
+    } catch (std::exception const& e) {
+      std::fprintf(stderr, "pgas: %s\n", e.what());
+    }
+  }
+  void finish(std::string_view program) {
+    finished_ = true;
+    std::string all(static_cast<std::size_t>(std::max<off_t>(0, ::lseek(records_, 0, SEEK_END))), '\0');
+    std::size_t have = 0;
+    while (have < all.size()) {
+      auto const got = ::pread(records_, all.data() + have, all.size() - have, static_cast<off_t>(have));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) fail(errno);
+      have += static_cast<std::size_t>(got);
+    }
+    std::string const text = chrome_trace(traced_chunk::read(all), program);
+    int const file = make(false);
+    int wrong = 0;
+    for (std::string_view left = text; !left.empty() && wrong == 0;) {
+      auto const written = ::write(file, left.data(), left.size());
+      if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
+      if (written <= 0 && errno != EINTR) wrong = errno;
+    }
+    if (::close(file) != 0 && wrong == 0) wrong = errno;
+    if (wrong == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) wrong = errno;
+    if (wrong == 0) return;
+    std::filesystem::remove(temporary_);
+    fail(wrong);
+  }
+
+ private:
+  /// Opens `temporary_`, which is new.
+  int make(bool appends) {
+    temporary_ = path_.string() + ".XXXXXX";
+    int const file = ::mkostemp(temporary_.data(), (appends ? O_APPEND : 0) | O_CLOEXEC);
+    if (file < 0) fail(errno);
+    if (!appends) ::fchmod(file, 0644);
+    return file;
+  }
+  [[noreturn]] void fail(int error_number) const {
+    throw error(errc::bad_file, -1,
+                "trace: '" + path_.string() + "' cannot be written: " + std::generic_category().message(error_number) +
+                    "; name a file in a folder where you may write");
+  }
+
+  std::filesystem::path path_;
+  std::string temporary_;
+  int records_ = -1;
+  bool finished_ = false;
+};
+
+}  // namespace detail
+
+namespace backends {
+
+/// Another backend that writes down what its ranks do: epochs, waits, collectives, transfers, and what makes copies
+/// agree, as spans of a Chrome trace in the file that PGAS_TRACE or `--pgas-trace` names, for chrome://tracing and
+/// ui.perfetto.dev. Without the name it does nothing of its own.
+///
+/// A type and no option of every backend, since what an option costs is on the path of each put: programs on other
+/// backends contain nothing of it. So is what it changes: where memory is shared a put is a call here and no store, and
+/// elements are modified by calls. On `scc` time is the chip's; without a choice of parameters, that of formulas_533.
+/// The trace of a job that failed ends where each rank ended; what a killed rank had not yet written is missing.
+template <backend Inner>
+class traced : public Inner {
+ public:
+  using segment_type = detail::traced_segment<typename Inner::segment_type>;
+  using control_type = detail::traced_control<typename Inner::control_type>;
+  using handle = typename Inner::handle;
+
+  /// As Inner's; throws errc::bad_file if the trace cannot be written.
+  template <class Main>
+  static auto launch(rank_t ranks, Main const& main) {
+    auto const path = detail::trace_file::from_environment();
+    if (!path) {
+      return Inner::launch(ranks, [&](auto&& b, auto& boot) { main(traced(std::move(b), nullptr), boot); });
+    }
+    if (std::getenv("PGAS_JOB_FD") != nullptr) {
+      throw error(errc::unsupported, -1,
+                  "trace: ranks that a launcher starts have no file in common: start the program without pgas-run");
+    }
+    if constexpr (requires { Inner::use_clock(); }) Inner::use_clock();
+    detail::trace_file file(*path);
+    std::string const program = std::string(Inner::name) + ", " + std::to_string(ranks) + " ranks";
+    auto const launched = [&] {
+      return Inner::launch(ranks, [&](auto&& b, auto& boot) {
+        auto const to = std::make_shared<detail::recorder>(file.records(), b.rank(), [b] { return b.now(); });
+        main(traced(std::move(b), to), boot);
+      });
+    };
+    try {
+      auto job = launched();
+      file.finish(program);
+      return job;
+    } catch (...) {
+      if (!file.is_finished()) file.finish_in_failure(program);
+      throw;
+    }
+  }
+
+  segment_type attach_segment(handle which, std::size_t own_bytes) {
+    return {Inner::attach_segment(which, own_bytes), source({})};
+  }
+  control_type attach_control(handle which, control_words words, std::string_view label) {
+    return {Inner::attach_control(which, words, label), source(label)};
+  }
+  traced sub_team(group members, rank_t rank) { return {Inner::sub_team(members, rank), recorder_}; }
+
+  void charge(std::uint64_t cycles) {
+    auto const span = calls_.begin(span_kind::compute, "compute", {}, 0);
+    Inner::charge(cycles);
+  }
+
+ private:
+  traced(Inner inner, std::shared_ptr<detail::recorder> to)
+      : Inner(std::move(inner)), recorder_(std::move(to)), calls_(source({})) {}
+
+  [[nodiscard]] detail::span_source source(std::string_view place) const {
+    std::vector<rank_t> world;
+    for (rank_t r = 0; r < this->size(); ++r) world.push_back(this->world_rank(r));
+    return {recorder_, std::move(world), place};
+  }
+
+  std::shared_ptr<detail::recorder> recorder_;
+  detail::span_source calls_;
+};
+
+}  // namespace backends
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

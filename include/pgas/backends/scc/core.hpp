@@ -8,6 +8,7 @@
 #include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/combining_buffer.hpp>
 #include <pgas/backends/scc/counters.hpp>
+#include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/lookup_table.hpp>
 #include <pgas/backends/scc/mischief.hpp>
 #include <pgas/backends/scc/scheduler.hpp>
@@ -28,11 +29,12 @@ class core {
   static constexpr std::size_t word_bytes = 4;
 
   /// `c`: none for an emulator without time.
-  core(rank_t number, memory& m, scheduler& s, clock* c)
+  core(rank_t number, memory& m, scheduler& s, clock* c, interrupt_pin& pin)
       : number_(number),
         memory_(&m),
         scheduler_(&s),
         clock_(c),
+        pin_(&pin),
         mischief_(s.how().against, s.how().seed * 64 + static_cast<std::uint64_t>(number)),
         table_(m, number, s.cores(), s.how().mappable_pages) {}
   core(core const&) = delete;
@@ -46,12 +48,14 @@ class core {
 
   void load(page_type type, physical_address at, bytes_out into) {
     each_line(at, into.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      pin_->look();
       load_piece(type, piece, into.data() + done, count);
       if (std::exchange(left_, false)) misbehave();
     });
   }
   void store(page_type type, physical_address at, bytes_in from) {
     each_line(at, from.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      pin_->look();
       store_piece(type, piece, from.data() + done, count);
       if (std::exchange(left_, false)) misbehave();
     });
@@ -385,6 +389,7 @@ class core {
   memory* memory_;
   scheduler* scheduler_;
   clock* clock_;
+  interrupt_pin* pin_;
   mischief mischief_;
   counters counters_;
   lookup_table table_;

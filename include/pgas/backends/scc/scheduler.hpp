@@ -152,6 +152,18 @@ class scheduler {
     }
   }
 
+  /// Calls an interrupt's handler on the running core. It may wait for something else than what it has interrupted
+  /// does.
+  template <std::invocable Handler>
+  void interrupt(Handler const& handler) {
+    rank_t const self = current_;
+    blocked const interrupted = std::exchange(blocked_[static_cast<std::size_t>(self)], {});
+    idle_ &= ~bit(self);
+    handler();
+    blocked_[static_cast<std::size_t>(self)] = interrupted;
+    woken_ |= bit(self);
+  }
+
   /// Takes the turn from the running core until the others have had up to 2^attempt points, or none of them can go on.
   void pause(unsigned attempt, waiting_for const& why) {
     job_.check(why.operation);

@@ -371,6 +371,25 @@ TEST_CASE("cores that poll at a writer's controller slow its uncached stores dow
   CHECK(a_store(far, 1) / alone == doctest::Approx(1).epsilon(0.05));
 }
 
+// Source: Christgau 2017, section 3.4.5: the speed-up of a program whose cores store every 109 cycles is linear.
+TEST_CASE("the stores of twelve cores at one controller that compute meanwhile are not felt") {
+  auto const a_store = [](rank_t first, rank_t last) {
+    double cost = 0;
+    on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
+      if (self < first || self >= last || self % 12 >= 6) return;
+      double const begin = now(c, self);
+      for (number i = 0; i < 200; ++i) {
+        c.time()->spend(self, 108 * 6);
+        store(c.at(self), page_type::ncm, 0, i);
+      }
+      cost = std::max(cost, (now(c, self) - begin) / 200);
+    });
+    return cost;
+  };
+  CHECK(a_store(0, 1) == doctest::Approx(109).epsilon(0.01));
+  CHECK(a_store(0, 24) < 1.03 * a_store(0, 1));
+}
+
 TEST_CASE("cores that try to take one register are not served alike") {
   std::vector<int> done(cores);
   on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {

@@ -116,7 +116,7 @@ class clock {
         break;
     }
     auto const& dram = what == asks::write_line ? t.memory_line_write : is_write(what) ? t.memory_write : t.memory_read;
-    return in_ticks(dram, dram, t.memory_holds);
+    return in_ticks(dram, dram, is_write(what) ? t.memory_write_holds : t.memory_read_holds);
   }
   struct packets {
     unsigned asking, answering;  ///< flits

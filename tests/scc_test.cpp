@@ -1310,6 +1310,245 @@ TEST_CASE("an uncached store does not overtake what the buffer holds of its line
   }
 }
 
+// ---- interrupts ------------------------------------------------------------------------------------
+
+/// How many further instructions a core that interrupts itself begins before it takes that.
+int taken_after(options const& how) {
+  int done = 0;
+  int at = -1;
+  launch(
+      1,
+      [&](seat me) {
+        auto const pins = me.b.interrupts();
+        auto const handler = pins.on_interrupt([&] { at = done; });
+        auto const slot = me.words().slot(0, 0, 0);
+        pins.raise(0);
+        for (; done < 50; ++done) static_cast<void>(slot.load(std::memory_order_relaxed));
+        pins.sleep_until([&] { return at >= 0; });
+      },
+      how);
+  return at;
+}
+
+TEST_CASE("an interrupt is taken before the next instruction, or, against an adversary, before any later one") {
+  options how;
+  CHECK(taken_after(how) == 0);
+  how.against.defer = 8;
+  std::set<int> places;
+  for (how.seed = 0; how.seed < 200; ++how.seed) {
+    int const place = taken_after(how);
+    CHECK(place == taken_after(how));
+    places.insert(place);
+  }
+  CHECK(places.size() > 15);
+  CHECK(*places.begin() == 0);
+}
+
+/// What a core may be at when an interrupt comes; `ends`: what ends it, once the interrupt has been handled.
+struct activity {
+  char const* name;
+  std::function<void(seat, backend::control_type&, std::function<bool()> const& ends)> act;
+};
+void wait_for_both(seat me, backend::control_type& w, std::function<bool()> const&) {
+  std::vector both{w.slot(0, 0, 0), w.slot(0, 1, 1)};
+  w.wait_any(std::span(both), [](word seen) { return seen == 1; }, {.operation = "await"});
+  CHECK(me.rank() == 0);
+}
+
+TEST_CASE("an interrupt reaches its core, whatever that is at") {
+  std::array const activities{
+      activity{"sleeps", [](seat me, auto&, auto const& ends) { me.b.interrupts().sleep_until(ends); }},
+      activity{"waits for a word", [](seat me, auto& w, auto const&) { await(me, w, 1); }},
+      activity{"waits for one of two words", wait_for_both},
+      activity{"computes",
+               [](seat me, auto&, auto const& ends) {
+                 while (!ends()) {
+                   me.b.charge(100);
+                   me.b.check("test");  // without a clock time does not give its turn away
+                 }
+               }},
+  };
+  for (auto const& a : activities) {
+    std::string const name = a.name;
+    CAPTURE(name);
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      CAPTURE(seed);
+      options how;
+      if (seed != 0) how.disturb(seed);
+      if (seed > 8) how.clock = &pgas::scc::formulas_533;
+      bool handled = false;
+      launch(
+          2,
+          [&](seat me) {
+            auto w = me.words();
+            auto const pins = me.b.interrupts();
+            if (me.rank() == 0) {
+              auto const handler = pins.on_interrupt([&] { handled = true; });
+              a.act(me, w, [&] { return handled; });
+              CHECK(handled);
+            } else {
+              me.b.charge(1000);
+              pins.raise(0);
+              while (!handled) me.b.check("test");
+              signal(me, w, 0);
+            }
+          },
+          how);
+      CHECK(handled);
+    }
+  }
+}
+
+TEST_CASE("interrupts that come before the first is taken are one, and the next is another") {
+  launch(2, [](seat me) {
+    auto w = me.words();
+    auto const pins = me.b.interrupts();
+    if (me.rank() == 1) {
+      for (int i = 0; i < 3; ++i) pins.raise(0);
+      signal(me, w, 0, 1);
+      await(me, w, 0, 1);
+      pins.raise(0);
+      signal(me, w, 0, 2);
+      return;
+    }
+    await(me, w, 1, 1);
+    CHECK(pins.taken() == 0);  // there was no handler
+    int calls = 0;
+    auto const handler = pins.on_interrupt([&] { ++calls; });
+    signal(me, w, 1, 1);
+    await(me, w, 1, 2);
+    CHECK(calls == 2);
+    CHECK(pins.taken() == 2);
+  });
+}
+
+TEST_CASE("a handler is not interrupted: what comes meanwhile is taken after it") {
+  launch(1, [](seat me) {
+    auto const slot = me.words().slot(0, 0, 0);
+    auto const pins = me.b.interrupts();
+    std::string course;
+    auto const handler = pins.on_interrupt([&] {
+      course += '(';
+      if (course.size() == 1) pins.raise(0);
+      static_cast<void>(slot.load(std::memory_order_relaxed));
+      course += ')';
+    });
+    pins.raise(0);
+    static_cast<void>(slot.load(std::memory_order_relaxed));
+    CHECK(course == "()()");
+  });
+}
+
+TEST_CASE("what a handler throws comes out of what it has interrupted, and the core can be interrupted again") {
+  launch(2, [](seat me) {
+    auto w = me.words();
+    auto const pins = me.b.interrupts();
+    if (me.rank() == 1) {
+      pins.raise(0);
+      await(me, w, 0);
+      pins.raise(0);
+      signal(me, w, 0, 2);
+      return;
+    }
+    bool throws = true;
+    auto const handler = pins.on_interrupt([&] {
+      if (std::exchange(throws, false)) throw std::runtime_error("seen");
+    });
+    CHECK_THROWS_WITH(await(me, w, 1, 2), "seen");
+    signal(me, w, 1);
+    await(me, w, 1, 2);
+    CHECK(pins.taken() == 2);
+  });
+}
+
+TEST_CASE("an interrupt overtakes a store that is still in the write-combining buffer") {
+  for (bool drains : {false, true}) {
+    CAPTURE(drains);
+    number seen = 99;
+    on_chip(2, options{}, [&](chip& c, rank_t rank) {
+      auto const at = static_cast<physical_address>((pgas::detail::scc::lookup_table::first_buffer + 1) * page_bytes);
+      core& me = c.at(rank);
+      auto& pin = c.pin_of(1);
+      if (rank == 0) {
+        store(me, page_type::mpbt_wt, at, 7);
+        if (drains) me.drain();
+        c.reach(0, pgas::detail::scc::station::registers_of(1), pgas::detail::scc::asks::write_word);
+        pin.raise(0);
+        return;
+      }
+      pgas::detail::scc::interrupt_pin::handler const look = [&] { seen = load(me, page_type::ncm, at); };
+      pin.handle_by(&look);
+      pin.sleep_until([&] { return pin.taken() == 1; }, {.operation = "sleep"}, pgas::detail::team_ranks(1, 2));
+      pin.handle_by(nullptr);
+    });
+    CHECK(seen == (drains ? 7 : 0));
+  }
+}
+
+TEST_CASE("the oracle: an interrupt orders what was before it, and flushes nothing") {
+  auto const put_and_interrupt = [](bool flushes) {
+    return error_of([&] {
+      launch(2, [&](seat me) {
+        auto s = me.segment(4096);
+        auto const pins = me.b.interrupts();
+        auto const handler = pins.on_interrupt([] {});
+        auto const await_one = [&] { pins.sleep_until([&] { return pins.taken() == 1; }); };
+        if (me.rank() == 0) {
+          put(s, {1, 16}, 5);
+          if (flushes) s.flush(1);
+          pins.raise(1);
+          await_one();
+        } else {
+          await_one();
+          number const seen = get(s, {1, 16});
+          CHECK(seen == 5);
+          pins.raise(0);
+        }
+      });
+    });
+  };
+  CHECK(contains(put_and_interrupt(false), "rank 0 did not drain its stores before it signalled"));
+  CHECK(contains(put_and_interrupt(true), "nothing was thrown"));
+}
+
+TEST_CASE("who sleeps misses no interrupt, in any order") {
+  int const runs = search(
+      ~std::size_t{0},
+      [](chip& c, rank_t rank) {
+        core& me = c.at(rank);
+        auto& pin = c.pin_of(0);
+        if (rank == 1) {
+          store(me, page_type::ncm, static_cast<physical_address>(me.map(c.dram().first_page(0)) * page_bytes), 1);
+          c.reach(1, pgas::detail::scc::station::registers_of(0), pgas::detail::scc::asks::write_word);
+          pin.raise(1);
+          return;
+        }
+        pgas::detail::scc::interrupt_pin::handler const nothing = [] {};
+        pin.handle_by(&nothing);
+        pin.sleep_until([&] { return load(me, page_type::ncm, 0) == 1; }, {.operation = "sleep"},
+                        pgas::detail::team_ranks(0, 2));
+        pin.handle_by(nullptr);
+      },
+      [] {});
+  CHECK(runs > 5);
+}
+
+TEST_CASE("who sleeps for ever is named in the report of a deadlock") {
+  auto const e = error_of([] {
+    launch(3, [](seat me) {
+      auto const pins = me.b.interrupts();
+      auto const handler = pins.on_interrupt([] {});
+      if (me.rank() == 0) pins.sleep_until([] { return false; });
+      std::array const from{rank_t{0}};
+      if (me.rank() == 1) pins.sleep_until([] { return false; }, from);
+    });
+  });
+  CHECK(has(e, errc::deadlock));
+  CHECK(contains(e,
+                 "rank 0 waits in sleep (interrupt) for rank 1,2; rank 1 waits in sleep (interrupt) for rank 0; "
+                 "rank 2 has returned; none of them can go on"));
+}
+
 // ---- the oracle ------------------------------------------------------------------------------------
 
 /// A rank's number, bytes and line as reports name them.

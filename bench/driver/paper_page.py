@@ -3,143 +3,197 @@
 
 import html
 import os
+import string
 import sys
 
 import page
-import paper_judge
+import paper_plots
 import papers
-import plots
 
-COLOURS = ('#1f5fd0', '#d1662a', '#2f9e77', '#8e5bb5', '#c2335f', '#e0a030', '#7a7a2a', '#3aa6b9', '#555555')
 STYLE = page.STYLE + '''
-.paper { display: grid; grid-template-columns: minmax(420px, 3fr) 2fr; gap: 1.4rem; align-items: start; }
-.paper figure { margin: 0 0 .8rem; border: 1px solid var(--line); border-radius: 10px; padding: .6rem; }
+html { scroll-behavior: smooth; } h2 { scroll-margin-top: 1rem; }
+a { color: var(--ours); text-decoration: none; } a:hover { text-decoration: underline; }
+.paper { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1.8rem; align-items: start; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); gap: .8rem; }
+.paper figure { margin: 0; border: 1px solid var(--line); border-radius: 10px; padding: .5rem; }
 .paper svg { width: 100%; height: auto; display: block; }
+.key { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0 0 .7rem; padding: 0; font-size: .86rem; }
+.key i { display: inline-block; width: 1.1rem; height: .32rem; border-radius: 2px; margin-right: .4rem; vertical-align: middle; }
+.words p { margin: 0 0 .7rem; } .words ul { margin: 0 0 .8rem; padding-left: 1.1rem; } .words li { margin: .15rem 0; }
+.causes { font-size: .86rem; color: var(--soft); list-style: none; padding: 0; } .causes b { color: var(--ink); }
 td.miss { color: var(--bad); font-weight: 600; } td.hold { color: var(--good); font-weight: 600; }
-td.why { white-space: normal; }
-@media (max-width: 900px) { .paper { grid-template-columns: 1fr; } }
+td.text { white-space: normal; } table.claims { margin-top: 1.2rem; } table.claims td.text { width: 100%; } table.all td { vertical-align: middle; }
+.count { display: inline-block; min-width: 4.4rem; }
+.bar { display: inline-block; width: 7rem; height: .5rem; border-radius: 3px; background: #f0d3dc; vertical-align: middle; }
+.bar i { display: block; height: 100%; border-radius: 3px; background: var(--good); }
+@media (max-width: 900px) { .paper { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 640px) { body { padding: 1.2rem .8rem; } td { padding: .35rem .4rem; } .card { flex-basis: 11rem; } .bar, .source { display: none; } }
 '''
-
-
-def panel_name(figure, quantity):
-    words = ''.join(c if c.isalnum() else '_' for c in quantity)
-    return f'paper_{figure.name}_{words}'
-
-
-def points(result, quantity):
-    """series -> (ours, the paper's), each [(x, value)]."""
-    found = {}
-    for (series, x, q), value in result.values.items():
-        if q == quantity:
-            found.setdefault(series, ([], []))[0].append((x, value))
-    for c in result.compared:
-        if c.printed.quantity == quantity:
-            found.setdefault(c.printed.series, ([], []))[1].append((c.printed.x, c.printed.value))
-    return {series: (sorted(ours, key=str_last), sorted(theirs, key=str_last)) for series, (ours, theirs) in found.items()}
-
-
-def str_last(point):
-    return (isinstance(point[0], str), point[0])
-
-
-def draw_panel(result, quantity, path):
-    """Lines are ours, crosses the paper's; bars where x has names."""
-    figure = result.figure
-    found = points(result, quantity)
-    xs = sorted({x for pair in found.values() for side in pair for x, _ in side}, key=lambda x: (isinstance(x, str), x))
-    if not xs:
-        return False
-    by_name = figure.bars
-    at = {x: i for i, x in enumerate(xs)} if by_name else {x: x for x in xs}
-    script, lines = '', []
-    width = 0.8 / max(1, len(found))
-    for number, (series, (ours, theirs)) in enumerate(sorted(found.items())):
-        colour = COLOURS[number % len(COLOURS)]
-        title = plots.quoted(series)
-        shift = (number - (len(found) - 1) / 2) * width if by_name else 0
-        if ours:
-            script += plots.block(f'o{number}', [(at[x] + shift, y) for x, y in ours])
-            lines.append(f'$o{number} using 1:2:({width * 0.9}) with boxes fillstyle solid 0.75 linecolor rgb "{colour}" title {title}'
-                         if by_name else
-                         f'$o{number} using 1:2 with linespoints linewidth 2 pointtype 7 pointsize 0.5 linecolor rgb "{colour}" title {title}')
-        if theirs:
-            script += plots.block(f'p{number}', [(at[x] + shift, y) for x, y in theirs])
-            lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize 1.3 linewidth 2.5 linecolor rgb "{"#111111" if by_name else colour}" notitle')
-    names = {}
-    if by_name:
-        names = {i: figure.name_of(x) for x, i in at.items()}
-    ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in names.items()) + ')' + \
-        (' rotate by -25' if max(map(len, names.values())) > 8 else '') + '\n' if names else ''
-    low, high = min(at.values()), max(at.values())
-    script += f'''set title {plots.quoted(figure.title + ': ' + quantity)}
-{f'set logscale {figure.log}' if figure.log else 'set yrange [0:*]'}
-{f'set xrange [{low - 0.6}:{high + 0.6}]' if by_name else ''}
-{ticks}set xlabel {plots.quoted(figure.xlabel)}
-set ylabel {plots.quoted(result.units.get(quantity, ''))}
-set grid ytics xtics linecolor rgb "#d4d8de"
-set border 3 linecolor rgb "#777777"
-set tics nomirror
-set key outside right top
-plot {', '.join(lines)}
-'''
-    plots.gnuplot(script, path, 760, 380)
-    return True
-
-
-def draw(results, directory):
-    """(figure name, quantity) -> file name without its end, of the pictures that could be drawn."""
-    drawn = {}
-    for result in results:
-        for quantity in result.figure.draws:
-            name = panel_name(result.figure, quantity)
-            if draw_panel(result, quantity, os.path.join(directory, name)):
-                drawn[result.figure.name, quantity] = name
-    return drawn
 
 
 def digits(value):
-    return f'{value:.4g}' if value < 10000 else f'{value:.0f}'
+    return f'{value:.2f}' if value < 0 else f'{value:.3g}' if value < 1000 else f'{value:.0f}'
 
 
-def values_table(result):
-    if not result.compared:
-        return ''
-    body = []
-    for c in result.compared:
+def share(part, whole):
+    """'3 of 4', with a bar."""
+    return f'<span class="count">{part} of {whole}</span><span class="bar"><i style="width:{100 * part / whole:.0f}%"></i></span>' if whole else ''
+
+
+def times(low, high):
+    low, high = f'{low:.2g}', f'{high:.2g}'
+    return f'{low} times' if low == high else f'{low} to {high} times'
+
+
+class Causes:
+    """The suspected causes that a figure's tables refer to: each has a letter and is said once."""
+
+    def __init__(self):
+        self.letters = {}
+
+    def cell(self, text, kind, why):
+        """A verdict, and the letter of its cause."""
+        letter = self.letters.setdefault(why, string.ascii_lowercase[len(self.letters)]) if why else ''
+        return f'<td class="{kind}">{text}{f" <sup>{letter}</sup>" if letter else ""}</td>'
+
+    def text(self):
+        if not self.letters:
+            return ''
+        return '<p><b>Suspected causes</b></p><ul class="causes">' + ''.join(
+            f'<li><b>{letter}</b>&ensp;{html.escape(why)}</li>' for why, letter in self.letters.items()) + '</ul>'
+
+
+# What we got, in words: all numbers are the run's, and each line is part of a page
+
+def named(series):
+    return f'<b>{html.escape(series)}</b>'
+
+
+def of_series(result):
+    """For each series of which the paper prints numbers: how near ours are; if all are, in one line."""
+    found = {}
+    for c in result.counted():
+        if c.ours is not None:
+            found.setdefault(c.printed.series, []).append(c)
+    ratios = [c.ratio() for all_of_it in found.values() for c in all_of_it]
+    if len(found) > 1 and all(c.holds() for c in result.counted()):
+        yield f'all of them: ours {times(min(ratios), max(ratios))} the paper\'s'
+        return
+    for series, all_of_it in found.items():
+        ratios = [c.ratio() for c in all_of_it]
+        yield f'{named(series)}: {sum(c.holds() for c in all_of_it)} of {len(all_of_it)} within {papers.WITHIN:.0%}, ours ' \
+              f'{times(min(ratios), max(ratios))} the paper\'s'
+
+
+def farthest(result):
+    """The value that is missed by most."""
+    missed = [c for c in result.counted() if not c.holds() and c.ours]
+    if missed:
+        c = max(missed, key=lambda c: max(c.ratio(), 1 / c.ratio()))
+        yield f'farthest off: {named(c.printed.series)}, {place(result.figure, c.printed.x, result.figure.printed_over())}, {html.escape(c.printed.quantity)}: ' \
+              f'{digits(c.ours)} {c.printed.unit} for {digits(c.printed.value)} {c.printed.unit}'
+
+
+def at_the_end(result):
+    """For each panel: the order of the curves where it ends on the right."""
+    for quantity in result.figure.draws:
+        curves = {series: ours for series, (ours, _) in paper_plots.points(result, quantity).items() if ours}
+        if not curves:
+            continue
+        last = max((ours[-1][0] for ours in curves.values()), key=lambda x: (isinstance(x, str), x))
+        if isinstance(last, str):
+            continue  # names have no end
+        there = sorted((dict(ours)[last], series) for series, ours in curves.items() if last in dict(ours))
+        yield f'{html.escape(quantity)}, {place(result.figure, last, result.figure.xlabel)}: ' + \
+            ', '.join(f'{named(series)} {digits(value)}' for value, series in there) + f' {result.units.get(quantity, "")}'
+
+
+NAMES = ('tile column', 'class')  # of x that is no amount
+
+
+def place(figure, x, label):
+    """47 targets; 11 near readers; tile column 5; but: put."""
+    name = figure.name_of(x)
+    if label and not isinstance(x, str):
+        name = f'{label} {name}' if label in NAMES else f'{name} {label}'
+    return html.escape(name)
+
+
+def words(result):
+    lines = [*of_series(result), *farthest(result), *at_the_end(result)]
+    return f'<p><b>Ours:</b> {html.escape(result.text())}</p>' + \
+        ('<ul>' + ''.join(f'<li>{line}</li>' for line in lines) + '</ul>' if lines else '')
+
+
+# Tables
+
+def values_table(result, causes):
+    """Those that are missed first."""
+    def line(c):
         p = c.printed
         kind = {'printed': ('within 25 %', 'hold') if c.holds() else ('miss', 'miss')}.get(p.kind, (p.kind, ''))
-        body.append('<tr>' + page.cell(p.series, 'name') + page.cell(result.figure.name_of(p.x)) + page.cell(p.quantity) +
-                    page.cell(digits(c.ours) if c.ours is not None else '-', 'ours') + page.cell(digits(p.value)) + page.cell(p.unit) +
-                    page.cell(f'{c.ratio():.2f}' if c.ours is not None else '-') + page.cell(kind[0], kind[1]) +
-                    page.cell(c.cause, 'why') + '</tr>')
-    head = ''.join(f'<th>{h}</th>' for h in ('', result.figure.xlabel, '', 'ours', 'paper', '', 'ratio', '', 'suspected cause'))
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>' + '\n'.join(body) + '</tbody></table></div>'
+        return '<tr>' + page.cell(p.series, 'name') + page.cell(result.figure.name_of(p.x)) + page.cell(p.quantity) + \
+            page.cell(digits(c.ours) if c.ours is not None else '-', 'ours') + page.cell(digits(p.value)) + page.cell(p.unit) + \
+            page.cell(f'{c.ratio():.2f}' if c.ours is not None else '-') + causes.cell(*kind, c.cause) + '</tr>'
+    if not result.compared:
+        return ''
+    missed = sum(not c.holds() for c in result.counted())
+    ordered = sorted(result.compared, key=lambda c: c.holds() or not c.counts())
+    head = ''.join(f'<th>{h}</th>' for h in ('series', result.figure.printed_over(), 'quantity', 'ours', 'paper', '', 'ratio', ''))
+    return f'<details><summary>Every printed number: {len(result.compared)}{f", of which {missed} are missed" if missed else ""}</summary>' \
+           f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>' + '\n'.join(map(line, ordered)) + \
+           '</tbody></table></div></details>'
 
 
-def claims_list(result):
+def claims_table(result, causes):
     def line(t):
         mark, kind = ('holds', 'hold') if t.holds else ('not tried', '') if t.holds is None else ('does not hold', 'miss')
         why = t.claim.why if t.holds is False else f'missing: {t.missing}' if t.missing else ''
-        return '<tr>' + page.cell(t.claim.text, 'why', why) + page.cell(t.claim.kind) + page.cell(mark, kind) + '</tr>'
-    return '<table><tbody>' + '\n'.join(map(line, result.claims)) + '</tbody></table>' if result.claims else ''
+        return '<tr>' + causes.cell(mark, kind, why) + page.cell(t.claim.text, 'text') + '</tr>'
+    return '<table class="claims"><tbody>' + '\n'.join(map(line, result.claims)) + '</tbody></table>' if result.claims else ''
+
+
+def key(result):
+    """One for all panels."""
+    colours = paper_plots.colours(result)
+    has_crosses = any(c.printed.quantity in result.figure.draws for c in result.compared)
+    ours = {series for series, _, quantity in result.values if quantity in result.figure.draws}
+    items = [f'<li><i style="background:{colour}"></i>{html.escape(series)}</li>' for series, colour in colours.items()
+             if series in ours or not result.figure.bars]  # with bars all crosses are black
+    return '<ul class="key">' + ''.join(items) + ('<li>&times; the paper\'s</li>' if has_crosses else '') + '</ul>'
 
 
 def section(result, drawn, directory):
     figure = result.figure
     pictures = ''.join(page.picture(directory, drawn[figure.name, q]) for q in figure.draws if (figure.name, q) in drawn)
-    parameters = ', '.join(result.parameters)
-    return f'''<h2>{html.escape(figure.title)}</h2><p class="soft">{html.escape(figure.source)} &middot; {html.escape(parameters)}</p>
-<div class="paper"><div>{pictures}</div><div>
+    causes = Causes()
+    claims, values = claims_table(result, causes), values_table(result, causes)
+    return f'''<h2 id="{figure.name}">{html.escape(figure.title)}</h2>
+<p class="soft">{html.escape(figure.source)} &middot; {html.escape(', '.join(result.parameters))}</p>
+<div class="paper"><div>{f'{key(result)}<div class="panels">{pictures}</div>' if pictures else ''}</div><div class="words">
 <p><b>The paper:</b> {html.escape(figure.says)}</p>
-<p><b>Ours:</b> {html.escape(result.text())}</p>
-{claims_list(result)}</div></div>
-<details><summary>Every printed number</summary>{values_table(result)}</details>'''
+{words(result)}</div></div>
+{claims}
+{values}
+{causes.text()}'''
+
+
+def contents(results):
+    """A line for each figure: how much of it we repeat."""
+    def line(r):
+        counted = r.counted()
+        return f'<tr><td class="name text"><a href="#{r.figure.name}">{html.escape(r.figure.title)}</a></td>' \
+               f'<td class="source text soft">{html.escape(r.figure.source)}</td>' \
+               f'<td>{share(sum(c.holds() for c in counted), len(counted))}</td>' \
+               f'<td>{share(sum(bool(t.holds) for t in r.claims), len(r.claims))}</td></tr>'
+    return f'<table class="all"><thead><tr><th></th><th class="source"></th><th>values within {papers.WITHIN:.0%}</th><th>claims hold</th></tr>' \
+           '</thead><tbody>' + '\n'.join(map(line, results)) + '</tbody></table>'
 
 
 def write(results, machine, directory):
     """papers.html and its pictures."""
     try:
-        drawn = draw(results, directory)
+        drawn = paper_plots.draw(results, directory)
     except (OSError, RuntimeError) as problem:
         print(f'tools/bench: no pictures: {problem}', file=sys.stderr)
         drawn = {}
@@ -156,8 +210,11 @@ def write(results, machine, directory):
 <title>The papers, reproduced</title><style>{STYLE}</style>
 <h1>The papers, reproduced</h1>
 <p class="soft">Virtual time of the emulated chip, but for foMPI's functions; commit {html.escape(str(machine.get('commit')))} &middot;
-{html.escape(str(machine.get('date')))}. Lines and bars are ours, crosses what the paper prints.</p>
+{html.escape(str(machine.get('date')))}. Lines and bars are ours, crosses what the paper prints; series named &ldquo;ours&rdquo; are
+protocols that the papers do not have.</p>
 <div class="cards">{cards}</div>
+<p></p>
+{contents(results)}
 {sections}
 </html>
 '''

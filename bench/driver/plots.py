@@ -27,10 +27,11 @@ CURVES = [
 ]
 
 
-def gnuplot(script, path, width, height):
-    """Draws one picture in both forms."""
+def gnuplot(script, path, width, height, png=None):
+    """Draws one picture in both forms; `png`: its size, if that is not twice the other's."""
+    png_width, png_height = png or (2 * width, 2 * height)
     for kind, terminal in (('svg', f'svg size {width},{height} font "sans-serif,13" background "white"'),
-                           ('png', f'pngcairo size {2 * width},{2 * height} fontscale 1.9 linewidth 2')):
+                           ('png', f'pngcairo size {png_width},{png_height} fontscale 1.9 linewidth 2')):
         text = f'set terminal {terminal} noenhanced\nset output "{path}.{kind}"\n' + script
         done = subprocess.run(['gnuplot', '-'], input=text, text=True, capture_output=True, check=False)
         if done.returncode != 0:

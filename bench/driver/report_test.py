@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """Statistics, judging, comparing and the README's section, on samples made up here. Run it: python3 report_test.py"""
 
+import contextlib
 import io
 import os
 import tempfile
 import unittest
+import unittest.mock
 
 import compare
 import counting
@@ -13,6 +15,7 @@ import launch
 import page
 import paper_judge
 import paper_page
+import paper_plots
 import papers
 import readme
 import runner
@@ -362,7 +365,7 @@ class Papers(unittest.TestCase):
     def test_what_no_program_has_said_is_a_miss_and_claims_about_it_are_not_tried(self):
         got = self.barriers(('rcce', 60))
         self.assertEqual(sum(c.holds() for c in got.counted()), 1)
-        self.assertEqual([t.holds for t in got.claims], [None, None])
+        self.assertEqual([t.holds for t in got.claims], [None] * len(self.barrier.claims))
         self.assertIn('missing: ', '\n'.join(paper_judge.summary([got])))
 
     def test_what_a_constant_was_set_by_does_not_count(self):
@@ -393,7 +396,7 @@ class Papers(unittest.TestCase):
     def test_the_summary_counts_and_tells_when_sets_of_parameters_are_mixed(self):
         got = self.barriers(('rcce', 60), ('tsr_back_off', 25), ('master_slave', 40))
         text = '\n'.join(paper_judge.summary([got]))
-        self.assertIn('2 of 3 printed values lie within 25% (67%); 0 of 1 orderings hold', text)
+        self.assertIn('2 of 3 printed values lie within 25% (67%); 0 of 2 orderings hold', text)
         self.assertIn('MISS barrier: master_slave, 48, barrier: 18 us; ours 40 us, 2.22 times', text)
         self.assertNotIn('MIXED', text)
         got.parameters.append('another')
@@ -418,6 +421,37 @@ class Papers(unittest.TestCase):
             self.assertEqual(Results.read(place).values, lines)
         text = paper_page.section(self.barriers(('rcce', 66.0)), {}, '')
         for part in ('The paper:</b> At 48 cores', '1 of 3 printed values', '>66<', '>1.10<'):
+            self.assertIn(part, text)
+
+    def test_the_words_beside_a_figure_are_made_of_its_numbers(self):
+        text = paper_page.words(self.barriers(('rcce', 66.0), ('tsr_back_off', 75.0), ('ours: tournament', 5.04)))
+        for part in ('<b>rcce</b>: 1 of 1 within 25%, ours 1.1 times', 'farthest off: <b>tsr_back_off</b>, 48 cores, barrier: 75 us for 25 us',
+                     'barrier, 48 cores: <b>ours: tournament</b> 5.04, <b>rcce</b> 66, <b>tsr_back_off</b> 75 us'):
+            self.assertIn(part, text)
+
+    def test_a_cause_is_said_once_and_referred_to_by_a_letter(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'locks')
+        printed = paper_judge.read(REFERENCE, 'locks')
+        said = [value('locks', p.series, p.x, p.quantity, 9 * p.value) for p in printed if p.series == 'mcs_wp']
+        got = paper_judge.reproduce(figure, printed, said)
+        text = paper_page.section(got, {}, '')
+        missed = [c for c in got.counted() if c.printed.series == 'mcs_wp']
+        self.assertGreater(len(missed), 5)
+        self.assertEqual(text.count(papers.MCS.replace("'", '&#x27;')), 1)
+        letter = text.split('&ensp;' + papers.MCS.replace("'", '&#x27;'))[0][-5]
+        self.assertEqual(text.count(f'miss <sup>{letter}</sup>'), len(missed))
+
+    def test_a_series_has_one_colour_in_all_panels_and_the_page_is_written_without_pictures_too(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'post_start')
+        said = [value('post_start', s, 1, q, 2) for s, q in (('b', 'cycle'), ('a', 'post'), ('b', 'post'))]
+        got = paper_judge.reproduce(figure, [], said)
+        self.assertEqual(list(paper_plots.colours(got)), ['a', 'b'])
+        with tempfile.TemporaryDirectory() as place, unittest.mock.patch.object(paper_plots, 'draw', side_effect=OSError('no gnuplot')):
+            with contextlib.redirect_stderr(io.StringIO()):
+                paper_page.write([got, self.barriers(('rcce', 66.0))], MACHINE, place)
+            with open(os.path.join(place, 'papers.html'), encoding='utf-8') as page:
+                text = page.read()
+        for part in ('href="#barrier"', 'id="barrier"', '1 of 3', '0 of 6'):
             self.assertIn(part, text)
 
 

@@ -97,6 +97,32 @@ class master_and_slaves {
   std::uint32_t phase_ = 0;
 };
 
+/// The same, but the slaves sleep until the master interrupts each: nobody polls for it.
+class by_interrupts {
+ public:
+  explicit by_interrupts(machine& m)
+      : m_(m), pins_(pgas::scc::interrupts_of(m.team())), handler_(pins_.on_interrupt([this] { ++released_; })) {}
+  void operator()() {
+    ++phase_;
+    if (m_.rank() != master) {
+      m_.store(page_type::ncm, flag_of(m_.rank()), phase_);
+      pins_.sleep_until([this] { return released_ == phase_; });
+      return;
+    }
+    for (rank_t r = 1; r < m_.size(); ++r) {
+      while (m_.load(page_type::ncm, flag_of(r)) != phase_) {}
+    }
+    for (rank_t r = 1; r < m_.size(); ++r) pins_.raise(r);
+  }
+
+ private:
+  static std::uint32_t flag_of(rank_t r) { return machine::buffer_of(master, static_cast<std::size_t>(r) * line); }
+  machine& m_;
+  std::uint32_t phase_ = 0, released_ = 0;
+  pgas::scc::interrupts pins_;
+  pgas::scc::interrupts::handler handler_;
+};
+
 /// The fence of a window that nobody writes.
 template <class Fence>
 class ours {
@@ -119,21 +145,35 @@ class ours {
   decltype(pgas::fence{window_}) epoch_;
 };
 
+struct run {
+  double us = 0;        ///< of the master
+  double accesses = 0;  ///< that left a core, in all
+};
+template <class Barrier>
+run repeat(rank_t cores, int repetitions) {
+  run result;
+  on_chip(cores, default_timing(), [&](machine& m) {
+    Barrier barrier(m);
+    m.team().barrier();
+    barrier();
+    double const before = m.now();
+    for (int i = 0; i < repetitions; ++i) barrier();
+    if (m.rank() == master) result.us = m.now() - before;
+    m.team().barrier();
+  });
+  for (auto const& link : backend::last_traffic().links) {
+    if (link.name.ends_with(" out")) result.accesses += static_cast<double>(link.requests);
+  }
+  return result;
+}
+
 template <class Barrier>
 void measure(teller const& tell, std::string_view series, bool quick) {
   int const repetitions = quick ? 20 : 200;
   for (rank_t cores : {2, 4, 8, 16, 24, 32, 40, 48}) {
-    double each = 0;
-    on_chip(cores, default_timing(), [&](machine& m) {
-      Barrier barrier(m);
-      m.team().barrier();
-      barrier();
-      double const before = m.now();
-      for (int i = 0; i < repetitions; ++i) barrier();
-      if (m.rank() == master) each = (m.now() - before) / repetitions;
-      m.team().barrier();
-    });
-    tell(series, cores, "barrier", each);
+    run const all = repeat<Barrier>(cores, repetitions);
+    tell(series, cores, "barrier", all.us / repetitions);
+    tell(series, cores, "accesses", (all.accesses - repeat<Barrier>(cores, 0).accesses) / repetitions, "accesses");
   }
 }
 
@@ -146,6 +186,7 @@ int main(int argc, char** argv) {
   measure<test_and_set<false>>(tell, "tsr", quick);
   measure<test_and_set<true>>(tell, "tsr_back_off", quick);
   measure<master_and_slaves>(tell, "master_slave", quick);
+  measure<by_interrupts>(tell, "master_slave, interrupts", quick);
   measure<ours<pgas::sync::master_slave>>(tell, "ours: master_slave", quick);
   measure<ours<pgas::sync::tournament>>(tell, "ours: tournament", quick);
   measure<ours<pgas::sync::central_counter>>(tell, "ours: central_counter", quick);

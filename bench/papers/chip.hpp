@@ -107,9 +107,10 @@ class machine {
   }
   /// A byte of a core's message passing buffer.
   static constexpr std::uint32_t buffer_of(rank_t owner, std::size_t byte) noexcept {
-    return static_cast<std::uint32_t>((pgas::detail::scc::core::first_buffer + static_cast<std::size_t>(owner)) *
-                                          pgas::detail::scc::page_bytes +
-                                      byte);
+    return static_cast<std::uint32_t>(
+        (pgas::detail::scc::lookup_table::first_buffer + static_cast<std::size_t>(owner)) *
+            pgas::detail::scc::page_bytes +
+        byte);
   }
 
   [[nodiscard]] std::uint32_t load(page_type type, std::uint32_t at) const {

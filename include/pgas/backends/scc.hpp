@@ -7,6 +7,7 @@
 #include <pgas/backends/job/ranks.hpp>
 #include <pgas/backends/job/wait.hpp>
 #include <pgas/backends/scc/control.hpp>
+#include <pgas/backends/scc/interrupts.hpp>
 #include <pgas/backends/scc/mailbox.hpp>
 #include <pgas/backends/scc/registers.hpp>
 #include <pgas/backends/scc/segment.hpp>
@@ -76,6 +77,7 @@ namespace backends {
 /// may not do is wait for another in any way of its own.
 /// With scc::options::clock it also predicts time: team.now() and scc::microseconds_of(team) are the core's, waits are
 /// polls, last_traffic() says what links and controllers did, and computation takes what team.charge says.
+/// scc::interrupts_of(team) lets cores interrupt each other, and sleep until they are.
 /// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
 class scc {
  public:
@@ -184,21 +186,25 @@ class scc {
     return {*chip_, job_.rank(), i};
   }
 
+  /// Interrupts from and to the cores of these ranks.
+  [[nodiscard]] pgas::scc::interrupts interrupts() const { return {chip_, ranks_}; }
+
   void fail(std::string_view what) const noexcept {
     job_.fail(what);
     chip_->turns().wake_all();
   }
   /// Also gives the turn away: a program may loop on it.
   void check(std::string_view operation) const {
+    chip_->pin_of(job_.rank()).look();
     chip_->turns().point();
     job_.check(operation);
   }
 
   /// The core's clock if options choose one, else that of the world.
   [[nodiscard]] time_point now() const { return chip_->turns().now(job_.rank()); }
-  void charge(std::uint64_t cycles) const noexcept {
+  void charge(std::uint64_t cycles) const {
     chip_->at(job_.rank()).count().charged += cycles;
-    if (auto* const time = chip_->time()) time->spend(job_.rank(), cycles * time->how().core);
+    chip_->pin_of(job_.rank()).compute(clock() != nullptr ? cycles * clock()->core : 0);
   }
   /// Virtual time of this rank's core since the launch; 0 if options choose no clock.
   [[nodiscard]] pgas::scc::ticks virtual_time() const { return chip_->turns().time().now(job_.rank()); }
@@ -252,6 +258,12 @@ template <class Team>
 template <class Team>
 [[nodiscard]] double microseconds_of(Team const& team) {
   return static_cast<double>(team.state()->backend.virtual_time()) / ticks_a_microsecond;
+}
+
+/// Interrupts from and to the cores of a team.
+template <class Team>
+[[nodiscard]] interrupts interrupts_of(Team const& team) {
+  return team.state()->backend.interrupts();
 }
 
 }  // namespace scc

@@ -73,6 +73,11 @@ class cache {
     numbers_[at] = 0;
     modified_[at] = false;
   }
+  void forget_lines(line_number first, line_number last) noexcept {
+    for (std::size_t at = 0; at < lines; ++at) {
+      if (holds(at) && number(at) >= first && number(at) <= last) forget(at);
+    }
+  }
   void forget_tagged() noexcept { ++generation_; }
 
   [[nodiscard]] bool holds(std::size_t at) const noexcept { return numbers_[at] != 0 && is_current(at); }

@@ -8,6 +8,7 @@
 #include <pgas/backends/scc/checker.hpp>
 #include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/core.hpp>
+#include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/site.hpp>
 #include <string>
 #include <vector>
@@ -106,14 +107,18 @@ class chip {
   chip(job const& j, options const& how)
       : job_(j), turns_(j, how), memory_(j.size(), how.own_pages), registers_(static_cast<std::size_t>(j.size())) {
     if (how.clock != nullptr) clock_.emplace(*how.clock, turns_);
-    for (rank_t r = 0; r < j.size(); ++r) cores_.push_back(std::make_unique<core>(r, memory_, turns_, time()));
     if (how.check) oracle_.emplace(j.size());
+    for (rank_t r = 0; r < j.size(); ++r) {
+      auto& pin = pins_.emplace_back(r, turns_, time(), oracle());
+      cores_.push_back(std::make_unique<core>(r, memory_, turns_, time(), pin));
+    }
   }
 
   [[nodiscard]] job const& of_job() const noexcept { return job_; }
   [[nodiscard]] scheduler& turns() noexcept { return turns_; }
   [[nodiscard]] memory& dram() noexcept { return memory_; }
   [[nodiscard]] core& at(rank_t rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] interrupt_pin& pin_of(rank_t rank) noexcept { return pins_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] test_and_set& register_of(rank_t rank) noexcept { return registers_[static_cast<std::size_t>(rank)]; }
   /// Two for each core that the chip can have, in its system interface.
   [[nodiscard]] std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}>& increments() noexcept {
@@ -122,6 +127,7 @@ class chip {
   [[nodiscard]] clock* time() noexcept { return clock_ ? &*clock_ : nullptr; }
   /// The running core asks for something that is in no cache: returns when it is to take place.
   void reach(rank_t self, station where, asks what) {
+    pin_of(self).look();
     if (clock_) {
       clock_->access(self, where, what);
     } else {
@@ -262,10 +268,11 @@ class chip {
   scheduler turns_;
   std::optional<clock> clock_;
   memory memory_;
+  std::optional<checker> oracle_;
+  std::deque<interrupt_pin> pins_;
   std::vector<std::unique_ptr<core>> cores_;
   std::vector<test_and_set> registers_;
   std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}> increments_{};
-  std::optional<checker> oracle_;
   std::map<system_address, known_place> places_;
   std::map<rank_t, std::string> last_wait_;
   std::uint64_t windows_ = 0;

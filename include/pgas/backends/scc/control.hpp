@@ -167,7 +167,7 @@ class scc_control {
         break;
       }
       chip_->turns().wait(
-          std::span(&waiting, 1), [&] { return w.home().value != seen; }, why, label_, ranks_);
+          std::span(&waiting, 1), [&] { return take_interrupt(), w.home().value != seen; }, why, label_, ranks_);
     }
     chip_->waited(ranks_.to_world(rank()), why.operation);
     return seen;
@@ -197,6 +197,7 @@ class scc_control {
       chip_->turns().wait(
           waiting,
           [&] {
+            take_interrupt();
             for (std::size_t i = 0; i < words.size(); ++i) {
               if (words[i].home().value != seen[i]) return true;
             }
@@ -211,6 +212,8 @@ class scc_control {
   void pause(unsigned attempt, waiting_for const& why) const { chip_->turns().pause(attempt, why); }
 
  private:
+  /// Who waits without a clock makes no access between two of which to take it.
+  void take_interrupt() const { chip_->pin_of(ranks_.to_world(rank())).take(); }
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
     return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};
   }

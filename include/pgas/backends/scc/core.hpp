@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/combining_buffer.hpp>
 #include <pgas/backends/scc/counters.hpp>
-#include <pgas/backends/scc/memory.hpp>
+#include <pgas/backends/scc/interrupt_pin.hpp>
+#include <pgas/backends/scc/lookup_table.hpp>
+#include <pgas/backends/scc/mischief.hpp>
 #include <pgas/backends/scc/scheduler.hpp>
 #include <pgas/segment.hpp>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
@@ -27,24 +26,17 @@ using pgas::scc::page_type;
 /// the caches is a scheduling point, and takes place after it. Used by the core's fiber, or by none.
 class core {
  public:
-  static constexpr std::size_t lut_entries = 256;
   static constexpr std::size_t word_bytes = 4;
-  /// Where all cores' message passing buffers are mapped, an entry each.
-  static constexpr unsigned first_buffer = 192;
 
   /// `c`: none for an emulator without time.
-  core(rank_t number, memory& m, scheduler& s, clock* c)
+  core(rank_t number, memory& m, scheduler& s, clock* c, interrupt_pin& pin)
       : number_(number),
         memory_(&m),
         scheduler_(&s),
         clock_(c),
-        dice_(s.how().seed * 64 + static_cast<std::uint64_t>(number)) {
-    page_number const first = m.first_page(number);
-    for (unsigned entry = 0; entry < m.own_pages(); ++entry) point_entry(entry, first + entry);
-    for (rank_t r = 0; r < s.cores(); ++r) point_entry(first_buffer + static_cast<unsigned>(r), m.buffer_page(r));
-    slots_.resize(std::clamp(s.how().mappable_pages, 1U, most_slots));
-    counters_.remaps = 0;
-  }
+        pin_(&pin),
+        mischief_(s.how().against, s.how().seed * 64 + static_cast<std::uint64_t>(number)),
+        table_(m, number, s.cores(), s.how().mappable_pages) {}
   core(core const&) = delete;
   core& operator=(core const&) = delete;
 
@@ -56,12 +48,14 @@ class core {
 
   void load(page_type type, physical_address at, bytes_out into) {
     each_line(at, into.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      pin_->look();
       load_piece(type, piece, into.data() + done, count);
       if (std::exchange(left_, false)) misbehave();
     });
   }
   void store(page_type type, physical_address at, bytes_in from) {
     each_line(at, from.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
+      pin_->look();
       store_piece(type, piece, from.data() + done, count);
       if (std::exchange(left_, false)) misbehave();
     });
@@ -120,55 +114,31 @@ class core {
 
   // The look-up table
 
-  [[nodiscard]] page_number page_of(unsigned entry) const noexcept { return lut_[entry]; }
   /// Points an entry at a page of the chip. Caches are not asked: lines of the old page go to the new one.
   void point_entry(unsigned entry, page_number page) noexcept {
-    lut_[entry] = page;
-    host_[entry] = memory_->host(page);
+    table_.point(entry, page);
     ++counters_.remaps;
   }
-  [[nodiscard]] system_address system(physical_address at) const noexcept {
-    return std::uint64_t{lut_[at / page_bytes]} * page_bytes + at % page_bytes;
-  }
-
   /// Where this core has a byte of the chip mapped, if it has.
   [[nodiscard]] std::optional<physical_address> physical(system_address at) const noexcept {
-    for (unsigned entry = 0; entry < lut_entries; ++entry) {
-      if (host_[entry] != nullptr && lut_[entry] == at / page_bytes) {
-        return static_cast<physical_address>(entry * page_bytes + at % page_bytes);
-      }
-    }
-    return std::nullopt;
+    return table_.physical(at);
   }
-
   /// The entry that maps a page of another core: of a bounded number, the least used goes for a new one.
   ///
   /// Caches know physical addresses only, so what is cached of the old page goes first. The paper's implementation
   /// does not do this, and writes the old page's lines into the new one.
   unsigned map(page_number page) {
-    auto& known = entry_of_[page];
-    if (known == 0) {
-      unsigned slot = 0;
-      while (slot < slots_.size() && slots_[slot].uses != 0) ++slot;
-      if (slot == slots_.size()) {
-        slot = static_cast<unsigned>(std::min_element(slots_.begin(), slots_.end(),
-                                                      [](auto const& a, auto const& b) { return a.uses < b.uses; }) -
-                                     slots_.begin());
-        auto const first = static_cast<physical_address>((first_slot + slot) * page_bytes);
-        drain();
-        write_back_l1();  // tagged lines, too: a drop would lose what a mpbt_wb page has modified
-        flush_l2(first, page_bytes);
-        entry_of_.erase(slots_[slot].page);
-      }
-      slots_[slot] = {page, 0};
-      reach(station::registers_of(number_), asks::write_word);
-      point_entry(first_slot + slot, page);
-      entry_of_[page] = first_slot + slot;
-      ++slots_[slot].uses;
-      return first_slot + slot;
+    if (auto const known = table_.use(page)) return *known;
+    unsigned const entry = table_.least_used();
+    if (table_.is_used(entry)) {
+      drain();
+      write_back_l1();  // tagged lines, too: a drop would lose what a mpbt_wb page has modified
+      flush_l2(static_cast<physical_address>(entry * page_bytes), page_bytes);
     }
-    ++slots_[known - first_slot].uses;
-    return known;
+    reach(station::registers_of(number_), asks::write_word);
+    point_entry(entry, page);
+    table_.give(entry, page);
+    return entry;
   }
 
   /// Makes the caches forget the lines of a range, and what they modified: its memory is given back.
@@ -176,18 +146,11 @@ class core {
     if (bytes == 0) return;
     line_number const begin = line_of(first);
     line_number const last = line_of(static_cast<physical_address>(first + bytes - 1));
-    auto const in_range = [&](line_number n) { return n >= begin && n <= last; };
-    for (std::size_t i = 0; i < l1_.lines; ++i) {
-      if (l1_.holds(i) && in_range(l1_.number(i))) l1_.forget(i);
-    }
-    for (std::size_t i = 0; i < l2_.lines; ++i) {
-      if (l2_.holds(i) && in_range(l2_.number(i))) l2_.forget(i);
-    }
-    if (!combined_.is_empty() && in_range(combined_.number())) combined_.forget();
+    l1_.forget_lines(begin, last);
+    l2_.forget_lines(begin, last);
+    if (!combined_.is_empty() && combined_.number() >= begin && combined_.number() <= last) combined_.forget();
     // Nor may the adversary bring one back, before the memory is zeroed for who has it next.
-    for (auto& f : fetched_) {
-      if (in_range(f.number)) f = {};
-    }
+    mischief_.forget(begin, last);
   }
 
   /// What this core would read at an address without going to memory: for the oracle's report.
@@ -304,8 +267,7 @@ class core {
         give_up_l2(at);
         l2_.put(at, number, fetched, false);
       }
-      last_ = number;
-      fetched_[next_fetched_++ % fetched_.size()] = {number, tagged};
+      mischief_.fetched({number, tagged});
     }
     std::size_t const i = l1_.place_for(number);
     give_up_l1(i);
@@ -349,9 +311,7 @@ class core {
     l2_.forget(j);
   }
 
-  [[nodiscard]] std::byte* memory_at(physical_address at) const noexcept {
-    return host_[at / page_bytes] + at % page_bytes;
-  }
+  [[nodiscard]] std::byte* memory_at(physical_address at) const noexcept { return table_.host(at); }
   [[nodiscard]] line read_line(line_number number) const noexcept {
     line bytes;
     std::memcpy(bytes.data(), memory_at(number * static_cast<physical_address>(line_bytes)), line_bytes);
@@ -379,7 +339,7 @@ class core {
     if (clock_ != nullptr) clock_->access(number_, where, what);
   }
   [[nodiscard]] station station_of(physical_address at) const noexcept {
-    page_number const page = lut_[at / page_bytes];
+    page_number const page = table_.page_of(at);
     rank_t const owner = memory_->owner(page);
     return memory_->is_buffer(page) ? station::buffer_of(owner) : station::memory_of(owner);
   }
@@ -404,64 +364,38 @@ class core {
   }
   /// After an access that left the core the caches may do what nobody asked for.
   void misbehave() {
-    auto const& against = scheduler_->how().against;
-    if (against.evict != 0 && dice_.one_in(against.evict)) evict();
-    if (against.fill != 0 && dice_.one_in(against.fill)) fill_unasked();
-    if (against.drain != 0 && !combined_.is_empty() && dice_.one_in(against.drain)) push_now();
-  }
-  void evict() {
-    ++counters_.evictions;
-    // Beside the last fill, where something is, or anywhere.
-    std::size_t const i =
-        dice_.one_in(2) ? last_ % l1_.sets * l1_.ways + dice_.below(l1_.ways) : dice_.below(l1_.lines);
-    give_up_l1(i);
-    std::size_t const j =
-        dice_.one_in(2) ? last_ % l2_.sets * l2_.ways + dice_.below(l2_.ways) : dice_.below(l2_.lines);
-    give_up_l2(j);
+    if (mischief_.evicts()) {
+      ++counters_.evictions;
+      give_up_l1(mischief_.victim(l1_));
+      give_up_l2(mischief_.victim(l2_));
+    }
+    if (mischief_.fills()) fill_unasked();
+    if (!combined_.is_empty() && mischief_.drains()) push_now();
   }
   void fill_unasked() {
-    auto const [near, tagged] = fetched_[dice_.below(fetched_.size())];
-    if (near == nothing) return;
-    // In the same page: another may be accessed in another way.
-    constexpr auto page_lines = static_cast<line_number>(table_page_bytes / line_bytes);
-    line_number const number = dice_.one_in(2) ? near : near + static_cast<line_number>(dice_.below(3)) - 1;
-    if (number / page_lines != near / page_lines || l1_.look(number) != l1_.none) return;
-    if (l2_.look(number) != l2_.none || combines(number * static_cast<physical_address>(line_bytes))) return;
+    auto const again = mischief_.line_to_fill();
+    if (!again || l1_.look(again->number) != l1_.none || l2_.look(again->number) != l2_.none ||
+        combines(again->number * static_cast<physical_address>(line_bytes))) {
+      return;
+    }
     ++counters_.spurious_fills;
-    line const fetched = read_line(number);
-    std::size_t const i = l1_.place_for(number);
+    line const fetched = read_line(again->number);
+    std::size_t const i = l1_.place_for(again->number);
     give_up_l1(i);
-    l1_.put(i, number, fetched, tagged);
+    l1_.put(i, again->number, fetched, again->tagged);
   }
-
-  static constexpr unsigned first_slot = 132;
-  static constexpr unsigned most_slots = 58;
-  static constexpr line_number nothing = ~line_number{0};
-  struct mapped_page {
-    page_number page = 0;
-    std::uint64_t uses = 0;  ///< 0: free
-  };
 
   rank_t number_;
   memory* memory_;
   scheduler* scheduler_;
   clock* clock_;
-  dice dice_;
+  interrupt_pin* pin_;
+  mischief mischief_;
   counters counters_;
-  std::array<page_number, lut_entries> lut_{};
-  std::array<std::byte*, lut_entries> host_{};
-  std::vector<mapped_page> slots_;
-  std::unordered_map<page_number, unsigned> entry_of_;
+  lookup_table table_;
   l1_cache l1_;
   l2_cache l2_;
   combining_buffer combined_;
-  line_number last_ = 0;  ///< the line fetched last
-  struct fetched_line {
-    line_number number = nothing;
-    bool tagged = false;
-  };
-  std::array<fetched_line, 8> fetched_{};  ///< the last ones: what the adversary fetches again
-  std::size_t next_fetched_ = 0;
   bool left_ = false;  ///< the access at hand has left the core
 };
 

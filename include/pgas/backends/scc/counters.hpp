@@ -30,6 +30,7 @@ struct counters {
   std::uint64_t l2_lines_flushed = 0;
   std::uint64_t remaps = 0;  ///< of look-up table entries
   std::uint64_t word_accesses = 0, register_spins = 0;
+  std::uint64_t interrupts = 0;                     ///< raised
   std::uint64_t charged = 0;                        ///< cycles of computation, by charge()
   std::uint64_t evictions = 0, spurious_fills = 0;  ///< the adversary's
 

@@ -117,7 +117,7 @@ class scc_mailbox {
 
   [[nodiscard]] scc::physical_address at(rank_t receiver, rank_t sender) const noexcept {
     return static_cast<scc::physical_address>(
-        (scc::core::first_buffer + static_cast<std::size_t>(ranks_.to_world(receiver))) * scc::page_bytes +
+        (scc::lookup_table::first_buffer + static_cast<std::size_t>(ranks_.to_world(receiver))) * scc::page_bytes +
         home_->start(receiver, sender));
   }
   [[nodiscard]] std::uint32_t number(scc::physical_address at) {

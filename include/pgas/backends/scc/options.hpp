@@ -21,7 +21,8 @@ inline timing const& timing_named(std::string_view name) {
               "PGAS_CLOCK: no parameters of the chip are called " + std::string(name) + "; there are " + known);
 }
 
-/// What the caches do that nobody asked for. Each number n means: at one access that leaves a core in n; 0: never.
+/// What the caches do that nobody asked for. Each number n of them means: at one access that leaves a core in n; 0:
+/// never.
 ///
 /// All of it is allowed to hardware, some of it not to the SCC itself: what is right against it is right on other
 /// memory, too.
@@ -29,6 +30,7 @@ struct adversary {
   unsigned fill = 0;   ///< fetches one of the last lines again, or one beside it
   unsigned evict = 0;  ///< gives up a copy, and writes it back if it was modified
   unsigned drain = 0;  ///< empties the write-combining buffer early
+  unsigned defer = 0;  ///< of those that could, one instruction in n takes the interrupt that is there; 0: the first
 };
 
 /// How a chip is run: what a test, or the environment, chooses before a launch.
@@ -64,8 +66,8 @@ struct options {
   options& disturb(std::uint64_t with) noexcept {
     seed = with;
     schedule = with % 4 == 3 ? scheduling::priority : scheduling::random;
-    against = {.fill = 4, .evict = 8, .drain = 8};
-    if (with % 2 == 1) against = {.fill = 2, .evict = 64, .drain = 0};
+    against = {.fill = 4, .evict = 8, .drain = 8, .defer = 4};
+    if (with % 2 == 1) against = {.fill = 2, .evict = 64, .drain = 0, .defer = 32};
     return *this;
   }
 };

@@ -11,17 +11,11 @@
 #include <pgas/backends/scc/fiber.hpp>
 #include <pgas/backends/scc/options.hpp>
 #include <pgas/backends/scc/timeline.hpp>
+#include <pgas/backends/scc/turn_order.hpp>
 #include <thread>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
-
-using pgas::scc::dice;
-using pgas::scc::options;
-using pgas::scc::scheduling;
-
-/// Which cores wait for a word to change: bit r is core r.
-using waiters = std::uint64_t;
 
 /// Runs one fiber for each core, one at a time, in an order that options and seed determine.
 ///
@@ -31,16 +25,10 @@ using waiters = std::uint64_t;
 /// If options give it a clock, who has the earliest event goes first, and who waits looks again and again.
 class scheduler {
  public:
-  static constexpr rank_t most_cores = 48;
+  static constexpr rank_t most_cores = turn_order::most_cores;
 
   scheduler(job const& j, options const& o)
-      : job_(j), how_(o), dice_(o.seed), blocked_(static_cast<std::size_t>(j.size())) {
-    if (how_.schedule == scheduling::priority) {
-      for (rank_t r = 0; r < j.size(); ++r) priorities_.push_back(r);
-      for (std::size_t i = priorities_.size(); i > 1; --i) std::swap(priorities_[i - 1], priorities_[dice_.below(i)]);
-      next_change_ = dice_.below(points_guess);
-    }
-  }
+      : job_(j), how_(o), dice_(o.seed), order_(how_, j.size(), dice_), blocked_(static_cast<std::size_t>(j.size())) {}
   scheduler(scheduler const&) = delete;
   scheduler& operator=(scheduler const&) = delete;
 
@@ -60,7 +48,7 @@ class scheduler {
         if (current_ >= 0) last_ = current_;
         current_ = -1;
         current_ = choose();
-        record(last_, true, current_);
+        if (!is_timed()) order_.record(last_, true, current_);
       }
       fiber& f = *fibers_[static_cast<std::size_t>(current_)];
       f.resume();
@@ -82,7 +70,7 @@ class scheduler {
   /// An access left the running core: somebody else may go first.
   void point() {
     ++points_;
-    ++points_of_[static_cast<std::size_t>(current_)];
+    order_.count(current_);
     if (pausing_ != 0) end_pauses();
     if (--budget_ > 0) return;
     change_turn();
@@ -164,6 +152,18 @@ class scheduler {
     }
   }
 
+  /// Calls an interrupt's handler on the running core. It may wait for something else than what it has interrupted
+  /// does.
+  template <std::invocable Handler>
+  void interrupt(Handler const& handler) {
+    rank_t const self = current_;
+    blocked const interrupted = std::exchange(blocked_[static_cast<std::size_t>(self)], {});
+    idle_ &= ~bit(self);
+    handler();
+    blocked_[static_cast<std::size_t>(self)] = interrupted;
+    woken_ |= bit(self);
+  }
+
   /// Takes the turn from the running core until the others have had up to 2^attempt points, or none of them can go on.
   void pause(unsigned attempt, waiting_for const& why) {
     job_.check(why.operation);
@@ -197,28 +197,13 @@ class scheduler {
 
  private:
   using clock = std::chrono::steady_clock;
-  /// About how many points a test program has: PCT wants its changes spread over them.
-  static constexpr std::size_t points_guess = 2000;
-  static constexpr std::int64_t usual_turn = 64;
   static constexpr unsigned longest_pause = 6;
   static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
 
-  static waiters bit(rank_t rank) noexcept { return waiters{1} << static_cast<unsigned>(rank); }
-
-  std::int64_t turn() noexcept {
-    if (is_timed()) return 1;
-    switch (how_.schedule) {
-      case scheduling::turns:
-        return usual_turn;
-      case scheduling::random:
-        return 1 + static_cast<std::int64_t>(dice_.below(dice_.one_in(4) ? 64 : 4));
-      case scheduling::priority:
-      case scheduling::script:
-      case scheduling::replay:
-        return 1;
-    }
-    return 1;
+  [[nodiscard]] std::int64_t turn() noexcept { return is_timed() ? 1 : order_.length(); }
+  [[nodiscard]] rank_t choose() {
+    return is_timed() ? time_.earliest(runnable_) : order_.next(runnable_, current_, last_, points_);
   }
 
   void end_pause(rank_t rank) noexcept {
@@ -253,7 +238,7 @@ class scheduler {
     if ((runnable_ & ~bit(current_)) == 0) return;
     if (rank_t const next = choose(); next != current_) {
       ++switches_;
-      record(current_, false, next);
+      order_.record(current_, false, next);
       next_ = next;
       switch_out();
     }
@@ -265,77 +250,6 @@ class scheduler {
     current_ = std::exchange(next_, -1);
     fibers_[static_cast<std::size_t>(self)]->suspend();
     budget_ = turn();
-  }
-
-  /// Who goes on, of those who can. In a search and for priorities it may be the running one.
-  rank_t choose() {
-    if (is_timed()) return time_.earliest(runnable_);
-    switch (how_.schedule) {
-      case scheduling::turns: {
-        auto const start = static_cast<int>(last_ + 1);
-        waiters const rotated = std::rotr(runnable_, start % 64);
-        return static_cast<rank_t>((std::countr_zero(rotated) + start) % 64);
-      }
-      case scheduling::random:
-        return nth(dice_.below(static_cast<std::size_t>(std::popcount(runnable_))));
-      case scheduling::priority:
-        return first_by_priority();
-      case scheduling::script:
-        return by_script();
-      case scheduling::replay:
-        return by_replay();
-    }
-    return current_;
-  }
-
-  [[nodiscard]] rank_t nth(std::size_t n) const noexcept {
-    waiters left = runnable_;
-    for (; n > 0; --n) left &= left - 1;
-    return static_cast<rank_t>(std::countr_zero(left));
-  }
-
-  // Source: Burckhardt and others, A randomized scheduler with probabilistic guarantees of finding bugs, 2010.
-  rank_t first_by_priority() {
-    if (points_ >= next_change_ && current_ >= 0) {
-      auto const it = std::find(priorities_.begin(), priorities_.end(), current_);
-      std::rotate(it, it + 1, priorities_.end());
-      next_change_ = points_ + 1 + dice_.below(points_guess);
-    }
-    for (rank_t rank : priorities_) {
-      if ((runnable_ & bit(rank)) != 0) return rank;
-    }
-    return current_;
-  }
-
-  rank_t by_script() {
-    auto& d = *how_.script;
-    bool const can_stay = current_ >= 0 && (runnable_ & bit(current_)) != 0;
-    auto const count = static_cast<std::uint32_t>(std::popcount(runnable_));
-    if (count == 1 || (can_stay && script_switches_ >= d.most_switches)) return can_stay ? current_ : nth(0);
-    std::size_t const at = d.taken.size();
-    std::uint32_t const take = at < d.given.size() ? std::min(d.given[at], count - 1) : 0;
-    d.taken.push_back({take, count});
-    if (!can_stay) return nth(take);
-    if (take == 0) return current_;  // the first choice is to go on
-    ++script_switches_;
-    rank_t const other = nth(take - 1);
-    return other < current_ ? other : nth(take);
-  }
-
-  rank_t by_replay() {
-    bool const waits = current_ < 0;
-    rank_t const from = waits ? last_ : current_;
-    for (auto const& s : *how_.switches) {
-      if (s.from == from && s.at == points_of(from) && s.waits == waits && (runnable_ & bit(s.to)) != 0) return s.to;
-    }
-    return waits ? nth(0) : current_;
-  }
-
-  [[nodiscard]] std::uint64_t points_of(rank_t rank) const noexcept {
-    return rank < 0 ? 0 : points_of_[static_cast<std::size_t>(rank)];
-  }
-  void record(rank_t from, bool waits, rank_t to) {
-    if (how_.record != nullptr && !is_timed()) how_.record->push_back({from, points_of(from), waits, to});
   }
 
   [[nodiscard]] time_point deadline(waiting_for const& why) const {
@@ -383,10 +297,10 @@ class scheduler {
 
   job job_;
   options how_;
-  dice dice_;
+  dice dice_;  ///< of the order and of pauses
+  turn_order order_;
   std::vector<std::unique_ptr<fiber>> fibers_;
   std::vector<blocked> blocked_;
-  std::vector<rank_t> priorities_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
   waiters idle_ = 0;                                    ///< with a clock: those that look in vain
@@ -399,11 +313,8 @@ class scheduler {
   rank_t last_ = -1;  ///< who had the turn before
   std::int64_t budget_ = 1;
   std::uint64_t points_ = 0;
-  std::array<std::uint64_t, most_cores> points_of_{};
   std::uint64_t turns_ = 0;
   std::uint64_t switches_ = 0;
-  std::uint64_t next_change_ = 0;
-  std::size_t script_switches_ = 0;
   timeline time_;
   time_point started_ = clock::now();
 };

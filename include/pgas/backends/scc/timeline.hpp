@@ -23,6 +23,12 @@ class timeline {
 
   [[nodiscard]] ticks due(rank_t core) const noexcept { return due_[index(core)]; }
   void set_due(rank_t core, ticks at) noexcept { due_[index(core)] = at; }
+  /// A core that is not the running one has its event sooner: then, or where it is already.
+  void bring_forward(rank_t core, ticks at) noexcept {
+    ticks& due = due_[index(core)];
+    due = std::min(due, std::max(at, now(core)));
+    next_ = std::min(next_, due);
+  }
   /// Nothing happens before it any more.
   [[nodiscard]] ticks past() const noexcept { return past_; }
 

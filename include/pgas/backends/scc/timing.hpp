@@ -50,6 +50,9 @@ struct timing {
   cycles l2_flush_line{.core = 580};
   cycles l2_flush_all{.core = 600000};  ///< by reading: modified lines come on top
   cycles pause{.core = 533};            ///< the unit of a pause, doubled at each attempt: 1 us in the paper
+  /// From a core's interrupt pin to the first instruction of the handler. The way back is in no source: it takes
+  /// nothing. Source: Barrelfish technical note 5, lambda_IPI: delivery and trap, between two cores of a tile.
+  cycles interrupt{.core = 612};
 
   [[nodiscard]] constexpr ticks in_ticks(cycles const& c) const noexcept {
     // NOLINTNEXTLINE(bugprone-incorrect-roundings): times are above zero, and lround is no constant expression

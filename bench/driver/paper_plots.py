@@ -101,7 +101,7 @@ def draw_panel(result, quantity, path, size):
         lines += drawn
     names = [figure.name_of(x) for x in xs] if figure.bars else []
     ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in enumerate(names)) + ')' + \
-        (' rotate by -25' if max(map(len, names)) > 8 else '') if names else ''
+        (f' rotate by {-25 if len(names) < 12 else -50}' if max(map(len, names)) > 8 else '') if names else ''
     script += f'''on_page = GPVAL_TERM eq "svg"
 cross = on_page ? 1.2 : 2.4
 set title (on_page ? {plots.quoted(quantity)} : {plots.quoted(figure.title + ': ' + quantity)})

@@ -63,6 +63,16 @@ def group_of_bars(number, series, pair, colour, width):
     return script, lines
 
 
+def on_top_of_each_other(found):
+    """Each bar up to where its part ends, the highest first: the next hide its lower part."""
+    tops, parts = {}, []
+    for series, (ours, _) in found.items():
+        for x, y in ours:
+            tops[x] = tops.get(x, 0) + y
+        parts.append((series, ([(x, tops[x]) for x, _ in ours], [])))
+    return dict(reversed(parts))
+
+
 def logarithmic(xs, label):
     """The range of a logarithmic axis, and every second of its values by name."""
     names = ', '.join(f'"{words.size(x) if label == "bytes" else x}" {x}' for x in xs[::2])
@@ -78,9 +88,13 @@ def draw_panel(result, quantity, path, size):
     at = {x: i for i, x in enumerate(xs)} if figure.bars else {x: x for x in xs}
     colour_of = colours(result)
     script, lines = '', []
-    width = 0.8 / len(found)
-    for number, series in enumerate(sorted(found)):
-        shift = (number - (len(found) - 1) / 2) * width if figure.bars else 0
+    if figure.stacked:
+        found, beside = on_top_of_each_other(found), 1
+    else:
+        found, beside = dict(sorted(found.items())), len(found)
+    width = 0.8 / beside
+    for number, series in enumerate(found):
+        shift = (number % beside - (beside - 1) / 2) * width if figure.bars else 0
         pair = [[(at[x] + shift, y) for x, y in side] for side in found[series]]
         more, drawn = group_of_bars(number, series, pair, colour_of[series], width) if figure.bars else \
             curve(number, series, pair, colour_of[series])
@@ -88,7 +102,7 @@ def draw_panel(result, quantity, path, size):
         lines += drawn
     names = [figure.name_of(x) for x in xs] if figure.bars else []
     ticks = 'set xtics (' + ', '.join(f'{plots.quoted(n)} {i}' for i, n in enumerate(names)) + ')' + \
-        (' rotate by -25' if max(map(len, names)) > 8 else '') if names else ''
+        (f' rotate by {-25 if len(names) < 12 else -50}' if max(map(len, names)) > 8 else '') if names else ''
     script += f'''on_page = GPVAL_TERM eq "svg"
 cross = on_page ? 1.2 : 2.4
 set title (on_page ? {plots.quoted(quantity)} : {plots.quoted(figure.title + ': ' + quantity)})

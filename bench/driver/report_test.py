@@ -375,6 +375,11 @@ class Papers(unittest.TestCase):
         self.assertEqual([c.printed.kind for c in got.compared if c.ours], ['calibration'])
         self.assertFalse(any(c.holds() for c in got.counted()))
 
+    def test_stacked_bars_end_at_their_sums_and_the_highest_is_drawn_first(self):
+        parts = {'computation': ([(0, 3.0), (1, 4.0)], []), 'data': ([(0, 1.0), (1, 0.5)], [])}
+        self.assertEqual(list(paper_plots.on_top_of_each_other(parts).items()),
+                         [('data', ([(0, 4.0), (1, 4.5)], [])), ('computation', ([(0, 3.0), (1, 4.0)], []))])
+
     def test_claims_hold_of_the_papers_own_numbers(self):
         tried = 0
         for figure in papers.FIGURES:

@@ -40,6 +40,10 @@ void generations(machine& m, int count, result& got, Exchange const& exchange) {
   m.team().barrier();
 }
 
+constexpr std::uint32_t ghost_lines = machine::scratch(1 << 20);
+/// The inner lines are more than the caches hold: no ghost line is there when another comes.
+void evict_ghost_lines(machine const& m) { m.core().forget(ghost_lines, 2 * line_bytes); }
+
 rank_t above(machine const& m) { return (m.rank() + m.size() - 1) % m.size(); }
 rank_t below(machine const& m) { return (m.rank() + 1) % m.size(); }
 
@@ -85,11 +89,14 @@ result by_messages(rank_t cores, int count, library const& how) {
     messages channel(m, rckmpi_message_us);
     message_windows window(m, channel, how);
     std::array const both{above(m), below(m)};
+    for (rank_t from : both) channel.expect(from, ghost_lines);
     generations(m, count, got, [&](int, auto const& inner) {
       window.post(both);
       window.start();
-      for (rank_t to : both) window.put(to, machine::scratch(0), line_bytes);
+      window.put(above(m), machine::scratch(0), line_bytes, line_bytes);
+      window.put(below(m), machine::scratch(0), line_bytes);
       inner();
+      evict_ghost_lines(m);
       window.complete(both);
       window.wait(both);
     });
@@ -97,17 +104,19 @@ result by_messages(rank_t cores, int count, library const& how) {
   return got;
 }
 
-/// Sends that do not block move in the call that waits for them.
+/// Of sends that do not block a packet leaves at once, the others in the call that waits for them.
 result two_sided(rank_t cores, int count) {
   result got;
   on_chip(cores, default_timing(), [&](machine& m) {
     messages channel(m, rckmpi_message_us);
-    std::array const both{above(m), below(m)};
-    m.read(machine::scratch(1 << 20), line_bytes);  // ghost lines are read in each generation
+    channel.expect(above(m), ghost_lines);
+    channel.expect(below(m), ghost_lines + line_bytes);
     generations(m, count, got, [&](int, auto const& inner) {
+      for (rank_t to : {above(m), below(m)}) channel.start(to, messages::kind::data, machine::scratch(0), line_bytes);
       inner();
-      for (rank_t to : both) channel.send(to, messages::kind::data, machine::scratch(0), line_bytes);
-      for (rank_t from : both) channel.receive(from, messages::kind::data, machine::scratch(1 << 20));
+      evict_ghost_lines(m);
+      channel.finish();
+      for (rank_t from : {above(m), below(m)}) channel.wait(from, messages::kind::data);
     });
   });
   return got;

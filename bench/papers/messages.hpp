@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Messages as RCKMPI sends them (Christgau 2017, sections 2.3.3 and 4.1.2): each core's message passing buffer is
 // divided into a section for each other process, a sender copies header and payload into its section of the receiver's
-// buffer and then counts up, the receiver polls all its sections, copies out and counts up. On top: send and receive,
+// buffer and then counts up, the receiver polls all its sections, copies out and counts up. What does not fit in a
+// packet moves while the sender waits for anything, to all receivers in turn (section 4.4.5). On top: send and receive,
 // and one-sided calls that queue operations until an epoch ends.
 #pragma once
 
@@ -20,39 +21,41 @@ inline constexpr double rckmpi_message_us = 2.87;
 /// One rank's end of all its channels.
 class messages {
  public:
-  enum class kind : std::uint32_t { data, post, put, last };
-  struct header {
-    kind what = kind::data;
-    std::uint32_t bytes = 0;  ///< of the payload, in all packets
+  enum class kind : std::uint32_t {
+    data,   ///< goes to where its receiver wants it
+    early,  ///< the same, but nobody has asked for it when it comes
+    post,
+    put,
+    last
   };
 
   /// `packet_us`: what the library does for each message at either end; see `library`.
   messages(machine& m, double packet_us)
-      : m_(m), packet_us_(packet_us), in_(count(m)), sent_(count(m)), pending_(count(m)) {}
+      : m_(m), packet_us_(packet_us), in_(count(m)), out_(count(m)), sent_(count(m)), pending_(count(m)) {}
 
-  /// Sends `bytes` bytes of this core's scratch memory in as many packets as they take; polls while there is no room.
-  void send(rank_t to, kind what, std::uint32_t from, std::size_t bytes) {
+  /// Sends `bytes` bytes of this core's scratch memory in as many packets as they take; returns when the last has left.
+  /// `offset`: of a put, from where the target expects them.
+  void send(rank_t to, kind what, std::uint32_t from, std::size_t bytes, std::size_t offset = 0) {
+    start(to, what, from, bytes, offset);
+    finish();
+  }
+  /// The same, but not more than one packet leaves now. The others do while this core waits for something.
+  void start(rank_t to, kind what, std::uint32_t from, std::size_t bytes, std::size_t offset = 0) {
     m_.work(packet_us_);
-    std::size_t done = 0;
-    do {
-      std::size_t const count = std::min(bytes - done, payload_bytes());
-      std::uint32_t const there = section(to, m_.rank());
-      while (m_.load(page_type::ncm, there + taken_at) != sent_[index(to)]) progress();
-      // Header and payload go through the write-combining buffer, and so are at their place before the count.
-      m_.store(page_type::mpbt_wt, there + header_at, static_cast<std::uint32_t>(what));
-      m_.store(page_type::mpbt_wt, there + header_at + 4, static_cast<std::uint32_t>(bytes));
-      for (std::uint32_t word = 8; word < line; word += 4) m_.store(page_type::mpbt_wt, there + header_at + word, 0);
-      m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm, from + static_cast<std::uint32_t>(done),
-              (count + 3) / 4 * 4);
-      m_.core().drain();
-      m_.store(page_type::ncm, there, ++sent_[index(to)]);
-      done += count;
-    } while (done < bytes);
+    out_[index(to)].push_back({what, from, bytes, offset});
+    push(to);
+  }
+  /// Until all has left.
+  void finish() {
+    while (std::any_of(out_.begin(), out_.end(), [](auto const& queue) { return !queue.empty(); })) progress();
   }
 
   /// Waits for the next message of a kind from a rank, and copies its payload to scratch memory.
   void receive(rank_t from, kind what, std::uint32_t into) {
-    in_[index(from)].into = into;
+    expect(from, into);
+    wait(from, what);
+  }
+  void wait(rank_t from, kind what) {
     while (!take(from, what)) progress();
   }
   /// Whether a message of this kind has come from a rank: if so it is taken.
@@ -63,29 +66,38 @@ class messages {
     waiting.erase(found);
     return true;
   }
-  /// Where the payload of the next message from a rank is to be copied.
+  /// Where the payload of the next messages from a rank is to be copied.
   void expect(rank_t from, std::uint32_t into) { in_[index(from)].into = into; }
 
-  /// Looks at each section once, and takes a packet from each that has one. Who has looked in vain for half a
-  /// millisecond and more looks more seldom: it changes little, and the emulator need not count it all.
+  /// Looks at each section once, takes a packet from each that has one, and sends one to each that has room. Who has
+  /// looked in vain for half a millisecond and more looks more seldom: it changes little, and the emulator need not
+  /// count it all.
   void progress() {
     m_.core().drop_tagged();
     in_vain_ += m_.size();
     if (in_vain_ > 5000) m_.work(50);
     for (rank_t from = 0; from < m_.size(); ++from) {
       if (from == m_.rank()) continue;
+      push(from);
       auto& in = in_[index(from)];
       std::uint32_t const here = section(m_.rank(), from);
       if (m_.load(page_type::mpbt_wb, here) == in.taken) continue;
       if (in.left == 0) {
         in.what = static_cast<kind>(m_.load(page_type::mpbt_wb, here + header_at));
         in.left = m_.load(page_type::mpbt_wb, here + header_at + 4);
-        in.done = 0;
+        in.done = m_.load(page_type::mpbt_wb, here + header_at + 8);
         m_.work(packet_us_);
       }
       in_vain_ = 0;
       std::size_t const count = std::min<std::size_t>(in.left, payload_bytes());
-      take_out(in.into + static_cast<std::uint32_t>(in.done), here + payload_at, (count + 3) / 4 * 4);
+      std::uint32_t const into = in.into + static_cast<std::uint32_t>(in.done);
+      std::size_t const words = (count + 3) / 4 * 4;
+      if (in.what == kind::put || in.what == kind::last || in.what == kind::early) {
+        take_out(packet, here + payload_at, words);
+        m_.copy(page_type::dcm, into, page_type::dcm, packet, words);
+      } else {
+        take_out(into, here + payload_at, words);
+      }
       in.done += count;
       in.left -= static_cast<std::uint32_t>(count);
       m_.store(page_type::ncm, here + taken_at, ++in.taken);
@@ -103,10 +115,43 @@ class messages {
   struct incoming {
     std::uint32_t taken = 0;
     std::uint32_t left = 0;  ///< of the message whose packets are coming
-    std::size_t done = 0;
+    std::size_t done = 0;    ///< from `into` on
     std::uint32_t into = machine::scratch(std::size_t{8} << 20U);
     kind what = kind::data;
   };
+
+  struct outgoing {
+    kind what;
+    std::uint32_t from;
+    std::size_t bytes, offset;
+    std::size_t done = 0;
+  };
+
+  /// The next packet to a rank, if there is one and its section is empty.
+  void push(rank_t to) {
+    auto& queue = out_[index(to)];
+    std::uint32_t const there = section(to, m_.rank());
+    if (queue.empty() || m_.load(page_type::ncm, there + taken_at) != sent_[index(to)]) return;
+    auto& out = queue.front();
+    std::size_t const count = std::min(out.bytes - out.done, payload_bytes());
+    // Header and payload go through the write-combining buffer, and so are at their place before the count.
+    m_.store(page_type::mpbt_wt, there + header_at, static_cast<std::uint32_t>(out.what));
+    m_.store(page_type::mpbt_wt, there + header_at + 4, static_cast<std::uint32_t>(out.bytes));
+    m_.store(page_type::mpbt_wt, there + header_at + 8, static_cast<std::uint32_t>(out.offset));
+    for (std::uint32_t word = 12; word < line; word += 4) m_.store(page_type::mpbt_wt, there + header_at + word, 0);
+    m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm, out.from + static_cast<std::uint32_t>(out.done),
+            (count + 3) / 4 * 4);
+    m_.core().drain();
+    m_.store(page_type::ncm, there, ++sent_[index(to)]);
+    in_vain_ = 0;
+    out.done += count;
+    if (out.done == out.bytes) queue.pop_front();
+  }
+
+  /// Where a packet is before it is copied to a window by a handler, or to who receives it late. That is a plain copy,
+  /// whose stores go past the caches where they do not hold the line: "received data" were "not copied into the
+  /// supplied buffer" before RCKMPI's one-sided calls were repaired (Christgau 2017, section 4.1.2).
+  static constexpr std::uint32_t packet = machine::scratch(std::size_t{15} << 20U);
 
   /// As copies are made on this chip: no store fetches a line, so each line is read before it is written.
   void take_out(std::uint32_t to, std::uint32_t from, std::size_t bytes) {
@@ -132,6 +177,7 @@ class messages {
   double packet_us_;
   int in_vain_ = 0;  ///< sections looked at since the last packet
   std::vector<incoming> in_;
+  std::vector<std::deque<outgoing>> out_;
   std::vector<std::uint32_t> sent_;
   std::vector<std::deque<kind>> pending_;
 };
@@ -147,39 +193,38 @@ class message_windows {
     for (rank_t origin : origins) channel_.send(origin, messages::kind::post, machine::scratch(0), 0);
   }
   void start() { m_.work(how_.call); }
-  void put(rank_t target, std::uint32_t from, std::size_t bytes) {
+  void put(rank_t target, std::uint32_t from, std::size_t bytes, std::size_t offset = 0) {
     m_.work(how_.call);
-    queue_.push_back({target, from, bytes});
+    queue_.push_back({target, from, bytes, offset});
   }
   void complete(pgas::group targets) {
     m_.work(how_.call);
     for (rank_t target : targets) {
-      while (!channel_.take(target, messages::kind::post)) channel_.progress();
+      channel_.wait(target, messages::kind::post);
       bool told = false;
       for (std::size_t i = 0; i < queue_.size(); ++i) {
         auto const& q = queue_[i];
         if (q.target != target) continue;
         bool const last = std::none_of(queue_.begin() + static_cast<std::ptrdiff_t>(i) + 1, queue_.end(),
                                        [&](auto const& other) { return other.target == target; });
-        channel_.send(target, last ? messages::kind::last : messages::kind::put, q.from, q.bytes);
+        channel_.start(target, last ? messages::kind::last : messages::kind::put, q.from, q.bytes, q.offset);
         told = told || last;
       }
-      if (!told) channel_.send(target, messages::kind::last, machine::scratch(0), 0);
+      if (!told) channel_.start(target, messages::kind::last, machine::scratch(0), 0);
     }
+    channel_.finish();
     queue_.clear();
   }
   void wait(pgas::group origins) {
     m_.work(how_.call);
-    for (rank_t origin : origins) {
-      while (!channel_.take(origin, messages::kind::last)) channel_.progress();
-    }
+    for (rank_t origin : origins) channel_.wait(origin, messages::kind::last);
   }
 
  private:
   struct operation {
     rank_t target;
     std::uint32_t from;
-    std::size_t bytes;
+    std::size_t bytes, offset;
   };
 
   machine& m_;

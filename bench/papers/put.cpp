@@ -11,14 +11,20 @@ namespace {
 using namespace papers;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 20U;
-constexpr int window_size = 64;  // puts in an epoch, as OSU has it for bandwidth
+/// Puts in an epoch for bandwidth, each from and to where the one before it ended: OSU has 64 of any size. Of large
+/// ones fewer do, if they are more than the caches hold.
+constexpr int puts_of(std::size_t bytes) {
+  return static_cast<int>(std::clamp<std::size_t>((2U << 20U) / bytes, 2, 64));
+}
+/// Where the data of put number i are: whole words travel.
+constexpr std::size_t place_of(int i, std::size_t bytes) { return static_cast<std::size_t>(i) * ((bytes + 3) / 4 * 4); }
 
 struct figures {
   double latency = 0;    ///< us, one way
   double bandwidth = 0;  ///< MB/s of 2^20 bytes
 };
 
-constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(2 * most_bytes);
+constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(4 * most_bytes);
 
 constexpr std::uint32_t pattern(std::uint32_t at) noexcept { return (at + 1) * 2654435761U; }
 void fill(machine const& m, std::size_t bytes) {
@@ -67,7 +73,7 @@ double each_epoch(machine& m, int repetitions, Send const& send, Take const& tak
 figures one_sided(std::size_t bytes, int repetitions, int puts, library const& how) {
   figures got;
   on_chip(2, default_timing(), [&](machine& m) {
-    auto const w = pgas::make_window<std::byte>(m.team(), most_bytes);
+    auto const w = pgas::make_window<std::byte>(m.team(), place_of(puts, bytes));
     rank_t const other = 1 - m.rank();
     std::vector<std::byte> const bytes_to_put(bytes);
     auto const send = [&](int times) {
@@ -76,8 +82,9 @@ figures one_sided(std::size_t bytes, int repetitions, int puts, library const& h
       for (int i = 0; i < times; ++i) {
         m.work(how.call);  // put
         // The source is read through the caches.
-        m.read(source, bytes);
-        epoch.put(other, 0, std::span(bytes_to_put));
+        std::size_t const at = place_of(i, bytes);
+        m.read(source + static_cast<std::uint32_t>(at), bytes);
+        epoch.put(other, at, std::span(bytes_to_put));
       }
       m.work(how.call);  // complete
     };
@@ -103,11 +110,15 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
     message_windows window(m, channel, how);
     rank_t const other = 1 - m.rank();
     channel.expect(other, received);
-    fill(m, bytes);
-    m.read(received, bytes);  // as if what came before had been checked
+    std::size_t const all = place_of(puts, bytes);
+    fill(m, all);
+    m.read(received, bytes / 2);  // OSU's sizes double, and the data of each were checked
     auto const send = [&](int times) {
       window.start();
-      for (int i = 0; i < times; ++i) window.put(other, source, bytes);
+      for (int i = 0; i < times; ++i) {
+        std::size_t const at = place_of(i, bytes);
+        window.put(other, source + static_cast<std::uint32_t>(at), bytes, at);
+      }
       window.complete(pgas::group(&other, 1));
     };
     auto const take = [&] {
@@ -116,9 +127,10 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
     };
     double const latency = one_way(
         m, repetitions, [&] { send(1); }, take);
+    m.read(received, all / 2);
     double const epoch = each_epoch(
         m, 2, [&] { send(puts); }, take);
-    check(m, bytes);
+    check(m, m.rank() == 0 ? bytes : all);  // rank 0 only had answers
     if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
     m.team().barrier();
   });
@@ -163,7 +175,7 @@ int main(int argc, char** argv) {
   for (std::size_t bytes = 1; bytes <= most_bytes; bytes *= bytes == 1 ? 8 : bytes >= 4096 ? 4 : 2) {
     if (quick && bytes > 4096 && bytes != 65536 && bytes != most_bytes) continue;
     int const repetitions = bytes > 65536 ? 1 : bytes > 4096 ? 2 : 10;
-    int const in_epoch = bytes >= 65536 ? 2 : bytes > 4096 ? 8 : window_size;
+    int const in_epoch = puts_of(bytes);
     figures const ours = one_sided(bytes, repetitions, in_epoch, how);
     figures const theirs = by_messages(bytes, repetitions, in_epoch, how);
     figures const two = two_sided(bytes, repetitions, in_epoch);

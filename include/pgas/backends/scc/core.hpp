@@ -270,6 +270,7 @@ class core {
       mischief_.fetched({number, tagged});
     }
     std::size_t const i = l1_.place_for(number);
+    if (l1_.holds(i) && l1_.is_modified(i)) spend(&timing::l2_line);  // it goes to L2 the way the other came
     give_up_l1(i);
     l1_.put(i, number, fetched, tagged);
     return i;

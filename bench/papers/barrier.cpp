@@ -14,87 +14,147 @@ using namespace papers;
 constexpr rank_t master = 0;
 constexpr std::uint32_t line = 32;
 
-/// RCCE's: a flag in each core's own buffer; the master looks at one after the other, and then sets another one in
-/// each.
+/// What RCCE's flags are made of: a line each, as it is built by default, or a bit each.
+enum class rcce_flags { lines, bits };
+
+/// RCCE's, after its sources (Intel 2010, RCCE_synch.c and RCCE_flags.c). Each core turns a flag in its own buffer; the
+/// master reads all of them until they are equal, and then sets another one in each buffer.
+template <rcce_flags Flags>
 class rcce {
  public:
-  explicit rcce(machine& m) : m_(m) {}
+  explicit rcce(machine& m) : m_(m) { m_.read(copy, line); }
   void operator()() {
     ++phase_;
+    get(m_.rank(), gather);
+    put(m_.rank(), gather);
     if (m_.rank() != master) {
-      set(m_.rank(), 0);
-      wait(m_.rank(), line);
+      do m_.core().drop_tagged();
+      while (m_.load(page_type::mpbt_wb, machine::buffer_of(m_.rank(), release)) != phase_);
       return;
     }
-    for (rank_t r = 1; r < m_.size(); ++r) wait(r, 0);
-    for (rank_t r = 1; r < m_.size(); ++r) set(r, line);
+    for (rank_t come = 1; come < m_.size();) {
+      come = 1;
+      for (rank_t r = 1; r < m_.size(); ++r) come += get(r, gather) == phase_ ? 1 : 0;
+    }
+    for (rank_t r = 1; r < m_.size(); ++r) set(r, release);
   }
 
  private:
+  // The first line of each buffer is written to empty the write-combining buffer, and never read.
+  static constexpr std::uint32_t dummy = 0, gather = line, release = 2 * line;
+  static constexpr std::uint32_t copy = machine::scratch(0);
+  static constexpr std::uint32_t bytes = Flags == rcce_flags::lines ? line : sizeof(std::uint32_t);
+
+  /// A bit is one of many in its byte, so that a lock is needed around its change.
   void set(rank_t where, std::uint32_t flag) {
+    if constexpr (Flags == rcce_flags::lines) {
+      put(where, flag);
+    } else {
+      auto const lock = m_.team().state()->backend.test_and_set(where);
+      while (!lock.read()) {}
+      get(where, flag);
+      put(where, flag);
+      lock.write();
+    }
+  }
+  std::uint32_t get(rank_t where, std::uint32_t flag) {
     m_.core().drop_tagged();
-    m_.store(page_type::mpbt_wt, machine::buffer_of(where, flag), phase_);
-    m_.core().drain();
+    m_.copy(page_type::dcm, copy, page_type::mpbt_wb, machine::buffer_of(where, flag), bytes);
+    return m_.load(page_type::dcm, copy);
   }
-  void wait(rank_t where, std::uint32_t flag) {
-    do m_.core().drop_tagged();
-    while (m_.load(page_type::mpbt_wb, machine::buffer_of(where, flag)) != phase_);
+  void put(rank_t where, std::uint32_t flag) {
+    m_.core().drop_tagged();
+    m_.store(page_type::dcm, copy, phase_);
+    m_.copy(page_type::mpbt_wt, machine::buffer_of(where, flag), page_type::dcm, copy, bytes);
+    // A whole line goes by itself.
+    if constexpr (Flags == rcce_flags::bits) {
+      m_.store(page_type::mpbt_wt, machine::buffer_of(m_.rank(), dummy), 1);
+    }
   }
+
   machine& m_;
   std::uint32_t phase_ = 0;
 };
 
-/// A counter beside a test-and-set register, both of the master's tile; the last one that comes lets all go on. How
-/// long the literature's pauses are is not known.
+/// Pauses that are drawn from a range which doubles. In turns of an empty loop, of which one is a no-op and a LOOP:
+/// both ends of the range are those of iRCCE (RWTH Aachen), whose authors the literature's numbers are from.
+class back_off {
+ public:
+  explicit back_off(machine& m) : m_(m), state_(static_cast<std::uint32_t>(m.rank())) {}
+  void operator()() {
+    state_ = state_ * 1103515245U + 12345U;
+    m_.cycles(turn * (shortest + (state_ >> 16U) % range_));
+    range_ = std::min(2 * range_, longest);
+  }
+  void again() { range_ = shortest; }
+
+ private:
+  static constexpr std::uint64_t turn = 7, shortest = 8, longest = 256;
+  machine& m_;
+  std::uint32_t state_;
+  std::uint64_t range_ = shortest;
+};
+
+/// A counter beside a test-and-set register, both of the master's tile; the last one that comes lets all go on.
 template <bool BackOff>
 class test_and_set {
  public:
-  explicit test_and_set(machine& m) : m_(m), lock_(m.team().state()->backend.test_and_set(master)) {}
+  explicit test_and_set(machine& m) : m_(m), lock_(m.team().state()->backend.test_and_set(master)), pause_(m) {}
   void operator()() {
     ++phase_;
-    for (std::uint64_t pause = first_pause; !lock_.read(); pause = std::min(2 * pause, longest_pause)) {
-      if constexpr (BackOff) m_.cycles(pause);
-    }
+    wait([&] { return lock_.read(); });
     std::uint32_t const come = m_.load(page_type::ncm, counter) + 1;
     bool const last = come == static_cast<std::uint32_t>(m_.size()) * phase_;
     m_.store(page_type::ncm, counter, come);
     lock_.write();
-    if (last) m_.store(page_type::ncm, released, phase_);
-    std::uint64_t pause = first_pause;
-    while (!last && m_.load(page_type::ncm, released) < phase_) {
-      if constexpr (BackOff) m_.cycles(pause = std::min(2 * pause, longest_pause));
-    }
+    if (last) return m_.store(page_type::ncm, released, phase_);
+    wait([&] { return m_.load(page_type::ncm, released) >= phase_; });
   }
 
  private:
-  static constexpr std::uint64_t first_pause = 50, longest_pause = 1600;
+  template <class Done>
+  void wait(Done const& done) {
+    for (pause_.again(); !done();) {
+      if constexpr (BackOff) pause_();
+    }
+  }
+
   static constexpr std::uint32_t counter = machine::buffer_of(master, 0), released = machine::buffer_of(master, line);
   machine& m_;
   pgas::scc::test_and_set_register lock_;
+  back_off pause_;
   std::uint32_t phase_ = 0;
 };
 
-/// Uncached flags in the master's buffer, a line for each core, and one that lets all go on.
+/// Uncached flags in the master's buffer, two for each slave. After the OpenMP runtime for embedded many-cores of
+/// Bologna, whose authors built the literature's for this chip: the master waits for a slave's flag and takes it back,
+/// one after the other, and then counts up another one for each; a slave looks at that before and after.
 class master_and_slaves {
  public:
   explicit master_and_slaves(machine& m) : m_(m) {}
   void operator()() {
-    ++phase_;
     if (m_.rank() != master) {
-      m_.store(page_type::ncm, flag_of(m_.rank()), phase_);
-      while (m_.load(page_type::ncm, flag_of(master)) != phase_) {}
+      std::uint32_t const before = look(m_.rank(), go);
+      set(m_.rank(), come, 1);
+      while (look(m_.rank(), go) == before) {}
       return;
     }
     for (rank_t r = 1; r < m_.size(); ++r) {
-      while (m_.load(page_type::ncm, flag_of(r)) != phase_) {}
+      while (look(r, come) == 0) {}
+      set(r, come, 0);
     }
-    m_.store(page_type::ncm, flag_of(master), phase_);
+    for (rank_t r = 1; r < m_.size(); ++r) set(r, go, look(r, go) + 1);
   }
 
  private:
-  static std::uint32_t flag_of(rank_t r) { return machine::buffer_of(master, static_cast<std::size_t>(r) * line); }
+  enum flag : std::size_t { come, go };
+  static std::uint32_t of(rank_t r, flag which) {
+    return machine::buffer_of(master, (2 * static_cast<std::size_t>(r) + which) * line);
+  }
+  [[nodiscard]] std::uint32_t look(rank_t r, flag which) const { return m_.load(page_type::ncm, of(r, which)); }
+  void set(rank_t r, flag which, std::uint32_t value) const { m_.store(page_type::ncm, of(r, which), value); }
+
   machine& m_;
-  std::uint32_t phase_ = 0;
 };
 
 /// The fence of a window that nobody writes.
@@ -142,7 +202,8 @@ void measure(teller const& tell, std::string_view series, bool quick) {
 int main(int argc, char** argv) {
   bool const quick = is_quick(argc, argv);
   teller const tell("barrier", default_timing());
-  measure<rcce>(tell, "rcce", quick);
+  measure<rcce<rcce_flags::lines>>(tell, "rcce", quick);
+  measure<rcce<rcce_flags::bits>>(tell, "rcce, flags of a bit", quick);
   measure<test_and_set<false>>(tell, "tsr", quick);
   measure<test_and_set<true>>(tell, "tsr_back_off", quick);
   measure<master_and_slaves>(tell, "master_slave", quick);

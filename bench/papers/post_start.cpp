@@ -33,13 +33,13 @@ class paper_match_vector {
   void post() {
     m_.work(how_.call);
     m_.store(page_type::ncm, own_counter_, 1);
-    change(origin, vector_word(m_.rank()), [this](std::uint32_t bits) { return bits | bit(m_.rank()); });
+    change(origin, vector_word(m_.rank()), [this](std::uint32_t byte) { return byte | bit(m_.rank()); });
   }
   void complete() {
     m_.work(how_.call);
     for (rank_t target : targets_) {
       while ((m_.load(page_type::ncm, vector_word(target)) & bit(target)) == 0) {}
-      change(origin, vector_word(target), [target](std::uint32_t bits) { return bits & ~bit(target); });
+      change(origin, vector_word(target), [target](std::uint32_t byte) { return byte & ~bit(target); });
     }
     for (rank_t target : targets_) change(target, counter_of(target), [](std::uint32_t left) { return left - 1; });
   }

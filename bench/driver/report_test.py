@@ -358,9 +358,9 @@ class Papers(unittest.TestCase):
 
     def test_a_value_within_a_quarter_counts_and_one_beyond_is_a_miss_with_a_cause(self):
         got = self.barriers(('rcce', 74.9), ('tsr_back_off', 18.8), ('master_slave', 22.6))
-        self.assertEqual({c.printed.series: c.holds() for c in got.compared},
+        self.assertEqual({c.printed.series: c.holds() for c in got.counted()},
                          {'rcce': True, 'tsr_back_off': True, 'master_slave': False})
-        self.assertEqual([bool(c.cause) for c in got.compared], [False, False, True])
+        self.assertEqual([bool(c.cause) for c in got.counted()], [False, False, True])
 
     def test_what_no_program_has_said_is_a_miss_and_claims_about_it_are_not_tried(self):
         got = self.barriers(('rcce', 60))

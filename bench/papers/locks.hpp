@@ -48,6 +48,11 @@ class library_words {
     }
     word fetch_xor(word value, std::memory_order order) const { return before(), cell_.fetch_xor(value, order); }
     word exchange(word value, std::memory_order order) const { return before(), cell_.exchange(value, order); }
+    template <class Change>
+      requires pgas::changing_cell<inner>
+    word update(Change&& change, std::memory_order order) const {
+      return before(), cell_.update(std::forward<Change>(change), order);
+    }
     bool compare_exchange(word& expected, word desired, std::memory_order order) const {
       return before(), cell_.compare_exchange(expected, desired, order);
     }

@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   measure<paper_gbh<true>>(tell, "gbh_backoff", repetitions);
   measure<paper_mcs_wp>(tell, "mcs_wp", repetitions);
   measure<in_library<pgas::sync::queued>>(tell, "ours: queued", repetitions);
+  measure<in_library<retrying_gbh<true>>>(tell, "gbh_backoff, spinning at the master", repetitions);
   measure<paper_gbh<true, waiting_readers::retry>>(tell, "gbh_backoff retrying", repetitions);
   std::printf("{\"type\":\"end\"}\n");
 }

@@ -31,16 +31,19 @@ class library_words {
     using inner = decltype(std::declval<Control&>().cell(0, 0));
 
    public:
-    cell_type(inner cell, pgas::rank_t self, bool backs_off) noexcept
-        : cell_(std::move(cell)), self_(self), backs_off_(backs_off) {}
+    /// `dice`: none for a cell whose register it spins at.
+    cell_type(inner cell, pgas::rank_t self, pgas::scc::dice* dice) noexcept
+        : cell_(std::move(cell)), self_(self), dice_(dice) {}
 
     [[nodiscard]] word load(std::memory_order order) const { return cell_.load(order); }
     void reset_unshared(word value, std::memory_order order) const { cell_.reset_unshared(value, order); }
     word fetch_add(word value, std::memory_order order) const {
       before();
-      if (!backs_off_) return cell_.fetch_add(value, order);
+      if (dice_ == nullptr) return cell_.fetch_add(value, order);
       auto const master = machine::of(self_).team().state()->backend.test_and_set(0);
-      for (double pause = 1; !master.read(); pause *= 2) machine::of(self_).work(pause);
+      // A twentieth more or less: these cores are in step, as the chip's are not, and would meet again and again.
+      for (double pause = 1; !master.read(); pause *= 2)
+        machine::of(self_).work(pause * (0.95 + 0.001 * static_cast<double>(dice_->below(101))));
       word const old = cell_.load(std::memory_order_acquire);
       cell_.reset_unshared(old + value, std::memory_order_release);  // nobody else: the register is this core's
       master.write();
@@ -63,10 +66,11 @@ class library_words {
 
     inner cell_;
     pgas::rank_t self_;
-    bool backs_off_;
+    pgas::scc::dice* dice_;
   };
 
-  library_words(Control& control, pgas::control_words first) noexcept : control_(&control), central_(first.cells) {}
+  library_words(Control& control, pgas::control_words first) noexcept
+      : control_(&control), central_(first.cells), dice_(static_cast<std::uint64_t>(control.rank())) {}
 
   [[nodiscard]] pgas::rank_t rank() const noexcept { return control_->rank(); }
   [[nodiscard]] pgas::rank_t size() const noexcept { return control_->size(); }
@@ -74,7 +78,8 @@ class library_words {
     return control_->slot(owner, i, writer);
   }
   [[nodiscard]] cell_type cell(pgas::rank_t owner, std::size_t i) {
-    return {control_->cell(owner, i), rank(), Master == at_master::backs_off && owner == 0 && i == central_};
+    bool const backs_off = Master == at_master::backs_off && owner == 0 && i == central_;
+    return {control_->cell(owner, i), rank(), backs_off ? &dice_ : nullptr};
   }
 
   template <class Word, std::predicate<word> Predicate>
@@ -94,6 +99,7 @@ class library_words {
  private:
   Control* control_;
   std::size_t central_;
+  pgas::scc::dice dice_;
 };
 
 /// Any locks, as they were in the paper's library.

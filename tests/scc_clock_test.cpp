@@ -658,6 +658,24 @@ TEST_CASE("a read-modify-write is four accesses, and each look at a register tha
   CHECK(after - spins == before - spins_before + 2 * 10 * cores);
 }
 
+TEST_CASE("a shared lock takes one read-modify-write to come in and one to go, however many others hold it") {
+  with_options const chosen(timed(pgas::scc::formulas_533));
+  auto const registers = [](int times) {
+    pgas::run<backend>(cores, [=](auto& team) {
+      using locks = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
+      auto const w = pgas::make_window<int>(team.template with<pgas::coherence::write_through, locks>(), 1);
+      team.barrier();
+      for (int i = 0; i < times; ++i) pgas::lock const epoch{w, 0, pgas::shared};
+      team.barrier();
+    });
+    std::uint64_t all = 0;
+    for (auto const& c : backend::last_counters()) all -= c.register_spins;
+    for (auto const& r : backend::last_traffic().registers) all += r.requests;
+    return all;
+  };
+  CHECK(registers(10) - registers(0) == 2 * 2 * 10 * cores);
+}
+
 TEST_CASE("a word that changes while another is looked at is no deadlock") {
   with_options const chosen(timed(pgas::scc::formulas_533));
   pgas::run<backend>(2, [](auto& team) {

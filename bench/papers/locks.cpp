@@ -2,8 +2,6 @@
 // Christgau and Schnor 2019, Table 2 and Figs. 6 to 8: 1000 pairs of lock and unlock by each process, each of a random
 // target, all shared, half of them and all exclusive.
 #include <pgas/lock.hpp>
-#include <pgas/sync/gbh.hpp>
-#include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/queued.hpp>
 
 #include "chip.hpp"
@@ -15,7 +13,7 @@ using namespace papers;
 
 /// The time of each pair, of all cores.
 template <class Locks>
-std::vector<double> pairs(rank_t cores, unsigned exclusive_percent, int repetitions, library const& how) {
+std::vector<double> pairs(rank_t cores, unsigned exclusive_percent, int repetitions) {
   std::vector<double> all;
   on_chip(cores, default_timing(), [&](machine& m) {
     using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, Locks>;
@@ -27,13 +25,10 @@ std::vector<double> pairs(rank_t cores, unsigned exclusive_percent, int repetiti
       auto const target = static_cast<rank_t>(dice.below(static_cast<std::size_t>(cores)));
       bool const exclusive = dice.below(100) < exclusive_percent;
       double const before = m.now();
-      m.work(how.call);
       if (exclusive) {
-        pgas::lock epoch{w, target, pgas::exclusive};
-        m.work(how.call);
+        pgas::lock const epoch{w, target, pgas::exclusive};
       } else {
-        pgas::lock epoch{w, target, pgas::shared};
-        m.work(how.call);
+        pgas::lock const epoch{w, target, pgas::shared};
       }
       all.push_back(m.now() - before);
     }
@@ -48,7 +43,7 @@ void measure(teller const& tell, std::string const& series, bool quick, bool cur
   for (unsigned share : {0U, 50U, 100U}) {
     for (rank_t cores : {2, 6, 8, 12, 24, 32, 48}) {
       if (cores != 48 && (!curve || (quick && cores != 2 && cores != 8 && cores != 24))) continue;
-      auto const times = pairs<Locks>(cores, share, repetitions, library::passive());
+      auto const times = pairs<Locks>(cores, share, repetitions);
       tell(series, cores, "median, " + std::to_string(share) + " % exclusive", median(times));
       if (cores != 48) continue;
       tell(series, share, "q1", quantile(times, 0.25));
@@ -66,8 +61,9 @@ int main(int argc, char** argv) {
   measure<paper_gbh<false>>(tell, "gbh", quick, true);
   measure<paper_gbh<true>>(tell, "gbh_backoff", quick, true);
   measure<paper_mcs_wp>(tell, "mcs_wp", quick, true);
-  measure<pgas::sync::queued>(tell, "ours: queued", quick, true);
-  measure<pgas::sync::gbh<>>(tell, "ours: gbh", quick, false);
-  measure<pgas::sync::mcs_wp>(tell, "ours: mcs_wp", quick, false);
+  measure<in_library<pgas::sync::queued>>(tell, "ours: queued", quick, true);
+  measure<in_library<retrying_gbh<true>>>(tell, "gbh_backoff, spinning at the master", quick, false);
+  measure<in_library<pgas::sync::gbh<>>>(tell, "ours: gbh", quick, false);
+  measure<in_library<pgas::sync::mcs_wp>>(tell, "ours: mcs_wp", quick, false);
   std::printf("{\"type\":\"end\"}\n");
 }

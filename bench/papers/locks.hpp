@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The locks of Christgau and Schnor 2019 to the letter of their paper, where ours differ from them: there a request
-// that was turned away does not look until the way is free but tries again, and a reader always joins the queue.
+// The locks of Christgau and Schnor 2019 where ours differ from them, and what their library does around each
+// read-modify-write of any lock.
 #pragma once
 
-#include <pgas/sync/policy.hpp>
+#include <pgas/sync/gbh.hpp>
+#include <pgas/sync/mcs_wp.hpp>
+#include <span>
+#include <utility>
 
 #include "chip.hpp"
 
@@ -11,30 +14,111 @@ namespace papers {
 
 using pgas::word;
 
-/// What the papers' programs do not use, and a protocol must have.
-struct locks_of_parts_only {
-  template <pgas::boundary Boundary>
-  [[noreturn]] bool try_lock(pgas::rank_t, pgas::lock_kind, Boundary&) {
-    refuse("try_lock");
+/// What a core does that finds the register of the central word taken: the first cell of a protocol, on rank 0.
+enum class at_master {
+  spins,      ///< reads it again at once, as at all other registers
+  backs_off,  ///< waits for 1 us, then twice as long each time, without bound
+};
+
+/// Control words behind a library: it does something before each read-modify-write, and may spare rank 0's register.
+template <pgas::control Control, at_master Master>
+class library_words {
+ public:
+  static constexpr pgas::rmw read_modify_write = Control::read_modify_write;
+  static constexpr bool can_park = Control::can_park;
+
+  class cell_type : public pgas::detail::refuses_store {
+    using inner = decltype(std::declval<Control&>().cell(0, 0));
+
+   public:
+    /// `dice`: none for a cell whose register it spins at.
+    cell_type(inner cell, pgas::rank_t self, pgas::scc::dice* dice) noexcept
+        : cell_(std::move(cell)), self_(self), dice_(dice) {}
+
+    [[nodiscard]] word load(std::memory_order order) const { return cell_.load(order); }
+    void reset_unshared(word value, std::memory_order order) const { cell_.reset_unshared(value, order); }
+    word fetch_add(word value, std::memory_order order) const {
+      before();
+      if (dice_ == nullptr) return cell_.fetch_add(value, order);
+      auto const master = machine::of(self_).team().state()->backend.test_and_set(0);
+      // A twentieth more or less: these cores are in step, as the chip's are not, and would meet again and again.
+      for (double pause = 1; !master.read(); pause *= 2)
+        machine::of(self_).work(pause * (0.95 + 0.001 * static_cast<double>(dice_->below(101))));
+      word const old = cell_.load(std::memory_order_acquire);
+      cell_.reset_unshared(old + value, std::memory_order_release);  // nobody else: the register is this core's
+      master.write();
+      return old;
+    }
+    word fetch_xor(word value, std::memory_order order) const { return before(), cell_.fetch_xor(value, order); }
+    word exchange(word value, std::memory_order order) const { return before(), cell_.exchange(value, order); }
+    template <class Change>
+      requires pgas::changing_cell<inner>
+    word update(Change&& change, std::memory_order order) const {
+      return before(), cell_.update(std::forward<Change>(change), order);
+    }
+    bool compare_exchange(word& expected, word desired, std::memory_order order) const {
+      return before(), cell_.compare_exchange(expected, desired, order);
+    }
+
+   private:
+    friend library_words;
+    void before() const { machine::of(self_).work(library::passive().call); }
+
+    inner cell_;
+    pgas::rank_t self_;
+    pgas::scc::dice* dice_;
+  };
+
+  library_words(Control& control, pgas::control_words first) noexcept
+      : control_(&control), central_(first.cells), dice_(static_cast<std::uint64_t>(control.rank())) {}
+
+  [[nodiscard]] pgas::rank_t rank() const noexcept { return control_->rank(); }
+  [[nodiscard]] pgas::rank_t size() const noexcept { return control_->size(); }
+  [[nodiscard]] auto slot(pgas::rank_t owner, std::size_t i, pgas::rank_t writer) {
+    return control_->slot(owner, i, writer);
   }
-  template <pgas::boundary Boundary>
-  [[noreturn]] void lock_all(Boundary&) {
-    refuse("lock_all");
-  }
-  template <pgas::boundary Boundary>
-  [[noreturn]] void trigger(pgas::rank_t, Boundary&) {
-    refuse("lock_all");
-  }
-  template <pgas::boundary Boundary>
-  [[noreturn]] void unlock_all(Boundary&) {
-    refuse("unlock_all");
+  [[nodiscard]] cell_type cell(pgas::rank_t owner, std::size_t i) {
+    bool const backs_off = Master == at_master::backs_off && owner == 0 && i == central_;
+    return {control_->cell(owner, i), rank(), backs_off ? &dice_ : nullptr};
   }
 
- private:
-  [[noreturn]] static void refuse(std::string_view operation) {
-    throw pgas::error(pgas::errc::unsupported, -1, operation,
-                      "the papers' locks only lock and unlock single parts; take one of the library's");
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word const& w, Predicate&& until, pgas::waiting_for const& why) {
+    if constexpr (std::same_as<Word, cell_type>) {
+      return control_->wait_until(w.cell_, std::forward<Predicate>(until), why);
+    } else {
+      return control_->wait_until(w, std::forward<Predicate>(until), why);
+    }
   }
+  template <class Slot, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Slot> slots, Predicate&& until, pgas::waiting_for const& why) {
+    return control_->wait_any(slots, std::forward<Predicate>(until), why);
+  }
+  void pause(unsigned attempt, pgas::waiting_for const& why) { control_->pause(attempt, why); }
+
+ private:
+  Control* control_;
+  std::size_t central_;
+  pgas::scc::dice dice_;
+};
+
+/// Any locks, as they were in the paper's library.
+template <pgas::target_lock_protocol Locks, at_master Master = at_master::spins>
+struct in_library {
+  static constexpr std::string_view name = Locks::name;
+  static constexpr pgas::rmw needs = Locks::needs;
+  static constexpr pgas::control_words words(pgas::rank_t ranks) noexcept { return Locks::words(ranks); }
+
+  template <pgas::control Control>
+  class on : library_words<Control, Master>, public Locks::template on<library_words<Control, Master>> {
+    using words = library_words<Control, Master>;
+
+   public:
+    on(Control& control, pgas::control_words first)
+        : words(control, first), Locks::template on<words>(static_cast<words&>(*this), first) {}
+    on(on const&) = delete;  // the locks know where their words are
+    on& operator=(on const&) = delete;
+  };
 };
 
 /// What a reader does that meets a writer. The paper says that it takes its count back, pauses and tries again. It also
@@ -42,174 +126,61 @@ struct locks_of_parts_only {
 /// scheme's own authors have it.
 enum class waiting_readers { poll, retry };
 
-/// Two-level counters. `BackOff`: 1 us after the first attempt that failed, then twice as long each time, without
-/// bound. For windows of the whole team.
+/// Two-level counters where who was turned away does not look until the way is free, but tries again. `BackOff`: 1 us
+/// after the first attempt that failed, then twice as long each time, without bound.
 template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
-struct paper_gbh {
+struct retrying_gbh : pgas::sync::gbh<> {
   static constexpr std::string_view name = BackOff ? "paper_gbh_backoff" : "paper_gbh";
-  static constexpr pgas::rmw needs = pgas::rmw::test_and_set;
-  static constexpr pgas::control_words words(pgas::rank_t) noexcept { return {.slots = 0, .cells = 2}; }
 
   template <pgas::control Control>
-  class on : public locks_of_parts_only {
+  class on : public pgas::sync::gbh<>::on<Control> {
+    using base = pgas::sync::gbh<>::on<Control>;
+
    public:
-    on(Control& control, pgas::control_words first) : control_(&control), first_(first.cells) {}
+    on(Control& control, pgas::control_words first) : base(control, first), self_(control.rank()) {}
 
     template <pgas::boundary Boundary>
     void lock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      for (unsigned attempt = 0; !this->attempt(target, kind); ++attempt) {
-        if (Waiting == waiting_readers::poll && kind == pgas::lock_kind::shared) {
-          control_->wait_until(part(target), [](word now) { return (now & writer) == 0; }, {.operation = "lock"});
-          break;  // it is counted
-        }
-        if constexpr (BackOff) machine::of(control_->rank()).work(static_cast<double>(1U << std::min(attempt, 20U)));
+      if (Waiting == waiting_readers::poll && kind == pgas::lock_kind::shared) return base::lock(target, kind, b);
+      for (double pause = 1; !base::try_lock(target, kind, b); pause *= 2) {
+        if constexpr (BackOff) machine::of(self_).work(pause);
       }
-      b.refresh(pgas::group(&target, 1));
-    }
-    template <pgas::boundary Boundary>
-    void unlock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      b.publish(pgas::group(&target, 1));
-      if (kind == pgas::lock_kind::shared) {
-        part(target).fetch_add(minus(reader), std::memory_order_release);
-        return;
-      }
-      part(target).fetch_add(minus(writer), std::memory_order_release);
-      all().fetch_add(minus(1), std::memory_order_release);
     }
 
    private:
-    static constexpr word writer = 1;
-    static constexpr word reader = 2;
-    static constexpr word minus(word value) noexcept { return word{0} - value; }
-    auto all() { return control_->cell(0, first_); }
-    auto part(pgas::rank_t target) { return control_->cell(target, first_ + 1); }
-
-    bool attempt(pgas::rank_t target, pgas::lock_kind kind) {
-      if (kind == pgas::lock_kind::shared) {
-        if ((part(target).fetch_add(reader, std::memory_order_acquire) & writer) == 0) return true;
-        if (Waiting == waiting_readers::retry) part(target).fetch_add(minus(reader), std::memory_order_relaxed);
-        return false;
-      }
-      all().fetch_add(1, std::memory_order_acquire);
-      word seen = 0;
-      if (part(target).compare_exchange(seen, writer, std::memory_order_acquire)) return true;
-      all().fetch_add(minus(1), std::memory_order_relaxed);
-      return false;
-    }
-
-    Control* control_;
-    std::size_t first_;
+    pgas::rank_t self_;
   };
 };
 
+/// The paper's text has a process back off whose attempt has failed. At most one in ten attempts fails here, which so
+/// few pauses do not help, while most of the time goes by at the register of the central word. The paper's text also
+/// says that what is central needs its rate limited; so this backs off there, too, and comes to its times of both
+/// tables.
+template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
+using paper_gbh = in_library<retrying_gbh<BackOff, Waiting>, BackOff ? at_master::backs_off : at_master::spins>;
 static_assert(pgas::target_lock_protocol<paper_gbh<true>>);
 
-/// The queue lock with writer preference, as Mellor-Crummey and Scott have it: a reader without conflict takes 4
-/// read-modify-writes to come in.
-struct paper_mcs_wp {
+/// The queue lock with writer preference, as Mellor-Crummey and Scott have it: a reader joins the list whether or not
+/// there is a writer, and without conflict takes 4 read-modify-writes to come in.
+struct listing_mcs_wp : pgas::sync::mcs_wp {
   static constexpr std::string_view name = "paper_mcs_wp";
-  static constexpr pgas::rmw needs = pgas::rmw::test_and_set;
-  static constexpr pgas::control_words words(pgas::rank_t) noexcept { return {.slots = 0, .cells = 6}; }
 
   template <pgas::control Control>
-  class on : public locks_of_parts_only {
+  class on : public pgas::sync::mcs_wp::on<Control> {
+    using base = pgas::sync::mcs_wp::on<Control>;
+
    public:
-    on(Control& control, pgas::control_words first) : control_(&control), first_(first.cells) {}
+    using base::base;
 
     template <pgas::boundary Boundary>
     void lock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      if (kind == pgas::lock_kind::exclusive) {
-        start_write(target);
-      } else {
-        start_read(target);
-      }
+      if (kind == pgas::lock_kind::exclusive) return base::lock(target, kind, b);
+      base::join_readers(target, "lock");
       b.refresh(pgas::group(&target, 1));
     }
-    template <pgas::boundary Boundary>
-    void unlock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      b.publish(pgas::group(&target, 1));
-      if (kind == pgas::lock_kind::exclusive) {
-        end_write(target);
-      } else {
-        end_read(target);
-      }
-    }
-
-   private:
-    static constexpr word interested = 1;
-    static constexpr word closed = 2;
-    static constexpr word listed = 4;
-    static constexpr word one_reader = 8;
-    static constexpr word minus(word value) noexcept { return word{0} - value; }
-
-    [[nodiscard]] word me() const noexcept { return static_cast<word>(control_->rank()) + 1; }
-    static pgas::rank_t rank_of(word who) noexcept { return static_cast<pgas::rank_t>(who - 1); }
-    auto state(pgas::rank_t target) { return control_->cell(target, first_); }
-    auto readers(pgas::rank_t target) { return control_->cell(target, first_ + 1); }
-    auto writers(pgas::rank_t target) { return control_->cell(target, first_ + 2); }
-    auto head(pgas::rank_t target) { return control_->cell(target, first_ + 3); }
-    auto blocked(word who) { return control_->cell(rank_of(who), first_ + 4); }
-    auto next(word who) { return control_->cell(rank_of(who), first_ + 5); }
-
-    void wake(word who) { blocked(who).reset_unshared(0, std::memory_order_release); }
-    void wait() {
-      control_->wait_until(blocked(me()), [](word now) { return now == 0; }, {.operation = "lock"});
-    }
-
-    void start_write(pgas::rank_t target) {
-      next(me()).reset_unshared(0, std::memory_order_relaxed);
-      blocked(me()).reset_unshared(1, std::memory_order_relaxed);
-      word const before = writers(target).exchange(me(), std::memory_order_acq_rel);
-      if (before == 0) {
-        announce(target, me());
-      } else {
-        next(before).reset_unshared(me(), std::memory_order_release);
-      }
-      wait();
-    }
-    void announce(pgas::rank_t target, word who) {
-      head(target).reset_unshared(who, std::memory_order_relaxed);
-      if ((state(target).fetch_add(interested, std::memory_order_acq_rel) & listed) != 0) return;
-      if (state(target).fetch_add(closed, std::memory_order_acq_rel) >= one_reader) return;
-      wake(who);
-    }
-    void end_write(pgas::rank_t target) {
-      if (word const after = next(me()).load(std::memory_order_acquire); after != 0) {
-        head(target).reset_unshared(after, std::memory_order_relaxed);
-        wake(after);
-        return;
-      }
-      if ((state(target).fetch_add(minus(interested + closed), std::memory_order_acq_rel) & listed) != 0) admit(target);
-      word last = me();
-      if (writers(target).compare_exchange(last, 0, std::memory_order_acq_rel)) return;
-      word const after = control_->wait_until(next(me()), [](word now) { return now != 0; }, {.operation = "unlock"});
-      announce(target, after);
-    }
-
-    void start_read(pgas::rank_t target) {
-      blocked(me()).reset_unshared(1, std::memory_order_relaxed);
-      word const before = readers(target).exchange(me(), std::memory_order_acq_rel);
-      if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (interested | closed)) == 0)
-        admit(target);
-      wait();
-      if (before == 0) return;
-      state(target).fetch_add(one_reader, std::memory_order_acq_rel);
-      wake(before);
-    }
-    void admit(pgas::rank_t target) {
-      word const old = state(target).fetch_add(one_reader - listed, std::memory_order_acq_rel);
-      if ((old & interested) != 0 && (old & closed) == 0) state(target).fetch_add(closed, std::memory_order_acq_rel);
-      wake(readers(target).exchange(0, std::memory_order_acq_rel));
-    }
-    void end_read(pgas::rank_t target) {
-      word const old = state(target).fetch_add(minus(one_reader), std::memory_order_acq_rel);
-      if ((old & ~listed) == one_reader + interested + closed) wake(head(target).load(std::memory_order_relaxed));
-    }
-
-    Control* control_;
-    std::size_t first_;
   };
 };
+using paper_mcs_wp = in_library<listing_mcs_wp>;
 static_assert(pgas::target_lock_protocol<paper_mcs_wp>);
 
 }  // namespace papers

@@ -87,6 +87,13 @@ concept control_cell = std::copyable<C> && requires(C const& c, word value, word
   c.reset_unshared(value, order);
 };
 
+/// A cell that makes any change in one read-modify-write, and says what it was: behind a register all take the same,
+/// and a compare_exchange in vain is as dear as any.
+template <class C>
+concept changing_cell = control_cell<C> && requires(C const& c, word (*change)(word), std::memory_order order) {
+  { c.update(change, order) } -> std::same_as<word>;
+};
+
 /// The control memory of one team or window: words that synchronize, apart from payload.
 ///
 /// A backend makes these agree between ranks by itself; no coherence policy ever touches them.

@@ -85,6 +85,21 @@ struct mcs_wp {
       for (rank_t target = 0; target < control_->size(); ++target) end_read(target);
     }
 
+   protected:
+    /// What a reader does behind a writer; in the source, always.
+    void join_readers(rank_t target, std::string_view operation) {
+      woken(me()).reset_unshared(0, std::memory_order_relaxed);  // the exchange publishes it
+      // acq_rel: who takes the list sees my word; I see that of the one that came before me.
+      word const before = readers(target).exchange(me(), std::memory_order_acq_rel);
+      // acq_rel: who lets me in comes after my joining, or I come after the last writer and let all in.
+      if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (writer | door_closed)) == 0)
+        let_readers_in(target);
+      wait_to_be_woken(operation);
+      if (before == 0) return;
+      state(target).fetch_add(one_reader, std::memory_order_relaxed);  // this one is counted: no writer is active
+      wake(before);
+    }
+
    private:
     static constexpr word writer = 1;       ///< interested or active
     static constexpr word door_closed = 2;  ///< to readers, for that writer
@@ -123,17 +138,7 @@ struct mcs_wp {
     }
 
     void start_read(rank_t target, std::string_view operation) {
-      if (try_read(target)) return;
-      woken(me()).reset_unshared(0, std::memory_order_relaxed);  // the exchange publishes it
-      // acq_rel: who takes the list sees my word; I see that of the one that came before me.
-      word const before = readers(target).exchange(me(), std::memory_order_acq_rel);
-      // acq_rel: who lets me in comes after my joining, or I come after the last writer and let all in.
-      if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (writer | door_closed)) == 0)
-        let_readers_in(target);
-      wait_to_be_woken(operation);
-      if (before == 0) return;
-      state(target).fetch_add(one_reader, std::memory_order_relaxed);  // this one is counted: no writer is active
-      wake(before);
+      if (!try_read(target)) join_readers(target, operation);
     }
 
     /// Counts the one that goes first; each counts the next.

@@ -119,11 +119,16 @@ struct queued {
         // release sequence.
         return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1, std::memory_order_acquire);
       }
-      do {
-        // acquire: pairs with the release in let_go of the last exclusive holder.
-        if (held(target).compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) return true;
-      } while (!is_exclusive(seen));
-      return false;
+      // acquire: pairs with the release in let_go of the last exclusive holder.
+      if constexpr (changing_cell<decltype(held(target))>) {
+        auto const joined = [](word now) { return is_exclusive(now) ? now : now + one_shared; };
+        return !is_exclusive(held(target).update(joined, std::memory_order_acquire));
+      } else {
+        do {
+          if (held(target).compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) return true;
+        } while (!is_exclusive(seen));
+        return false;
+      }
     }
 
     /// Until it may be free; or, while one rank holds it alone, until that one does not: the wait names whom it is for.

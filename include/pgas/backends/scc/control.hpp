@@ -85,17 +85,17 @@ class scc_control {
     explicit cell_type(word_at w) noexcept : word_at(w) {}
 
     word fetch_add(word value, std::memory_order order) const {
-      return modify(order, [&](word old) { return old + value; });
+      return update([&](word old) { return old + value; }, order);
     }
     word fetch_xor(word value, std::memory_order order) const {
-      return modify(order, [&](word old) { return old ^ value; });
+      return update([&](word old) { return old ^ value; }, order);
     }
     word exchange(word value, std::memory_order order) const {
-      return modify(order, [&](word) { return value; });
+      return update([&](word) { return value; }, order);
     }
     bool compare_exchange(word& expected, word desired, std::memory_order order) const {
       word const wanted = expected;
-      expected = modify(order, [&](word old) { return old == wanted ? desired : old; });
+      expected = update([&](word old) { return old == wanted ? desired : old; }, order);
       return expected == wanted;
     }
     void reset_unshared(word value, std::memory_order order) const {
@@ -103,10 +103,9 @@ class scc_control {
       if (order != std::memory_order_relaxed) release();
       set(value);
     }
-
-   private:
+    /// Any change of the value: returns what it was.
     template <class Change>
-    word modify(std::memory_order order, Change&& change) const {
+    word update(Change&& change, std::memory_order order) const {
       auto& lock = chip_->register_of(owner_);
       auto& spins = chip_->at(self_).count().register_spins;
       enter_register(scc::asks::read_word);

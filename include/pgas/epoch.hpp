@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <pgas/detail/uncaught_since.hpp>
 #include <pgas/global_ptr.hpp>
 #include <pgas/global_ref.hpp>
 #include <pgas/window.hpp>
@@ -16,7 +17,7 @@ template <class Derived, class State>
 class epoch {
  public:
   epoch(epoch&& other) noexcept
-      : state_(std::move(other.state_)), exceptions_(other.exceptions_), open_(std::exchange(other.open_, false)) {}
+      : state_(std::move(other.state_)), uncaught_(other.uncaught_), open_(std::exchange(other.open_, false)) {}
   epoch& operator=(epoch&&) = delete;
 
   /// Ends the epoch now; what its end may throw is thrown here. A second close is an error.
@@ -29,14 +30,14 @@ class epoch {
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  protected:
-  explicit epoch(kept<State> state) noexcept : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
+  explicit epoch(kept<State> const& state) noexcept : state_(state) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
   /// an exception passes it does not synchronize but fails the job, so that nobody waits for this rank.
   void end() noexcept {
     if (!std::exchange(open_, false)) return;
-    if (std::uncaught_exceptions() > exceptions_) {
+    if (uncaught_.any()) [[unlikely]] {
       state_->abandon(Derived::operation);
       return;
     }
@@ -58,7 +59,7 @@ class epoch {
   kept<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
 
  private:
-  int exceptions_;
+  uncaught_since uncaught_;
   bool open_ = true;
 };
 

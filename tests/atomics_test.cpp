@@ -152,6 +152,22 @@ TEST_CASE("accumulate: blocks and single elements at the same time lose nothing,
   });
 }
 
+TEST_CASE("accumulate: more handles than can be counted lose nothing: blocks go one by one until the epoch ends") {
+  pgas::detail::control_archetype control;  // a part that nobody else wants
+  constexpr unsigned bits = 3;
+  pgas::detail::element_modes<pgas::detail::control_archetype, bits> modes(control, {});
+  auto const combines = [&] { return modes.many_at_once(0, [] {}); };
+  for (unsigned handles = (1U << bits) - 2; handles <= 2U << bits; ++handles) {
+    CAPTURE(handles);
+    for (unsigned come = 0; come < handles; ++come) modes.come(0, true);
+    CHECK(!combines());
+    for (unsigned go = 1; go < handles; ++go) modes.go(0);
+    CHECK(!combines());  // one has not gone
+    modes.leave(0);
+    CHECK(combines());
+  }
+}
+
 TEST_CASE("accumulate and get_accumulate: spans, each element in one step") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 6);

@@ -328,6 +328,26 @@ TEST_CASE("an epoch that an exception passes and that is caught does not hang th
   });
 }
 
+TEST_CASE("an epoch that opens and closes while an exception passes is like any other") {
+  everywhere_and_clean([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    auto const put_to_next = [&] {
+      pgas::fence epoch{w};
+      epoch.put((team.rank() + 1) % team.size(), 0, 7);
+    };
+    struct at_the_end {
+      decltype(put_to_next) const& act;
+      ~at_the_end() { act(); }
+    };
+    try {
+      at_the_end const puts{put_to_next};
+      throw std::runtime_error("caught below");
+    } catch (std::runtime_error const&) {}
+    int const seen = w.local()[0];
+    require(seen == 7, "what was put while the exception passed");
+  });
+}
+
 TEST_CASE("an error in a destructor is thrown by the next call") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 1);

@@ -21,20 +21,15 @@ namespace {
 
 using namespace emulated;
 using namespace std::chrono_literals;
-using pgas::errc;
 using pgas::detail::scc::asks;
-using pgas::detail::scc::line_bytes;
 using pgas::detail::scc::link;
 using pgas::detail::scc::lookup_table;
-using pgas::detail::scc::page_bytes;
 using pgas::detail::scc::station;
 using pgas::detail::scc::ticks;
 using pgas::detail::scc::tile;
 using pgas::scc::placement;
 using pgas::scc::timing;
 using pgas::scc::traffic;
-using pgas::scc::with_options;
-using backend = pgas::backends::scc;
 using line = std::array<std::byte, line_bytes>;
 
 // ---- helpers ---------------------------------------------------------------------------------------

@@ -21,30 +21,18 @@
 
 namespace {
 
+using namespace emulated;
 using namespace std::chrono_literals;
-using pgas::errc;
-using pgas::rank_t;
+using emulated::load;  // beside the overloads below
+using emulated::store;
 using pgas::word;
 using pgas::detail::job;
-using pgas::detail::scc::chip;
-using pgas::detail::scc::core;
-using pgas::detail::scc::line_bytes;
-using pgas::detail::scc::page_bytes;
-using pgas::detail::scc::physical_address;
 using pgas::detail::scc::system_address;
 using pgas::scc::counters;
 using pgas::scc::decisions;
 using pgas::scc::dice;
-using pgas::scc::options;
-using pgas::scc::page_type;
 using pgas::scc::scheduling;
 using pgas::scc::switch_point;
-using pgas::scc::with_options;
-using backend = pgas::backends::scc;
-using emulated::load;
-using emulated::number;
-using emulated::on_chip;
-using emulated::store;
 
 // ---- helpers ---------------------------------------------------------------------------------------
 

@@ -21,7 +21,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI; here nobody has
 ///           to say it, and nothing is lost if a program does both.
 /// Memory    1 cell a rank; private, 4 bytes for each part as soon as single elements are modified.
-template <control Control>
+/// Counts    users in `bits`. A loop can make more of them in one epoch: a count that has come to its end stays there,
+///           whoever goes, and this rank modifies elements of that part one by one until the epoch ends.
+template <control Control, unsigned bits = 31>
 class element_modes {
  public:
   static constexpr control_words words() noexcept { return {.slots = 0, .cells = 1}; }
@@ -33,9 +35,11 @@ class element_modes {
   void come(rank_t target, bool remembers) {
     entry& mine = entry_of(target);
     if (!mine.announced) announce(target, mine);
-    if (remembers) ++mine.users;
+    if (remembers && mine.users != most) ++mine.users;
   }
-  void go(rank_t target) noexcept { --entry_of(target).users; }
+  void go(rank_t target) noexcept {
+    if (entry& mine = entry_of(target); mine.users != most) --mine.users;
+  }
 
   /// Calls combine() while nobody else modifies elements of the part; false, without a call, where others modify single
   /// elements: then this rank may as well. combine() does not throw.
@@ -72,8 +76,9 @@ class element_modes {
  private:
   struct entry {
     std::uint32_t announced : 1 = 0;
-    std::uint32_t users : 31 = 0;
+    std::uint32_t users : bits = 0;
   };
+  static constexpr std::uint32_t most = (std::uint32_t{1} << bits) - 1;
   static constexpr word held = 1;
   static constexpr word one_rank = 2;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <pgas/detail/uncaught_since.hpp>
 #include <pgas/global_ptr.hpp>
 #include <pgas/global_ref.hpp>
 #include <pgas/window.hpp>
@@ -18,7 +19,7 @@ class epoch {
   epoch(epoch&& other) noexcept
       : state_(std::move(other.state_)),
         span_(std::move(other.span_)),
-        exceptions_(other.exceptions_),
+        uncaught_(other.uncaught_),
         open_(std::exchange(other.open_, false)) {}
   epoch& operator=(epoch&&) = delete;
 
@@ -34,15 +35,14 @@ class epoch {
 
  protected:
   /// With `ranks`; none: with all.
-  explicit epoch(kept<State> state, group ranks = {}) noexcept
-      : state_(std::move(state)), span_(begin(ranks)), exceptions_(std::uncaught_exceptions()) {}
+  explicit epoch(kept<State> const& state, group ranks = {}) noexcept : state_(state), span_(begin(ranks)) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
   /// an exception passes it does not synchronize but fails the job, so that nobody waits for this rank.
   void end() noexcept {
     if (!std::exchange(open_, false)) return;
-    if (std::uncaught_exceptions() > exceptions_) {
+    if (uncaught_.any()) [[unlikely]] {
       state_->abandon(Derived::operation);
       return;
     }
@@ -82,7 +82,7 @@ class epoch {
   }
 
   [[no_unique_address]] span_on<typename State::control_type> span_;
-  int exceptions_;
+  uncaught_since uncaught_;
   bool open_ = true;
 };
 

@@ -157,7 +157,7 @@ class [[nodiscard]] pending_accumulation {
   pending_accumulation(pending_accumulation const&) = delete;
   pending_accumulation& operator=(pending_accumulation const&) = delete;
   ~pending_accumulation() {
-    if (array_ == nullptr || std::uncaught_exceptions() > exceptions_) return;
+    if (array_ == nullptr || uncaught_.any()) return;
     try {
       finish();
     } catch (...) {
@@ -191,7 +191,7 @@ class [[nodiscard]] pending_accumulation {
  private:
   Array const* array_;  ///< null when it has finished
   [[no_unique_address]] Op op_;
-  int exceptions_ = std::uncaught_exceptions();
+  detail::uncaught_since uncaught_;
   std::vector<typename halo_plan<N>::move> moves_;
   std::vector<value_type> received_;
   // Destroyed in the right order: complete, then wait; before what is got into goes.

@@ -88,8 +88,8 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
-  lock(detail::kept<State> shared_state, rank_t target)
-      : base(std::move(shared_state), group(&target, 1)), target_(target) {
+  lock(detail::kept<State> const& shared_state, rank_t target)
+      : base(shared_state, group(&target, 1)), target_(target) {
     State& s = state();
     s.check_rank(target, operation);
     bool const locked = s.locked.contains(target);

@@ -35,6 +35,24 @@ void require_untouched(Control& c, pgas::control_words first) {
     require_equal(c.cell(c.rank(), i).load(std::memory_order_acquire), 0U, "a cell that is not its own");
 }
 
+/// Calls use(protocol, one, two, backend, bootstrap) on every rank for each protocol of a tuple that the backend can
+/// carry, with its state on two windows whose words lie side by side in one control, behind others that must not
+/// change.
+template <class Protocols, class Use>
+void with_two_windows(std::string const& key, Use const& use) {
+  with_protocols<Protocols>([&]<class Protocol>(Protocol p, auto& b, auto& boot) {
+    auto const own = Protocol::words(b.size());
+    constexpr pgas::control_words before{.slots = 3, .cells = 2};
+    auto c = make_control(b, boot, key + std::string(Protocol::name), before + own + own);
+    using state = typename Protocol::template on<decltype(c)>;
+    state one(c, before);
+    state two(c, before + own);
+    use(p, one, two, b, boot);
+    require_untouched(c, before);
+    boot.fence();
+  });
+}
+
 /// by_size has a second half above 16 ranks.
 inline constexpr std::initializer_list<rank_t> fence_sizes{1, 2, 3, 4, 7, 17};
 
@@ -63,20 +81,12 @@ TEST_CASE("fence: nobody leaves before everybody has come, round after round, wh
 }
 
 TEST_CASE("fence: it works from any first word on, and two of them do not meet") {
-  with_protocols<fence_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
-    auto const own = Protocol::words(b.size());
-    constexpr pgas::control_words before{.slots = 3, .cells = 2};
-    auto c = make_control(b, boot, std::string("t") + std::string(Protocol::name), before + own + own);
-    using state = typename Protocol::template on<decltype(c)>;
-    state one(c, before);
-    state two(c, before + own);
+  with_two_windows<fence_protocols>("t", [](auto, auto& one, auto& two, auto&, auto&) {
     pgas::no_boundary nothing;
     for (int round = 0; round < 50; ++round) {
       one.fence(nothing, "one");
       if (round % 3 == 0) two.fence(nothing, "two");
     }
-    require_untouched(c, before);
-    boot.fence();
   });
 }
 

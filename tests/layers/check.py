@@ -17,7 +17,7 @@ LAYERS = [
 ]
 # Ends of the leaves' world: what models may share, and which model is built on which. coherence/processor is no policy
 # but the instructions: a segment whose copies are a real processor's offers them as its clean and drop.
-SHARED = {'backends/job', 'sync/lanes', 'sync/completion_counter'}
+SHARED = {'backends/job', 'sync/lanes', 'sync/completion_counter', 'sync/arrival_counter'}
 ALLOWED = {('backends', 'coherence/' + name + '.hpp') for name in ('coherent', 'separate', 'write_back', 'write_through', 'processor')}
 HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'backends/scc/fiber\.hpp', 'range/v3': r'views\.hpp', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^'}
 

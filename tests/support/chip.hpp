@@ -8,12 +8,17 @@
 /// The emulated chip without the library: its cores, one fiber each.
 namespace emulated {
 
+using pgas::errc;
 using pgas::rank_t;
 using pgas::detail::scc::chip;
 using pgas::detail::scc::core;
+using pgas::detail::scc::line_bytes;
+using pgas::detail::scc::page_bytes;
 using pgas::detail::scc::physical_address;
 using pgas::scc::options;
 using pgas::scc::page_type;
+using pgas::scc::with_options;
+using backend = pgas::backends::scc;
 using number = std::uint32_t;
 
 inline number load(core& c, page_type type, physical_address at) {

@@ -103,10 +103,16 @@ struct queued {
     }
 
     [[nodiscard]] bool take_now(rank_t target, lock_kind kind) {
-      // relaxed, both: who overlooks somebody waiting overtakes it, and does nothing wrong.
+      // relaxed: who overlooks somebody waiting overtakes it, and does nothing wrong.
       if (tail(target).load(std::memory_order_relaxed) == 0) [[likely]]
         return take_word(target, kind);
+      return go_past(target, kind);
+    }
+
+    /// Apart, so that a compiler puts what precedes it into the epoch that opens: where nobody waits that is all.
+    [[nodiscard, gnu::noinline]] bool go_past(rank_t target, lock_kind kind) {
       auto& passed = parts_[index(target)].passed;
+      // relaxed: as above.
       if (passed == most_passes || held(target).load(std::memory_order_relaxed) != 0) return false;
       ++passed;
       return take_word(target, kind);

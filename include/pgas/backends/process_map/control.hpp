@@ -55,17 +55,20 @@ class mapped_control {
   }
 
   mapped_control(held_extent extent, team_ranks ranks, control_words words, std::string_view label)
-      : extent_(std::move(extent)), ranks_(std::move(ranks)), words_(words), label_(label), base_(extent_.data()) {}
+      : extent_(std::move(extent)),
+        ranks_(std::move(ranks)),
+        label_(label),
+        share_((words.slots + words.cells) * stride),
+        slots_(extent_.data()),
+        cells_(slots_ + words.slots * stride) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
 
   [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t /*writer*/) const noexcept {
-    return slot_type(at(owner, i));
+    return slot_type(at(slots_, owner, i));
   }
-  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept {
-    return cell_type(at(owner, words_.slots + i));
-  }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept { return cell_type(at(cells_, owner, i)); }
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
@@ -94,16 +97,16 @@ class mapped_control {
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
  private:
-  [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
-    return reinterpret_cast<word*>(base_ +
-                                   (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * stride);
+  [[nodiscard]] word* at(std::byte* first, rank_t owner, std::size_t i) const noexcept {
+    return reinterpret_cast<word*>(first + static_cast<std::size_t>(owner) * share_ + i * stride);
   }
 
   held_extent extent_;
   team_ranks ranks_;
-  control_words words_;
   std::string label_;
-  std::byte* base_;
+  std::size_t share_;  ///< of one rank, in bytes
+  std::byte* slots_;   ///< rank 0's first
+  std::byte* cells_;
 };
 static_assert(control<mapped_control>);
 

@@ -21,8 +21,8 @@ constexpr double rcce_us = 0.484;
 /// What RCCE's flags are made of: a line each, as it is built by default, or a bit each.
 enum class rcce_flags { lines, bits };
 
-/// RCCE after its sources (Intel 2010, RCCE_synch.c, RCCE_flags.c, RCCE_send.c and RCCE_recv.c): flags are changed by
-/// put and get, which drop all tagged lines and copy by way of private memory.
+/// RCCE after its sources (Intel 2010, RCCE_synch.c and RCCE_flags.c; send and receive as they are usually described):
+/// flags are changed by put and get, which drop all tagged lines and copy by way of private memory.
 template <rcce_flags Flags>
 class rcce {
  public:

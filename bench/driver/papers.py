@@ -269,8 +269,8 @@ FIGURES = (
                Claim('messages < two-sided < one-sided < one-sided with a cached own part, in each class',
                      lambda v: all(v('messages', c, 'rate') < v('two_sided', c, 'rate') < v('one_sided', c, 'rate') <
                                    v('one_sided, cached', c, 'rate') for c in range(4)),
-                     why='in class S messages, two-sided and one-sided lie within 0.4 %: what messages take longer, transpositions '
-                         'past the caches take, too (2.4 s of 11.6 s; the paper\'s take 0.3 s there, but 60 s of ours 70 s in class A)'),
+                     why='all hold but that between messages and two-sided, which is within 0.5 % either way: both copy what has come '
+                         'once more, and what else messages behind one-sided calls cost is not known'),
            )),
     Figure('fft_parts', 'NAS FT on 32 cores: where the time goes', 'Christgau 2017, Fig. 4.18',
            'Communication takes a quarter to a fifth of what it takes by messages, of which a sixth is synchronization, since some '
@@ -332,10 +332,9 @@ CAUSES = (
           'set by'),
     Cause('put_bandwidth', 'the paper names no size: at 512 B to 4 KiB ours differ by 18 to 29 MB/s; at 1 MiB, the largest, what is '
           'received no longer fits in the caches'),
-    Cause('fft', 'as many lines come from memory as in larger classes; those of S fit in L2 in part', ('one_sided',), ('share',)),
-    Cause('fft', 'a put takes 400 core cycles a line in the paper\'s class B (414 s, 17 GB), 230 here; what Barrelfish measured for both '
-          'lines together makes 250', ('one_sided',), ('data',)),
-    Cause('fft', 'who waits, waits for what others compute and put; those puts are too quick', ('one_sided',), ('synchronization',)),
-    Cause('fft', 'a packet of 160 B takes 10,000 core cycles in the paper\'s class B (2100 s, 17 GB); the accesses make 6,000 of them, '
-          'and what the library does for each packet is not charged', ('messages',), ('data',)),
+    Cause('fft', 'all lines of the points come from memory here; those of S, 128 KiB a process, fit in L2 in part', ('one_sided',), ('share',), (0,)),
+    Cause('fft', 'who waits, waits for cores far from memory; each pass over the points is counted as one read or write of each line, '
+          'which is the least, and less than what long transforms of classes A and B move', ('one_sided',), ('share', 'synchronization')),
+    Cause('fft', 'a packet of 160 B takes 10,000 core cycles in the paper\'s class B (2100 s, 17 GB); the accesses make 7,600 of them, '
+          'and what the library does for each packet, not each message, is not charged', ('messages',), ('data',)),
 )

@@ -104,6 +104,19 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 
 #endif
 
+#if defined(__x86_64__)
+/// Stores a register of a line's size past the caches, at a line's beginning.
+template <class Vector>
+[[gnu::always_inline, gnu::target("avx512f")]] inline void stream_register(std::byte* to, Vector const& line) noexcept {
+  static_assert(sizeof(Vector) == 64);
+#if defined(PGAS_STREAMS)
+  asm volatile("vmovntdq %[line], (%[to])" : : [line] "v"(line), [to] "r"(to) : "memory");
+#else
+  std::memcpy(to, &line, sizeof line);
+#endif
+}
+#endif
+
 /// Copies past the caches, where `to` has whole lines, and the rest of it through them: for many such copies, after the
 /// last of which end_streaming() makes a later signal, a plain store, come after the data.
 inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {

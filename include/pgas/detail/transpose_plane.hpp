@@ -138,6 +138,7 @@ template <std::size_t ElementBytes>
   using in_register = register_of<64, ElementBytes>;
   constexpr std::size_t side = 64 / ElementBytes;
   constexpr std::size_t most = std::min<std::size_t>(512, 4096 / ElementBytes);
+  bool const is_short = cols < most;
   for (std::size_t first_row = 0; first_row < rows; first_row += most) {
     std::size_t const end_row = std::min(first_row + most, rows);
     for (std::size_t first_col = 0; first_col < cols; first_col += most) {
@@ -149,6 +150,10 @@ template <std::size_t ElementBytes>
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < side; ++r) {
               std::memcpy(&square[r], from + (k + r) * from_pitch + j * ElementBytes, 64);
+            }
+            if (is_short && k + 2 * side < rows) {
+              std::byte const* const next = from + (k + 2 * side) * from_pitch + j * ElementBytes;
+              for (std::size_t r = 0; r < side; ++r) __builtin_prefetch(next + r * from_pitch, 0, 2);
             }
             transpose_rows<1, in_register>(square);
 #pragma GCC unroll 16

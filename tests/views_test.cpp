@@ -5,7 +5,7 @@
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/dealt.hpp>
-#include <pgas/views.hpp>
+#include <pgas/transformed_array.hpp>
 #include <range/v3/algorithm/copy.hpp>
 #include <range/v3/algorithm/equal.hpp>
 #include <range/v3/algorithm/fill.hpp>
@@ -158,6 +158,37 @@ TEST_CASE("views: segments name every rank's piece in order, and their memory wh
         for (int cell : local(piece)) require_equal(cell, rank(piece) + 1, "another rank's cell");
       }
     }
+    team.barrier();
+  });
+}
+
+TEST_CASE("views: an array seen through a function keeps its segments' ranks and boxes, and their cells in order") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {5, 3}, halo{.width = 1});
+    int const first = static_cast<int>(a.own_box().first[0]) * 3;
+    auto const own = pgas::views::local(a);
+    for (std::size_t k = 0; k < own.size(); ++k) own[static_cast<std::ptrdiff_t>(k)] = first + static_cast<int>(k);
+    auto const twice = pgas::views::transform(a, [](int cell) { return 2 * cell; });
+    auto const more = pgas::views::transform(twice, [](int value) { return value + 1; });
+    int next = first;
+    for (int value : local(more)) require_equal(value, 2 * next++ + 1, "own value");
+    pgas::fence synchronize{a};
+    rank_t r = 0;
+    next = 0;
+    for (auto piece : segments(more)) {
+      require_equal(rank(piece), r, "rank");
+      require_equal(piece.box().first, a.box_of(r).first, "first cell");
+      require_equal(piece.size(), a.box_of(r).size(), "size");
+      require_equal(piece.empty(), piece.size() == 0, "empty");
+      require_equal(piece.is_own(), r == team.rank(), "is_own");
+      if constexpr (std::remove_cvref_t<decltype(a)>::state_type::is_direct) {
+        for (int value : local(piece)) require_equal(value, 2 * next++ + 1, "another rank's value");
+        require_equal(next, static_cast<int>(3 * (piece.box().first[0] + piece.box().count[0])), "values so far");
+      }
+      ++r;
+    }
+    require_equal(r, team.size(), "a piece for each rank");
+    synchronize.close();
     team.barrier();
   });
 }

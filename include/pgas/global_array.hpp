@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <concepts>
-#include <cstring>
-#include <functional>
+#include <pgas/array_offer.hpp>
 #include <pgas/array_shape.hpp>
 #include <pgas/box_blocks.hpp>
 #include <pgas/box_view.hpp>
@@ -277,10 +275,7 @@ class global_array {
   }
   template <class Epoch, class Indices>
   void check_scattered(std::string_view operation, Epoch& epoch, Indices const& indices, std::size_t values) const {
-    PGAS_EXPECTS(
-        light, values == indices.size(),
-        throw error(errc::invalid_argument, rank(), operation,
-                    std::to_string(values) + " values given for " + std::to_string(indices.size()) + " indices"));
+    detail::check_list(rank(), operation, indices, values);
     if constexpr (assertions >= assertion_level::normal) {
       for (std::size_t k = 0; k < indices.size(); ++k) check(operation, detail::index_at<N>(indices, k));
     }
@@ -290,18 +285,7 @@ class global_array {
   void check_masked(std::string_view operation, Epoch& epoch, box_type const& at, Mask const& mask,
                     std::size_t values) const {
     check_box(operation, epoch, at);
-    PGAS_EXPECTS(light, mask.size() == at.size(),
-                 throw error(errc::invalid_argument, rank(), operation,
-                             "a mask of " + std::to_string(mask.size()) + " given for a box of " +
-                                 detail::joined(at.count, " x ") + " cells"));
-    if constexpr (assertions >= assertion_level::light) {
-      std::size_t chosen = 0;
-      for (std::size_t k = 0; k < mask.size(); ++k) chosen += static_cast<bool>(mask[k]) ? 1 : 0;
-      PGAS_EXPECTS(light, values == chosen,
-                   throw error(errc::invalid_argument, rank(), operation,
-                               std::to_string(values) + " values given for " + std::to_string(chosen) +
-                                   " cells that the mask chooses"));
-    }
+    detail::check_mask(rank(), operation, at, mask, values);
   }
   template <class Epoch>
   void check_epoch(std::string_view operation, Epoch& epoch) const {
@@ -351,33 +335,6 @@ constexpr tiled<D> layout_of(D const& rule) {
   return tiled<D>(rule);
 }
 
-/// What a rank says about an array it helps to make; all must say the same. As large for each number of dimensions, so
-/// that ranks with different ones can tell.
-struct array_offer {
-  std::uint64_t dimensions = 0;
-  std::array<std::uint64_t, 4> extents{};
-  std::uint64_t rest = 0;  ///< a hash of all in its text
-
-  friend bool operator==(array_offer const&, array_offer const&) = default;
-};
-
-/// An array in words: its extents, its halo, and its layout if that is not the default.
-template <std::size_t N, class Layout>
-std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around, Layout const& rule) {
-  std::string widths;
-  std::string edges;
-  for (std::size_t d = 0; d < N; ++d) {
-    halo const& h = around[d];
-    widths += (d == 0 ? "" : " x ") + std::to_string(h.width);
-    if (h.after != h.width) widths += "+" + std::to_string(h.after);
-    edges += h.edges == edge::periodic ? " periodic" : h.edges == edge::reflecting ? " reflecting" : " fixed";
-  }
-  if (!around.corners()) edges += " without corners";
-  std::string text = joined(extents, " x ") + " with halo " + widths + edges;
-  if (!std::is_same_v<Layout, by_rows<N>> || rule != Layout{}) text += ", " + rule.describe();
-  return text;
-}
-
 }  // namespace detail
 
 /// Makes an array of these extents, all cells and ghost cells zero: `make_array<double>(team, {rows, cols})`, or
@@ -395,33 +352,13 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
                               std::array<std::size_t, N> const& extents, Rule const& given,
                               std::type_identity_t<halos<N>> const& around = {}) {
   constexpr std::string_view operation = "make_array";
-  auto& members = *team.state();
-  members.deferred->rethrow();
+  team.state()->deferred->rethrow();
 
   auto const rule = detail::layout_of(given);
   using layout_type = std::remove_const_t<decltype(rule)>;
   std::string const text = detail::array_text(extents, around, rule);
-  detail::array_offer mine{N, {}, std::hash<std::string>{}(text)};
-  std::copy(extents.begin(), extents.end(), mine.extents.begin());
-  std::vector<detail::array_offer> offers;
-  members.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
-  rank_t const self = members.backend.world_rank(team.rank());
-  auto const other = std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
-  if (other != offers.end()) {
-    // All have seen the same offers, so all are here.
-    std::array<char, 240> mine_in_words{};
-    detail::copy_text(mine_in_words, text);
-    std::vector<std::string> texts;
-    members.collectives.all_gather(mine_in_words, operation,
-                                   [&](rank_t, auto const& words) { texts.emplace_back(words.data()); });
-    auto const r = static_cast<std::size_t>(other - offers.begin());
-    if (other->dimensions != offers[0].dimensions) {
-      for (std::size_t k : {r, std::size_t{0}}) texts[k] = std::to_string(offers[k].dimensions) + " dimensions";
-    }
-    throw error(errc::mismatch, self, operation,
-                "rank " + std::to_string(r) + " makes an array of " + texts[r] + ", rank 0 one of " + texts[0] +
-                    "; all must make the same");
-  }
+  detail::agree_on_array(team, extents, text, operation);
+  rank_t const self = team.state()->backend.world_rank(team.rank());
   std::string const objection = rule.objection(extents, team.size());
   if (!objection.empty()) {
     throw error(errc::invalid_argument, self, operation, "no array of " + text + " can be made: " + objection);

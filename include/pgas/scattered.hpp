@@ -5,9 +5,12 @@
 #include <concepts>
 #include <optional>
 #include <pgas/block_shape.hpp>
+#include <pgas/error.hpp>
 #include <pgas/layout.hpp>
 #include <pgas/op.hpp>
 #include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -38,6 +41,31 @@ constexpr std::array<std::size_t, N> index_at(Indices const& list, std::size_t k
     return {static_cast<std::size_t>(list[k])};
   } else {
     return list[k];
+  }
+}
+
+/// Throws errc::invalid_argument when a list has another number of cells than values are given.
+template <class Indices>
+void check_list(rank_t self, std::string_view operation, Indices const& list, std::size_t values) {
+  PGAS_EXPECTS(light, values == list.size(),
+               throw error(errc::invalid_argument, self, operation,
+                           std::to_string(values) + " values given for " + std::to_string(list.size()) + " indices"));
+}
+
+/// The same when a mask has another number of places than its box cells, or chooses another number of them.
+template <std::size_t N, cell_mask Mask>
+void check_mask(rank_t self, std::string_view operation, box<N> const& at, Mask const& mask, std::size_t values) {
+  PGAS_EXPECTS(light, mask.size() == at.size(),
+               throw error(errc::invalid_argument, self, operation,
+                           "a mask of " + std::to_string(mask.size()) + " given for a box of " +
+                               joined(at.count, " x ") + " cells"));
+  if constexpr (assertions >= assertion_level::light) {
+    std::size_t chosen = 0;
+    for (std::size_t k = 0; k < mask.size(); ++k) chosen += static_cast<bool>(mask[k]) ? 1 : 0;
+    PGAS_EXPECTS(light, values == chosen,
+                 throw error(errc::invalid_argument, self, operation,
+                             std::to_string(values) + " values given for " + std::to_string(chosen) +
+                                 " cells that the mask chooses"));
   }
 }
 

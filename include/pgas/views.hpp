@@ -37,10 +37,15 @@ class array_segment {
   [[nodiscard]] auto local() const
     requires Array::state_type::is_direct
   {
-    auto const& layout = array_->layout();
-    auto* const first = array_->window().part(rank_).data() + (empty() ? 0 : layout.origin(rank_));
-    return detail::view_of_memory(first, box().count, layout.pitches(rank_));
+    return detail::view_of_memory(first_cell(), box().count, pitches());
   }
+  /// For views: where its first cell is, and how far along each dimension the next one.
+  [[nodiscard]] value_type* first_cell() const
+    requires Array::state_type::is_direct
+  {
+    return array_->window().part(rank_).data() + (empty() ? 0 : array_->layout().origin(rank_));
+  }
+  [[nodiscard]] auto pitches() const { return array_->layout().pitches(rank_); }
 
  private:
   Array const* array_;
@@ -295,6 +300,18 @@ template <any_global_array Array>
 [[nodiscard]] auto cells(Array const& a, part_box<Array::dimensions> const& box) {
   auto const own = detail::box_of_own(a);
   return detail::cells_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, box);
+}
+
+/// The cells of a segment in one sequence, in row-major order, as a random access view, on whatever rank it is: as
+/// local(segment), for code that synchronizes by itself.
+template <any_global_array Array>
+  requires Array::state_type::is_direct
+[[nodiscard]] auto cells(array_segment<Array> const& s) {
+  constexpr std::size_t N = Array::dimensions;
+  box_view<typename Array::value_type, N> const memory(s.first_cell(), s.box().count, s.pitches());
+  part_box<N> all;
+  for (std::size_t d = 0; d < N; ++d) all.end[d] = static_cast<std::ptrdiff_t>(memory.extent(d));
+  return detail::cells_view<std::remove_const_t<decltype(memory)>, N>(memory, all);
 }
 
 /// This rank's own cells in one sequence, row after row, as a random access view: `views::local(a) |

@@ -12,7 +12,7 @@ LAYERS = [
     (3, r'(backends|coherence|sync|distributions|layouts)/.*'),
     (4, r'(team|grid_team|window|user_window|window_state|window_boundary|element_lock|element_modes|element_operations|epoch|fence|access|exposure|lock|lock_all|stage|local_view|opened_target|'
         r'global_ptr|global_ref|run|choices|signals|model|collectives/.*)\.?(hpp)?'),
-    (5, r'(algorithm/.*|aligned|global_array|array_shape|array_stage|box_blocks|box_view|matrix_view|halo|halo_accumulate|halo_line|halo_plan|halo_together|part_box|redistribute|scattered|stencil|streamed_copy|tiles|visit_box|views|directory|heap|describe|save|files/.*)\.hpp'),
+    (5, r'(algorithm/.*|aligned|global_array|array_offer|array_shape|array_stage|box_blocks|box_view|matrix_view|halo|halo_accumulate|halo_line|halo_plan|halo_together|part_box|redistribute|scattered|stencil|streamed_copy|tiles|transformed_array|visit_box|views|directory|heap|describe|save|files/.*)\.hpp'),
     (6, r'pgas\.hpp'),
 ]
 # Ends of the leaves' world: what models may share, and which model is built on which. coherence/processor is no policy

@@ -104,6 +104,19 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 
 #endif
 
+#if defined(__x86_64__)
+/// Stores a register of a line's size past the caches, at a line's beginning.
+template <class Vector>
+[[gnu::always_inline, gnu::target("avx512f")]] inline void stream_register(std::byte* to, Vector const& line) noexcept {
+  static_assert(sizeof(Vector) == 64);
+#if defined(PGAS_STREAMS)
+  asm volatile("vmovntdq %[line], (%[to])" : : [line] "v"(line), [to] "r"(to) : "memory");
+#else
+  std::memcpy(to, &line, sizeof line);
+#endif
+}
+#endif
+
 /// Copies past the caches, where `to` has whole lines, and the rest of it through them: for many such copies, after the
 /// last of which end_streaming() makes a later signal, a plain store, come after the data.
 inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
@@ -138,11 +151,16 @@ inline std::size_t half_of_second_level() noexcept {
 }
 
 /// Copies rows that lie so many bytes apart. With `streams` they go past the caches, and the last such copy is followed
-/// by end_streaming().
+/// by end_streaming(). Rows too short for the processor to see that they go on are asked for before they are needed.
 inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
                       std::size_t rows, std::size_t row_bytes, bool streams) noexcept {
+  constexpr std::size_t ahead = 4;
+  bool const is_short = row_bytes <= 1024;
   for (; rows > 0; --rows, to += to_pitch, from += from_pitch) {
     if (streams) {
+      if (is_short && rows > ahead) {
+        for (std::size_t k = 0; k < row_bytes; k += 64) __builtin_prefetch(from + ahead * from_pitch + k, 0, 2);
+      }
       stream_part(to, from, row_bytes);
     } else {
       copy_short(to, from, row_bytes);

@@ -125,6 +125,68 @@ template <std::size_t ElementBytes>
                                                       bool streams) noexcept {
   transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams);
 }
+
+/// Transposes past the caches what is whole lines of `to`, which begin where it does: squares in registers are stored
+/// where they belong as soon as they are there. Of `rows` and `cols` each is a multiple of a line's elements.
+///
+/// A row of `to` gets two lines, one after the other, before the next row does: more of them, or a prefetch, take
+/// longer where rows of `from` lie in few sets of a cache. A page's worth of rows and columns is done first, since the
+/// processor keeps the addresses of no more pages than both have then.
+template <std::size_t ElementBytes>
+[[gnu::target("avx512f")]] void stream_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
+                                               std::size_t to_pitch, std::size_t rows, std::size_t cols) noexcept {
+  using in_register = register_of<64, ElementBytes>;
+  constexpr std::size_t side = 64 / ElementBytes;
+  constexpr std::size_t most = std::min<std::size_t>(512, 4096 / ElementBytes);
+  bool const is_short = cols < most;
+  for (std::size_t first_row = 0; first_row < rows; first_row += most) {
+    std::size_t const end_row = std::min(first_row + most, rows);
+    for (std::size_t first_col = 0; first_col < cols; first_col += most) {
+      std::size_t const end_col = std::min(first_col + most, cols);
+      for (std::size_t i = first_row; i < end_row; i += 2 * side) {
+        for (std::size_t j = first_col; j < end_col; j += side) {
+          for (std::size_t k = i; k < std::min(i + 2 * side, end_row); k += side) {
+            typename in_register::vector square[side];
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < side; ++r) {
+              std::memcpy(&square[r], from + (k + r) * from_pitch + j * ElementBytes, 64);
+            }
+            if (is_short && k + 2 * side < rows) {
+              std::byte const* const next = from + (k + 2 * side) * from_pitch + j * ElementBytes;
+              for (std::size_t r = 0; r < side; ++r) __builtin_prefetch(next + r * from_pitch, 0, 2);
+            }
+            transpose_rows<1, in_register>(square);
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < side; ++r) {
+              stream_register(to + (j + r) * to_pitch + k * ElementBytes, square[r]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Transposes past the caches: what is whole lines where rows of `to` begin alike, and around it by blocks.
+template <std::size_t ElementBytes>
+void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::byte* to, std::size_t to_pitch,
+                           std::size_t rows, std::size_t cols) noexcept {
+  constexpr std::size_t side = 64 / ElementBytes;
+  auto const blocks = [&](std::size_t row, std::size_t col, std::size_t height, std::size_t width) {
+    if (height == 0 || width == 0) return;
+    transpose_blocks_wide<ElementBytes>(from + row * from_pitch + col * ElementBytes, from_pitch,
+                                        to + col * to_pitch + row * ElementBytes, to_pitch, height, width, true);
+  };
+  std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) % 64;
+  if (to_pitch % 64 != 0 || past_line % ElementBytes != 0) return blocks(0, 0, rows, cols);
+  std::size_t const head = std::min((64 - past_line) % 64 / ElementBytes, rows);
+  std::size_t const height = (rows - head) / side * side;
+  std::size_t const width = cols / side * side;
+  blocks(0, 0, head, cols);
+  stream_squares<ElementBytes>(from + head * from_pitch, from_pitch, to + head * ElementBytes, to_pitch, height, width);
+  blocks(head, width, height, cols - width);
+  blocks(head + height, 0, rows - head - height, cols);
+}
 #endif
 
 /// Transposes rows x cols elements: rows of `from` become columns of `to`. With `streams` they go past the caches,
@@ -138,8 +200,10 @@ void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t t
 #if defined(__x86_64__)
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) {  // squares that fit the registers
     if (__builtin_cpu_supports("avx512f")) {
-      return transpose_blocks_wide<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T), rows, cols,
-                                              streams);
+      return streams ? transpose_past_caches<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T),
+                                                        rows, cols)
+                     : transpose_blocks_wide<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T),
+                                                        rows, cols, false);
     }
   }
 #endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/views.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The piece of a transformed array that one rank owns: whose it is and which cells, as those of the array beneath.
+template <any_global_array Array, class Map>
+class transformed_segment {
+ public:
+  transformed_segment(array_segment<Array> const& base, Map map) : base_(base), map_(std::move(map)) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return base_.rank(); }
+  [[nodiscard]] auto box() const noexcept { return base_.box(); }
+  [[nodiscard]] std::size_t size() const noexcept { return base_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return base_.empty(); }
+  [[nodiscard]] bool is_own() const noexcept { return base_.is_own(); }
+
+  /// Its values in one sequence, in row-major order, as a random access view, on whatever rank it is: for code that
+  /// synchronizes by itself, on coherent shared memory.
+  [[nodiscard]] auto local() const
+    requires Array::state_type::is_direct
+  {
+    return ranges::views::transform(views::cells(base_), map_);
+  }
+
+ private:
+  array_segment<Array> base_;
+  Map map_;
+};
+
+/// An array seen through a function of a cell, which is called when a value is looked at: nothing is stored. What
+/// segments(), rank() and local() say of an array they say of it too, so that algorithms by owners take either. Valid
+/// as long as the array stays where it is. Make one with views::transform.
+///
+/// distributed-ranges: views::transform of a distributed range, whose segments remember their ranks.
+template <any_global_array Array, class Map>
+class transformed_array {
+ public:
+  transformed_array(Array const& base, Map map) : base_(&base), map_(std::move(map)) {}
+
+  [[nodiscard]] Array const& base() const noexcept { return *base_; }
+  [[nodiscard]] Map const& map() const noexcept { return map_; }
+
+ private:
+  Array const* base_;
+  Map map_;
+};
+
+/// Its pieces in rank order, empty ones included. Local, as all of these.
+template <any_global_array Array, class Map>
+  requires box_layout<typename Array::layout_type>
+[[nodiscard]] auto segments(transformed_array<Array, Map> const& a) {
+  return ranges::views::transform(segments(a.base()), [map = a.map()](array_segment<Array> const& s) {
+    return transformed_segment<Array, Map>(s, map);
+  });
+}
+template <any_global_array Array, class Map>
+[[nodiscard]] rank_t rank(transformed_segment<Array, Map> const& s) noexcept {
+  return s.rank();
+}
+/// The values of this rank's own cells, in row-major order, as a random access view: on every backend.
+template <any_global_array Array, class Map>
+[[nodiscard]] auto local(transformed_array<Array, Map> const& a) {
+  return ranges::views::transform(views::local(a.base()), a.map());
+}
+template <any_global_array Array, class Map>
+[[nodiscard]] auto local(transformed_segment<Array, Map> const& s)
+  requires Array::state_type::is_direct
+{
+  return s.local();
+}
+
+namespace views {
+
+/// An array seen through a function of a cell: `for (auto s : segments(views::transform(a, f)))`. The function is
+/// copied, and called with a reference to a cell. Local; costs nothing until a value is looked at.
+template <any_global_array Array, class Map>
+  requires matrix_layout<typename Array::layout_type>
+[[nodiscard]] auto transform(Array const& a, Map map) {
+  return transformed_array<Array, Map>(a, std::move(map));
+}
+/// The same of a transformed array: one function after the other.
+template <any_global_array Array, class First, class Map>
+[[nodiscard]] auto transform(transformed_array<Array, First> const& a, Map map) {
+  return views::transform(a.base(), [first = a.map(), then = std::move(map)](auto&& cell) -> decltype(auto) {
+    return then(first(std::forward<decltype(cell)>(cell)));
+  });
+}
+
+}  // namespace views
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -123,8 +123,7 @@ FIGURES = (
                Claim('back-off pays from 32 cores on',
                      lambda v: v('tsr_back_off', 48, 'barrier') < v('tsr', 48, 'barrier') and
                      v('tsr_back_off', 32, 'barrier') < v('tsr', 32, 'barrier'), 'crossing',
-                     'they cross at 48 cores only: a tile\'s buffer and its registers do not hold each other up here; behind one port they '
-                     'cross between 32 and 40'),
+                     'they cross between 32 and 40 cores: how long the pauses were is known of another library of the same authors only'),
            )),
     Figure('locks', 'Lock and unlock, random targets', 'Christgau and Schnor 2019, Table 2, Figs. 6 to 8',
            'Two-level counters (GBH) with back-off are flat and quickest; without back-off they grow with the exclusive share; '

@@ -55,10 +55,10 @@ class clock {
     mesh_.count(here, where.where(), asking, times);
     mesh_.count(where.where(), here, answering, times);
     mesh_.count_link(here, mesh::into_cores, answering, times);
-    port& p = ports_[where.index()];
-    p.requests += times;
-    p.busy += times * costs_[where.what][index(what)].holds;
-    p.queued += times * queued_[static_cast<std::size_t>(self)];
+    use& u = uses_[where.index()];
+    u.requests += times;
+    u.busy += times * costs_[where.what][index(what)].holds;
+    u.queued += times * queued_[static_cast<std::size_t>(self)];
   }
 
   [[nodiscard]] pgas::scc::traffic report() const {
@@ -75,14 +75,14 @@ class clock {
       for (unsigned d = 0; d < mesh::directions; ++d) {
         all.links.push_back(load_of(mesh_.look(t, static_cast<mesh::direction>(d)), tile_name(t) + ways[d]));
       }
-      all.buffers.push_back(load_of(ports_[station::at(station::buffer, t).index()], tile_name(t)));
-      all.registers.push_back(load_of(ports_[station::at(station::registers, t).index()], tile_name(t)));
+      all.buffers.push_back(load_of(uses_[station::at(station::buffer, t).index()], tile_name(t)));
+      all.registers.push_back(load_of(uses_[station::at(station::registers, t).index()], tile_name(t)));
     }
     for (unsigned c = 0; c < controllers; ++c) {
       all.controllers.push_back(
-          load_of(ports_[station::at(station::controller, c).index()], "controller " + std::to_string(c)));
+          load_of(uses_[station::at(station::controller, c).index()], "controller " + std::to_string(c)));
     }
-    all.interface = load_of(ports_[station::at(station::interface, 0).index()], "system interface");
+    all.interface = load_of(uses_[station::at(station::interface, 0).index()], "system interface");
     for (rank_t r = 0; r < turns_->cores(); ++r) all.clocks.push_back(timing_.in_core_cycles(turns_->time().now(r)));
     return all;
   }
@@ -92,9 +92,11 @@ class clock {
     ticks far = 0, near = 0;  ///< of another tile, of the own
     ticks holds = 0;
   };
-  struct port {
+  struct use {
     std::uint64_t requests = 0;
     ticks busy = 0, queued = 0;
+  };
+  struct gate {
     ticks free = 0;  ///< from then on
     waiters waiting = 0;
     arbiter order;
@@ -142,36 +144,37 @@ class clock {
   /// Waits for a station from `arrival` on; returns since when it serves. That is then the present; at a controller,
   /// which serves in the order of arrivals, the present is the arrival: the order of accesses is the same.
   ticks serve(rank_t self, station where, ticks arrival, ticks holds) {
-    port& p = ports_[where.index()];
+    use& u = uses_[where.index()];
+    gate& g = gates_[where.gate()];
     auto& time = turns_->time();
     turns_->until(arrival);
-    ++p.requests;
-    p.busy += holds;
-    ticks served = std::max(arrival, p.free);
-    if (where.what == station::controller || (p.waiting == 0 && p.free <= arrival)) {
+    ++u.requests;
+    u.busy += holds;
+    ticks served = std::max(arrival, g.free);
+    if (where.what == station::controller || (g.waiting == 0 && g.free <= arrival)) {
       // A controller has a queue of its own: first come, first served.
-      p.free = served + holds;
+      g.free = served + holds;
     } else {
       waiters const mine = waiters{1} << static_cast<unsigned>(self);
       auto& held = holds_[static_cast<std::size_t>(self)];
       held = holds;
       came_[static_cast<std::size_t>(self)] = arrival;
-      p.waiting |= mine;
-      while ((p.waiting & mine) != 0) {
-        turns_->until(p.free);
-        if ((p.waiting & mine) == 0) break;
+      g.waiting |= mine;
+      while ((g.waiting & mine) != 0) {
+        turns_->until(g.free);
+        if ((g.waiting & mine) == 0) break;
         // The first to find the station free says whose it is; the others wait for it to be free again.
-        rank_t const winner = p.order.choose(p.waiting, where.where(), came_);
-        p.waiting &= ~(waiters{1} << static_cast<unsigned>(winner));
-        served_[static_cast<std::size_t>(winner)] = p.free;
-        time.set_due(winner, p.free);
-        p.free += holds_[static_cast<std::size_t>(winner)];
-        for (waiters left = p.waiting; left != 0; left &= left - 1)
-          time.set_due(static_cast<rank_t>(std::countr_zero(left)), p.free);
+        rank_t const winner = g.order.choose(g.waiting, where.where(), came_);
+        g.waiting &= ~(waiters{1} << static_cast<unsigned>(winner));
+        served_[static_cast<std::size_t>(winner)] = g.free;
+        time.set_due(winner, g.free);
+        g.free += holds_[static_cast<std::size_t>(winner)];
+        for (waiters left = g.waiting; left != 0; left &= left - 1)
+          time.set_due(static_cast<rank_t>(std::countr_zero(left)), g.free);
       }
       served = served_[static_cast<std::size_t>(self)];
     }
-    p.queued += queued_[static_cast<std::size_t>(self)] = served - arrival;
+    u.queued += queued_[static_cast<std::size_t>(self)] = served - arrival;
     return served;
   }
 
@@ -179,7 +182,8 @@ class clock {
   ticks word_ = timing_.in_ticks(timing_.l1_word);
   scheduler* turns_;
   mesh mesh_;
-  std::array<port, station::count> ports_;
+  std::array<use, station::count> uses_;
+  std::array<gate, station::count> gates_;
   std::array<std::array<cost, 4>, 4> costs_{};
   std::array<ticks, scheduler::most_cores> done_{};                       ///< when each core's last access is over
   std::array<ticks, scheduler::most_cores> queued_{};                     ///< how long its last access waited

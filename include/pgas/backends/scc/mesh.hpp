@@ -77,6 +77,11 @@ struct station {
   [[nodiscard]] constexpr std::size_t index() const noexcept {
     return what * std::size_t{tiles} + number - (what == interface ? tiles - controllers : 0);
   }
+  /// Whom it takes turns with: a tile's registers are in its mesh interface, and its buffer is behind that, too.
+  /// Source: Christgau 2017, section 2.2.1.
+  [[nodiscard]] constexpr std::size_t gate() const noexcept {
+    return (what == registers ? at(buffer, number) : *this).index();
+  }
 };
 
 /// One direction between two routers, or between a tile's cores and its router: one flit of 16 bytes a mesh cycle.

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <pgas/recording_control.hpp>
 #include <pgas/run.hpp>
 #include <pgas/wait_policy.hpp>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <pgas/detail/uncaught_since.hpp>
 #include <pgas/global_ptr.hpp>
 #include <pgas/global_ref.hpp>
+#include <pgas/recording_control.hpp>
 #include <pgas/window.hpp>
 #include <utility>
 

@@ -3,6 +3,7 @@
 
 #include <pgas/block_shape.hpp>
 #include <pgas/element_operations.hpp>
+#include <pgas/recording_control.hpp>
 #include <span>
 #include <vector>
 

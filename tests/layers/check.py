@@ -8,7 +8,7 @@ import sys
 LAYERS = [
     (0, r'detail/.*'),
     (1, r'(rank|rank_set|error|request|op|hints|transportable|block_shape|box|address_cache|wait_policy)\.hpp'),
-    (2, r'(backend|segment|control|mailbox|boundary|distribution|grid|layout|bootstrap|coherence/policy|sync/policy)\.hpp'),
+    (2, r'(backend|segment|control|recording_control|mailbox|boundary|distribution|grid|layout|bootstrap|coherence/policy|sync/policy)\.hpp'),
     (3, r'(backends|coherence|sync|distributions|layouts)/.*'),
     (4, r'(team|grid_team|window|user_window|window_state|window_boundary|element_lock|element_modes|element_operations|epoch|fence|access|exposure|lock|lock_all|stage|local_view|opened_target|'
         r'global_ptr|global_ref|run|choices|signals|model|collectives/.*)\.?(hpp)?'),

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <pgas/error.hpp>
+#include <pgas/recording_control.hpp>
 #include <pgas/sync/policy.hpp>
 #include <pgas/transportable.hpp>
 #include <vector>

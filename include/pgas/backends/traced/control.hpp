@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/backends/traced/recorder.hpp>
+#include <pgas/recording_control.hpp>
 #include <pgas/sync/policy.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <pgas/control.hpp>
+#include <pgas/recording_control.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

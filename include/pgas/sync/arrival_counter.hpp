@@ -18,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <control Control>
 class arrival_counter {
  public:
-  arrival_counter(Control& control, std::size_t cell) : control_(&control), cell_(cell) {
+  arrival_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {
     for (rank_t rank = 0; rank < control.size(); ++rank) {
       if (rank != control.rank()) others_.push_back(rank);
     }

@@ -1309,7 +1309,8 @@ int taken_after(options const& how) {
       [&](seat me) {
         auto const pins = me.b.interrupts();
         auto const handler = pins.on_interrupt([&] { at = done; });
-        auto const slot = me.words().slot(0, 0, 0);
+        auto w = me.words();
+        auto const slot = w.slot(0, 0, 0);
         pins.raise(0);
         for (; done < 50; ++done) static_cast<void>(slot.load(std::memory_order_relaxed));
         pins.sleep_until([&] { return at >= 0; });
@@ -1412,7 +1413,8 @@ TEST_CASE("interrupts that come before the first is taken are one, and the next 
 
 TEST_CASE("a handler is not interrupted: what comes meanwhile is taken after it") {
   launch(1, [](seat me) {
-    auto const slot = me.words().slot(0, 0, 0);
+    auto w = me.words();
+    auto const slot = w.slot(0, 0, 0);
     auto const pins = me.b.interrupts();
     std::string course;
     auto const handler = pins.on_interrupt([&] {

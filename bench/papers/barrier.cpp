@@ -176,15 +176,20 @@ class master_and_slaves {
   void operator()() {
     if (m_.rank() != master) {
       std::uint32_t const before = look(m_.rank(), go);
-      set(m_.rank(), come, 1);
+      arrive();
       while (look(m_.rank(), go) == before) {}
       return;
     }
+    gather();
+    for (rank_t r = 1; r < m_.size(); ++r) set(r, go, look(r, go) + 1);
+  }
+
+  void arrive() const { set(m_.rank(), come, 1); }
+  void gather() const {
     for (rank_t r = 1; r < m_.size(); ++r) {
       while (look(r, come) == 0) {}
       set(r, come, 0);
     }
-    for (rank_t r = 1; r < m_.size(); ++r) set(r, go, look(r, go) + 1);
   }
 
  private:
@@ -198,30 +203,37 @@ class master_and_slaves {
   machine& m_;
 };
 
-/// The same, but the slaves sleep until the master interrupts each: nobody polls for it.
+/// The same, but the slaves sleep until the master interrupts each: nobody polls for it. Between a core's pin and its
+/// process is its kernel.
 class by_interrupts {
  public:
   explicit by_interrupts(machine& m)
-      : m_(m), pins_(pgas::scc::interrupts_of(m.team())), handler_(pins_.on_interrupt([this] { ++released_; })) {}
+      : flags_(m),
+        pins_(pgas::scc::interrupts_of(m.team())),
+        handler_(pins_.on_interrupt([this, &m] {
+          m.cycles(kernel);
+          ++released_;
+        })),
+        rank_(m.rank()),
+        size_(m.size()) {}
   void operator()() {
     ++phase_;
-    if (m_.rank() != master) {
-      m_.store(page_type::ncm, flag_of(m_.rank()), phase_);
+    if (rank_ != master) {
+      flags_.arrive();
       pins_.sleep_until([this] { return released_ == phase_; });
       return;
     }
-    for (rank_t r = 1; r < m_.size(); ++r) {
-      while (m_.load(page_type::ncm, flag_of(r)) != phase_) {}
-    }
-    for (rank_t r = 1; r < m_.size(); ++r) pins_.raise(r);
+    flags_.gather();
+    for (rank_t r = 1; r < size_; ++r) pins_.raise(r);
   }
 
  private:
-  static std::uint32_t flag_of(rank_t r) { return machine::buffer_of(master, static_cast<std::size_t>(r) * line); }
-  machine& m_;
+  static constexpr auto kernel = static_cast<std::uint64_t>(pgas::scc::formulas_533.kernel.core);
+  master_and_slaves flags_;
   std::uint32_t phase_ = 0, released_ = 0;
   pgas::scc::interrupts pins_;
   pgas::scc::interrupts::handler handler_;
+  rank_t rank_, size_;
 };
 
 /// The fence of a window that nobody writes.

@@ -7,7 +7,7 @@ import os
 import plots
 import words
 
-COLOURS = ('#1f5fd0', '#d1662a', '#2f9e77', '#8e5bb5', '#c2335f', '#e0a030', '#7a7a2a', '#3aa6b9', '#555555')
+COLOURS = ('#1f5fd0', '#d1662a', '#2f9e77', '#8e5bb5', '#c2335f', '#e0a030', '#7a7a2a', '#3aa6b9', '#555555', '#b08968')
 
 
 def points(result, quantity):

@@ -175,7 +175,7 @@ void tell_all(teller const& tell, std::string_view series, rank_t k, int repetit
   tell(series, k, "complete", median(t.complete));
   tell(series, k, "wait", median(t.wait));
   tell(series, k, "cycle", median(t.start) + median(t.complete));
-  tell(series, k, "modification", median(t.post) - library::active().call);
+  tell(series, k, "modification", std::max(0.0, median(t.post) - library::active().call));
   tell(series, k, "loops", t.loops, "loops");
 }
 

@@ -6,13 +6,30 @@
 #include <cstdint>
 #include <functional>
 #include <pgas/array_shape.hpp>
+#include <pgas/distribution.hpp>
+#include <pgas/layout.hpp>
 #include <pgas/window.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What make_array takes for a layout of N dimensions: a rule, or for one dimension a distribution.
+template <class L, std::size_t N>
+concept layout_rule = layout<L, N> || (N == 1 && distribution<L>);
+
+namespace detail {
+
+template <layout L>
+constexpr L layout_of(L const& rule) {
+  return rule;
+}
+template <distribution D>
+constexpr tiled<D> layout_of(D const& rule) {
+  return tiled<D>(rule);
+}
 
 /// What a rank says about an array it helps to make; all must say the same. As large for each number of dimensions, so
 /// that ranks with different ones can tell.
@@ -69,4 +86,6 @@ void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents,
                   "; all must make the same");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -320,23 +320,6 @@ inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Cohere
 template <class A>
 concept any_global_array = is_global_array<std::remove_cvref_t<A>>;
 
-/// What make_array takes for a layout of N dimensions: a rule, or for one dimension a distribution.
-template <class L, std::size_t N>
-concept layout_rule = layout<L, N> || (N == 1 && distribution<L>);
-
-namespace detail {
-
-template <layout L>
-constexpr L layout_of(L const& rule) {
-  return rule;
-}
-template <distribution D>
-constexpr tiled<D> layout_of(D const& rule) {
-  return tiled<D>(rule);
-}
-
-}  // namespace detail
-
 /// Makes an array of these extents, all cells and ghost cells zero: `make_array<double>(team, {rows, cols})`, or
 /// `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})`, or, on another layout,
 /// `make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{}, block_cyclic<64>{}})`.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,6 +20,21 @@ using line_number = std::uint32_t;
 constexpr line_number line_of(physical_address at) noexcept { return at / line_bytes; }
 
 using line = std::array<std::byte, line_bytes>;
+
+/// Calls use(address, bytes before it, bytes) for each line that a range has a piece of, of whatever kind its address
+/// is.
+template <std::unsigned_integral Address, class Use>
+void each_line(Address at, std::size_t bytes, Use&& use) {
+  std::size_t const first = std::min(bytes, line_bytes - at % line_bytes);
+  if (first == bytes) {
+    if (bytes != 0) use(at, std::size_t{0}, bytes);
+    return;
+  }
+  use(at, std::size_t{0}, first);
+  for (std::size_t done = first; done < bytes; done += line_bytes) {
+    use(static_cast<Address>(at + done), done, std::min(line_bytes, bytes - done));
+  }
+}
 
 /// A set-associative cache of 32-byte lines, least recently used first out.
 ///

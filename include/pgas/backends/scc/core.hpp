@@ -174,19 +174,6 @@ class core {
   using l1_cache = cache<16384, 4>;
   using l2_cache = cache<262144, 4>;
 
-  template <class Use>
-  static void each_line(physical_address at, std::size_t bytes, Use&& use) {
-    std::size_t const first = std::min(bytes, line_bytes - at % line_bytes);
-    if (first == bytes) {
-      if (bytes != 0) use(at, std::size_t{0}, bytes);
-      return;
-    }
-    use(at, std::size_t{0}, first);
-    for (std::size_t done = first; done < bytes; done += line_bytes) {
-      use(static_cast<physical_address>(at + done), done, std::min(line_bytes, bytes - done));
-    }
-  }
-
   [[nodiscard]] bool is_cached_in_l1(page_type type) const noexcept {
     return type == page_type::dcm || type == page_type::mpbt_wb ||
            (type == page_type::mpbt_wt && scheduler_->how().through_pages_cached);

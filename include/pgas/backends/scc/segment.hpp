@@ -153,7 +153,8 @@ class scc_segment {
       core_->load(type, from, into.subspan(done, count));
     });
     if (auto* const oracle = chip_->oracle()) {
-      each_line(at, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
+      auto const first = system(part(at.rank), at.offset);
+      scc::each_line(first, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
         auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), unseen_, where);
         if (verdict.what != scc::checker::fault::none) [[unlikely]]
           chip_->complain(verdict, core_->number(), line, where, false);
@@ -163,7 +164,8 @@ class scc_segment {
   void write(page_type type, location at, bytes_in from, bool through_cache, scc::checker::site where) {
     if (auto* const oracle = chip_->oracle()) {
       if (fits(at.offset, from.size(), part(at.rank).bytes)) {
-        each_line(at, from.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
+        auto const first = system(part(at.rank), at.offset);
+        scc::each_line(first, from.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
           auto const verdict = oracle->wrote(core_->number(), line, from.subspan(done, count), through_cache, where);
           if (verdict.what != scc::checker::fault::none) [[unlikely]]
             chip_->complain(verdict, core_->number(), line, where, true);
@@ -173,15 +175,6 @@ class scc_segment {
     each_page(at, from.size(), [&](scc::physical_address to, std::size_t done, std::size_t count) {
       core_->store(type, to, from.subspan(done, count));
     });
-  }
-  template <class Use>
-  void each_line(location at, std::size_t bytes, Use&& use) const {
-    scc::system_address const first = system(part(at.rank), at.offset);
-    for (std::size_t done = 0; done < bytes;) {
-      std::size_t const count = std::min(bytes - done, line_bytes - (first + done) % line_bytes);
-      use(first + done, done, count);
-      done += count;
-    }
   }
 
   void flush_caches(location at, std::size_t count) {

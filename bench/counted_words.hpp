@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <map>
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/protocol.hpp>
 #include <vector>
 
 #include "raw.hpp"

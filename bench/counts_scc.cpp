@@ -3,7 +3,7 @@
 // must be fetched. And drops: whatever a rank may have an old copy of, it forgets by an instruction a part.
 #include <cstdio>
 #include <pgas/backends/scc.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The five-point stencil on global_array, as examples/heat writes it, against the same loop with raw pointers and flags
 // on the same memory: each neighbour says "you may write my ghost row", writes, and says "written".
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 
 #include "program.hpp"

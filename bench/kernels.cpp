@@ -2,7 +2,7 @@
 // The kernels of examples/ as they are written there, each against loops with raw pointers and flags on the same
 // memory.
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
 

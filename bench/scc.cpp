@@ -3,7 +3,7 @@
 // scheduling point beside a bare switch of fibers, and a whole automaton on 48 cores.
 #include <boost/context/fiber.hpp>
 #include <pgas/backends/scc.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 
 #include "harness.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 #include <string>
 #include <support/backends.hpp>

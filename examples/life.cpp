@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 #include <support/backends.hpp>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 #include <support/backends.hpp>
 

@@ -12,7 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <pgas/backends/scc.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 
 #include "support/ranks.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <pgas/detail/combine.hpp>
-#include <pgas/detail/copy.hpp>
-#include <pgas/op.hpp>
-#include <pgas/streamed_copy.hpp>
+#include <pgas/array/streamed_copy.hpp>
+#include <pgas/support/combine.hpp>
+#include <pgas/support/copy.hpp>
+#include <pgas/vocabulary/op.hpp>
 #include <vector>
 
 namespace {

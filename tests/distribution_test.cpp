@@ -2,13 +2,13 @@
 // What every distribution promises, against a table that deals indices one by one.
 #include <doctest/doctest.h>
 
-#include <pgas/detail/divisor.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/distributions/whole.hpp>
+#include <pgas/support/divisor.hpp>
 #include <vector>
 
 #include "support/dealt_table.hpp"

@@ -2,7 +2,7 @@
 // Ghost cells of arrays over grids of ranks hold what a padded serial array holds: one to four dimensions, any widths,
 // fixed, periodic and reflecting edges, with and without corners.
 #include <pgas/distributions/irregular.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <utility>
 #include <vector>
 

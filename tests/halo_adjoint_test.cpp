@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is scattered into ghost cells comes back to their owners, and several arrays are exchanged at once, as on padded
 // serial arrays: over grids of ranks, any widths, fixed, periodic and reflecting edges, with and without corners.
+#include <pgas/accumulate_halo.hpp>
 #include <pgas/distributions/irregular.hpp>
-#include <pgas/halo_accumulate.hpp>
-#include <pgas/halo_together.hpp>
+#include <pgas/exchange_halos.hpp>
 #include <vector>
 
 #include "support/padded_array.hpp"

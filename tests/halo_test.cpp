@@ -5,7 +5,7 @@
 #include <optional>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <tuple>
 #include <vector>
 

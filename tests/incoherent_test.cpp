@@ -12,8 +12,8 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
-#include <pgas/op.hpp>
-#include <pgas/window_boundary.hpp>
+#include <pgas/vocabulary/op.hpp>
+#include <pgas/window/boundary.hpp>
 #include <string>
 #include <thread>
 #include <vector>

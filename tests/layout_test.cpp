@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <pgas/box_blocks.hpp>
+#include <pgas/array/blocks.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>

@@ -9,7 +9,7 @@
 #include <array>
 #include <filesystem>
 #include <numeric>
-#include <pgas/boundary.hpp>
+#include <pgas/concepts/boundary.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <stdexcept>
 #include <string>

@@ -6,12 +6,11 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
-#include <pgas/array_shape.hpp>
+#include <pgas/array/halo_plan.hpp>
+#include <pgas/array/shape.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
-#include <pgas/halo_plan.hpp>
 #include <pgas/layouts/dealt.hpp>
-#include <pgas/rank_set.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
@@ -30,6 +29,7 @@
 #include <pgas/sync/stamped.hpp>
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_vectors.hpp>
+#include <pgas/vocabulary/rank_set.hpp>
 #include <string>
 
 namespace {

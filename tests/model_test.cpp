@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the cost model promises: lines through what was measured, and the cheaper way.
-#include <pgas/model.hpp>
+#include <pgas/performance_model.hpp>
 
 #include <cmath>
 #include <vector>

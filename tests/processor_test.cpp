@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <pgas/coherence/processor.hpp>
+#include <pgas/platform/processor.hpp>
 #include <set>
 #include <string>
 #include <vector>

@@ -7,8 +7,8 @@
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/whole.hpp>
 #include <pgas/files/progress_bar.hpp>
+#include <pgas/files/save.hpp>
 #include <pgas/layouts/dealt.hpp>
-#include <pgas/save.hpp>
 
 #include "support/ranks.hpp"
 #include "support/saved.hpp"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <pgas/coherence/local_and_remote.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <vector>
 
 #include "support/mutated.hpp"

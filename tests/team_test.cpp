@@ -2,7 +2,7 @@
 // What teams and their collectives promise, on every model.
 #include <algorithm>
 #include <array>
-#include <pgas/grid_team.hpp>
+#include <pgas/team_along.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/algorithm/transpose.hpp>
+#include <pgas/array/visit_box.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/layouts/dealt.hpp>
-#include <pgas/visit_box.hpp>
 #include <span>
 #include <vector>
 

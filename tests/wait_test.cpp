@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <pgas/choices.hpp>
+#include <pgas/options.hpp>
 #include <pgas/signals.hpp>
 #include <thread>
 

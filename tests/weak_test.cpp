@@ -7,8 +7,8 @@
 
 #include <array>
 #include <iostream>
-#include <pgas/element_modes.hpp>
 #include <pgas/sync/signal_counts.hpp>
+#include <pgas/window/element_modes.hpp>
 #include <set>
 
 #include "support/lock_program.hpp"

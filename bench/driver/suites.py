@@ -75,8 +75,8 @@ class Part:
 
 
 # What users include beside pgas/pgas.hpp.
-HEADERS = ('pgas/halo.hpp', 'pgas/views.hpp', 'pgas/redistribute.hpp', 'pgas/algorithm/for_each.hpp',
-           'pgas/algorithm/reduce.hpp', 'pgas/choices.hpp', 'pgas/backends/self.hpp', 'pgas/backends/loopback.hpp',
+HEADERS = ('pgas/exchange_halo.hpp', 'pgas/views.hpp', 'pgas/redistribute.hpp', 'pgas/algorithm/for_each.hpp',
+           'pgas/algorithm/reduce.hpp', 'pgas/options.hpp', 'pgas/backends/self.hpp', 'pgas/backends/loopback.hpp',
            'pgas/backends/pool_map.hpp', 'pgas/backends/scc.hpp')
 
 # The programs in bench/papers/.

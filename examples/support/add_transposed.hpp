@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <pgas/array/visit_box.hpp>
 #include <pgas/array_stage.hpp>
 #include <pgas/fence.hpp>
-#include <pgas/visit_box.hpp>
 
 namespace example {
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <pgas/array/streamed_copy.hpp>
 #include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
-#include <pgas/streamed_copy.hpp>
 #include <span>
 #include <utility>
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <pgas/array/halo_plan.hpp>
 #include <pgas/describe.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
@@ -13,7 +14,6 @@
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/distributions/whole.hpp>
-#include <pgas/halo_plan.hpp>
 #include <pgas/layouts/dealt.hpp>
 #include <stdexcept>
 #include <string>

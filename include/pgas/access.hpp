@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <pgas/epoch.hpp>
+#include <pgas/window/epoch.hpp>
 #include <span>
 #include <vector>
 

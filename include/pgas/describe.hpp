@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <pgas/choices.hpp>
 #include <pgas/global_array.hpp>
+#include <pgas/options.hpp>
 #include <string>
 #include <vector>
 

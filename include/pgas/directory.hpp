@@ -5,10 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <pgas/box.hpp>
-#include <pgas/detail/job_wide_number.hpp>
+#include <pgas/support/job_wide_number.hpp>
 #include <pgas/team.hpp>
-#include <pgas/window_state.hpp>
+#include <pgas/vocabulary/box.hpp>
+#include <pgas/window/state.hpp>
 #include <string>
 #include <unordered_map>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/epoch.hpp>
+#include <pgas/window/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

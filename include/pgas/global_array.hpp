@@ -2,12 +2,12 @@
 #pragma once
 
 #include <concepts>
-#include <pgas/array_offer.hpp>
-#include <pgas/array_shape.hpp>
-#include <pgas/box_blocks.hpp>
-#include <pgas/box_view.hpp>
-#include <pgas/halo_plan.hpp>
-#include <pgas/scattered.hpp>
+#include <pgas/array/blocks.hpp>
+#include <pgas/array/box_view.hpp>
+#include <pgas/array/halo_plan.hpp>
+#include <pgas/array/offer.hpp>
+#include <pgas/array/scattered.hpp>
+#include <pgas/array/shape.hpp>
 #include <pgas/window.hpp>
 #include <span>
 #include <utility>

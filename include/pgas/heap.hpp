@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <pgas/address_cache.hpp>
-#include <pgas/detail/job_wide_number.hpp>
 #include <pgas/lock_all.hpp>
+#include <pgas/support/address_cache.hpp>
+#include <pgas/support/job_wide_number.hpp>
 #include <pgas/window.hpp>
 #include <string>
 #include <vector>

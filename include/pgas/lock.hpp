@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <pgas/epoch.hpp>
+#include <pgas/window/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

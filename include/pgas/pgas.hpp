@@ -6,23 +6,23 @@
 /// model.hpp, views.hpp, other distributions and layouts, coherence policies for memory with private copies.
 
 // 1 vocabulary
-#include <pgas/block_shape.hpp>
-#include <pgas/error.hpp>
-#include <pgas/hints.hpp>
-#include <pgas/op.hpp>
-#include <pgas/rank.hpp>
-#include <pgas/request.hpp>
-#include <pgas/transportable.hpp>
+#include <pgas/vocabulary/block_shape.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/hints.hpp>
+#include <pgas/vocabulary/op.hpp>
+#include <pgas/vocabulary/rank.hpp>
+#include <pgas/vocabulary/request.hpp>
+#include <pgas/vocabulary/transportable.hpp>
 // 2 concepts
-#include <pgas/backend.hpp>
-#include <pgas/bootstrap.hpp>
-#include <pgas/boundary.hpp>
-#include <pgas/coherence/policy.hpp>
-#include <pgas/control.hpp>
-#include <pgas/distribution.hpp>
-#include <pgas/mailbox.hpp>
-#include <pgas/segment.hpp>
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/concepts/bootstrap.hpp>
+#include <pgas/concepts/boundary.hpp>
+#include <pgas/concepts/coherence_policy.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/distribution.hpp>
+#include <pgas/concepts/mailbox.hpp>
+#include <pgas/concepts/protocol.hpp>
+#include <pgas/concepts/segment.hpp>
 // 3 models
 #include <pgas/backends/process_map.hpp>
 #include <pgas/coherence/coherent.hpp>
@@ -37,16 +37,16 @@
 #include <pgas/sync/stamped.hpp>
 // 4 run
 #include <pgas/access.hpp>
-#include <pgas/choices.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/fence.hpp>
-#include <pgas/global_ptr.hpp>
-#include <pgas/global_ref.hpp>
 #include <pgas/lock.hpp>
 #include <pgas/lock_all.hpp>
+#include <pgas/options.hpp>
 #include <pgas/run.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/team.hpp>
 #include <pgas/user_window.hpp>
+#include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/window.hpp>
+#include <pgas/window/global_ref.hpp>

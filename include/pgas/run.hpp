@@ -8,7 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <pgas/bootstrap.hpp>
+#include <pgas/concepts/bootstrap.hpp>
 #include <pgas/team.hpp>
 #include <span>
 #include <string>

@@ -3,8 +3,8 @@
 
 #include <functional>
 #include <memory>
-#include <pgas/epoch.hpp>
 #include <pgas/sync/signal_counts.hpp>
+#include <pgas/window/epoch.hpp>
 #include <span>
 #include <utility>
 #include <vector>

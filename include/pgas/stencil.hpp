@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/halo.hpp>
-#include <pgas/part_box.hpp>
+#include <pgas/array/part_box.hpp>
+#include <pgas/exchange_halo.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/aligned.hpp>
-#include <pgas/part_box.hpp>
+#include <pgas/array/aligned.hpp>
+#include <pgas/array/part_box.hpp>
 #include <pgas/tiles.hpp>
 #include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>

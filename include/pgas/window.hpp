@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
-#include <pgas/global_ptr.hpp>
-#include <pgas/local_view.hpp>
-#include <pgas/window_state.hpp>
+#include <pgas/vocabulary/global_ptr.hpp>
+#include <pgas/window/local_view.hpp>
+#include <pgas/window/state.hpp>
 #include <span>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Compiled to assembly by opcodes.py: each NAME must be the instruction that its name says, on the line that its second
 // parameter points to. The first one is there so that no register holds the right address by luck.
-#include <pgas/coherence/processor.hpp>
+#include <pgas/platform/processor.hpp>
 
 namespace processor = pgas::processor;
 

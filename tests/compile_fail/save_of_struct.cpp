@@ -1,7 +1,7 @@
 // expects: save: an NPY file holds integers, floating point numbers, complex numbers or bool; copy the members
 // SPDX-License-Identifier: BSL-1.0
+#include <pgas/files/save.hpp>
 #include <pgas/pgas.hpp>
-#include <pgas/save.hpp>
 
 struct particle {
   double mass;

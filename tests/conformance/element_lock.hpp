@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/element_lock.hpp>
-#include <pgas/element_modes.hpp>
+#include <pgas/window/element_lock.hpp>
+#include <pgas/window/element_modes.hpp>
 
 #include "make.hpp"
 

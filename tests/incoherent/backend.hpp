@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backend.hpp>
-#include <pgas/backends/job/threads.hpp>
 #include <pgas/coherence/write_back.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/threads.hpp>
 
 #include "control.hpp"
 #include "segment.hpp"

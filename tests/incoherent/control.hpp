@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/backends/job/wait.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/wait.hpp>
 #include <thread>
 
 #include "memory.hpp"

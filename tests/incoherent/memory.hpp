@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <pgas/backends/job/memory_limit.hpp>
-#include <pgas/control.hpp>
-#include <pgas/error.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/platform/job/memory_limit.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backends/job/ranks.hpp>
+#include <pgas/platform/job/ranks.hpp>
 
 #include "copies.hpp"
 #include "transfers.hpp"

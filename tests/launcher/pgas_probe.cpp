@@ -3,8 +3,8 @@
 // Rank 1 does WHAT while the others wait for it without end.
 #include <signal.h>
 #include <unistd.h>
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/backends/job/wait.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/wait.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <pgas/rank.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <utility>
 #include <vector>
 

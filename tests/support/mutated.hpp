@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <pgas/coherence/policy.hpp>
+#include <pgas/concepts/coherence_policy.hpp>
 #include <vector>
 
 namespace pgas_test {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <pgas/halo.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <utility>
 
 #include "ranks.hpp"

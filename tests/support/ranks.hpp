@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <pgas/backends/scc/shrink.hpp>
-#include <pgas/error.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <source_location>
 #include <sstream>
 #include <stdexcept>

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 #include <pgas/backends/scc/schedule.hpp>
-#include <pgas/control.hpp>
+#include <pgas/concepts/control.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <pgas/aligned.hpp>
+#include <pgas/array/aligned.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

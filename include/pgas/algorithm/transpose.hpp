@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/detail/transpose_plane.hpp>
+#include <pgas/array/visit_box.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
-#include <pgas/visit_box.hpp>
+#include <pgas/support/transpose_plane.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {

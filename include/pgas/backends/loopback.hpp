@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
-#include <pgas/backend.hpp>
-#include <pgas/backends/job/threads.hpp>
 #include <pgas/backends/loopback/control.hpp>
 #include <pgas/backends/loopback/mailbox.hpp>
 #include <pgas/backends/loopback/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/threads.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

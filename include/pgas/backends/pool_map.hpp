@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backend.hpp>
-#include <pgas/backends/job/launch.hpp>
 #include <pgas/backends/pool_map/control.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
 #include <pgas/backends/pool_map/segment.hpp>
 #include <pgas/coherence/write_back.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/launch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

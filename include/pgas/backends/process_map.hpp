@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backend.hpp>
-#include <pgas/backends/job/launch.hpp>
-#include <pgas/backends/job/threads.hpp>
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
 #include <pgas/backends/process_map/segment.hpp>
 #include <pgas/backends/process_map/user_segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/coherence/separate.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/launch.hpp>
+#include <pgas/platform/job/threads.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -3,15 +3,15 @@
 
 #include <cstdio>
 #include <limits>
-#include <pgas/backend.hpp>
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/backends/job/wait.hpp>
 #include <pgas/backends/scc/control.hpp>
 #include <pgas/backends/scc/interrupts.hpp>
 #include <pgas/backends/scc/mailbox.hpp>
 #include <pgas/backends/scc/registers.hpp>
 #include <pgas/backends/scc/segment.hpp>
 #include <pgas/coherence/write_through.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/wait.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

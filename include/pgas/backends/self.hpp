@@ -5,11 +5,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <pgas/backend.hpp>
-#include <pgas/bootstrap.hpp>
 #include <pgas/coherence/coherent.hpp>
-#include <pgas/error.hpp>
-#include <pgas/op.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/concepts/bootstrap.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/op.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <pgas/backend.hpp>
 #include <pgas/backends/traced/chrome.hpp>
 #include <pgas/backends/traced/control.hpp>
 #include <pgas/backends/traced/segment.hpp>
-#include <pgas/error.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/vocabulary/error.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstring>
-#include <pgas/coherence/policy.hpp>
+#include <pgas/concepts/coherence_policy.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/coherence/policy.hpp>
+#include <pgas/concepts/coherence_policy.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 

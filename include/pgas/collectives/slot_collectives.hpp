@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstring>
-#include <pgas/error.hpp>
-#include <pgas/recording_control.hpp>
-#include <pgas/sync/policy.hpp>
-#include <pgas/transportable.hpp>
+#include <pgas/concepts/protocol.hpp>
+#include <pgas/concepts/recorder.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/transportable.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {

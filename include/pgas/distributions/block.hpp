@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/divisor.hpp>
-#include <pgas/distribution.hpp>
+#include <pgas/concepts/distribution.hpp>
+#include <pgas/support/divisor.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/distribution.hpp>
+#include <pgas/concepts/distribution.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
-#include <pgas/distribution.hpp>
+#include <pgas/concepts/distribution.hpp>
 #include <utility>
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <pgas/error.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -4,7 +4,7 @@
 #include <hdf5.h>
 
 #include <mutex>
-#include <pgas/save.hpp>
+#include <pgas/files/save.hpp>
 #include <span>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -7,8 +7,8 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <pgas/box.hpp>
 #include <pgas/files/file.hpp>
+#include <pgas/vocabulary/box.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <pgas/detail/expects.hpp>
+#include <pgas/support/expects.hpp>
 #include <string>
 
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <numeric>
-#include <pgas/layout.hpp>
+#include <pgas/concepts/layout.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <numeric>
-#include <pgas/distribution.hpp>
-#include <pgas/grid.hpp>
-#include <pgas/layout.hpp>
+#include <pgas/concepts/distribution.hpp>
+#include <pgas/concepts/layout.hpp>
+#include <pgas/vocabulary/grid.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/protocol.hpp>
 #include <variant>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

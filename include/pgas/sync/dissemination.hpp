@@ -2,7 +2,7 @@
 #pragma once
 
 #include <bit>
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/protocol.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

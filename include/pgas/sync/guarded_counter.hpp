@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/sync/arrival_counter.hpp>
+#include <pgas/platform/words/arrival_counter.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

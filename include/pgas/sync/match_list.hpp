@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/error.hpp>
-#include <pgas/sync/completion_counter.hpp>
+#include <pgas/platform/words/completion_counter.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/protocol.hpp>
 #include <utility>
 #include <vector>
 

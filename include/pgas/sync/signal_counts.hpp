@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/boundary.hpp>
-#include <pgas/control.hpp>
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/boundary.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/protocol.hpp>
 #include <span>
 #include <vector>
 

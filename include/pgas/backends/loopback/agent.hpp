@@ -7,9 +7,9 @@
 #include <boost/asio/post.hpp>
 #include <memory>
 #include <optional>
-#include <pgas/backends/job/wait.hpp>
 #include <pgas/backends/loopback/link.hpp>
 #include <pgas/backends/loopback/server.hpp>
+#include <pgas/platform/job/wait.hpp>
 #include <string>
 #include <thread>
 #include <unordered_map>

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <concepts>
-#include <pgas/backends/job/ranks.hpp>
 #include <pgas/backends/loopback/agent.hpp>
+#include <pgas/platform/job/ranks.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backends/job/ranks.hpp>
 #include <pgas/backends/loopback/agent.hpp>
-#include <pgas/mailbox.hpp>
+#include <pgas/concepts/mailbox.hpp>
+#include <pgas/platform/job/ranks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <pgas/backends/loopback/message.hpp>
-#include <pgas/control.hpp>
+#include <pgas/concepts/control.hpp>
 #include <span>
 #include <unordered_map>
 #include <utility>

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <pgas/op.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/op.hpp>
 #include <type_traits>
 #include <vector>
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <pgas/backends/job/ranks.hpp>
 #include <pgas/backends/loopback/transfer.hpp>
+#include <pgas/platform/job/ranks.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

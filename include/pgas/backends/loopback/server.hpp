@@ -5,7 +5,7 @@
 #include <optional>
 #include <pgas/backends/loopback/element.hpp>
 #include <pgas/backends/loopback/memory.hpp>
-#include <pgas/error.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/backends/job/wait.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
-#include <pgas/control.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/wait.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

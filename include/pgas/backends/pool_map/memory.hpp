@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <pgas/backends/job/job.hpp>
-#include <pgas/coherence/processor.hpp>
+#include <pgas/platform/job/job.hpp>
+#include <pgas/platform/processor.hpp>
 #include <string>
 #include <string_view>
 #include <utility>

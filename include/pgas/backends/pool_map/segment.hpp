@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <pgas/backends/job/ranks.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/platform/job/ranks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

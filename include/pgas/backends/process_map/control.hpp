@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <pgas/backends/job/held_extent.hpp>
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/backends/job/wait.hpp>
+#include <pgas/platform/job/held_extent.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/wait.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -3,9 +3,9 @@
 
 #include <atomic>
 #include <cstring>
-#include <pgas/backends/job/held_extent.hpp>
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/mailbox.hpp>
+#include <pgas/concepts/mailbox.hpp>
+#include <pgas/platform/job/held_extent.hpp>
+#include <pgas/platform/job/ranks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

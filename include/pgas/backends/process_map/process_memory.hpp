@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

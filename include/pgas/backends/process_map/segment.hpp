@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <cstring>
-#include <pgas/backends/job/held_extent.hpp>
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/detail/copy.hpp>
-#include <pgas/op.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/platform/job/held_extent.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/support/copy.hpp>
+#include <pgas/vocabulary/op.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backends/job/ranks.hpp>
-#include <pgas/control.hpp>
-#include <pgas/error.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <pgas/detail/expects.hpp>
+#include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 

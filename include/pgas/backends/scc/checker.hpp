@@ -7,8 +7,8 @@
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/memory.hpp>
-#include <pgas/rank.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>

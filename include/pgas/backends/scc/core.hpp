@@ -12,7 +12,7 @@
 #include <pgas/backends/scc/lookup_table.hpp>
 #include <pgas/backends/scc/mischief.hpp>
 #include <pgas/backends/scc/scheduler.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <pgas/detail/expects.hpp>
+#include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <pgas/rank.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <utility>
 
 #if defined(__has_feature)

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <pgas/backends/scc/mesh.hpp>
-#include <pgas/detail/svg_canvas.hpp>
-#include <pgas/error.hpp>
+#include <pgas/support/svg_canvas.hpp>
+#include <pgas/vocabulary/error.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 #include <pgas/backends/scc/chip.hpp>
-#include <pgas/mailbox.hpp>
+#include <pgas/concepts/mailbox.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

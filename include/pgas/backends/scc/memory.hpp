@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
-#include <pgas/control.hpp>
-#include <pgas/error.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 #include <pgas/backends/scc/timing.hpp>
-#include <pgas/rank.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <pgas/backends/scc/schedule.hpp>
 #include <pgas/backends/scc/timing.hpp>
-#include <pgas/error.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <utility>
 

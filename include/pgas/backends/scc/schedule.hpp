@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <pgas/rank.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/backends/scc/chip.hpp>
-#include <pgas/request.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/request.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <pgas/detail/expects.hpp>
+#include <pgas/support/expects.hpp>
 #include <string>
 #include <string_view>
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 #include <pgas/backends/scc/timing.hpp>
-#include <pgas/rank.hpp>
+#include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 

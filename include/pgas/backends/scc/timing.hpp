@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <pgas/detail/expects.hpp>
+#include <pgas/support/expects.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {

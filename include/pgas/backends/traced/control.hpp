@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/backends/traced/recorder.hpp>
-#include <pgas/recording_control.hpp>
-#include <pgas/sync/policy.hpp>
+#include <pgas/concepts/protocol.hpp>
+#include <pgas/concepts/recorder.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <pgas/control.hpp>
-#include <pgas/recording_control.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/recorder.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

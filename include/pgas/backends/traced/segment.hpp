@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/backends/traced/recorder.hpp>
-#include <pgas/segment.hpp>
+#include <pgas/concepts/segment.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

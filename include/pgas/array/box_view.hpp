@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/array/matrix_view.hpp>
+#include <pgas/vocabulary/box.hpp>
+#include <tuple>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// Where cells of N dimensions lie: what views of memory and of memory behind a cache have in common.
+template <std::size_t N>
+class cell_places {
+ public:
+  using index_type = std::ptrdiff_t;
+  using size_type = std::size_t;
+  using rank_type = std::size_t;
+
+  constexpr cell_places() = default;
+  constexpr cell_places(std::array<std::size_t, N> const& extents, std::array<std::size_t, N> const& pitches) noexcept
+      : extents_(extents) {
+    for (std::size_t d = 0; d < N; ++d) strides_[d] = static_cast<index_type>(pitches[d]);
+  }
+
+  static constexpr rank_type rank() noexcept { return N; }
+  [[nodiscard]] constexpr size_type extent(rank_type d) const noexcept { return extents_[d]; }
+  [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return extents_; }
+  [[nodiscard]] constexpr index_type stride(rank_type d) const noexcept { return strides_[d]; }
+  [[nodiscard]] constexpr size_type size() const noexcept { return box<N>{{}, extents_}.size(); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
+
+ protected:
+  /// The last dimension has stride 1, which the compiler is to know. The sum is unsigned as in matrix_view.
+  template <std::integral... Indices>
+  [[nodiscard]] constexpr index_type at(Indices... index) const noexcept {
+    std::array<size_type, N> const i{static_cast<size_type>(index)...};
+    size_type sum = i[N - 1];
+    for (std::size_t d = 0; d + 1 < N; ++d) sum += i[d] * static_cast<size_type>(strides_[d]);
+    return static_cast<index_type>(sum);
+  }
+
+ private:
+  std::array<std::size_t, N> extents_{};
+  std::array<index_type, N> strides_{};
+};
+
+}  // namespace detail
+
+/// A view of memory in N dimensions, the last one contiguous: shaped like std::mdspan with dynamic extents and
+/// layout_stride. matrix_view is what it is for two.
+///
+/// Indices are signed and relative to the first cell, so that ghost cells around the view can be named where there are
+/// some. Nothing is checked, and copies view the same memory.
+template <class T, std::size_t N>
+class box_view : public detail::cell_places<N> {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+  using reference = T&;
+  using data_handle_type = T*;
+
+  constexpr box_view() = default;
+  constexpr box_view(T* data, std::array<std::size_t, N> const& extents,
+                     std::array<std::size_t, N> const& pitches) noexcept
+      : detail::cell_places<N>(extents, pitches), data_(data) {}
+
+  [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
+
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N)
+  [[nodiscard]] constexpr T& operator()(Indices... index) const noexcept {
+    return data_[this->at(index...)];
+  }
+  template <std::integral Index>
+  [[nodiscard]] constexpr T& operator[](std::array<Index, N> const& index) const noexcept {
+    return std::apply([this](auto... i) -> T& { return (*this)(i...); }, index);
+  }
+  /// The cells with these indices in all dimensions but the last.
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N - 1)
+  [[nodiscard]] constexpr std::span<T> row(Indices... index) const noexcept {
+    return {&(*this)(index..., 0), this->extent(N - 1)};
+  }
+
+ private:
+  T* data_ = nullptr;
+};
+
+/// What box_view is where a rank's own part is not plain memory: its cells are references that go through this rank's
+/// cache.
+template <class State, std::size_t N>
+class local_box : public detail::cell_places<N> {
+ public:
+  using value_type = typename State::value_type;
+  using reference = local_ref<State>;
+
+  local_box() = default;
+  local_box(State& state, std::size_t first, std::array<std::size_t, N> const& extents,
+            std::array<std::size_t, N> const& pitches) noexcept
+      : detail::cell_places<N>(extents, pitches), state_(&state), first_(first) {}
+
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N)
+  [[nodiscard]] reference operator()(Indices... index) const noexcept {
+    return {*state_, first_ + static_cast<std::size_t>(this->at(index...))};
+  }
+  template <std::integral Index>
+  [[nodiscard]] reference operator[](std::array<Index, N> const& index) const noexcept {
+    return std::apply([this](auto... i) -> reference { return (*this)(i...); }, index);
+  }
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N - 1)
+  [[nodiscard]] local_view<State> row(Indices... index) const noexcept {
+    return {*state_, first_ + static_cast<std::size_t>(this->at(index..., 0)), this->extent(N - 1)};
+  }
+
+ private:
+  State* state_ = nullptr;
+  std::size_t first_ = 0;
+};
+
+namespace detail {
+
+/// The view of cells of N dimensions in memory: a span, a matrix_view or a box_view.
+template <class T, std::size_t N>
+constexpr auto view_of_memory(T* data, std::array<std::size_t, N> const& extents,
+                              std::array<std::size_t, N> const& pitches) noexcept {
+  if constexpr (N == 1) {
+    return std::span<T>(data, extents[0]);
+  } else if constexpr (N == 2) {
+    return matrix_view<T>(data, extents[0], extents[1], pitches[0]);
+  } else {
+    return box_view<T, N>(data, extents, pitches);
+  }
+}
+
+/// The view of cells of this rank's own part, whatever that is.
+template <class Window, std::size_t N>
+auto view_of_own(Window const& w, std::size_t first, std::array<std::size_t, N> const& extents,
+                 std::array<std::size_t, N> const& pitches) noexcept {
+  using state_type = typename Window::state_type;
+  if constexpr (N == 1) {
+    return w.local().subspan(first, extents[0]);
+  } else if constexpr (Window::is_contiguous) {
+    return view_of_memory(w.local().data() + first, extents, pitches);
+  } else if constexpr (N == 2) {
+    return local_matrix<state_type>(w.state(), first, extents[0], extents[1], pitches[0]);
+  } else {
+    return local_box<state_type, N>(w.state(), first, extents, pitches);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

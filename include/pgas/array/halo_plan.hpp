@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/array/blocks.hpp>
+#include <pgas/array/halo_line.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Which of its cells a rank sends where when ghost cells are exchanged: computed once, from the shape alone.
+///
+/// It is the product of what the dimensions say: a box of own cells goes to each rank that has it as ghost cells,
+/// corners as well, all directly from their owner. Dimensions that the grid does not divide are this rank's own
+/// affair: their ghost cells are copied first, and then travel with the cells beside them, so that
+/// rows that go to a neighbour are one run of memory.
+/// Costs time and memory in proportion to the number of ranks that share an edge or a corner.
+template <std::size_t N>
+class halo_plan {
+ public:
+  /// `count` cells of this rank's part, from element `from` on, belong at element `to` of rank `target`'s part.
+  struct move {
+    rank_t target = 0;
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::array<std::size_t, N> count{};
+    std::array<std::size_t, N> from_pitches{};
+    std::array<std::size_t, N> to_pitches{};
+
+    /// How many cells it moves.
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return box<N>{{}, count}.size(); }
+    friend constexpr bool operator==(move const&, move const&) = default;
+  };
+
+  halo_plan() = default;
+  template <box_layout L>
+  halo_plan(array_shape<N, L> const& shape, rank_t self) {
+    if (!shape.halos().any() || shape.part_size(self) == 0) return;
+    planner const p(shape, self);
+    p.fills(copies_);
+    p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).push_back(m); });
+    std::stable_sort(puts_.begin(), puts_.end(), [](move const& a, move const& b) { return a.target < b.target; });
+    for (move const& put : puts_) targets_.push_back(put.target);
+    p.sources([&](rank_t origin) {
+      if (origin != self) origins_.push_back(origin);
+    });
+    for (auto* ranks : {&targets_, &origins_}) {
+      std::sort(ranks->begin(), ranks->end());
+      ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
+    }
+  }
+
+  /// What goes to others, by target.
+  [[nodiscard]] std::vector<move> const& puts() const noexcept { return puts_; }
+  /// What stays within this rank's part, to be copied in this order.
+  [[nodiscard]] std::vector<move> const& copies() const noexcept { return copies_; }
+  /// The ranks that this one puts to, and those that put here: ascending, without this one.
+  [[nodiscard]] std::vector<rank_t> const& targets() const noexcept { return targets_; }
+  [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
+
+ private:
+  template <class L>
+  class planner {
+   public:
+    planner(array_shape<N, L> const& shape, rank_t self)
+        : layout_(shape.layout()),
+          corners_(shape.halos().corners()),
+          self_(self),
+          place_(layout_.places().place(self)),
+          own_(layout_.local_extents(self)),
+          all_(layout_.part_extents(self)) {
+      [&]<std::size_t... d>(std::index_sequence<d...>) {
+        ((lines_[d] = halo_line(layout_.template along<d>(), shape.halo(d), place_[d])), ...);
+      }(std::make_index_sequence<N>{});
+    }
+
+    /// The ghost cells of undivided dimensions, of one after the other, each along all that there is of the others.
+    void fills(std::vector<move>& into) const {
+      for (std::size_t d = 0; d < N; ++d) {
+        if (is_divided(d)) continue;
+        for (auto const& run : lines_[d].sends()) {
+          std::array<entry, N> box;
+          for (std::size_t other = 0; other < N; ++other) box[other] = everything(other);
+          box[d] = {run, true};
+          into.push_back(as_move(box));
+        }
+      }
+    }
+
+    /// Calls send(move) for each box of own cells that somebody has as ghost cells.
+    template <class Send>
+    void sends(Send&& send) const {
+      std::array<std::vector<entry>, N> choices;
+      for (std::size_t d = 0; d < N; ++d) {
+        if (!is_divided(d)) {
+          choices[d].push_back(everything(d));
+          continue;
+        }
+        choices[d].push_back({{.target = place_[d], .from = 0, .to = 0, .count = own_[d]}, false});
+        for (auto const& run : lines_[d].sends()) choices[d].push_back({run, true});
+      }
+      for_each_choice(choices, [&](std::array<entry, N> const& box) { send(as_move(box)); });
+    }
+
+    /// Calls receive(rank) for each rank that owns cells which are ghost cells here, perhaps more than once.
+    template <class Receive>
+    void sources(Receive&& receive) const {
+      std::array<std::vector<entry>, N> choices;
+      for (std::size_t d = 0; d < N; ++d) {
+        choices[d].push_back({{.target = place_[d], .from = 0, .to = 0, .count = 0}, false});
+        if (!is_divided(d)) continue;
+        for (rank_t origin : lines_[d].origins()) choices[d].push_back({{.target = origin}, true});
+      }
+      for_each_choice(choices, [&](std::array<entry, N> const& box) { receive(rank_of(box)); });
+    }
+
+   private:
+    /// What a box is along one dimension, and whether that is in ghost cells there.
+    struct entry {
+      halo_line::run run;
+      bool in_ghosts = false;
+    };
+
+    [[nodiscard]] bool is_divided(std::size_t d) const noexcept { return layout_.places().extent(d) > 1; }
+    [[nodiscard]] entry everything(std::size_t d) const noexcept {
+      auto const first = -static_cast<std::ptrdiff_t>(layout_.room().before[d]);
+      if (is_divided(d)) return {{.target = place_[d], .from = 0, .to = 0, .count = own_[d]}, false};
+      return {{.target = place_[d], .from = first, .to = first, .count = all_[d]}, false};
+    }
+
+    /// Calls use(one entry of each dimension) for all choices that lie in ghost cells of somebody.
+    template <class Use>
+    void for_each_choice(std::array<std::vector<entry>, N> const& choices, Use&& use) const {
+      std::array<std::size_t, N> counts{};
+      for (std::size_t d = 0; d < N; ++d) counts[d] = choices[d].size();
+      std::array<std::size_t, N> which{};
+      do {
+        std::array<entry, N> box;
+        int ghosts = 0;
+        for (std::size_t d = 0; d < N; ++d) {
+          box[d] = choices[d][which[d]];
+          ghosts += box[d].in_ghosts ? 1 : 0;
+        }
+        if (ghosts == 1 || (ghosts > 1 && corners_)) use(box);
+      } while (detail::advance(which, counts));
+    }
+
+    [[nodiscard]] rank_t rank_of(std::array<entry, N> const& box) const noexcept {
+      std::array<rank_t, N> place{};
+      for (std::size_t d = 0; d < N; ++d) place[d] = box[d].run.target;
+      return layout_.places().rank(place);
+    }
+    [[nodiscard]] move as_move(std::array<entry, N> const& box) const noexcept {
+      move m;
+      m.target = rank_of(box);
+      m.from_pitches = layout_.pitches(self_);
+      m.to_pitches = layout_.pitches(m.target);
+      auto from = static_cast<std::ptrdiff_t>(layout_.origin(self_));
+      auto to = static_cast<std::ptrdiff_t>(layout_.origin(m.target));
+      for (std::size_t d = 0; d < N; ++d) {
+        m.count[d] = box[d].run.count;
+        from += box[d].run.from * static_cast<std::ptrdiff_t>(m.from_pitches[d]);
+        to += box[d].run.to * static_cast<std::ptrdiff_t>(m.to_pitches[d]);
+      }
+      m.from = static_cast<std::size_t>(from);
+      m.to = static_cast<std::size_t>(to);
+      return m;
+    }
+
+    L const& layout_;
+    bool corners_;
+    rank_t self_;
+    std::array<rank_t, N> place_;
+    std::array<std::size_t, N> own_;
+    std::array<std::size_t, N> all_;
+    std::array<halo_line, N> lines_;
+  };
+  template <class L>
+  planner(array_shape<N, L> const&, rank_t) -> planner<L>;
+
+  std::vector<move> puts_;
+  std::vector<move> copies_;
+  std::vector<rank_t> targets_;
+  std::vector<rank_t> origins_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

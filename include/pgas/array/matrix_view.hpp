@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <pgas/window/local_view.hpp>
+#include <span>
+#include <type_traits>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A two-dimensional view of memory in rows: shaped like std::mdspan with dynamic extents and layout_stride.
+///
+/// Indices are signed and relative to the first cell, so that cells around the view can be named where there
+/// are some: `a(-1, j)` is in the ghost row above. Nothing is checked, and copies view the same memory.
+template <class T>
+class matrix_view {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+  using index_type = std::ptrdiff_t;
+  using size_type = std::size_t;
+  using rank_type = std::size_t;
+  using reference = T&;
+  using data_handle_type = T*;
+
+  constexpr matrix_view() = default;
+  constexpr matrix_view(T* data, std::size_t rows, std::size_t cols, std::size_t pitch) noexcept
+      : data_(data), rows_(rows), cols_(cols), pitch_(static_cast<index_type>(pitch)) {}
+  constexpr matrix_view(T* data, std::size_t rows, std::size_t cols) noexcept : matrix_view(data, rows, cols, cols) {}
+  template <class U>
+    requires std::same_as<U const, T>
+  constexpr matrix_view(matrix_view<U> other) noexcept  // NOLINT(google-explicit-constructor): adds const
+      : matrix_view(other.data_handle(), other.extent(0), other.extent(1), static_cast<std::size_t>(other.stride(0))) {}
+
+  static constexpr rank_type rank() noexcept { return 2; }
+  [[nodiscard]] constexpr size_type extent(rank_type d) const noexcept { return d == 0 ? rows_ : cols_; }
+  [[nodiscard]] constexpr index_type stride(rank_type d) const noexcept { return d == 0 ? pitch_ : 1; }
+  [[nodiscard]] constexpr size_type size() const noexcept { return rows_ * cols_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
+
+  // Any integers, without a cast at each use: what wrapped below zero comes back here. The sum is unsigned, since g++
+  // makes no loop of vectors out of signed ones.
+  template <std::integral Row, std::integral Col>
+  [[nodiscard]] constexpr T& operator()(Row row, Col col) const noexcept {
+    auto const at = static_cast<size_type>(row) * static_cast<size_type>(pitch_) + static_cast<size_type>(col);
+    return data_[static_cast<index_type>(at)];
+  }
+  template <std::integral Index>
+  [[nodiscard]] constexpr T& operator[](std::array<Index, 2> const& index) const noexcept {
+    return (*this)(index[0], index[1]);
+  }
+
+  /// The cells of a row.
+  template <std::integral Row>
+  [[nodiscard]] constexpr std::span<T> row(Row i) const noexcept {
+    return {data_ + static_cast<index_type>(i) * pitch_, cols_};
+  }
+  /// `rows` x `cols` cells from (row, col) on.
+  template <std::integral Row, std::integral Col>
+  [[nodiscard]] constexpr matrix_view submatrix(Row row, Col col, std::size_t rows, std::size_t cols) const noexcept {
+    return {&(*this)(row, col), rows, cols, static_cast<std::size_t>(pitch_)};
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t rows_ = 0;
+  std::size_t cols_ = 0;
+  index_type pitch_ = 0;
+};
+
+/// What matrix_view is where a rank's own part is not plain memory: its cells are references that go through this
+/// rank's cache, its rows random access ranges of them.
+template <class State>
+class local_matrix {
+ public:
+  using value_type = typename State::value_type;
+  using index_type = std::ptrdiff_t;
+  using size_type = std::size_t;
+  using rank_type = std::size_t;
+  using reference = local_ref<State>;
+
+  local_matrix() = default;
+  local_matrix(State& state, std::size_t first, std::size_t rows, std::size_t cols, std::size_t pitch) noexcept
+      : state_(&state),
+        first_(static_cast<index_type>(first)),
+        rows_(rows),
+        cols_(cols),
+        pitch_(static_cast<index_type>(pitch)) {}
+
+  static constexpr rank_type rank() noexcept { return 2; }
+  [[nodiscard]] size_type extent(rank_type d) const noexcept { return d == 0 ? rows_ : cols_; }
+  [[nodiscard]] index_type stride(rank_type d) const noexcept { return d == 0 ? pitch_ : 1; }
+  [[nodiscard]] size_type size() const noexcept { return rows_ * cols_; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+  template <std::integral Row, std::integral Col>
+  [[nodiscard]] reference operator()(Row row, Col col) const noexcept {
+    return {*state_, at(row) + static_cast<std::size_t>(col)};
+  }
+  template <std::integral Index>
+  [[nodiscard]] reference operator[](std::array<Index, 2> const& index) const noexcept {
+    return (*this)(index[0], index[1]);
+  }
+  template <std::integral Row>
+  [[nodiscard]] local_view<State> row(Row i) const noexcept {
+    return {*state_, at(i), cols_};
+  }
+
+ private:
+  template <std::integral Row>
+  [[nodiscard]] std::size_t at(Row row) const noexcept {
+    return static_cast<std::size_t>(first_ + static_cast<index_type>(row) * pitch_);
+  }
+
+  State* state_ = nullptr;
+  index_type first_ = 0;
+  std::size_t rows_ = 0;
+  std::size_t cols_ = 0;
+  index_type pitch_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

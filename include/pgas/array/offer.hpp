@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <pgas/array/shape.hpp>
+#include <pgas/concepts/distribution.hpp>
+#include <pgas/concepts/layout.hpp>
+#include <pgas/window.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What make_array takes for a layout of N dimensions: a rule, or for one dimension a distribution.
+template <class L, std::size_t N>
+concept layout_rule = layout<L, N> || (N == 1 && distribution<L>);
+
+namespace detail {
+
+template <layout L>
+constexpr L layout_of(L const& rule) {
+  return rule;
+}
+template <distribution D>
+constexpr tiled<D> layout_of(D const& rule) {
+  return tiled<D>(rule);
+}
+
+/// What a rank says about an array it helps to make; all must say the same. As large for each number of dimensions, so
+/// that ranks with different ones can tell.
+struct array_offer {
+  std::uint64_t dimensions = 0;
+  std::array<std::uint64_t, 4> extents{};
+  std::uint64_t rest = 0;  ///< a hash of all in its text
+
+  friend bool operator==(array_offer const&, array_offer const&) = default;
+};
+
+/// An array in words: its extents, its halo, and its layout if that is not the default.
+template <std::size_t N, class Layout>
+std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around, Layout const& rule) {
+  std::string widths;
+  std::string edges;
+  for (std::size_t d = 0; d < N; ++d) {
+    halo const& h = around[d];
+    widths += (d == 0 ? "" : " x ") + std::to_string(h.width);
+    if (h.after != h.width) widths += "+" + std::to_string(h.after);
+    edges += h.edges == edge::periodic ? " periodic" : h.edges == edge::reflecting ? " reflecting" : " fixed";
+  }
+  if (!around.corners()) edges += " without corners";
+  std::string text = joined(extents, " x ") + " with halo " + widths + edges;
+  if (!std::is_same_v<Layout, by_rows<N>> || rule != Layout{}) text += ", " + rule.describe();
+  return text;
+}
+
+/// Throws errc::mismatch, on every rank of the team, when they are about to make different arrays; `text` is this
+/// rank's in words. Collective. Costs an all_gather, of what does not agree two.
+template <class Team, std::size_t N>
+void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents, std::string const& text,
+                    std::string_view operation) {
+  auto& members = *team.state();
+  array_offer mine{N, {}, std::hash<std::string>{}(text)};
+  std::copy(extents.begin(), extents.end(), mine.extents.begin());
+  std::vector<array_offer> offers;
+  members.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
+  auto const other = std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
+  if (other == offers.end()) return;
+
+  // All have seen the same offers, so all are here.
+  std::array<char, 240> mine_in_words{};
+  copy_text(mine_in_words, text);
+  std::vector<std::string> texts;
+  members.collectives.all_gather(mine_in_words, operation,
+                                 [&](rank_t, auto const& words) { texts.emplace_back(words.data()); });
+  auto const r = static_cast<std::size_t>(other - offers.begin());
+  if (other->dimensions != offers[0].dimensions) {
+    for (std::size_t k : {r, std::size_t{0}}) texts[k] = std::to_string(offers[k].dimensions) + " dimensions";
+  }
+  throw error(errc::mismatch, members.backend.world_rank(team.rank()), operation,
+              "rank " + std::to_string(r) + " makes an array of " + texts[r] + ", rank 0 one of " + texts[0] +
+                  "; all must make the same");
+}
+
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/array/matrix_view.hpp>
+#include <pgas/support/copy.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/transportable.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Copies pieces of a result to where it is stored once and read much later: past the caches, if they could not keep
+/// all of it. An ordinary store would first read the line that it overwrites, and push out what is needed next.
+///
+/// Local; to plain memory. What it has copied comes before whatever this rank signals after the object's end, so it
+/// ends before the epoch does. Costs a fence of the processor at its end.
+/// MPI, SHMEM: none; of processors non-temporal stores.
+class streamed_copy {
+ public:
+  /// `bytes` are those of all that this rank will copy.
+  explicit streamed_copy(std::size_t bytes) noexcept : streams_(bytes > detail::half_of_second_level()) {}
+  streamed_copy(streamed_copy const&) = delete;
+  streamed_copy& operator=(streamed_copy const&) = delete;
+  ~streamed_copy() {
+    if (streams_) detail::end_streaming();
+  }
+
+  /// Copies cells to as many others, which must not overlap them. Whole lines of `to` are what is quick.
+  /// Throws errc::invalid_argument when the extents differ.
+  template <class T>
+    requires transportable<std::remove_const_t<T>>
+  void operator()(matrix_view<T> from, matrix_view<std::remove_const_t<T>> to) const {
+    PGAS_EXPECTS(light, from.extent(0) == to.extent(0) && from.extent(1) == to.extent(1),
+                 throw error(errc::invalid_argument, -1,
+                             "streamed_copy: " + std::to_string(from.extent(0)) + " x " +
+                                 std::to_string(from.extent(1)) + " cells do not fit " + std::to_string(to.extent(0)) +
+                                 " x " + std::to_string(to.extent(1)) + "; give two views of the same extents"));
+    auto const bytes = [](std::ptrdiff_t cells) { return static_cast<std::size_t>(cells) * sizeof(T); };
+    detail::copy_rows(reinterpret_cast<std::byte*>(to.data_handle()), bytes(to.stride(0)),
+                      reinterpret_cast<std::byte const*>(from.data_handle()), bytes(from.stride(0)), from.extent(0),
+                      from.extent(1) * sizeof(T), streams_);
+  }
+
+ private:
+  bool streams_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/mailbox.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/transportable.hpp>
+#include <span>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Who makes a one-sided operation happen at its target.
+enum class progress {
+  hardware,  ///< the memory system
+  agent,     ///< a thread that the backend keeps for each rank
+  polled,    ///< whatever blocking call the target makes next
+};
+
+/// How near another rank is: what a program may ask before it decides how to share work.
+enum class locality { self, node, remote };
+
+/// A backend says *how*: one header in backends/, chosen as a type. An object of it is one rank's
+/// membership in one team.
+///
+/// Memory is made in two steps, so that backends need no collectives of their own: one rank calls
+/// `reserve`, which may throw errc::no_space, and sends the handle to the others; then every rank calls
+/// `attach`. A segment or control gives its share up when it is destroyed, without waiting for anybody.
+///   reserve_segment(bytes per rank) -> handle     attach_segment(handle, own bytes) -> segment
+///   reserve_control(words)          -> handle     attach_control(handle, words, label) -> control
+///   sub_team(members, rank)         -> backend    members: ranks of this team, rank: this one's number there
+/// `label` names the control's owner in messages ("window 3").
+/// `world_rank(r)` is the number of r in the job; `fail(what)` tells the whole job that this rank cannot go
+/// on, `check(operation)` throws if some rank has. `launch(ranks, main)` calls main(backend, bootstrap)
+/// once on each rank of a new world, and throws if one of them failed. `now` and `charge(cycles)`
+/// are the rank's clock; charge does nothing where time passes by itself.
+/// Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see mailbox_backend.
+template <class B>
+concept backend =
+    std::copyable<B> && requires(B& b, B const& cb, rank_t rank, std::span<std::size_t const> sizes,
+                                 typename B::handle handle, control_words words, group members, std::string_view text) {
+      requires segment<typename B::segment_type>;
+      requires control<typename B::control_type>;
+      requires transportable<typename B::handle>;
+      typename B::default_coherence;
+      { B::name } -> std::convertible_to<std::string_view>;
+      { B::progress_by } -> std::convertible_to<progress>;
+      { cb.rank() } noexcept -> std::same_as<rank_t>;
+      { cb.size() } noexcept -> std::same_as<rank_t>;
+      { cb.world_rank(rank) } -> std::same_as<rank_t>;
+      { cb.locality_of(rank) } -> std::same_as<locality>;
+      { b.reserve_segment(sizes) } -> std::same_as<typename B::handle>;
+      { b.attach_segment(handle, std::size_t{}) } -> std::same_as<typename B::segment_type>;
+      { b.reserve_control(words) } -> std::same_as<typename B::handle>;
+      { b.attach_control(handle, words, text) } -> std::same_as<typename B::control_type>;
+      { b.sub_team(members, rank) } -> std::same_as<B>;
+      b.fail(text);
+      b.check(text);
+      { cb.now() } -> std::same_as<time_point>;
+      b.charge(std::uint64_t{});
+    };
+
+/// A backend whose ranks can also exchange short messages, for protocols that are made of them.
+template <class B>
+concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle) {
+  requires mailbox<typename B::mailbox_type>;
+  { b.reserve_mailbox() } -> std::same_as<typename B::handle>;
+  { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
+};
+
+/// A backend with windows over memory that its ranks already have, whatever they have it from: each attaches its own.
+/// The ranks of the handle are those of a segment with parts of these sizes.
+template <class B>
+concept user_memory_backend =
+    backend<B> && requires(B& b, std::span<std::size_t const> sizes, typename B::handle handle, bytes_out own) {
+      requires segment<typename B::user_segment_type>;
+      typename B::user_coherence;
+      { b.reserve_user_segment(sizes) } -> std::same_as<typename B::handle>;
+      { b.attach_user_segment(handle, own) } -> std::same_as<typename B::user_segment_type>;
+    };
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/rank.hpp>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// How ranks find each other before there is any memory between them.
+///
+/// `get` blocks until the key is there; between two fences a key is put by one rank at most. `fence` returns when every
+/// rank has called it. `fail(what)` tells all ranks that this one cannot go on; it returns. Models: the job block that
+/// a fork or `pgas-run` hands down (backends/job/job.hpp); later PMI, MPI, two hosts.
+template <class B>
+concept bootstrap = requires(B& b, B const& cb, std::string_view text, bytes_in value, bytes_out into) {
+  { cb.rank() } noexcept -> std::same_as<rank_t>;
+  { cb.size() } noexcept -> std::same_as<rank_t>;
+  b.put(text, value);
+  b.get(text, into);
+  b.fence();
+  b.fail(text);
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

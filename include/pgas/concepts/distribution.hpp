@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <pgas/vocabulary/rank.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// `count` indices from `first` on.
+struct index_range {
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  friend constexpr bool operator==(index_range, index_range) = default;
+};
+
+/// Deals the indices of one dimension to ranks, in *blocks* of consecutive ones: *where*.
+///
+/// `local_index` counts the indices of their owner, in ascending order. `course` is the number of an index's block
+/// among its owner's, and `phase` its place in that block: UPC's words. `block_of(rank, course)` are the indices of
+/// a block; a rank has `blocks(rank)` of them, none of them empty. `over(extent, ranks)` is the same rule for other
+/// numbers. What has conditions has also `objection(extent, ranks)`: a sentence against them, or nothing.
+/// Axiom: for every i in [0, extent), global_index(owner(i), local_index(i)) == i, and the
+/// local indices of a rank are 0, ..., local_size(rank) - 1: a bijection.
+template <class D>
+concept distribution = std::regular<D> && requires(D const& d, std::size_t i, rank_t rank) {
+  { d.extent() } noexcept -> std::same_as<std::size_t>;
+  { d.ranks() } noexcept -> std::same_as<rank_t>;
+  { d.owner(i) } noexcept -> std::same_as<rank_t>;
+  { d.local_size(rank) } noexcept -> std::same_as<std::size_t>;
+  { d.local_index(i) } noexcept -> std::same_as<std::size_t>;
+  { d.global_index(rank, i) } noexcept -> std::same_as<std::size_t>;
+  { d.phase(i) } noexcept -> std::same_as<std::size_t>;
+  { d.course(i) } noexcept -> std::same_as<std::size_t>;
+  { d.blocks(rank) } noexcept -> std::same_as<std::size_t>;
+  { d.block_of(rank, i) } noexcept -> std::same_as<index_range>;
+  { d.over(i, rank) } -> std::same_as<D>;
+  { d.describe() } -> std::convertible_to<std::string>;
+};
+
+/// No rank has more than one block: its indices are consecutive from `first(rank)` on, which ascends with the ranks.
+template <class D>
+concept contiguous_distribution = distribution<D> && D::one_block && requires(D const& d, rank_t rank) {
+  { d.first(rank) } noexcept -> std::same_as<std::size_t>;
+};
+
+/// The indices that a rank owns, in the order of its memory: a forward range that goes from phase to phase and from
+/// course to course without a division. `for (std::size_t i : owned_indices(d, rank))`.
+template <distribution D>
+class owned_indices {
+ public:
+  class iterator {
+   public:
+    using value_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::forward_iterator_tag;
+    using pointer = void;
+    using reference = std::size_t;
+
+    constexpr iterator() = default;
+    constexpr iterator(D const& d, rank_t rank, std::size_t course) noexcept
+        : distribution_(&d), rank_(rank), course_(course) {
+      enter();
+    }
+
+    constexpr std::size_t operator*() const noexcept { return block_.first + phase_; }
+    /// Where this index lies: phase and course.
+    [[nodiscard]] constexpr std::size_t phase() const noexcept { return phase_; }
+    [[nodiscard]] constexpr std::size_t course() const noexcept { return course_; }
+    constexpr iterator& operator++() noexcept {
+      if (++phase_ == block_.count) {
+        phase_ = 0;
+        ++course_;
+        enter();
+      }
+      return *this;
+    }
+    constexpr iterator operator++(int) noexcept {
+      auto old = *this;
+      ++*this;
+      return old;
+    }
+    friend constexpr bool operator==(iterator const& a, iterator const& b) noexcept {
+      return a.course_ == b.course_ && a.phase_ == b.phase_;
+    }
+
+   private:
+    constexpr void enter() noexcept {
+      block_ = course_ < distribution_->blocks(rank_) ? distribution_->block_of(rank_, course_) : index_range{};
+    }
+
+    D const* distribution_ = nullptr;
+    rank_t rank_ = 0;
+    std::size_t course_ = 0;
+    std::size_t phase_ = 0;
+    index_range block_;
+  };
+
+  constexpr owned_indices(D const& d, rank_t rank) : distribution_(d), rank_(rank) {}
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return distribution_.local_size(rank_); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
+  /// Valid as long as the range is.
+  [[nodiscard]] constexpr iterator begin() const noexcept { return {distribution_, rank_, 0}; }
+  [[nodiscard]] constexpr iterator end() const noexcept { return {distribution_, rank_, distribution_.blocks(rank_)}; }
+
+ private:
+  D distribution_;
+  rank_t rank_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <pgas/concepts/boundary.hpp>
+#include <pgas/concepts/control.hpp>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// The least a control is: what protocols are checked against where they are defined.
+struct control_archetype {
+  struct slot_type {
+    [[nodiscard]] word load(std::memory_order) const { return 0; }
+    void store(word, std::memory_order) const {}
+  };
+  struct cell_type : refuses_store {
+    [[nodiscard]] word load(std::memory_order) const { return 0; }
+    word fetch_add(word, std::memory_order) const { return 0; }
+    word fetch_xor(word, std::memory_order) const { return 0; }
+    word exchange(word, std::memory_order) const { return 0; }
+    bool compare_exchange(word&, word, std::memory_order) const { return true; }
+    void reset_unshared(word, std::memory_order) const {}
+  };
+  static constexpr rmw read_modify_write = rmw::native;
+  static constexpr bool can_park = false;
+
+  [[nodiscard]] rank_t rank() const noexcept { return 0; }
+  [[nodiscard]] rank_t size() const noexcept { return 1; }
+  slot_type slot(rank_t, std::size_t, rank_t) { return {}; }
+  cell_type cell(rank_t, std::size_t) { return {}; }
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word, Predicate&&, waiting_for const&) {
+    return 0;
+  }
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word>, Predicate&&, waiting_for const&) {
+    return 0;
+  }
+  void pause(unsigned, waiting_for const&) {}
+};
+static_assert(control<control_archetype>);
+
+/// A protocol's name after another word, for one that is a protocol in other hands.
+template <class Protocol, std::size_t Size>
+constexpr auto name_after(char const (&before)[Size]) {
+  std::array<char, Size - 1 + Protocol::name.size()> all{};
+  std::copy(Protocol::name.begin(), Protocol::name.end(), std::copy(before, before + Size - 1, all.begin()));
+  return all;
+}
+
+}  // namespace detail
+
+/// A synchronization protocol says *when*: one header in sync/, chosen as a type.
+///
+/// It states its name, the words it needs per rank in a team of n (memory per rank), and the weakest
+/// read-modify-write its cells must have; `on<Control>` is one rank's private state on one window.
+/// Its `on` is constructed from the control and the index of its first slot and cell there.
+template <class P>
+concept protocol = requires(rank_t ranks) {
+  { P::name } -> std::convertible_to<std::string_view>;
+  { P::words(ranks) } -> std::same_as<control_words>;
+  { P::needs } -> std::convertible_to<rmw>;
+  typename P::template on<detail::control_archetype>;
+  requires std::constructible_from<typename P::template on<detail::control_archetype>, detail::control_archetype&,
+                                   control_words>;
+};
+
+/// Closes one collective epoch and opens the next. MPI_Win_fence.
+///
+/// `fence` is publish(everyone), arrive, wait for all, refresh(everyone).
+template <class P>
+concept fence_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                                 std::string_view operation) { p.fence(b, operation); };
+
+/// General active target: post, start, complete, wait among named groups. MPI_Win_post and friends.
+///
+/// `start` names the targets, and does not block unless the protocol is `immediate`. `trigger(t, b)` blocks until t has
+/// posted for this rank, then refreshes it (at most once an epoch); with `waits` false t is known to have posted.
+/// `complete` waits for those of its targets not yet triggered, publishes to all of them and signals them; it may be
+/// called for some of the epoch's targets, and later for others, but once for each. `post` publishes, then signals the
+/// origins; `wait` blocks until all of them completed, then refreshes; `test` is wait without blocking: true once, when
+/// it would not block. A group names a rank once.
+template <class P>
+concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                                group g, rank_t target) {
+  p.post(g, b);
+  p.wait(g, b);
+  { p.test(g, b) } -> std::same_as<bool>;
+  p.start(g, b, true);
+  p.trigger(target, b, true);
+  p.complete(g, b, true);
+};
+
+/// Passive target: this rank may reach others, who take no part. MPI_Win_lock_all.
+///
+/// `trigger(t, b)` comes before the first access to t in the epoch, and may come again: a protocol that locks part by
+/// part takes that lock then. What has been locked is refreshed.
+template <class P>
+concept lock_protocol =
+    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b, rank_t target) {
+      p.lock_all(b);
+      p.trigger(target, b);
+      p.unlock_all(b);
+    };
+
+/// Whether others may hold a lock on the same part.
+enum class lock_kind { shared, exclusive };
+
+/// Passive target, one part: MPI_Win_lock. An exclusive holder is alone there, also against lock_all.
+///
+/// `lock` returns holding it, refreshed, but see deferred_lock_protocol; `try_lock` returns false where it would have
+/// to wait, and has done nothing; `unlock` publishes, then lets go.
+template <class P>
+concept target_lock_protocol = lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
+                                                            no_boundary& b, rank_t target, lock_kind kind) {
+  p.lock(target, kind, b);
+  { p.try_lock(target, kind, b) } -> std::same_as<bool>;
+  p.unlock(target, kind, b);
+};
+
+/// Where `lock` on another rank's part may leave everything to `first_access(t, b)`, which comes before the first
+/// access and may come again: it returns holding the part, refreshed. Without it `unlock` has nothing to do.
+template <class P>
+concept deferred_lock_protocol =
+    target_lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                        rank_t target) { p.first_access(target, b); };
+
+/// The protocols of one window, one of each kind. A window allocates the words of its bundle only.
+template <fence_protocol Fence, post_protocol Post, lock_protocol Lock>
+struct protocols {
+  using fence = Fence;
+  using post = Post;
+  using lock = Lock;
+};
+
+/// A model of `protocols`.
+template <class P>
+concept protocol_bundle =
+    fence_protocol<typename P::fence> && post_protocol<typename P::post> && lock_protocol<typename P::lock>;
+
+/// Whether words with capability `has` can carry a protocol that needs `needs`.
+constexpr bool can_carry(rmw has, rmw needs) noexcept { return needs == rmw::none || has != rmw::none; }
+
+/// Whether the words of `Control` can carry every protocol of a bundle; a window checks it.
+template <protocol_bundle P, control Control>
+inline constexpr bool bundle_fits =
+    can_carry(Control::read_modify_write, P::fence::needs) && can_carry(Control::read_modify_write, P::post::needs) &&
+    can_carry(Control::read_modify_write, P::lock::needs);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

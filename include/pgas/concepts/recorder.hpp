@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <pgas/concepts/control.hpp>
+#include <pgas/vocabulary/rank.hpp>
+#include <string_view>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What a span of a trace is of.
+enum class span_kind : std::uint8_t {
+  epoch,
+  collective,
+  wait,
+  transfer,
+  memory,  ///< what makes transfers arrive and copies agree
+  compute,
+};
+constexpr std::string_view name_of(span_kind kind) noexcept {
+  switch (kind) {
+    case span_kind::epoch:
+      return "epoch";
+    case span_kind::collective:
+      return "collective";
+    case span_kind::wait:
+      return "wait";
+    case span_kind::transfer:
+      return "transfer";
+    case span_kind::memory:
+      return "memory";
+    case span_kind::compute:
+      return "compute";
+  }
+  return "";
+}
+
+/// A control that writes down what its rank does: a span lasts from begin_span until end() or the object's own end, and
+/// forget() says that there was none. `ranks` are those it is about. See backends::traced.
+template <class C>
+concept recording_control =
+    control<C> && requires(C const& c, span_kind kind, std::string_view operation, group ranks, std::size_t bytes) {
+      c.begin_span(kind, operation, ranks, bytes).end();
+      c.begin_span(kind, operation, ranks, bytes).forget();
+    };
+
+namespace detail {
+
+/// The span on all other controls: nothing, at no cost.
+struct no_span {
+  static constexpr void end() noexcept {}
+  static constexpr void forget() noexcept {}
+};
+
+/// Begins a span where somebody writes it down.
+template <class Control>
+[[nodiscard]] constexpr auto begin_span(Control const& c, span_kind kind, std::string_view operation, group ranks = {},
+                                        std::size_t bytes = 0) {
+  if constexpr (recording_control<Control>) {
+    return c.begin_span(kind, operation, ranks, bytes);
+  } else {
+    return no_span{};
+  }
+}
+template <class Control>
+using span_on = decltype(begin_span(std::declval<Control const&>(), span_kind::epoch, ""));
+
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <pgas/vocabulary/rank.hpp>
+#include <pgas/vocabulary/request.hpp>
+#include <span>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Bytes to be read by a transfer.
+using bytes_in = std::span<std::byte const>;
+/// Bytes to be written by a transfer.
+using bytes_out = std::span<std::byte>;
+
+/// Rows of equal length at a fixed distance: `rows` pieces of `row_bytes`, `pitch` bytes apart.
+struct row_shape {
+  std::size_t rows = 0;
+  std::size_t row_bytes = 0;
+};
+
+/// Payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
+///
+/// put and get start a transfer. `put` has taken its source's bytes when it returns, but may delay their
+/// arrival until flush; a get's destination holds the data after flush or flush_local. flush(r) returns when
+/// everything this rank started towards r has arrived in r's memory: remote completion. `rput` and `rget`
+/// return a request of the segment's own type; an rput's source may be reused once that is done.
+/// Sources and destinations are private memory; a window copes with this rank's own part.
+/// Parts may differ in size, and be empty. A segment's destructor never blocks.
+template <class S>
+concept segment =
+    std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
+      { cs.rank() } noexcept -> std::same_as<rank_t>;
+      { cs.size() } noexcept -> std::same_as<rank_t>;
+      { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
+      s.put(at, from);
+      s.get(at, into);
+      { s.rput(at, from) } -> request;
+      { s.rget(at, into) } -> request;
+      s.flush(rank);
+      s.flush_all();
+      s.flush_local(rank);
+      s.flush_local_all();
+    };
+
+/// Own memory is plain memory: `local()` is this rank's part, contiguous, and always agrees.
+template <class S>
+concept local_segment = segment<S> && requires(S& s) {
+  { s.local() } -> std::same_as<bytes_out>;
+};
+
+/// Every part can be reached by load and store, on memory the hardware keeps coherent.
+template <class S>
+concept shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
+  { s.part(rank) } -> std::same_as<std::byte*>;
+};
+
+/// Rows of a part can be moved in one operation: cheaper than a put or get for each row.
+template <class S>
+concept strided_segment = segment<S> && requires(S& s, location at, row_shape shape, std::size_t pitch,
+                                                 std::byte const* from, std::byte* into) {
+  s.put_rows(at, pitch, from, pitch, shape);
+  s.get_rows(at, pitch, into, pitch, shape);
+};
+
+/// This rank keeps copies of remote and own memory that do not agree by themselves.
+///
+/// `load` and `store` go through this rank's copies; `put` and `get` do not, and are exact to the
+/// byte. `clean` writes modified copies of a range back; `drop` forgets copies of a range, and may write
+/// modified ones back first (names after RISC-V's cache operations). `drain_stores` orders cleans
+/// and puts before later signals; `drain_all` orders drops before later loads.
+template <class S>
+concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
+  s.load(at, into);
+  s.store(at, from);
+  s.clean(at, count);
+  s.drop(at, count);
+  s.drain_stores();
+  s.drain_all();
+  { S::line_bytes } -> std::convertible_to<std::size_t>;
+  { S::writeback_is_masked } -> std::convertible_to<bool>;
+  { S::has_speculative_fill } -> std::convertible_to<bool>;
+  { S::drop_may_write_back } -> std::convertible_to<bool>;
+  { S::write_allocates } -> std::convertible_to<bool>;
+  { S::tagged_drop } -> std::convertible_to<bool>;
+};
+
+/// Copies can also be tagged, and all tagged copies of this rank are forgotten in one step, whatever they are of.
+///
+/// `load_tagged` leaves tagged copies; `store_through` changes a copy that is there and goes to memory, as far as
+/// `drain_stores` then sees to. `drop_tagged` loses nothing that was stored through.
+template <class S>
+concept tagged_segment = cache_controlled<S> && requires(S& s, location at, bytes_in from, bytes_out into) {
+  s.load_tagged(at, into);
+  s.store_through(at, from);
+  s.drop_tagged();
+};
+
+/// All copies of this rank can be written back and forgotten at once, whatever they are of.
+template <class S>
+concept flushable_segment = cache_controlled<S> && requires(S& s) { s.flush_copies(); };
+
+/// A put can also make its target forget the copies it has of what is put, without its help.
+template <class S>
+concept remote_drop_segment =
+    cache_controlled<S> && requires(S& s, location at, bytes_in from) { s.put_and_drop(at, from); };
+
+/// A part may be two copies, this rank's memory, which is what `local()` is, and what others access: `publish_own`
+/// takes to the second what this rank has stored into a range since the last time, `refresh_own` takes back what others
+/// have put.
+template <class S>
+concept separate_segment = local_segment<S> && requires(S& s, std::size_t first, std::size_t count) {
+  s.publish_own(first, count);
+  s.refresh_own();
+};
+
+/// Only trying tells whether a rank can reach its own part, and others': `probe` returns what it met, for
+/// `describe(rank, what)` to say. If one cannot, all may `copy_through` another segment with parts of the same sizes,
+/// before any access.
+template <class S>
+concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
+  { cs.probe(true).is_there() } -> std::same_as<bool>;
+  { cs.describe(rank, cs.probe(true)) } -> std::convertible_to<std::string_view>;
+  { cs.is_in_place() } noexcept -> std::same_as<bool>;
+};
+
+/// It watches what the program reads, and wants to be told of loads that copy elements which the program may never look
+/// at, as stage does: they may race with a peer's put.
+template <class S>
+concept watched_segment = segment<S> && requires(S& s, location at, bytes_out into) { s.copies_unseen(true); };
+
+/// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
+///
+/// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of
+/// pgas::op. All of these are atomic against each other and against `atomic_load`, `atomic_store`.
+template <class S, class T, class Op>
+concept atomic_segment = segment<S> && S::template is_atomic<T> && requires(S& s, location at, T value, Op op) {
+  { s.template fetch_op<T>(at, value, op) } -> std::same_as<T>;
+  { s.template compare_exchange<T>(at, value, value) } -> std::same_as<T>;
+  { s.template atomic_load<T>(at) } -> std::same_as<T>;
+  s.template atomic_store<T>(at, value);
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

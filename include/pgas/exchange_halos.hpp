@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/exchange_halo.hpp>
+#include <tuple>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// The boundaries of several windows as one: what one signal stands for.
+template <boundary... Each>
+class joined_boundary {
+ public:
+  template <class... Segments>
+  explicit joined_boundary(Segments&... segments) noexcept : each_(Each(segments)...) {}
+
+  void publish(group targets) {
+    std::apply([&](auto&... one) { (one.publish(targets), ...); }, each_);
+  }
+  void publish(everyone_t) {
+    std::apply([](auto&... one) { (one.publish(everyone), ...); }, each_);
+  }
+  void refresh(group targets) {
+    std::apply([&](auto&... one) { (one.refresh(targets), ...); }, each_);
+  }
+  void refresh(everyone_t) {
+    std::apply([](auto&... one) { (one.refresh(everyone), ...); }, each_);
+  }
+
+ private:
+  std::tuple<Each...> each_;
+};
+static_assert(boundary<joined_boundary<no_boundary>>);
+
+/// An exposure and an access of several windows at once, with the signals of the first one's.
+template <class First, class... More>
+class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
+  using base = epoch<joined_exchange, First>;
+  friend base;
+
+ public:
+  static constexpr std::string_view operation = "halo exchange";
+
+  template <class... Arrays>
+  explicit joined_exchange(Arrays const&... arrays)
+      : base(std::get<0>(std::tie(arrays...)).shared_state()),
+        states_(arrays.shared_state()...),
+        origins_(std::get<0>(std::tie(arrays...)).plan().origins()),
+        targets_(std::get<0>(std::tie(arrays...)).plan().targets()) {
+    auto own = boundaries<boundary_of::own, hints{}>();
+    this->state_->post.post(origins_, own);
+    mark([](auto& s) { s.exposure_open = true; });
+    auto remote = boundaries<boundary_of::remote, write_only.value>();
+    this->state_->post.start(targets_, remote, true);
+    mark([](auto& s) { s.access_open = true; });
+  }
+  /// Apart from the constructor, so that what fails here is an epoch that an exception left.
+  template <class... Arrays>
+  void put_all(Arrays const&... arrays) {
+    auto remote = boundaries<boundary_of::remote, write_only.value>();
+    for (rank_t target : group(targets_)) {
+      this->state_->post.trigger(target, remote, true);
+      (put_ghosts(arrays, target), ...);
+    }
+  }
+  joined_exchange(joined_exchange&&) noexcept = default;
+  ~joined_exchange() { this->end(); }
+
+ private:
+  template <boundary_of Side, hints Hints>
+  auto boundaries() const {
+    return std::apply(
+        [](auto const&... s) {
+          return joined_boundary<typename First::template boundary_type<Side, Hints>,
+                                 typename More::template boundary_type<Side, Hints>...>(s->segment...);
+        },
+        states_);
+  }
+  template <class Use>
+  void mark(Use const& use) {
+    std::apply([&](auto const&... s) { (use(*s), ...); }, states_);
+  }
+  template <class Array>
+  static void put_ghosts(Array const& a, rank_t target) {
+    auto const& puts = a.plan().puts();
+    auto const first = std::lower_bound(puts.begin(), puts.end(), target,
+                                        [](auto const& put, rank_t rank) { return put.target < rank; });
+    opened_target<typename Array::state_type, write_only.value> const open(a.state(), target);
+    for (auto put = first; put != puts.end() && put->target == target; ++put) put_move(a, *put, open);
+  }
+
+  void finish() {
+    mark([](auto& s) {
+      s.access_open = false;
+      s.exposure_open = false;
+      s.elements.leave_all();
+    });
+    auto remote = boundaries<boundary_of::remote, write_only.value>();
+    this->state_->post.complete(targets_, remote, true);
+    auto own = boundaries<boundary_of::own, hints{}>();
+    this->state_->post.wait(origins_, own);
+  }
+
+  std::tuple<kept<First>, kept<More>...> states_;
+  kept_group origins_;
+  kept_group targets_;
+};
+
+/// Throws unless the arrays are different ones whose exchanges have the same neighbours.
+template <class First, class... More>
+void check_together(First const& first, More const&... more) {
+  auto const refuse = [&](char const* sentence) {
+    throw error(errc::invalid_argument, first.state().job_rank(), "begin_exchange", sentence);
+  };
+  std::array<void const*, 1 + sizeof...(More)> const states{&first.state(), &more.state()...};
+  for (std::size_t i = 1; i < states.size(); ++i) {
+    if (std::find(states.begin(), states.begin() + i, states[i]) != states.begin() + i) {
+      refuse("an array is given twice; name each once");
+    }
+  }
+  auto const differs = [&](auto const& other) {
+    return other.plan().targets() != first.plan().targets() || other.plan().origins() != first.plan().origins() ||
+           other.ranks() != first.ranks() || other.state().job_rank() != first.state().job_rank();
+  };
+  if ((differs(more) || ...)) {
+    refuse(
+        "the arrays do not have the same neighbours; exchange those together that have the same extents, layout and "
+        "halo");
+  }
+}
+
+}  // namespace detail
+
+/// An exchange of several arrays that has begun: what begin_exchange of several returns. Else like pending_exchange.
+template <class... States>
+class [[nodiscard]] pending_exchanges {
+ public:
+  template <any_global_array... Arrays>
+  explicit pending_exchanges(Arrays const&... arrays) : epoch_(arrays...) {
+    epoch_.put_all(arrays...);
+  }
+
+  /// Returns when all ghost cells of all arrays hold what their owners had when they began. Throws what epochs throw.
+  void finish() { epoch_.close(); }
+
+ private:
+  detail::joined_exchange<States...> epoch_;
+};
+
+/// Begins to fill the ghost cells of several arrays at once: `auto pending = begin_exchange(density, speed);`.
+///
+/// The arrays have the same neighbours, as arrays of the same extents, layout and halo have; elements and coherence may
+/// differ. All ranks name them in one order, since the first one's signals are used. Else like begin_exchange of each.
+/// Throws errc::invalid_argument when an array is named twice, or their neighbours differ.
+/// Costs the puts of all, and one post/start/complete/wait round instead of one for each array: where messages are
+/// dear and rows short, little more than one array.
+template <any_global_array First, any_global_array Second, any_global_array... More>
+  requires(box_layout<typename First::layout_type> && box_layout<typename Second::layout_type> &&
+           (box_layout<typename More::layout_type> && ...))
+[[nodiscard]] auto begin_exchange(First const& first, Second const& second, More const&... more) {
+  detail::check_together(first, second, more...);
+  auto const enter = [](auto const& a) {
+    a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
+                    "an epoch of this rank on an array is open; close it, or finish its last exchange, first");
+  };
+  auto const begin = [&](auto const&... all) {
+    (enter(all), ...);
+    (detail::fill_own_ghosts(all), ...);
+  };
+  begin(first, second, more...);
+  return pending_exchanges<typename First::state_type, typename Second::state_type, typename More::state_type...>(
+      first, second, more...);
+}
+
+/// Fills the ghost cells of several arrays: begin_exchange and finish in one.
+template <any_global_array First, any_global_array Second, any_global_array... More>
+  requires(box_layout<typename First::layout_type> && box_layout<typename Second::layout_type> &&
+           (box_layout<typename More::layout_type> && ...))
+void exchange_halo(First const& first, Second const& second, More const&... more) {
+  begin_exchange(first, second, more...).finish();
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <pgas/concepts/recorder.hpp>
+#include <pgas/platform/wait_policy.hpp>
+#include <pgas/run.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The backends a program can run on; the first is the default.
+template <backend... Backends>
+struct choices {};
+
+/// Stands for each backend's own default policy in `coherences`.
+struct default_coherence {
+  static constexpr std::string_view name = "default";
+};
+
+/// The coherence policies a program can run with; the first is the default.
+template <class... Policies>
+struct coherences {};
+
+/// The protocol bundles a program can run with; the first is the default.
+template <protocol_bundle... Bundles>
+struct synchronizations {};
+
+/// Stands for each backend's own default protocols in `synchronizations`.
+struct default_synchronization : default_protocols {
+  static constexpr std::string_view name = "default";
+};
+
+/// The name of a bundle on the command line: its own if it has one, else its protocols, joined.
+template <protocol_bundle P>
+std::string bundle_name() {
+  if constexpr (requires { P::name; }) return std::string(P::name);
+  return std::string(P::fence::name) + "+" + std::string(P::post::name) + "+" + std::string(P::lock::name);
+}
+
+namespace detail {
+
+/// What --pgas-... options ask for; the rest is the program's.
+struct command_line {
+  std::optional<std::string> backend;
+  std::optional<std::string> coherence;
+  std::optional<std::string> sync;
+  std::optional<std::string> wait;
+  std::optional<std::string> trace;
+  std::optional<std::string> heat;
+  std::optional<rank_t> ranks;
+  bool help = false;
+  std::vector<std::string_view> rest;
+
+  static command_line parse(int argc, char const* const* argv) {
+    command_line parsed;
+    for (int i = 1; i < argc; ++i) {
+      std::string_view const argument = argv[i];
+      auto const refuse = [&](std::string const& why) {
+        throw error(errc::invalid_argument, -1, std::string(argument) + ": " + why);
+      };
+      if (!argument.starts_with("--pgas-")) {
+        parsed.rest.push_back(argument);
+        continue;
+      }
+      std::string_view name = argument.substr(7);
+      if (name == "help") {
+        parsed.help = true;
+        continue;
+      }
+      std::string value;
+      if (auto const equals = name.find('='); equals != std::string_view::npos) {
+        value = name.substr(equals + 1);
+        name = name.substr(0, equals);
+      } else if (i + 1 < argc) {
+        value = argv[++i];
+      } else {
+        refuse("a value is missing");
+      }
+      if (name == "backend") {
+        parsed.backend = value;
+      } else if (name == "coherence") {
+        parsed.coherence = value;
+      } else if (name == "sync") {
+        parsed.sync = value;
+      } else if (name == "wait") {
+        static_cast<void>(wait_policy_named(value));
+        parsed.wait = value;
+      } else if (name == "trace") {
+        if (value.empty()) refuse("a file's name is missing");
+        parsed.trace = value;
+      } else if (name == "heat") {
+        if (value.empty()) refuse("a file's name is missing");
+        parsed.heat = value;
+      } else if (name == "ranks") {
+        char* end = nullptr;
+        long const ranks = std::strtol(value.c_str(), &end, 10);
+        if (value.empty() || *end != '\0' || ranks < 1 || ranks > 1'000'000)
+          refuse("'" + value + "' is not a number of ranks");
+        parsed.ranks = static_cast<rank_t>(ranks);
+      } else {
+        refuse("no such option; --pgas-help lists them");
+      }
+    }
+    return parsed;
+  }
+};
+
+template <class Backend, class Policy>
+struct policy_on {
+  using type = Policy;
+};
+template <class Backend>
+struct policy_on<Backend, default_coherence> {
+  using type = typename Backend::default_coherence;
+};
+
+template <class Backend, class Bundle>
+struct bundle_on {
+  using type = Bundle;
+};
+template <class Backend>
+struct bundle_on<Backend, default_synchronization> {
+  using type = default_protocols_on<Backend>;
+};
+
+/// Calls the body on the combination that the command line names; the names it could have named, if none.
+template <class Backends, class Coherences, class Bundles>
+struct dispatcher;
+
+template <class... Backends, class... Policies, class... Bundles>
+struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronizations<Bundles...>> {
+  template <class Body>
+  static int run(command_line const& line, Body const& body) {
+    int status = 0;
+    bool fits = true;
+    bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
+    if (!found)
+      throw error(errc::invalid_argument, -1, "no such combination of backend, coherence and sync" + listing());
+    if (!fits)
+      throw error(
+          errc::unsupported, -1,
+          "this coherence policy does not fit this backend's memory, or a protocol its control words" + listing());
+    return status;
+  }
+
+  static std::string listing() {
+    std::string text = "; --pgas-backend:";
+    ((text += " " + std::string(Backends::name)), ...);
+    text += "; --pgas-coherence:";
+    ((text += " " + std::string(Policies::name)), ...);
+    text += "; --pgas-sync:";
+    ((text += " " + bundle_name<Bundles>()), ...);
+    text += "; --pgas-wait:";
+    for (auto const name : wait_policy_names) text += " " + std::string(name);
+    return text;
+  }
+
+ private:
+  static bool chosen(std::optional<std::string> const& asked, std::string_view name) {
+    return !asked || *asked == name;
+  }
+
+  template <class Backend, class Body>
+  static bool on_backend(command_line const& line, Body const& body, int& status, bool& fits) {
+    return chosen(line.backend, Backend::name) && (on_policy<Backend, Policies>(line, body, status, fits) || ...);
+  }
+  template <class Backend, class Policy, class Body>
+  static bool on_policy(command_line const& line, Body const& body, int& status, bool& fits) {
+    return chosen(line.coherence, Policy::name) &&
+           (on_bundle<Backend, Policy, Bundles>(line, body, status, fits) || ...);
+  }
+  template <class Backend, class Policy, class Bundle, class Body>
+  static bool on_bundle(command_line const& line, Body const& body, int& status, bool& fits) {
+    using coherence = typename policy_on<Backend, Policy>::type;
+    using bundle = typename bundle_on<Backend, Bundle>::type;
+    if (!chosen(line.sync, bundle_name<Bundle>())) return false;
+    if constexpr (!coherence::template fits<typename Backend::segment_type> ||
+                  !bundle_fits<bundle, typename Backend::control_type>) {
+      fits = false;
+    } else {
+      auto const with_arguments = [&body, rest = std::span<std::string_view const>(line.rest)](auto& team) {
+        if constexpr (requires { body(team, rest); }) {
+          return body(team, rest);
+        } else {
+          return body(team);
+        }
+      };
+      if (line.trace && !recording_control<typename Backend::control_type>) {
+        throw error(errc::unsupported, -1,
+                    "--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
+                    "program backends::traced<" +
+                        std::string(Backend::name) + ">");
+      }
+      constexpr bool can_be_drawn = requires { write_heat_map(Backend::last_traffic(), *line.heat); };
+      if (line.heat) {
+        if constexpr (can_be_drawn) {
+          Backend::use_clock();
+        } else {
+          throw error(errc::unsupported, -1,
+                      "--pgas-heat: only the emulated chip has links to be drawn: run an example by tools/run with "
+                      "--pgas-backend scc, or include backends/scc/heat_map.hpp");
+        }
+      }
+      using team_type = team<Backend, coherence, bundle>;
+      if constexpr (std::is_void_v<decltype(with_arguments(std::declval<team_type&>()))>) {
+        run_on<Backend, coherence, bundle>(line.ranks, with_arguments);
+      } else {
+        status = static_cast<int>(run_on<Backend, coherence, bundle>(line.ranks, with_arguments));
+      }
+      // What an emulated machine has counted.
+      if constexpr (requires { Backend::report(stderr); }) Backend::report(stderr);
+      if constexpr (can_be_drawn) {
+        if (line.heat) write_heat_map(Backend::last_traffic(), *line.heat);
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace detail
+
+/// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole `main`.
+///
+/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync`, `--pgas-ranks` choose, `--pgas-wait` says how
+/// ranks wait (wait_policy), `--pgas-trace FILE` has backends::traced write a trace, `--pgas-heat FILE.svg` draws what
+/// the emulated chip's links did (backends/scc/heat_map.hpp), `--pgas-help` lists; the other arguments reach the body
+/// as its second parameter, `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0; on an
+/// error prints its sentence to stderr and returns 1. Example: `return pgas::run<pgas::choices<process_map,
+/// loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
+template <class Choices, class Coherences = coherences<default_coherence>,
+          class Synchronizations = synchronizations<default_synchronization>, class Body>
+int run(int argc, char const* const* argv, Body const& body) {
+  using dispatcher = detail::dispatcher<Choices, Coherences, Synchronizations>;
+  try {
+    auto const line = detail::command_line::parse(argc, argv);
+    if (line.help) {
+      std::printf("options of pgas%s; --pgas-ranks: a number; --pgas-trace, --pgas-heat: a file\n",
+                  dispatcher::listing().c_str());
+      return 0;
+    }
+    if (line.wait) ::setenv("PGAS_WAIT", line.wait->c_str(), 1);  // for ranks, which inherit it
+    if (line.trace) ::setenv("PGAS_TRACE", line.trace->c_str(), 1);
+    return dispatcher::run(line, body);
+  } catch (error const& e) {
+    std::fprintf(stderr, "pgas: %s\n", e.description().c_str());
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "pgas: %s\n", e.what());
+  }
+  return 1;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <pgas/concepts/bootstrap.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/block.hpp>
+#include <pgas/platform/job/memory_limit.hpp>
+#include <pgas/platform/wait_policy.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// One rank's (or the supervisor's) handle on a job: the job block and, behind it, an arena of payload, both
+/// in one memfd. Nothing has a name in any file system, so nothing can be left behind.
+///
+/// The arena is sparse: extents take memory when they are reserved and give it back when their last
+/// holder releases them. Ranks name memory by offset, never by address.
+/// It is the bootstrap of ranks on one node. Copies refer to the same mapping.
+class job {
+ public:
+  /// Who holds the handle when it is nobody's rank.
+  static constexpr rank_t supervisor = -1;
+
+  /// Makes the block and an arena for a new job. `shared_arena` false: block only, for ranks that share no payload.
+  [[nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
+    if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
+      throw error(errc::invalid_argument, supervisor,
+                  "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
+    }
+    int const fd = ::memfd_create("pgas", MFD_CLOEXEC);
+    if (fd < 0) throw error(errc::unsupported, supervisor, std::string("memfd_create: ") + std::strerror(errno));
+    // As much address space as the system lets us reserve: it costs nothing until it is used.
+    std::uint64_t arena = shared_arena ? std::uint64_t{1} << 40U : 0;
+    for (;; arena /= 2) {
+      std::uint64_t const bytes = block_bytes() + arena;
+      if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {
+        void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (base != MAP_FAILED) {
+          auto* const block = ::new (base) job_block;
+          block->ranks = static_cast<std::uint32_t>(ranks);
+          block->arena_bytes = arena;
+          if (char const* text = std::getenv("PGAS_TIMEOUT")) block->timeout_seconds = std::atof(text);
+          return job(std::make_shared<mapping>(base, bytes, fd), supervisor);
+        }
+      }
+      if (arena < (std::uint64_t{1} << 24U)) {
+        int const why = errno;
+        ::close(fd);
+        throw error(errc::no_space, supervisor, std::string("no address space for the job: ") + std::strerror(why));
+      }
+    }
+  }
+
+  /// Joins a job whose memfd this process inherited, by a descriptor of its own: a program may do so again later.
+  [[nodiscard]] static job attach(int fd, rank_t rank) {
+    struct ::stat info {};
+    if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < block_bytes()) {
+      throw error(errc::invalid_argument, rank, "attach",
+                  "descriptor " + std::to_string(fd) + " (PGAS_JOB_FD) is not the memory of a pgas job");
+    }
+    auto const bytes = static_cast<std::uint64_t>(info.st_size);
+    int const own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own, 0);
+    if (base == MAP_FAILED) {
+      int const why = errno;
+      ::close(own);
+      throw error(errc::no_space, rank, "attach", std::strerror(why));
+    }
+    job joined(std::make_shared<mapping>(base, bytes, own), rank);
+    if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
+      throw error(errc::mismatch, rank, "attach", "launcher and program were built from different versions of pgas");
+    }
+    return joined;
+  }
+
+  /// The same job, seen as one of its ranks.
+  [[nodiscard]] job as(rank_t rank) const {
+    job copy = *this;
+    copy.rank_ = rank;
+    return copy;
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
+  /// How this rank waits.
+  [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
+  /// Whether there are more ranks than cores; found once, since waits ask for it.
+  [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
+  [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
+  [[nodiscard]] job_block& block() const noexcept { return *std::launder(static_cast<job_block*>(mapping_->base)); }
+  [[nodiscard]] std::byte* arena() const noexcept { return static_cast<std::byte*>(mapping_->base) + block_bytes(); }
+
+  // Phases and failure
+
+  void mark_running() const noexcept {
+    record().process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
+    record().phase.store(job_block::running, std::memory_order_release);
+  }
+  void mark_returned() const noexcept { record().phase.store(job_block::returned, std::memory_order_release); }
+  void mark_finished(rank_t rank) const noexcept {
+    record(rank).phase.store(job_block::finished, std::memory_order_release);
+  }
+
+  /// Records the job's failure; the first one counts. Every wait of every rank then throws.
+  void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
+    std::uint32_t well = 0;
+    if (!block().failure.compare_exchange_strong(well, 1, std::memory_order_acq_rel)) return;
+    write(block().symptom, rank, what, code);
+    block().failure.store(2, std::memory_order_release);  // pairs with the acquire in failed()
+  }
+
+  /// Records why this rank's main ended early, also when a guard on the way out has marked the failure
+  /// already without knowing its cause.
+  void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
+    mark_failed(rank_, what, code);
+    if (!failed() || block().symptom.rank != rank_ || block().failure.load(std::memory_order_acquire) != 2) return;
+    write(block().cause, rank_, what, code);
+    block().failure.store(3, std::memory_order_release);  // pairs with the acquire in failure()
+  }
+
+  [[nodiscard]] bool failed() const noexcept { return block().failure.load(std::memory_order_acquire) >= 2; }
+  [[nodiscard]] rank_t failed_rank() const noexcept { return failed() ? failure().rank : -1; }
+  [[nodiscard]] errc failure_code() const noexcept { return static_cast<errc>(failure().code); }
+  [[nodiscard]] std::string failure_text() const { return failed() ? failure().text.data() : ""; }
+
+  /// Throws if the job has failed.
+  void check(std::string_view operation) const {
+    if (failed()) [[unlikely]]
+      throw error(failure_code(), rank_, operation, failure_text());
+  }
+
+  // Extents of the arena
+
+  /// Takes `bytes` zeroed bytes that `holders` ranks will release; returns their offset in the arena.
+  [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders) const {
+    return reserve(bytes, holders, bytes);
+  }
+  /// The same, where only the first `shared` bytes are taken now: each rank takes what it will use most, by `populate`,
+  /// at the same time as the others.
+  [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared) const {
+    std::uint64_t const wanted = std::max(in_pages(bytes), page);
+    if (bytes > block().arena_bytes)
+      refuse(bytes, "the job's address space has " + std::to_string(block().arena_bytes));
+    if (std::uint64_t const available = available_memory(); wanted > available) {
+      refuse(bytes, "memory for " + std::to_string(available) + " is left");
+    }
+    std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
+    if (int const why = take_memory(offset, std::max(in_pages(shared), page)); why != 0) {
+      release(offset, holders);
+      refuse(bytes, std::strerror(why));
+    }
+    return offset;
+  }
+
+  /// Takes the memory of a piece of an extent, whole pages, on this rank's node and with its page table's entries.
+  void populate(std::uint64_t offset, std::uint64_t bytes) const {
+    if (bytes == 0) return;
+#if defined(MADV_POPULATE_WRITE)
+    int result = 0;
+    do {
+      result = ::madvise(arena() + offset, bytes, MADV_POPULATE_WRITE);
+    } while (result != 0 && errno == EINTR);
+    if (result == 0) return;
+#endif
+    if (int const why = take_memory(offset, bytes); why != 0) refuse(bytes, std::strerror(why));  // before Linux 5.14
+  }
+
+  /// Gives up `shares` shares of the extent at `offset`; the last one returns its memory to the system. Never blocks
+  /// for long.
+  void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
+    give_extent(offset, shares, [this](job_block::extent const& unused) {
+      ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(block_bytes() + unused.offset),
+                  static_cast<::off_t>(unused.bytes));
+    });
+  }
+
+  /// Enters an extent of `bytes` bytes into the table, somewhere in a space of `space` bytes, and returns its offset.
+  /// The space is the arena, or memory that is not the job's: then every extent of the job is there.
+  [[nodiscard]] std::uint64_t take_extent(std::uint64_t bytes, rank_t holders, std::uint64_t space) const {
+    guard const hold(*this);
+    job_block& b = block();
+    if (b.extent_count == job_block::max_extents) refuse(bytes, "but the job already has the most extents it can have");
+    std::uint64_t offset = 0;
+    std::uint32_t place = 0;
+    for (; place < b.extent_count; ++place) {  // first gap that is large enough
+      if (b.extents[place].offset - offset >= bytes) break;
+      offset = b.extents[place].offset + b.extents[place].bytes;
+    }
+    if (space - offset < bytes) refuse(bytes, "no gap in the job's address space is that large");
+    std::move_backward(b.extents.begin() + place, b.extents.begin() + b.extent_count,
+                       b.extents.begin() + b.extent_count + 1);
+    b.extents[place] = {offset, bytes, static_cast<std::uint64_t>(holders)};
+    ++b.extent_count;
+    return offset;
+  }
+
+  /// Gives up shares of an extent; calls when_unused(extent) before the last one takes it out of the table.
+  template <class WhenUnused>
+  void give_extent(std::uint64_t offset, rank_t shares, WhenUnused&& when_unused) const noexcept {
+    if (failed()) return;  // a dead rank may hold the lock; the memory goes with the job
+    try {
+      guard const hold(*this);
+      job_block& b = block();
+      auto* const end = b.extents.data() + b.extent_count;
+      auto* const it = std::find_if(b.extents.data(), end, [&](auto const& e) { return e.offset == offset; });
+      if (it == end) return;
+      it->holders -= std::min<std::uint64_t>(it->holders, static_cast<std::uint64_t>(shares));
+      if (it->holders != 0) return;
+      when_unused(*it);
+      std::move(it + 1, end, it);
+      --b.extent_count;
+    } catch (error const&) {
+      // The job failed while we waited for the lock.
+    }
+  }
+
+  [[nodiscard]] std::uint32_t extent_count() const noexcept { return block().extent_count; }
+
+  // Bootstrap
+
+  void put(std::string_view key, bytes_in value) const {
+    guard const hold(*this);
+    job_block& b = block();
+    std::uint32_t count = b.entry_count.load(std::memory_order_relaxed);
+    if (auto const* known = find(key)) count = static_cast<std::uint32_t>(known - b.entries.data());  // put again
+    if (count == job_block::max_entries || value.size() > job_block::max_value ||
+        key.size() >= sizeof(job_block::entry::key)) {
+      throw error(errc::no_space, rank_, "bootstrap", "no room for the key '" + std::string(key) + "'");
+    }
+    auto& entry = b.entries[count];
+    entry.key = {};
+    std::memcpy(entry.key.data(), key.data(), key.size());
+    entry.bytes = static_cast<std::uint32_t>(value.size());
+    if (!value.empty()) std::memcpy(entry.value.data(), value.data(), value.size());
+    if (count < b.entry_count.load(std::memory_order_relaxed)) return;
+    b.entry_count.store(count + 1, std::memory_order_release);  // pairs with the acquire in find
+  }
+
+  void get(std::string_view key, bytes_out into) const;  // in wait.hpp: it waits
+  void fence() const;                                    // in wait.hpp: it waits
+  void fail(std::string_view what) const noexcept { mark_failed(rank_, what); }
+
+  /// The value put under `key`, or null.
+  [[nodiscard]] job_block::entry const* find(std::string_view key) const noexcept {
+    job_block& b = block();
+    std::uint32_t const count = b.entry_count.load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (key == b.entries[i].key.data()) return &b.entries[i];
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] job_block::rank_record& record(rank_t rank) const noexcept {
+    return block().records[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] job_block::rank_record& record() const noexcept { return record(rank_); }
+
+  static constexpr std::uint64_t page = 4096;
+  static constexpr std::uint64_t block_bytes() noexcept { return (sizeof(job_block) + page - 1) / page * page; }
+
+ private:
+  struct mapping {
+    mapping(void* b, std::uint64_t n, int f) noexcept : base(b), bytes(n), fd(f) {}
+    mapping(mapping const&) = delete;
+    mapping& operator=(mapping const&) = delete;
+    ~mapping() {
+      ::munmap(base, bytes);
+      ::close(fd);
+    }
+    void* base;
+    std::uint64_t bytes;
+    int fd;
+  };
+
+  /// The block's lock: held for a few hundred nanoseconds, at start-up and window creation only.
+  class guard {
+   public:
+    explicit guard(job const& j) : lock_(j.block().lock) {
+      // acquire: pairs with the release in ~guard.
+      while (lock_.exchange(1, std::memory_order_acquire) != 0) {
+        j.check("reserve");
+        std::this_thread::yield();
+      }
+    }
+    ~guard() { lock_.store(0, std::memory_order_release); }
+    guard(guard const&) = delete;
+    guard& operator=(guard const&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>& lock_;
+  };
+
+  /// Takes memory now: without it a later store would end the rank by SIGBUS. Returns what went wrong, or 0.
+  [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    int result = 0;
+    do {
+      result = ::fallocate(fd(), 0, static_cast<::off_t>(block_bytes() + offset), static_cast<::off_t>(bytes));
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+  }
+
+  [[noreturn]] void refuse(std::uint64_t bytes, std::string const& why) const {
+    throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
+  }
+
+  static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+
+  [[nodiscard]] job_block::failure_note const& failure() const noexcept {
+    return block().failure.load(std::memory_order_acquire) == 3 ? block().cause : block().symptom;
+  }
+
+  static void write(job_block::failure_note& note, rank_t rank, std::string_view what, errc code) noexcept {
+    note.rank = rank;
+    note.code = static_cast<std::int32_t>(code);
+    std::size_t const length = std::min(what.size(), note.text.size() - 1);
+    std::memcpy(note.text.data(), what.data(), length);
+    note.text[length] = '\0';
+  }
+
+  job(std::shared_ptr<mapping> m, rank_t rank) : mapping_(std::move(m)), rank_(rank) {}
+
+  std::shared_ptr<mapping> mapping_;
+  rank_t rank_;
+  wait_policy waits_ = wait_policy_from_environment();
+  bool shares_cores_ = size() > static_cast<rank_t>(std::thread::hardware_concurrency());
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <pgas/platform/job/job.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The ranks of a team as numbers of the job: all of them without a list, or some with one.
+class team_ranks {
+ public:
+  team_ranks(rank_t self, rank_t size) noexcept : self_(self), size_(size) {}
+
+  /// The sub-team of `members`, numbers in this team, in which this rank is number `self`.
+  [[nodiscard]] team_ranks sub_team(group members, rank_t self) const {
+    std::vector<rank_t> world;
+    world.reserve(members.size());
+    for (rank_t member : members) world.push_back(to_world(member));
+    team_ranks sub(self, static_cast<rank_t>(members.size()));
+    sub.world_ = std::make_shared<std::vector<rank_t> const>(std::move(world));
+    return sub;
+  }
+
+  [[nodiscard]] rank_t self() const noexcept { return self_; }
+  [[nodiscard]] rank_t size() const noexcept { return size_; }
+  [[nodiscard]] rank_t to_world(rank_t rank) const noexcept {
+    return world_ ? (*world_)[static_cast<std::size_t>(rank)] : rank;
+  }
+  [[nodiscard]] std::vector<rank_t> to_world(group ranks) const {
+    std::vector<rank_t> world(ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i) world[i] = to_world(ranks[i]);
+    return world;
+  }
+
+ private:
+  rank_t self_;
+  rank_t size_;
+  std::shared_ptr<std::vector<rank_t> const> world_;
+};
+
+/// Runs one rank's main and tells the job how it ended; true if it returned.
+template <class Main>
+bool run_rank(job const& j, Main&& main) noexcept {
+  rank_t const self = j.rank();
+  j.mark_running();
+  try {
+    main();
+    return true;
+  } catch (error const& e) {
+    j.mark_cause(e.description(), static_cast<errc>(e.code().value()));
+  } catch (std::exception const& e) {
+    j.mark_cause("rank " + std::to_string(self) + " threw: " + e.what());
+  } catch (...) {
+    j.mark_cause("rank " + std::to_string(self) + " threw something that is no std::exception");
+  }
+  return false;
+}
+
+/// Throws what made the job fail, if it did: the last act of a supervisor.
+inline void throw_failure(job const& j) {
+  if (j.failed()) throw error(j.failure_code(), j.failed_rank(), j.failure_text());
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

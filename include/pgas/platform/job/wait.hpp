@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/platform/job/job.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Tells the processor that this is a spin loop.
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// How often a wait looks before it asks for anything else, so also before it knows whether ranks share cores. If they
+/// do, the awaited one is likely not running, and looking on only delays it.
+inline constexpr int first_looks = 8;
+
+/// How many further looks follow each other at once where there is a core for every rank: with the first ones they
+/// last as long as a signal that is under way between two cores. A pause among them would last up to 140
+/// cycles, half of what the line needs; many more looks keep the line from its writer.
+inline constexpr int eager_looks = 24;
+
+/// How often a wait looks in all before it yields where there is a core for every rank.
+inline constexpr int patient_looks = 4000;
+
+/// Whether a rank that waits keeps its core for a while. Where ranks share cores the awaited one is likely not running,
+/// and needs it.
+inline bool keeps_core(job const& j) noexcept {
+  return j.waits() == wait_policy::spin || (j.waits() == wait_policy::adaptive && !j.shares_cores());
+}
+
+/// How often a wait gives the core away before it starts to keep time. A yield between ranks that share a core costs
+/// half a microsecond, and reading the clock or copying the awaited ranks at each would be felt.
+inline constexpr int eager_yields = 256;
+
+/// The same for wait_policy::park: a few microseconds, which is less than it takes to fall asleep and wake up.
+inline constexpr int brief_looks = 64;
+inline constexpr int brief_yields = 16;
+
+/// A wait that has outlasted its spinning and its first yields: yields on, then sleeps, longer the longer it lasts, if
+/// the job's wait_policy lets it, and notices whatever makes waiting pointless.
+///
+/// `pause()` throws errc::rank_failed (or the code of the failure) when the job has failed, errc::timed_out
+/// past the deadline, errc::deadlock when this rank and all it may hear from wait for each other.
+/// A sleep is at most an eighth of the time waited so far and at most a millisecond: a signal needs
+/// no wake-up call, which would cost its sender a full fence and sometimes a system call.
+class long_wait {
+ public:
+  /// `awaited` are numbers of the job, copied when the wait is published.
+  template <class Awaited>
+  long_wait(job const& j, waiting_for const& why, std::string_view label, Awaited const& awaited)
+      : job_(j), why_(why), label_(label), started_(clock::now()), deadline_(why.deadline) {
+    if (double const seconds = j.block().timeout_seconds; seconds > 0) {
+      deadline_ = std::min(
+          deadline_, started_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)));
+    }
+    for (rank_t rank : awaited)
+      awaited_[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (static_cast<std::size_t>(rank) % 64);
+  }
+  long_wait(long_wait const&) = delete;
+  long_wait& operator=(long_wait const&) = delete;
+  ~long_wait() {
+    if (published_) job_.record().wait.fetch_add(1, std::memory_order_release);  // even: over
+  }
+
+  void pause() {
+    auto const now = clock::now();
+    auto const waited = now - started_;
+    wait_policy const how = job_.waits();
+    if (waited < std::chrono::milliseconds(1) && how != wait_policy::park) {
+      if (how != wait_policy::spin) std::this_thread::yield();
+      return;
+    }
+    job_.check(why_.operation);
+    if (now >= deadline_) time_out(waited);
+    publish();
+    // release: a look-out that reads this count knows that the condition was false after it.
+    job_.record().checks.fetch_add(1, std::memory_order_release);
+    if (now >= next_look_) look_for_deadlock(now);
+    if (how == wait_policy::yield) std::this_thread::yield();
+    if (how == wait_policy::adaptive || how == wait_policy::park) {
+      std::this_thread::sleep_for(
+          std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1), std::chrono::milliseconds(1)));
+    }
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::size_t words = job_block::max_ranks / 64;
+
+  struct sighting {
+    rank_t rank;
+    std::uint64_t wait;
+    std::uint64_t checks;
+    friend bool operator==(sighting const& a, sighting const& b) noexcept {
+      return a.rank == b.rank && a.wait == b.wait;
+    }
+  };
+
+  void publish() {
+    if (published_ || job_.rank() < 0) return;
+    auto& record = job_.record();
+    auto const copy = [](auto& to, std::string_view from) {
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        to[i].store(i < from.size() && i + 1 < to.size() ? from[i] : '\0', std::memory_order_relaxed);
+      }
+    };
+    copy(record.operation, why_.operation);
+    copy(record.label, label_);
+    for (std::size_t i = 0; i < words; ++i) record.awaited[i].store(awaited_[i], std::memory_order_relaxed);
+    record.wait.fetch_add(1, std::memory_order_release);  // odd: published; pairs with the acquire in stuck()
+    published_ = true;
+    next_look_ = started_ + std::chrono::seconds(1);
+  }
+
+  /// The largest set of ranks that are finished, or wait for members of the set only; empty if this
+  /// rank is not in it. Nobody outside the set can signal any of its members.
+  [[nodiscard]] std::vector<sighting> stuck() const {
+    auto const size = static_cast<std::size_t>(job_.size());
+    std::vector<bool> in(size);
+    std::vector<sighting> seen(size);
+    auto const awaits = [&](std::size_t r, std::size_t other) {
+      auto const bits = job_.block().records[r].awaited[other / 64].load(std::memory_order_relaxed);
+      return (bits >> (other % 64) & 1U) != 0;
+    };
+    for (std::size_t r = 0; r < size; ++r) {
+      auto const& record = job_.block().records[r];
+      auto const wait = record.wait.load(std::memory_order_acquire);
+      seen[r] = {static_cast<rank_t>(r), wait, record.checks.load(std::memory_order_acquire)};
+      bool named = false;
+      for (std::size_t other = 0; other < size; ++other) named = named || awaits(r, other);
+      in[r] = record.phase.load(std::memory_order_acquire) == job_block::finished || (wait % 2 == 1 && named);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t r = 0; r < size; ++r) {
+        if (!in[r] || job_.block().records[r].phase.load(std::memory_order_acquire) == job_block::finished) continue;
+        for (std::size_t other = 0; other < size; ++other) {
+          if (awaits(r, other) && !in[other]) {
+            in[r] = false;
+            changed = true;
+            break;
+          }
+        }
+      }
+    }
+    std::vector<sighting> set;
+    if (!in[static_cast<std::size_t>(job_.rank())]) return set;
+    for (std::size_t r = 0; r < size; ++r) {
+      if (in[r]) set.push_back(seen[r]);
+    }
+    return set;
+  }
+
+  void look_for_deadlock(clock::time_point now) {
+    next_look_ = now + std::chrono::milliseconds(500);
+    auto set = stuck();
+    // Stable: the same waits as at the last look, and each has found its condition false since.
+    bool const stable = !set.empty() && set == last_ &&
+                        std::equal(set.begin(), set.end(), last_.begin(), [&](auto const& a, auto const& b) {
+                          return a.checks >= b.checks + 2 || job_.record(a.rank).phase.load() == job_block::finished;
+                        });
+    if (stable) {
+      job_.mark_failed(job_.rank(), describe(set), errc::deadlock);
+      job_.check(why_.operation);
+    }
+    if (set != last_) last_ = std::move(set);
+  }
+
+  [[nodiscard]] std::string describe(std::vector<sighting> const& set) const {
+    auto const text = [](auto const& from) {
+      std::string s;
+      for (auto const& c : from) {
+        if (c.load(std::memory_order_relaxed) == '\0') break;
+        s += c.load(std::memory_order_relaxed);
+      }
+      return s;
+    };
+    std::string sentence;
+    for (auto const& member : set) {
+      auto const& record = job_.record(member.rank);
+      if (!sentence.empty()) sentence += "; ";
+      sentence += "rank " + std::to_string(member.rank);
+      if (record.phase.load() == job_block::finished) {
+        sentence += " has returned";
+        continue;
+      }
+      sentence += " waits in " + text(record.operation) + " (" + text(record.label) + ") for rank";
+      char separator = ' ';
+      for (rank_t other = 0; other < job_.size(); ++other) {
+        auto const o = static_cast<std::size_t>(other);
+        if ((record.awaited[o / 64].load(std::memory_order_relaxed) >> (o % 64) & 1U) != 0) {
+          sentence += separator + std::to_string(other);
+          separator = ',';
+        }
+      }
+    }
+    return sentence + "; none of them can go on";
+  }
+
+  [[noreturn]] void time_out(clock::duration waited) const {
+    std::string sentence = "waited " +
+                           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()) +
+                           " ms (" + std::string(label_) + ") for rank";
+    char separator = ' ';
+    for (rank_t other = 0; other < job_.size(); ++other) {
+      auto const o = static_cast<std::size_t>(other);
+      if ((awaited_[o / 64] >> (o % 64) & 1U) != 0) {
+        sentence += separator + std::to_string(other);
+        separator = ',';
+      }
+    }
+    throw error(errc::timed_out, job_.rank(), why_.operation, sentence);
+  }
+
+  job const& job_;
+  waiting_for why_;
+  std::string_view label_;
+  clock::time_point started_;
+  clock::time_point deadline_;
+  clock::time_point next_look_{};
+  std::array<std::uint64_t, words> awaited_{};
+  std::vector<sighting> last_;
+  bool published_ = false;
+};
+
+/// The rest of a wait that its first looks did not end. `awaited` is called for the job's ranks only when the wait is
+/// long.
+template <std::predicate Condition, class Awaited>
+[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label,
+                               Awaited& awaited) {
+  auto const looks = [&condition](int how_often) {
+    for (int i = 0; i < how_often; ++i) {
+      if (condition()) return true;
+      if (i >= eager_looks) cpu_relax();
+    }
+    return false;
+  };
+  bool const parks = j.waits() == wait_policy::park;
+  if (looks(keeps_core(j) ? patient_looks : parks && !j.shares_cores() ? brief_looks : 0)) return;
+  int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
+  for (int i = 0; i < yields; ++i) {
+    std::this_thread::yield();
+    if (condition()) return;
+    if (i % 16 == 15) j.check(why.operation);
+  }
+  long_wait patience(j, why, label, awaited());
+  int const at_once = j.waits() == wait_policy::spin ? patient_looks : 1;
+  while (!looks(at_once)) patience.pause();
+}
+
+/// Returns once `condition()` is true: looks, yields, then waits long.
+template <std::predicate Condition, class Awaited>
+void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label, Awaited&& awaited) {
+  for (int i = 0; i < first_looks; ++i) {
+    if (condition()) return;
+  }
+  wait_on(j, condition, why, label, awaited);
+}
+
+/// The longest pause between two attempts, as a power of two: about as long as a hand-over between ranks that a system
+/// call suspends.
+inline constexpr unsigned longest_pause = 10;
+
+/// Lets others go on between two attempts: for a random number of up to 2^attempt looks, or of yields where it does not
+/// keep its core. The number is the rank's own: ranks that turned each other away must not try again in step.
+inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
+  static thread_local std::uint64_t calls = 0;
+  j.check(why.operation);
+  std::uint64_t mixed = (++calls * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(j.rank()) * 0xd1342543de82ef95U);
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // splitmix64's
+  mixed ^= mixed >> 27U;
+  std::uint64_t const most = std::uint64_t{1} << std::min(attempt, longest_pause);
+  if (!keeps_core(j)) {
+    for (std::uint64_t i = mixed % std::min<std::uint64_t>(most, 16); i > 0; --i) std::this_thread::yield();
+    std::this_thread::yield();
+  } else {
+    for (std::uint64_t i = mixed % most; i > 0; --i) cpu_relax();
+    cpu_relax();
+  }
+}
+
+inline void job::get(std::string_view key, bytes_out into) const {
+  std::vector<rank_t> none;
+  job_block::entry const* entry = nullptr;
+  wait_for(
+      *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
+      [&]() -> auto& { return none; });
+  if (entry->bytes != into.size()) {
+    throw error(errc::mismatch, rank_, "bootstrap", "the value of '" + std::string(key) + "' has another size");
+  }
+  if (!into.empty()) std::memcpy(into.data(), entry->value.data(), into.size());
+}
+
+inline void job::fence() const {
+  auto const ranks = static_cast<std::uint64_t>(size());
+  // acq_rel: pairs with itself and with the acquire below; carries what each rank put before.
+  std::uint64_t const before = block().arrived.fetch_add(1, std::memory_order_acq_rel);
+  std::uint64_t const all = (before / ranks + 1) * ranks;
+  wait_for(
+      *this, [&] { return block().arrived.load(std::memory_order_acquire) >= all; }, {.operation = "run"},
+      "start or end of the job",
+      [&] {
+        std::vector<rank_t> others;
+        for (rank_t rank = 0; rank < size(); ++rank) {
+          if (rank != rank_) others.push_back(rank);
+        }
+        return others;
+      });
+}
+
+static_assert(bootstrap<job>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

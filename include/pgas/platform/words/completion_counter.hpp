@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/concepts/protocol.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// How post protocols learn that all origins have completed: by one sum at each target.
+///
+/// Source: Christgau 2017, algorithm 2.
+///
+/// Words     one cell of the target; every origin adds one.
+/// States    how many origins have completed here since the window was made.
+/// Differs   from the paper, which sets it to the size of the group, in eight bits, and counts down. A running sum
+///           needs no reset that a completion could meet, and does not overflow.
+/// Memory    one cell a rank, and a sum of private state.
+template <control Control>
+class completion_counter {
+ public:
+  static constexpr control_words words{.slots = 0, .cells = 1};
+
+  completion_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {}
+
+  /// So many more will complete.
+  void expect(group origins) noexcept { expected_ += origins.size(); }
+
+  template <boundary Boundary>
+  void wait(group origins, Boundary& b) {
+    control_->wait_until(of(control_->rank()), [expected = expected_](word sum) { return sum == expected; },
+                         {.operation = "wait", .awaited = origins});
+    b.refresh(origins);
+  }
+  template <boundary Boundary>
+  [[nodiscard]] bool test(group origins, Boundary& b) {
+    // acquire: pairs with the release in add.
+    if (of(control_->rank()).load(std::memory_order_acquire) != expected_) return false;
+    b.refresh(origins);
+    return true;
+  }
+
+  /// This rank has completed.
+  void add(rank_t target) {
+    // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which the protocol
+    // has published.
+    of(target).fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  auto of(rank_t target) { return control_->cell(target, cell_); }
+
+  Control* control_;
+  std::size_t cell_;
+  word expected_ = 0;  ///< what the counter will be when every exposure so far is over
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <pgas/support/expects.hpp>
+#include <unordered_map>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What an address_cache has been asked, and has done.
+struct address_cache_counts {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;         ///< was not there, or no longer right
+  std::uint64_t evictions = 0;      ///< forgotten for want of room
+  std::uint64_t invalidations = 0;  ///< forgotten since it was no longer right
+
+  friend bool operator==(address_cache_counts const&, address_cache_counts const&) = default;
+};
+
+/// Where remote objects are, the last `capacity` ones that were asked for; none with capacity 0. Belongs to one thread.
+///
+/// Source: the remote address cache of Ferreras 2008, section 6.3, whose limit, 100, is `usual_capacity`. Who knows
+/// whether an address is still right is its user: see heap.hpp.
+template <class Key, class Value, class Hash = std::hash<Key>>
+class address_cache {
+ public:
+  static constexpr std::size_t usual_capacity = 100;
+
+  explicit address_cache(std::size_t capacity = usual_capacity) noexcept : capacity_(capacity) {}
+
+  /// What was inserted under the key, if is_right(value); else null, and it is forgotten. Valid until the next insert.
+  template <std::predicate<Value const&> Right>
+  [[nodiscard]] Value const* find(Key const& key, Right&& is_right) {
+    auto const at = places_.find(key);
+    if (at == places_.end()) return ++counts_.misses, nullptr;
+    if (!is_right(std::as_const(at->second->second))) {
+      order_.erase(at->second);
+      places_.erase(at);
+      return ++counts_.misses, ++counts_.invalidations, nullptr;
+    }
+    order_.splice(order_.begin(), order_, at->second);
+    return ++counts_.hits, &at->second->second;
+  }
+
+  /// Requires that the key is not there. Forgets what was not asked for longest, if there is no room.
+  void insert(Key const& key, Value const& value) {
+    if (capacity_ == 0) return;
+    if (order_.size() == capacity_) {
+      places_.erase(order_.back().first);
+      order_.pop_back();
+      ++counts_.evictions;
+    }
+    order_.emplace_front(key, value);
+    places_.emplace(key, order_.begin());
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
+  [[nodiscard]] address_cache_counts const& counts() const noexcept { return counts_; }
+
+ private:
+  using entries = std::list<std::pair<Key, Value>>;
+
+  std::size_t capacity_;
+  entries order_;  ///< the last one asked for first
+  std::unordered_map<Key, typename entries::iterator, Hash> places_;
+  address_cache_counts counts_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <pgas/support/expects.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Elements that are combined as one block: a loop whose length is known becomes vector code also where the compiler
+/// would not do so with one whose length is not, as GCC 12 at -O2.
+inline constexpr std::size_t combined_at_once = 16;
+
+template <class T, class Op>
+[[gnu::always_inline]] inline void combine_blocks(T* __restrict to, T const* __restrict from, std::size_t count,
+                                                  Op op) noexcept {
+  std::size_t i = 0;
+  for (; count - i >= combined_at_once; i += combined_at_once) {
+    for (std::size_t k = 0; k < combined_at_once; ++k) to[i + k] = op(to[i + k], from[i + k]);
+  }
+  for (; i < count; ++i) to[i] = op(to[i], from[i]);
+}
+
+#if defined(__x86_64__)
+template <class T, class Op>
+[[gnu::target("avx2"), gnu::noinline]] void combine_wide(T* to, T const* from, std::size_t count, Op op) noexcept {
+  combine_blocks(to, from, count, op);
+}
+#endif
+
+/// Combines each of `count` values into its element, by registers as wide as the processor has. They do not overlap.
+template <class T, class Op>
+void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
+#if defined(__x86_64__)
+  if (count >= 2 * combined_at_once && __builtin_cpu_supports("avx2")) return combine_wide(to, from, count, op);
+#endif
+  combine_blocks(to, from, count, op);
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

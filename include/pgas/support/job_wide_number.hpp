@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <pgas/support/expects.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A number, never 0, that no other call in the job gives: who leads what it names, and how many that process has led.
+inline std::uint64_t job_wide_number(int leader) noexcept {
+  static std::atomic<std::uint32_t> led{0};
+  // relaxed: only to be another one each time.
+  return (static_cast<std::uint64_t>(leader) << 32U) + led.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+inline std::string job_wide_text(char const* what, std::uint64_t number) {
+  return what + (" " + std::to_string(number & 0xffffffffU)) + " of the team that rank " +
+         std::to_string(number >> 32U) + " leads";
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <pgas/support/copy.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// So many bytes as a vector of lanes, each of them an element or a part of one.
+template <std::size_t Bytes, std::size_t ElementBytes>
+struct register_of {
+  using lane =
+      std::conditional_t<ElementBytes % 8 == 0, std::uint64_t,
+                         std::conditional_t<ElementBytes == 4, std::uint32_t,
+                                            std::conditional_t<ElementBytes == 2, std::uint16_t, std::uint8_t>>>;
+  typedef lane vector __attribute__((vector_size(Bytes)));
+  static constexpr std::size_t count = Bytes / sizeof(lane);
+  static constexpr std::size_t an_element = ElementBytes / sizeof(lane);
+};
+
+/// Swaps two rows' squares of `Step` lanes across the diagonal: of each two neighbours the second of `a` and the first
+/// of `b`.
+template <std::size_t Step, class Vector, std::size_t... Lane>
+[[gnu::always_inline]] inline void swap_squares(Vector& a, Vector& b, std::index_sequence<Lane...>) noexcept {
+  constexpr auto all = static_cast<int>(sizeof...(Lane));
+  constexpr auto step = static_cast<int>(Step);
+  Vector const first = a;
+  a = __builtin_shufflevector(first, b, ((Lane & Step) == 0 ? int{Lane} : all + int{Lane} - step)...);
+  b = __builtin_shufflevector(first, b, ((Lane & Step) == 0 ? int{Lane} + step : all + int{Lane})...);
+}
+
+/// Transposes a square of elements in registers, a row of it in each: squares of one element, then of two, four and so
+/// on are swapped (Eklundh 1972).
+template <std::size_t Step, class Lanes, std::size_t Rows>
+[[gnu::always_inline]] inline void transpose_rows(typename Lanes::vector (&rows)[Rows]) noexcept {
+  if constexpr (Step < Rows) {
+    for (std::size_t r = 0; r < Rows; ++r) {
+      if ((r & Step) == 0) {
+        swap_squares<Step * Lanes::an_element>(rows[r], rows[r + Step], std::make_index_sequence<Lanes::count>());
+      }
+    }
+    transpose_rows<2 * Step, Lanes>(rows);
+  }
+}
+
+/// Transposes rows x cols elements in squares that fit `Bytes` wide registers, and what remains one by one.
+template <std::size_t Bytes, std::size_t ElementBytes>
+[[gnu::always_inline]] inline void transpose_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
+                                                     std::size_t to_pitch, std::size_t rows,
+                                                     std::size_t cols) noexcept {
+  constexpr std::size_t side = ElementBytes < Bytes && Bytes % ElementBytes == 0 ? Bytes / ElementBytes : 1;
+  std::size_t square_rows = 0;
+  std::size_t square_cols = 0;
+  if constexpr (side > 1) {
+    using in_register = register_of<Bytes, ElementBytes>;
+    square_rows = rows - rows % side;
+    square_cols = cols - cols % side;
+    for (std::size_t i = 0; i < square_rows; i += side) {
+      for (std::size_t j = 0; j < square_cols; j += side) {
+        typename in_register::vector square[side];
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < side; ++r) {
+          std::memcpy(&square[r], from + (i + r) * from_pitch + j * ElementBytes, Bytes);
+        }
+        transpose_rows<1, in_register>(square);
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < side; ++r) {
+          std::memcpy(to + (j + r) * to_pitch + i * ElementBytes, &square[r], Bytes);
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = i < square_rows ? square_cols : 0; j < cols; ++j) {
+      std::memcpy(to + j * to_pitch + i * ElementBytes, from + i * from_pitch + j * ElementBytes, ElementBytes);
+    }
+  }
+}
+
+/// Transposes rows x cols elements, with pitches in bytes, block by block.
+///
+/// Each block goes through a dense one, which the first cache has: so both memories are touched in runs of four lines,
+/// also where pitches are powers of two and a column would lie in one set of the cache. While one block is stored the
+/// next one is on its way. Blocks follow each other along the rows of `from`, a page of which serves several.
+template <std::size_t Bytes, std::size_t ElementBytes>
+[[gnu::always_inline]] inline void transpose_blocks(std::byte const* from, std::size_t from_pitch, std::byte* to,
+                                                    std::size_t to_pitch, std::size_t rows, std::size_t cols,
+                                                    bool streams) noexcept {
+  constexpr std::size_t line = 64;
+  constexpr std::size_t most = std::clamp<std::size_t>(4 * line / ElementBytes, 1, line);
+  alignas(line) std::byte block[most * most * ElementBytes];
+  // Blocks begin where lines of `to` do, as far as its rows begin alike.
+  std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) / ElementBytes % most;
+  std::size_t height = std::min(most - past_line, rows);
+  for (std::size_t i = 0; i < rows; i += height, height = std::min(most, rows - i)) {
+    for (std::size_t j = 0; j < cols; j += most) {
+      std::size_t const width = std::min(most, cols - j);
+      std::byte const* const source = from + i * from_pitch + j * ElementBytes;
+      transpose_squares<Bytes, ElementBytes>(source, from_pitch, block, most * ElementBytes, height, width);
+      bool const goes_on = j + 2 * most <= cols;
+      for (std::size_t c = 0; c < width; ++c) {
+        if (goes_on && c < height) {
+          std::byte const* const next = source + c * from_pitch + most * ElementBytes;
+          for (std::size_t k = 0; k < most * ElementBytes; k += line) __builtin_prefetch(next + k);
+        }
+        std::byte* const target = to + (j + c) * to_pitch + i * ElementBytes;
+        if (streams) {
+          stream_part(target, &block[c * most * ElementBytes], height * ElementBytes);
+        } else {
+          copy_short(target, &block[c * most * ElementBytes], height * ElementBytes);
+        }
+      }
+    }
+  }
+}
+
+#if defined(__x86_64__)
+template <std::size_t ElementBytes>
+[[gnu::target("avx512f")]] void transpose_blocks_wide(std::byte const* from, std::size_t from_pitch, std::byte* to,
+                                                      std::size_t to_pitch, std::size_t rows, std::size_t cols,
+                                                      bool streams) noexcept {
+  transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams);
+}
+
+/// Transposes past the caches what is whole lines of `to`, which begin where it does: squares in registers are stored
+/// where they belong as soon as they are there. Of `rows` and `cols` each is a multiple of a line's elements.
+///
+/// A row of `to` gets two lines, one after the other, before the next row does: more of them, or a prefetch, take
+/// longer where rows of `from` lie in few sets of a cache. A page's worth of rows and columns is done first, since the
+/// processor keeps the addresses of no more pages than both have then.
+template <std::size_t ElementBytes>
+[[gnu::target("avx512f")]] void stream_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
+                                               std::size_t to_pitch, std::size_t rows, std::size_t cols) noexcept {
+  using in_register = register_of<64, ElementBytes>;
+  constexpr std::size_t side = 64 / ElementBytes;
+  constexpr std::size_t most = std::min<std::size_t>(512, 4096 / ElementBytes);
+  bool const is_short = cols < most;
+  for (std::size_t first_row = 0; first_row < rows; first_row += most) {
+    std::size_t const end_row = std::min(first_row + most, rows);
+    for (std::size_t first_col = 0; first_col < cols; first_col += most) {
+      std::size_t const end_col = std::min(first_col + most, cols);
+      for (std::size_t i = first_row; i < end_row; i += 2 * side) {
+        for (std::size_t j = first_col; j < end_col; j += side) {
+          for (std::size_t k = i; k < std::min(i + 2 * side, end_row); k += side) {
+            typename in_register::vector square[side];
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < side; ++r) {
+              std::memcpy(&square[r], from + (k + r) * from_pitch + j * ElementBytes, 64);
+            }
+            if (is_short && k + 2 * side < rows) {
+              std::byte const* const next = from + (k + 2 * side) * from_pitch + j * ElementBytes;
+              for (std::size_t r = 0; r < side; ++r) __builtin_prefetch(next + r * from_pitch, 0, 2);
+            }
+            transpose_rows<1, in_register>(square);
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < side; ++r) {
+              stream_register(to + (j + r) * to_pitch + k * ElementBytes, square[r]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Transposes past the caches: what is whole lines where rows of `to` begin alike, and around it by blocks.
+template <std::size_t ElementBytes>
+void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::byte* to, std::size_t to_pitch,
+                           std::size_t rows, std::size_t cols) noexcept {
+  constexpr std::size_t side = 64 / ElementBytes;
+  auto const blocks = [&](std::size_t row, std::size_t col, std::size_t height, std::size_t width) {
+    if (height == 0 || width == 0) return;
+    transpose_blocks_wide<ElementBytes>(from + row * from_pitch + col * ElementBytes, from_pitch,
+                                        to + col * to_pitch + row * ElementBytes, to_pitch, height, width, true);
+  };
+  std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) % 64;
+  if (to_pitch % 64 != 0 || past_line % ElementBytes != 0) return blocks(0, 0, rows, cols);
+  std::size_t const head = std::min((64 - past_line) % 64 / ElementBytes, rows);
+  std::size_t const height = (rows - head) / side * side;
+  std::size_t const width = cols / side * side;
+  blocks(0, 0, head, cols);
+  stream_squares<ElementBytes>(from + head * from_pitch, from_pitch, to + head * ElementBytes, to_pitch, height, width);
+  blocks(head, width, height, cols - width);
+  blocks(head + height, 0, rows - head - height, cols);
+}
+#endif
+
+/// Transposes rows x cols elements: rows of `from` become columns of `to`. With `streams` they go past the caches,
+/// which could not keep them, and are not read before they are overwritten; the last such call is followed by
+/// end_streaming().
+template <class T>
+void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t to_pitch, std::size_t rows,
+                     std::size_t cols, bool streams) noexcept {
+  auto const* const source = reinterpret_cast<std::byte const*>(from);
+  auto* const target = reinterpret_cast<std::byte*>(to);
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) {  // squares that fit the registers
+    if (__builtin_cpu_supports("avx512f")) {
+      return streams ? transpose_past_caches<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T),
+                                                        rows, cols)
+                     : transpose_blocks_wide<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T),
+                                                        rows, cols, false);
+    }
+  }
+#endif
+  transpose_blocks<16, sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T), rows, cols, streams);
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

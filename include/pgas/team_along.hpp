@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/team.hpp>
+#include <pgas/vocabulary/grid.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The team of the ranks in this one's line of a grid along dimension d, in the order of their places: with `places` of
+/// two dimensions, `team_along(team, places, 1)` is its row and `team_along(team, places, 0)` its column.
+///
+/// Collective over the team, which is the one that the grid arranges: take `array.layout().places()`, or `grid<2>{}
+/// .over(team.size())`. A rank without a place gets a team of its own. Throws errc::invalid_argument for a grid with
+/// more places than ranks or extents left open, and for a dimension that it does not have. MPI: MPI_Cart_sub.
+template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, std::size_t N>
+[[nodiscard]] team<Backend, Coherence, Protocols> team_along(team<Backend, Coherence, Protocols> team,
+                                                             grid<N> const& places, std::size_t d) {
+  PGAS_EXPECTS(light, d < N && places.size() > 0 && places.size() <= team.size(),
+               throw error(errc::invalid_argument, team.world_rank(team.rank()), "team_along",
+                           "a grid of " + places.describe() + " has no lines along dimension " + std::to_string(d) +
+                               " in a team of " + std::to_string(team.size()) +
+                               "; give a dimension it has, and a grid over the ranks of the team"));
+  if (!places.has(team.rank())) return team.split(places.size() + team.rank());
+  auto at = places.place(team.rank());
+  rank_t const key = std::exchange(at[d], 0);
+  return team.split(places.rank(at), key);
+}
+
+/// How many ranks each node has, for `grid<2>{}.in_nodes_of(ranks_per_node(team))`; 1 unless all have as many, with
+/// consecutive numbers. What a node is the backend knows. Collective over the team.
+template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] rank_t ranks_per_node(team<Backend, Coherence, Protocols> team) {
+  struct node {
+    rank_t first;
+    rank_t ranks;
+  } mine{-1, 0};
+  for (rank_t r = 0; r < team.size(); ++r) {
+    if (team.locality_of(r) == locality::remote) continue;
+    if (mine.first < 0) mine.first = r;
+    ++mine.ranks;
+  }
+  auto const each = team.all_gather(mine);
+  for (rank_t r = 0; r < team.size(); ++r) {
+    auto const& theirs = each[static_cast<std::size_t>(r)];
+    if (theirs.ranks != each[0].ranks || theirs.first != r - r % each[0].ranks) return 1;
+  }
+  return each[0].ranks;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <pgas/support/expects.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A two-dimensional block of a part, in elements: `rows` rows of `cols`, `pitch` apart, from `first` on.
+///
+/// MPI: a vector datatype; OpenSHMEM: ibput and iget.
+struct rows_of {
+  std::size_t first = 0;
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t pitch = 0;
+
+  /// One past the last element touched, minus `first`; the largest number if that is larger than any.
+  [[nodiscard]] constexpr std::size_t reach() const noexcept {
+    if (rows == 0 || cols == 0) return 0;
+    constexpr std::size_t most = ~std::size_t{0};
+    return rows > 1 && pitch > (most - cols) / (rows - 1) ? most : (rows - 1) * pitch + cols;
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return rows * cols; }
+};
+
+/// `count` single elements, `stride` apart, from `first` on: a block of one column.
+constexpr rows_of strided(std::size_t first, std::size_t count, std::size_t stride) noexcept {
+  return {.first = first, .rows = count, .cols = 1, .pitch = stride};
+}
+
+/// Elements [first, first + count) of this rank's own part, as the private side of a transfer.
+struct own_part {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

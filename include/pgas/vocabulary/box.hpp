@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <pgas/support/expects.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A box of cells: `count[d]` of them from `first[d]` on, in each dimension d.
+template <std::size_t N>
+struct box {
+  std::array<std::size_t, N> first{};
+  std::array<std::size_t, N> count{};
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    std::size_t cells = 1;
+    for (std::size_t c : count) cells *= c;
+    return cells;
+  }
+  /// Whether it lies within [0, extents).
+  [[nodiscard]] constexpr bool is_within(std::array<std::size_t, N> const& extents) const noexcept {
+    for (std::size_t d = 0; d < N; ++d) {
+      if (count[d] > extents[d] || first[d] > extents[d] - count[d]) return false;
+    }
+    return true;
+  }
+  friend constexpr bool operator==(box const&, box const&) = default;
+};
+
+/// The cells of both; empty if there are none.
+template <std::size_t N>
+constexpr box<N> intersection(box<N> const& a, box<N> const& b) noexcept {
+  box<N> both;
+  for (std::size_t d = 0; d < N; ++d) {
+    std::size_t const end_a = a.first[d] + a.count[d];
+    std::size_t const end_b = b.first[d] + b.count[d];
+    std::size_t const end = end_a < end_b ? end_a : end_b;
+    both.first[d] = a.first[d] < b.first[d] ? b.first[d] : a.first[d];
+    both.count[d] = both.first[d] < end ? end - both.first[d] : 0;
+  }
+  return both;
+}
+
+namespace detail {
+
+/// Numbers as messages show them: "10 x 4".
+template <class Numbers>
+std::string joined(Numbers const& numbers, char const* between) {
+  std::string text;
+  for (auto const& number : numbers) text += (text.empty() ? "" : between) + std::to_string(number);
+  return text;
+}
+
+/// Goes to the next index below `count` in row-major order, of the first `dimensions` only; false after the last.
+template <std::size_t N>
+constexpr bool advance(std::array<std::size_t, N>& index, std::array<std::size_t, N> const& count,
+                       std::size_t dimensions = N) noexcept {
+  for (std::size_t d = dimensions; d-- > 0;) {
+    if (++index[d] < count[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/vocabulary/rank.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What went wrong, as a code of the category `pgas`.
+enum class errc {
+  out_of_range = 1,  ///< an index or a rank is past its bound
+  outside_group,     ///< the target is not in the group the epoch was opened for
+  wrong_order,       ///< calls came in an order the contract forbids
+  mismatch,          ///< ranks called one collective with different arguments
+  deadlock,          ///< ranks wait for each other and none can go on
+  rank_failed,       ///< another rank died, or left by an exception
+  no_space,          ///< the memory asked for is not there
+  timed_out,         ///< a wait went past its deadline
+  invalid_argument,  ///< an argument has no meaning here
+  unsupported,       ///< this backend or machine cannot do it
+  stale_copy,        ///< a copy older than the last write before it was read
+  race,              ///< two accesses to one place, at least one of them a write, are not ordered
+  bad_file,          ///< a file cannot be read or written, or is not what it should be
+  gone,              ///< what a handle names is not there any more
+};
+
+namespace detail {
+
+class error_category final : public std::error_category {
+ public:
+  [[nodiscard]] char const* name() const noexcept override { return "pgas"; }
+  [[nodiscard]] std::string message(int code) const override {
+    switch (static_cast<errc>(code)) {
+      case errc::out_of_range:
+        return "out of range";
+      case errc::outside_group:
+        return "target outside the epoch's group";
+      case errc::wrong_order:
+        return "calls in the wrong order";
+      case errc::mismatch:
+        return "ranks disagree";
+      case errc::deadlock:
+        return "deadlock";
+      case errc::rank_failed:
+        return "a rank failed";
+      case errc::no_space:
+        return "no space";
+      case errc::timed_out:
+        return "timed out";
+      case errc::invalid_argument:
+        return "invalid argument";
+      case errc::unsupported:
+        return "unsupported";
+      case errc::stale_copy:
+        return "stale copy";
+      case errc::race:
+        return "race";
+      case errc::bad_file:
+        return "bad file";
+      case errc::gone:
+        return "gone";
+    }
+    return "unknown";
+  }
+};
+
+}  // namespace detail
+
+/// The category of every pgas::errc.
+inline std::error_category const& category() noexcept {
+  static detail::error_category const instance;
+  return instance;
+}
+
+inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
+
+/// A failure that knows which rank met it and in which operation.
+///
+/// A broken precondition or a failed environment throws this; an expected "no" (`test`, `try_...`)
+/// is a return value instead. `what()` reads "rank 1: put: <sentence>: <code>".
+class error : public std::system_error {
+ public:
+  error(errc code, rank_t rank, std::string_view operation, std::string const& sentence)
+      : std::system_error(make_error_code(code),
+                          "rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),
+        rank_(rank),
+        operation_(operation),
+        description_("rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence) {}
+
+  /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
+  error(errc code, rank_t rank, std::string const& sentence)
+      : std::system_error(make_error_code(code), sentence), rank_(rank), operation_("run"), description_(sentence) {}
+
+  /// The rank that met the failure (of the job, not of a sub-team, when they differ).
+  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
+
+  /// The operation that failed, in the library's words: "put", "fence", "make_window", ...
+  [[nodiscard]] std::string const& operation() const noexcept { return operation_; }
+
+  /// `what()` without the words of the code at its end.
+  [[nodiscard]] std::string const& description() const noexcept { return description_; }
+
+ private:
+  rank_t rank_;
+  std::string operation_;
+  std::string description_;
+};
+
+namespace detail {
+
+/// Elements [first, first + count) asked for where there are `size`. Kept out of line and cold so
+/// that the check costs a compare and a branch.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, std::string_view operation,
+                                                                      rank_t target, std::size_t first,
+                                                                      std::size_t count, std::size_t size) {
+  throw error(errc::out_of_range, self, operation,
+              (count == 1 ? "element " + std::to_string(first) + " does not exist"
+                          : std::to_string(count) + " elements do not fit at " + std::to_string(first)) +
+                  " on rank " + std::to_string(target) + ", whose part has " + std::to_string(size));
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_rank(rank_t self, std::string_view operation,
+                                                                  rank_t target, rank_t size) {
+  throw error(errc::out_of_range, self, operation,
+              "rank " + std::to_string(target) + " does not exist in a team of " + std::to_string(size));
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self, std::string_view operation,
+                                                               char const* sentence) {
+  throw error(code, self, operation, sentence);
+}
+
+/// True when [first, first + count) lies within [0, size), without overflow.
+constexpr bool fits(std::size_t first, std::size_t count, std::size_t size) noexcept {
+  return count <= size && first <= size - count;
+}
+
+}  // namespace detail
+
+}  // namespace pgas::inline PGAS_ASSERTIONS
+
+template <>
+struct std::is_error_code_enum<pgas::errc> : std::true_type {};

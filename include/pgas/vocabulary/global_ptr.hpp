@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <pgas/vocabulary/rank.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Where an element is: whose part of a window, and its index there. A plain value that may be stored in
+/// windows and sent, and means the same on every rank of the window's team.
+///
+/// Arithmetic stays within one part. It is dereferenced by an open epoch, `epoch[p]`, and becomes a `T*` by
+/// `window.local(p)` where the part can be reached by load and store. UPC++: global_ptr.
+template <class T>
+struct global_ptr {
+  rank_t rank = -1;
+  std::int64_t index = 0;
+
+  explicit constexpr operator bool() const noexcept { return rank >= 0; }
+
+  constexpr global_ptr& operator+=(std::ptrdiff_t n) noexcept { return index += n, *this; }
+  constexpr global_ptr& operator-=(std::ptrdiff_t n) noexcept { return index -= n, *this; }
+  constexpr global_ptr& operator++() noexcept { return *this += 1; }
+  constexpr global_ptr& operator--() noexcept { return *this -= 1; }
+  friend constexpr global_ptr operator+(global_ptr p, std::ptrdiff_t n) noexcept { return p += n; }
+  friend constexpr global_ptr operator-(global_ptr p, std::ptrdiff_t n) noexcept { return p -= n; }
+  /// The distance between two pointers into the same part.
+  friend constexpr std::ptrdiff_t operator-(global_ptr a, global_ptr b) noexcept { return a.index - b.index; }
+  friend constexpr auto operator<=>(global_ptr, global_ptr) noexcept = default;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

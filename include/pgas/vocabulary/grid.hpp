@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <pgas/vocabulary/box.hpp>
+#include <pgas/vocabulary/rank.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Ranks arranged in N dimensions, the last one fastest: `grid{2, 3}` has ranks 0, 1, 2 in its first row.
+///
+/// An extent of 0 is to be chosen: `over(ranks)` makes those as equal as they can be, larger ones first.
+/// Ranks past the last place of a grid have none. `in_nodes_of(4)` places ranks in two levels: each four with
+/// consecutive numbers, those of one node, have a block of the grid, if then more neighbours share a node.
+/// MPI: MPI_Dims_create and the coordinates of MPI_Cart_create, with reorder for nodes.
+template <std::size_t N>
+class grid {
+ public:
+  constexpr grid() = default;
+  constexpr explicit grid(std::array<rank_t, N> const& extents) noexcept : extents_(extents) {}
+  template <std::convertible_to<rank_t>... Extents>
+    requires(sizeof...(Extents) == N)
+  constexpr explicit grid(Extents... extents) noexcept : extents_{static_cast<rank_t>(extents)...} {}
+
+  /// The same for nodes of so many ranks; a grid that has no more places than a node has ranks is on one node.
+  [[nodiscard]] constexpr grid in_nodes_of(rank_t ranks_per_node) const noexcept {
+    grid other = *this;
+    other.ranks_per_node_ = ranks_per_node;
+    return other;
+  }
+
+  /// This grid for so many ranks, with what is 0 chosen; what is in `undivided` is then 1.
+  /// Requires that objection() has none.
+  [[nodiscard]] constexpr grid over(rank_t ranks, std::array<bool, N> const& undivided = {}) const noexcept {
+    grid best = extents_over(ranks, undivided);
+    best.ranks_per_node_ = ranks_per_node_;
+    if (ranks_per_node_ > 0 && ranks_per_node_ < best.size()) {
+      auto const block = best.node_of(ranks_per_node_);
+      if (best.cut_by(block) < best.cut_in_order(ranks_per_node_)) best.node_ = block;
+      best.node_size_ = product(best.node_);
+    }
+    return best;
+  }
+
+  /// What is wrong with it for so many ranks: a sentence, or nothing.
+  [[nodiscard]] std::string objection(rank_t ranks, std::array<bool, N> const& undivided = {}) const {
+    std::string found = objection_to_extents(ranks);
+    if (!found.empty()) return found;
+    rank_t const places = extents_over(ranks, undivided).size();
+    if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0)) return "";
+    return "a grid of " + describe() + " needs a number of places that " + std::to_string(ranks_per_node_) +
+           " divides, and " + std::to_string(places) + " are there";
+  }
+  [[nodiscard]] std::string describe() const {
+    return detail::joined(extents_, " x ") +
+           (ranks_per_node_ == 1 ? "" : " in nodes of " + std::to_string(ranks_per_node_));
+  }
+
+  [[nodiscard]] constexpr rank_t extent(std::size_t d) const noexcept { return extents_[d]; }
+  [[nodiscard]] constexpr std::array<rank_t, N> const& extents() const noexcept { return extents_; }
+  /// How many places of one node there are along each dimension; 1 each where ranks are in their order.
+  [[nodiscard]] constexpr std::array<rank_t, N> const& node_extents() const noexcept { return node_; }
+  /// How many places there are.
+  [[nodiscard]] constexpr rank_t size() const noexcept { return product(extents_); }
+
+  [[nodiscard]] constexpr bool has(rank_t rank) const noexcept { return rank >= 0 && rank < size(); }
+  [[nodiscard]] constexpr rank_t rank(std::array<rank_t, N> const& place) const noexcept {
+    if (node_size_ != 1) [[unlikely]] {
+      rank_t node = 0;
+      rank_t in_node = 0;
+      for (std::size_t d = 0; d < N; ++d) {
+        node = node * (extents_[d] / node_[d]) + place[d] / node_[d];
+        in_node = in_node * node_[d] + place[d] % node_[d];
+      }
+      return node * node_size_ + in_node;
+    }
+    rank_t r = 0;
+    for (std::size_t d = 0; d < N; ++d) r = r * extents_[d] + place[d];
+    return r;
+  }
+  /// The place of a rank that has one.
+  [[nodiscard]] constexpr std::array<rank_t, N> place(rank_t rank) const noexcept {
+    std::array<rank_t, N> at{};
+    rank_t node = rank / node_size_;
+    rank_t in_node = rank % node_size_;
+    for (std::size_t d = N; d-- > 0;) {
+      rank_t const nodes = extents_[d] / node_[d];
+      at[d] = node % nodes * node_[d] + in_node % node_[d];
+      node /= nodes;
+      in_node /= node_[d];
+    }
+    return at;
+  }
+
+  friend constexpr bool operator==(grid const&, grid const&) = default;
+
+ private:
+  [[nodiscard]] static constexpr rank_t product(std::array<rank_t, N> const& extents) noexcept {
+    rank_t all = 1;
+    for (rank_t e : extents) all *= e;
+    return all;
+  }
+  [[nodiscard]] static constexpr std::array<rank_t, N> one_each() noexcept {
+    std::array<rank_t, N> ones;
+    ones.fill(1);
+    return ones;
+  }
+
+  [[nodiscard]] constexpr grid extents_over(rank_t ranks, std::array<bool, N> const& undivided) const noexcept {
+    grid best(extents_);
+    rank_t rest = ranks;
+    bool any_free = false;
+    for (std::size_t d = 0; d < N; ++d) {
+      if (undivided[d] && best.extents_[d] == 0) best.extents_[d] = 1;
+      if (best.extents_[d] > 0) rest /= best.extents_[d];
+      any_free = any_free || best.extents_[d] == 0;
+    }
+    if (!any_free) return best;
+    chooser all{best, {}, 0};
+    all.choose(best, 0, rest);
+    return all.best;
+  }
+
+  [[nodiscard]] std::string objection_to_extents(rank_t ranks) const {
+    rank_t fixed = 1;
+    bool any_free = false;
+    for (rank_t e : extents_) {
+      any_free = any_free || e == 0;
+      if (e < 0 || (e > 0 && fixed > ranks / e)) {
+        return "a grid of " + describe() + " needs more than the " + std::to_string(ranks) + " ranks there are";
+      }
+      if (e > 0) fixed *= e;
+    }
+    if (!any_free || ranks % fixed == 0) return "";
+    return "a grid of " + describe() + " needs a number of ranks that " + std::to_string(fixed) + " divides, and " +
+           std::to_string(ranks) + " are there";
+  }
+
+  /// The block of so many places that divides the grid and cuts the fewest neighbours apart.
+  [[nodiscard]] constexpr std::array<rank_t, N> node_of(rank_t places) const noexcept {
+    std::array<rank_t, N> best = one_each();
+    std::array<rank_t, N> now{};
+    auto const choose = [&](auto const& self, std::size_t d, rank_t rest) -> void {
+      if (d == N) {
+        if (rest == 1 && (best == one_each() || cut_by(now) < cut_by(best))) best = now;
+        return;
+      }
+      for (rank_t e = 1; e <= rest; ++e) {
+        if (rest % e != 0 || extents_[d] % e != 0) continue;
+        now[d] = e;
+        self(self, d + 1, rest / e);
+      }
+    };
+    choose(choose, 0, places);
+    return best;
+  }
+  /// How many pairs of neighbours are in two nodes if nodes are such blocks, or ranks in their order.
+  [[nodiscard]] constexpr std::int64_t cut_by(std::array<rank_t, N> const& block) const noexcept {
+    std::int64_t cut = 0;
+    for (std::size_t d = 0; d < N; ++d) {
+      cut += static_cast<std::int64_t>(extents_[d] / block[d] - 1) * (size() / extents_[d]);
+    }
+    return cut;
+  }
+  [[nodiscard]] constexpr std::int64_t cut_in_order(rank_t places) const noexcept {
+    std::int64_t cut = 0;
+    rank_t step = 1;
+    for (std::size_t d = N; d-- > 0; step *= extents_[d]) {
+      for (rank_t r = 0; r < size(); ++r) {
+        if (r / step % extents_[d] != extents_[d] - 1 && r / places != (r + step) / places) ++cut;
+      }
+    }
+    return cut;
+  }
+
+  /// Tries all ways to be a product and keeps the one with the least sum: of larger first ones that are equal, the
+  /// first.
+  struct chooser {
+    grid best;
+    std::array<rank_t, N> now;
+    rank_t least;  ///< 0: none yet
+
+    constexpr void choose(grid const& given, std::size_t d, rank_t rest) noexcept {
+      if (d == N) {
+        rank_t sum = 0;
+        for (rank_t e : now) sum += e;
+        if (rest != 1 || (least != 0 && sum >= least)) return;
+        least = sum;
+        best = grid(now);
+        return;
+      }
+      if (given.extents_[d] != 0) {
+        now[d] = given.extents_[d];
+        choose(given, d + 1, rest);
+        return;
+      }
+      for (rank_t e = rest; e >= 1; --e) {
+        if (rest % e != 0) continue;
+        now[d] = e;
+        choose(given, d + 1, rest / e);
+      }
+    }
+  };
+
+  std::array<rank_t, N> extents_{};
+  rank_t ranks_per_node_ = 1;
+  std::array<rank_t, N> node_ = one_each();
+  rank_t node_size_ = 1;  ///< places of node_: 1 where there is no second level
+};
+
+template <std::convertible_to<rank_t>... Extents>
+grid(Extents...) -> grid<sizeof...(Extents)>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

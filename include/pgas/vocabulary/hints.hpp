@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/support/expects.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What a program promises about an epoch, known at compile time: each promise erases work.
+///
+/// Combine them as arguments of an epoch: `fence epoch{w, no_store, read_only};`. A broken promise that the
+/// compiler can see does not compile; any other makes the epoch's results undefined.
+struct hints {
+  bool no_store = false;    ///< this rank has not stored to its own part since the last boundary: MPI_MODE_NOSTORE
+  bool no_put = false;      ///< nobody puts to this rank's part in this epoch: MPI_MODE_NOPUT
+  bool read_only = false;   ///< this epoch gets and does not put
+  bool write_only = false;  ///< this epoch puts and does not get
+  bool no_precede = false;  ///< nothing happened since the last fence: this one opens without one
+  bool no_check = false;    ///< the targets of this access have posted already: none is waited for. MPI_MODE_NOCHECK
+  bool no_succeed = false;  ///< no epoch without an opening of its own follows: MPI_MODE_NOSUCCEED
+  bool passive = false;     ///< set by shared locks themselves: parts change without a boundary, a get looks at memory
+  bool alone = false;       ///< set by an exclusive lock itself: nobody else accesses the part, so nothing is atomic
+
+  friend constexpr hints operator|(hints a, hints b) noexcept {
+    return {.no_store = a.no_store || b.no_store,
+            .no_put = a.no_put || b.no_put,
+            .read_only = a.read_only || b.read_only,
+            .write_only = a.write_only || b.write_only,
+            .no_precede = a.no_precede || b.no_precede,
+            .no_check = a.no_check || b.no_check,
+            .no_succeed = a.no_succeed || b.no_succeed,
+            .passive = a.passive || b.passive,
+            .alone = a.alone || b.alone};
+  }
+  friend constexpr bool operator==(hints, hints) = default;
+};
+
+/// A hint as a type, so that its value is known at compile time.
+template <hints Value>
+struct hint {
+  static constexpr hints value = Value;
+};
+
+inline constexpr hint<hints{.no_store = true}> no_store{};
+inline constexpr hint<hints{.no_put = true}> no_put{};
+inline constexpr hint<hints{.read_only = true}> read_only{};
+inline constexpr hint<hints{.write_only = true}> write_only{};
+inline constexpr hint<hints{.no_precede = true}> no_precede{};
+inline constexpr hint<hints{.no_check = true}> no_check{};
+inline constexpr hint<hints{.no_succeed = true}> no_succeed{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

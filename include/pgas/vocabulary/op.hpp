@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <pgas/vocabulary/transportable.hpp>
+#include <type_traits>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Names an operation where types cannot travel: in a message.
+enum class op_kind : std::uint8_t { sum, product, min, max, bit_and, bit_or, bit_xor, replace, no_op };
+
+/// What accumulate does with the element it finds and the value it brings. MPI: MPI_Op.
+///
+/// op(old, value) is the new element. Integers wrap around. `replace` makes get_accumulate a swap, `no_op` an
+/// atomic get.
+namespace op {
+
+struct sum {
+  static constexpr op_kind kind = op_kind::sum;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using wrapping = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<wrapping>(static_cast<wrapping>(old) + static_cast<wrapping>(value)));
+    } else {
+      return static_cast<T>(old + value);
+    }
+  }
+};
+struct product {
+  static constexpr op_kind kind = op_kind::product;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return static_cast<T>(static_cast<std::uintmax_t>(old) * static_cast<std::uintmax_t>(value));
+    } else {
+      return static_cast<T>(old * value);
+    }
+  }
+};
+struct min {
+  static constexpr op_kind kind = op_kind::min;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    return value < old ? value : old;
+  }
+};
+struct max {
+  static constexpr op_kind kind = op_kind::max;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    return old < value ? value : old;
+  }
+};
+struct bit_and {
+  static constexpr op_kind kind = op_kind::bit_and;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    return static_cast<T>(old & value);
+  }
+};
+struct bit_or {
+  static constexpr op_kind kind = op_kind::bit_or;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    return static_cast<T>(old | value);
+  }
+};
+struct bit_xor {
+  static constexpr op_kind kind = op_kind::bit_xor;
+  template <class T>
+  constexpr T operator()(T old, T value) const {
+    return static_cast<T>(old ^ value);
+  }
+};
+struct replace {
+  static constexpr op_kind kind = op_kind::replace;
+  template <class T>
+  constexpr T operator()(T, T value) const {
+    return value;
+  }
+};
+struct no_op {
+  static constexpr op_kind kind = op_kind::no_op;
+  template <class T>
+  constexpr T operator()(T old, T) const {
+    return old;
+  }
+};
+
+}  // namespace op
+
+/// An operation of namespace op that is defined for T.
+template <class Op, class T>
+concept operation_on = transportable<T> &&
+                       requires(Op op, T x) {
+                         { Op::kind } -> std::convertible_to<op_kind>;
+                         { op(x, x) } -> std::same_as<T>;
+                       } &&
+                       (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> ||
+                        !std::is_floating_point_v<T> || Op::kind < op_kind::bit_and);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <pgas/support/expects.hpp>
+#include <span>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Identifies a process within its team: 0, 1, ..., size - 1.
+using rank_t = int;
+
+/// A byte in the partitioned global address space: whose memory, and where in it.
+struct location {
+  rank_t rank = 0;
+  std::size_t offset = 0;
+
+  friend constexpr bool operator==(location, location) = default;
+};
+
+/// The ranks an epoch names, as numbers of its window's team. MPI: a group.
+using group = std::span<rank_t const>;
+
+/// Stands for every rank of the team, without a list of them.
+struct everyone_t {
+  explicit everyone_t() = default;
+};
+inline constexpr everyone_t everyone{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

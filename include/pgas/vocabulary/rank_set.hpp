@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <pgas/vocabulary/rank.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Some of n ranks: a look, a store and a count to put one in or out, since that is most of what an epoch of one access
+/// costs this rank.
+class rank_set {
+ public:
+  explicit rank_set(rank_t ranks) : has_(static_cast<std::size_t>(ranks)) {}
+
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool contains(rank_t rank) const noexcept { return has_[static_cast<std::size_t>(rank)] != 0; }
+  /// Requires that it is not there.
+  void insert(rank_t rank) noexcept {
+    has_[static_cast<std::size_t>(rank)] = 1;
+    ++count_;
+  }
+  /// Requires that it is there.
+  void erase(rank_t rank) noexcept {
+    has_[static_cast<std::size_t>(rank)] = 0;
+    --count_;
+  }
+
+ private:
+  std::vector<unsigned char> has_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

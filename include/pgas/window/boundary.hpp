@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/concepts/boundary.hpp>
+#include <pgas/concepts/coherence_policy.hpp>
+#include <pgas/vocabulary/hints.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Which memory an epoch's boundary makes agree: this rank's own part (an exposure), the parts it
+/// accesses (an access), or both (a fence, a lock).
+enum class boundary_of { own, remote, both };
+
+/// The boundary that a window's epochs hand to its protocols: the one place that calls a coherence policy.
+///
+/// publish = remote completion, then clean, then drain_stores; refresh = drop, then drain_all. What is
+/// cleaned and dropped is the table in coherence/README.md; hints erase cells of it at compile time.
+template <segment Segment, class Coherence, boundary_of Side, hints Hints = hints{}>
+  requires coherence_policy_for<Coherence, Segment>
+class window_boundary {
+ public:
+  explicit window_boundary(Segment& s) noexcept : segment_(&s) {}
+
+  void publish(group targets) {
+    if constexpr (accesses) {
+      for (rank_t target : targets) finish(target);
+    }
+    clean(targets);
+  }
+  void publish(everyone_t) {
+    if constexpr (accesses && Hints.read_only) {
+      segment_->flush_local_all();
+    } else if constexpr (accesses) {
+      segment_->flush_all();
+    }
+    clean(everyone);
+  }
+
+  void refresh(group targets) {
+    if constexpr (drops_remote) {
+      for (rank_t target : targets) drop_target(target);
+    }
+    drop_own();
+  }
+  void refresh(everyone_t) {
+    if constexpr (drops_remote) {
+      for (rank_t target = 0; target < segment_->size(); ++target) drop_target(target);
+    }
+    drop_own();
+  }
+
+ private:
+  static constexpr bool accesses = Side != boundary_of::own;
+  static constexpr bool exposes = Side != boundary_of::remote;
+  static constexpr bool cleans_remote = accesses && !Hints.read_only;
+  static constexpr bool cleans_own = exposes && !Hints.no_store;
+  static constexpr bool drops_remote = accesses && !Hints.write_only && !Hints.no_succeed;
+  static constexpr bool drops_own = exposes && !Hints.no_put;
+
+  void finish(rank_t target) {
+    if constexpr (Hints.read_only) {
+      segment_->flush_local(target);
+    } else {
+      segment_->flush(target);
+    }
+  }
+
+  void clean(group targets) {
+    if constexpr (cleans_remote) {
+      for (rank_t target : targets) Coherence::clean_remote(*segment_, target);
+    }
+    clean_own_and_drain();
+  }
+  void clean(everyone_t) {
+    if constexpr (cleans_remote) {
+      for (rank_t target = 0; target < segment_->size(); ++target) {
+        if (!exposes || target != segment_->rank()) Coherence::clean_remote(*segment_, target);
+      }
+    }
+    clean_own_and_drain();
+  }
+  void clean_own_and_drain() {
+    if constexpr (cleans_own) Coherence::clean_own(*segment_);
+    if constexpr (cleans_own || cleans_remote) Coherence::drain_stores(*segment_);
+  }
+  // A rank that is its own target reads its part through the copies it loads from.
+  void drop_target(rank_t target) {
+    if (target != segment_->rank()) {
+      Coherence::drop_remote(*segment_, target);
+    } else if constexpr (!drops_own) {
+      if constexpr (!exposes) {  // else publish has done it
+        Coherence::clean_own(*segment_);
+        Coherence::drain_stores(*segment_);
+      }
+      Coherence::drop_own(*segment_);
+    }
+  }
+  void drop_own() {
+    if constexpr (drops_own) Coherence::drop_own(*segment_);
+    if constexpr (drops_own || drops_remote) Coherence::drain_all(*segment_);
+  }
+
+  Segment* segment_;
+};
+static_assert(boundary<window_boundary<detail::cache_archetype, detail::any_policy, boundary_of::both>>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <exception>
+#include <pgas/concepts/recorder.hpp>
+#include <pgas/support/uncaught_since.hpp>
+#include <pgas/vocabulary/global_ptr.hpp>
+#include <pgas/window.hpp>
+#include <pgas/window/global_ref.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The life of an epoch, whatever its kind: open from construction until close() or destruction.
+///
+/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages.
+template <class Derived, class State>
+class epoch {
+ public:
+  epoch(epoch&& other) noexcept
+      : state_(std::move(other.state_)),
+        span_(std::move(other.span_)),
+        uncaught_(other.uncaught_),
+        open_(std::exchange(other.open_, false)) {}
+  epoch& operator=(epoch&&) = delete;
+
+  /// Ends the epoch now; what its end may throw is thrown here. A second close is an error.
+  void close() {
+    check_open("close");
+    open_ = false;
+    static_cast<Derived&>(*this).finish();
+    span_.end();
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+
+ protected:
+  /// With `ranks`; none: with all.
+  explicit epoch(kept<State> const& state, group ranks = {}) noexcept : state_(state), span_(begin(ranks)) {}
+  ~epoch() = default;
+
+  /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
+  /// an exception passes it does not synchronize but fails the job, so that nobody waits for this rank.
+  void end() noexcept {
+    if (!std::exchange(open_, false)) return;
+    if (uncaught_.any()) [[unlikely]] {
+      state_->abandon(Derived::operation);
+      return;
+    }
+    try {
+      static_cast<Derived&>(*this).finish();
+    } catch (...) {
+      state_->team->deferred->record(std::current_exception());
+    }
+  }
+
+  /// For an end that was found instead of waited for.
+  void mark_closed() {
+    open_ = false;
+    span_.end();
+  }
+  /// It could not be opened.
+  void mark_never_open() noexcept {
+    open_ = false;
+    span_.forget();
+  }
+  /// One epoch has ended, and the next one begins.
+  void mark_next() {
+    span_.end();
+    span_ = begin({});
+  }
+
+  void check_open(std::string_view operation) const {
+    PGAS_EXPECTS(light, open_,
+                 throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
+  }
+
+  kept<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
+
+ private:
+  [[nodiscard]] auto begin(group ranks) const {
+    return begin_span(state_->control, span_kind::epoch, Derived::operation, ranks);
+  }
+
+  [[no_unique_address]] span_on<typename State::control_type> span_;
+  uncaught_since uncaught_;
+  bool open_ = true;
+};
+
+/// The accesses of an epoch that can access: each is that of the opened target `to(rank)`, for code that
+/// touches a target once. In a loop, take `to(rank)` before it.
+template <class Derived, class State, hints Hints>
+class accesses {
+ public:
+  using value_type = typename State::value_type;
+
+  void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
+  void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
+  template <std::same_as<own_part> Piece>
+  void put(rank_t target, std::size_t first, Piece from) {
+    to(target).put(first, from);
+  }
+  void put(rank_t target, rows_of at, std::span<value_type const> values) { to(target).put(at, values); }
+  void put(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
+    to(target).put(at, from, from_pitch);
+  }
+  [[nodiscard]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
+  void get(rank_t target, std::size_t first, std::span<value_type> values) { to(target).get(first, values); }
+  template <std::same_as<own_part> Piece>
+  void get(rank_t target, std::size_t first, Piece into) {
+    to(target).get(first, into);
+  }
+  void get(rank_t target, rows_of at, std::span<value_type> values) { to(target).get(at, values); }
+  void get(rank_t target, rows_of at, value_type* into, std::size_t into_pitch) {
+    to(target).get(at, into, into_pitch);
+  }
+  [[nodiscard]] auto rput(rank_t target, std::size_t first, std::span<value_type const> values) {
+    return to(target).rput(first, values);
+  }
+  [[nodiscard]] auto rget(rank_t target, std::size_t first, std::span<value_type> values) {
+    return to(target).rget(first, values);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
+    to(target).accumulate(i, value, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(rank_t target, std::size_t first, std::span<value_type const> values, Op op = {}) {
+    to(target).accumulate(first, values, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  [[nodiscard]] value_type get_accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
+    return to(target).get_accumulate(i, value, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void get_accumulate(rank_t target, std::size_t first, std::span<value_type const> values,
+                      std::span<value_type> before, Op op = {}) {
+    to(target).get_accumulate(first, values, before, op);
+  }
+  [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value) {
+    return to(target).fetch_add(i, value);
+  }
+  [[nodiscard]] value_type exchange(rank_t target, std::size_t i, value_type const& value) {
+    return to(target).exchange(i, value);
+  }
+  [[nodiscard]] bool compare_exchange(rank_t target, std::size_t i, value_type& expected, value_type const& desired) {
+    return to(target).compare_exchange(i, expected, desired);
+  }
+  [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
+  void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
+
+  /// The element that a global pointer names.
+  [[nodiscard]] global_ref<State, Hints> operator[](global_ptr<value_type> p) {
+    return to(p.rank).ref(static_cast<std::size_t>(p.index));
+  }
+
+  /// Returns when this rank's puts to `target` have arrived, and later gets see what is there now. MPI_Win_flush.
+  void flush(rank_t target) { to(target).flush(); }
+  /// Returns when bulk sources may be reused and bulk destinations hold their data. MPI_Win_flush_local.
+  void flush_local(rank_t target) { to(target).flush_local(); }
+
+ private:
+  auto to(rank_t target) { return static_cast<Derived&>(*this).to(target).for_one_access(); }
+};
+
+/// flush_all for epochs that are open to every rank.
+template <class Derived, class State, hints Hints>
+class accesses_to_all : public accesses<Derived, State, Hints> {
+ public:
+  /// flush(r) for every rank r. MPI_Win_flush_all.
+  void flush_all() {
+    auto& segment = static_cast<Derived&>(*this).state().segment;
+    typename State::template boundary_type<boundary_of::remote, Hints> b(segment);
+    b.publish(everyone);
+    b.refresh(everyone);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  /// flush_local(r) for every rank r. MPI_Win_flush_local_all.
+  void flush_local_all() {
+    static_cast<Derived&>(*this).state().segment.flush_local_all();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <limits>
+#include <pgas/support/copy.hpp>
+#include <pgas/support/kept.hpp>
+#include <pgas/team.hpp>
+#include <pgas/vocabulary/rank_set.hpp>
+#include <pgas/window/boundary.hpp>
+#include <pgas/window/element_lock.hpp>
+#include <pgas/window/element_modes.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// One rank's state of one window. Epochs hold it, so that the window itself may move while one is open.
+template <class T, class Backend, class Coherence, class Protocols, class Segment>
+struct window_state {
+  using value_type = T;
+  using backend_type = Backend;
+  using coherence_type = Coherence;
+  using segment_type = Segment;
+  using control_type = typename Backend::control_type;
+  template <boundary_of Side, hints Hints>
+  using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;
+
+  /// A target's elements are a plain array of this process: put is a store.
+  static constexpr bool is_direct = shared_segment<segment_type> && !cache_controlled<segment_type>;
+
+  static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
+  static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
+  static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
+  using lock_protocol = typename Protocols::lock;
+  /// An element is a word of this process that one instruction can modify.
+  static constexpr bool has_native_elements = is_direct && atomic_segment<segment_type, T, op::replace>;
+  using element_lock_type = element_lock_on<control_type>;
+  using element_modes_type = std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
+  /// All protocols', and what guards the elements.
+  static constexpr control_words words(rank_t ranks) {
+    return lock_words(ranks) +
+           (has_native_elements ? element_modes<control_type>::words() : element_lock_type::words());
+  }
+
+  window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
+      : team(std::move(t)),
+        segment(std::move(s)),
+        control(std::move(c)),
+        label(std::move(l)),
+        fence(control, {}),
+        post(control, fence_words(control.size())),
+        lock(control, post_words(control.size())),
+        elements(control, lock_words(control.size())),
+        size(segment.part_bytes(segment.rank()) / sizeof(T)),
+        locked(segment.size()) {}
+  window_state(window_state const&) = delete;
+  window_state& operator=(window_state const&) = delete;
+
+  [[nodiscard]] rank_t rank() const noexcept { return segment.rank(); }
+  [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
+  /// This rank's number in the job: who an error says it is.
+  [[nodiscard]] rank_t job_rank() const { return team->backend.world_rank(rank()); }
+  /// How many elements a rank's part has.
+  [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
+
+  void check_rank(rank_t target, std::string_view operation) const {
+    PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(job_rank(), operation, target, ranks()));
+  }
+
+  /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
+  [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
+
+  /// What every call that opens an epoch does first: an error that a destructor kept is thrown here.
+  void enter(std::string_view operation, bool free, char const* otherwise) {
+    team->deferred->rethrow();
+    PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, job_rank(), operation, otherwise));
+  }
+
+  /// Tells every rank that this one left `operation` by an exception, so that nobody waits for it.
+  void abandon(std::string_view operation) noexcept {
+    team->backend.fail("rank " + std::to_string(team->backend.world_rank(rank())) + " left " + std::string(operation) +
+                       " (" + label + ") by an exception");
+  }
+
+  std::shared_ptr<team_state<Backend>> team;
+  segment_type segment;
+  control_type control;
+  std::string label;
+  typename Protocols::fence::template on<control_type> fence;
+  typename Protocols::post::template on<control_type> post;
+  typename Protocols::lock::template on<control_type> lock;
+  [[no_unique_address]] element_modes_type elements;  ///< how this rank modifies single elements of each part
+  copier copy_out;                                    ///< to parts, where they are plain arrays
+  copier copy_in;                                     ///< from them
+  std::size_t size;                                   ///< of the own part, in elements
+  rank_set locked;                                    ///< the parts that this rank's lock epochs hold
+  bool access_open = false;                           ///< a fence, access or lock_all epoch is open on this rank
+  bool exposure_open = false;                         ///< an exposure is, or a fence epoch
+};
+
+/// Guards elements that no single instruction can modify, while they are read, modified and written.
+template <class State>
+class element_lock : public State::element_lock_type {
+ public:
+  element_lock(State& s, rank_t target) : State::element_lock_type(s.control, State::lock_words(s.ranks()), target) {}
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -2,9 +2,9 @@
 // Whole arrays that are moved, and single cells that are stored, against what one writes for it on the same memory.
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/algorithm/transpose.hpp>
-#include <pgas/array_stage.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <pgas/redistribute.hpp>
+#include <pgas/stage.hpp>
 
 #include "program.hpp"
 #include "shapes.hpp"
@@ -55,7 +55,7 @@ class arrays {
     auto const transposed = bench::all_of(m_, "", [this] { pgas::transpose(a_, b_); });
     m_.measure(moved("transpose_array", mode_, bytes), {transposed, by_memcpy, past_caches});
     {
-      auto const tiles = pgas::make_array<double>(team_, {order_, order_}, pgas::dealt<64, 64>{});
+      auto const tiles = pgas::make_array<double>(team_, {order_, order_}, pgas::cyclic_tiles<64, 64>{});
       auto const into = bench::all_of(m_, "", [&] { pgas::transpose(a_, tiles); });
       m_.measure(moved("transpose_array", mode_ + " into 64 x 64", bytes), {into, by_memcpy, past_caches});
       auto const there = bench::all_of(m_, "", [&] { pgas::copy(a_, tiles); });
@@ -92,7 +92,7 @@ class arrays {
     });
     m_.measure(key("local(i, j)"), {bench::all_of(m_, "",
                                                   [&, count = count] {
-                                                    auto const u = stage<pgas::update>(b_);
+                                                    auto const u = stage(b_, pgas::read_write);
                                                     for (std::size_t i = 0; i < count[0]; ++i)
                                                       for (std::size_t j = 0; j < count[1]; ++j) u(i, j) += 1;
                                                     bench::forget();

@@ -75,7 +75,7 @@ void measure(Team& team, bench::meter& m, bench::cube const& n) {
             {bench::transform_way(
                  m, "",
                  [&] {
-                   auto const mine = pgas::stage<pgas::write>(cells);
+                   auto const mine = pgas::stage(cells, pgas::write_only);
                    bench::fill({mine.data(), mine.size()});
                  },
                  [&] { fft.forward(cells, spectrum); }),

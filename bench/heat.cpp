@@ -23,7 +23,7 @@ class heat {
         now_(pgas::make_array<double>(team, {side, side}, pgas::halo{.width = 1})),
         next_(pgas::make_array<double>(team, {side, side}, pgas::halo{.width = 1})) {
     for (auto* some : {&now_, &next_}) {
-      auto const cells = pgas::stage<pgas::write>(*some);
+      auto const cells = pgas::stage(*some, pgas::write_only);
       for (std::size_t i = 0; i < rows_; ++i) std::fill_n(&cells(i, 0), side, 1.0 + static_cast<double>(self_));
     }
     auto const lines = m.free_lines();
@@ -47,8 +47,8 @@ class heat {
   void step_by_pointer() {
     pgas::exchange_halo(now_);
     {
-      auto const u = pgas::stage<pgas::read>(now_);
-      auto const v = pgas::stage<pgas::write>(next_);
+      auto const u = pgas::stage(now_, pgas::read_only);
+      auto const v = pgas::stage(next_, pgas::write_only);
       bench::relax(v.data(), u.data(), rows_, side_, now_.shape().pitch());
     }
     std::swap(now_, next_);
@@ -62,8 +62,8 @@ class heat {
     std::swap(now_, next_);
   }
   [[gnu::noinline]] static void relax_by_index(array const& next, array const& now) {
-    auto const u = pgas::stage<pgas::read>(now);
-    auto const v = pgas::stage<pgas::write>(next);
+    auto const u = pgas::stage(now, pgas::read_only);
+    auto const v = pgas::stage(next, pgas::write_only);
     for (std::size_t i = 0; i < now.local_rows(); ++i)
       for (std::size_t j = 0; j < now.extent(1); ++j)
         v(i, j) = 0.25 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));

@@ -106,17 +106,17 @@ class star {
   /// By the loop of the baseline.
   void step_by_pointer() {
     {
-      auto const v = stage<pgas::update>(out_);
+      auto const v = stage(out_, pgas::read_write);
       auto const add = [&](auto const& u, std::size_t first, std::size_t rows) {
         bench::star::add(&v(first, radius), out_.local_place().pitches[0], &u(first, radius), pitch_, rows,
                          order_ - 2 * radius);
       };
       auto edges = pgas::begin_exchange(in_);
-      add(stage<pgas::read>(in_), first_inner(), inner());
+      add(stage(in_, pgas::read_only), first_inner(), inner());
       edges.finish();
-      add(stage<pgas::read>(in_), first_edge(), radius);
+      add(stage(in_, pgas::read_only), first_edge(), radius);
     }
-    bench::star::increment(stage<pgas::update>(in_).data(), pitch_, rows_, order_);
+    bench::star::increment(stage(in_, pgas::read_write).data(), pitch_, rows_, order_);
   }
 
   /// As examples/stencil writes it.
@@ -130,8 +130,8 @@ class star {
     pgas::for_each(in_, [](double& cell) { cell += 1; });
   }
   [[gnu::noinline]] static void add_by_index(array const& out, array const& in, std::size_t first, std::size_t rows) {
-    auto const v = stage<pgas::update>(out);
-    auto const u = stage<pgas::read>(in);
+    auto const v = stage(out, pgas::read_write);
+    auto const u = stage(in, pgas::read_only);
     for (std::size_t i = first; i < first + rows; ++i)
       for (std::size_t j = radius; j < in.extent(1) - radius; ++j)
         v(i, j) += 0.25 * (u(i + 1, j) - u(i - 1, j) + u(i, j + 1) - u(i, j - 1)) +
@@ -223,9 +223,9 @@ void nstream(Team& team, bench::meter& m, std::size_t cells) {
   auto const b = make();
   auto const c = make();
   auto const ours = [&] {
-    auto const to = stage<pgas::update>(a);
-    auto const x = stage<pgas::read>(b);
-    auto const y = stage<pgas::read>(c);
+    auto const to = stage(a, pgas::read_write);
+    auto const x = stage(b, pgas::read_only);
+    auto const y = stage(c, pgas::read_only);
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += x[i] + 3 * y[i];
   };
   auto const by_hand = [&] {
@@ -280,7 +280,7 @@ void matmul(Team& team, bench::meter& m) {
   auto const ours = [&, first = first, count = count] {
     pgas::fence left{a, pgas::read_only};
     pgas::fence right{b, pgas::read_only};
-    auto const tile = stage<pgas::update>(c);
+    auto const tile = stage(c, pgas::read_write);
     std::vector<double> x(count[0] * width);
     std::vector<double> y(width * count[1]);
     for (std::size_t k = 0; k < order; k += width) {
@@ -321,7 +321,7 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
       pgas::fence epoch{x, pgas::read_only};
       x.get(epoch, first[1], factors);
     }
-    if (auto const tile = stage<pgas::read>(a); true) {
+    if (auto const tile = stage(a, pgas::read_only); true) {
       for (std::size_t i = 0; i < count[0]; ++i) {
         double sum = 0;
         for (std::size_t j = 0; j < count[1]; ++j) sum += tile(i, j) * factors[j];

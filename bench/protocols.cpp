@@ -5,7 +5,6 @@
 #include <pgas/pgas.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/sync/bakery.hpp>
-#include <pgas/sync/gbh.hpp>
 #include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
@@ -16,6 +15,7 @@
 #include <pgas/sync/post_array.hpp>
 #include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/tournament.hpp>
+#include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>
 
 #include "counted_words.hpp"
@@ -73,10 +73,10 @@ class protocols {
     lock<sync::mcs_wp>();
     lock<sync::bakery>();
     lock<sync::lock_messages>();
-    lock<sync::gbh<>>();
-    lock<sync::gbh<sync::waiting_readers::stay, sync::retries::at_once>>();
-    lock<sync::gbh<sync::waiting_readers::undo>>();
-    lock<sync::gbh<sync::waiting_readers::undo, sync::retries::at_once>>();
+    lock<sync::two_level<>>();
+    lock<sync::two_level<sync::waiting_readers::stay, sync::retries::at_once>>();
+    lock<sync::two_level<sync::waiting_readers::undo>>();
+    lock<sync::two_level<sync::waiting_readers::undo, sync::retries::at_once>>();
 
     if (m_.ranks() == 2) signal();
   }

@@ -91,7 +91,7 @@ std::uint64_t life(Team& team, std::size_t rows, std::size_t cols, int generatio
   auto now = pgas::make_array<std::uint8_t>(team, {rows, cols}, around);
   auto next = pgas::make_array<std::uint8_t>(team, {rows, cols}, around);
   std::size_t const own = now.local_rows();
-  if (auto const cells = pgas::stage<pgas::write>(now); true) {
+  if (auto const cells = pgas::stage(now, pgas::write_only); true) {
     for (std::size_t i = 0; i < own; ++i)
       for (std::size_t j = 0; j < cols; ++j) cells(i, j) = (now.first_row() + i) * 7 % 5 == j * 3 % 4;
   }
@@ -107,14 +107,14 @@ std::uint64_t life(Team& team, std::size_t rows, std::size_t cols, int generatio
   for (int generation = 0; generation < generations; ++generation) {
     pgas::exchange_halo(now);
     if constexpr (Staged) {
-      step(pgas::stage<pgas::read>(now), pgas::stage<pgas::write>(next));
+      step(pgas::stage(now, pgas::read_only), pgas::stage(next, pgas::write_only));
     } else {
       step(now.local(), next.local());
     }
     std::swap(now, next);
   }
   std::uint64_t alive = 0;
-  auto const u = pgas::stage<pgas::read>(now);
+  auto const u = pgas::stage(now, pgas::read_only);
   for (std::size_t i = 0; i < own; ++i)
     for (std::size_t j = 0; j < cols; ++j) alive += u(i, j);
   return team.all_reduce(alive);

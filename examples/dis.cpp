@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <numeric>
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <support/backends.hpp>
 
 #include "support/arguments.hpp"
@@ -41,7 +41,7 @@ numbers pointer(Team& team, std::size_t size) {
   auto const hops = pgas::make_array<word>(team, dis::walks);
   {
     pgas::fence epoch{field, pgas::read_only};
-    auto const own = pgas::stage<pgas::write>(hops);
+    auto const own = pgas::stage(hops, pgas::write_only);
     for (std::size_t i = 0; i < own.size(); ++i) {
       own[i] = dis::walk(hops.own_box().first[0] + i, size, [&](std::size_t at) {
         dis::window seen;

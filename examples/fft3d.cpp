@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     auto const work = fft.make_spectrum();
 
     auto const start = std::chrono::steady_clock::now();
-    if (auto const u = pgas::stage<pgas::write>(cells); true) {
+    if (auto const u = pgas::stage(cells, pgas::write_only); true) {
       auto const [first, own] = cells.own_box();
       for (std::size_t z = 0; z < own[0]; ++z) {
         for (std::size_t y = 0; y < own[1]; ++y) {  // a row is a piece of one stream: jump to where it begins
@@ -51,8 +51,8 @@ int main(int argc, char** argv) {
     auto const dx = example::nas::decay(nx);
     for (std::size_t step = 0; step < problem.checksums.size(); ++step) {
       {  // each wave decays by itself
-        auto const waves = pgas::stage<pgas::update>(spectrum);
-        auto const copy = pgas::stage<pgas::write>(work);
+        auto const waves = pgas::stage(spectrum, pgas::read_write);
+        auto const copy = pgas::stage(work, pgas::write_only);
         auto const [first, own] = spectrum.own_box();
         for (std::size_t y = 0; y < own[0]; ++y)
           for (std::size_t z = 0; z < own[1]; ++z)
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
       fft.inverse(work, cells);
 
       example::cell mine = 0;  // of the checksum
-      if (auto const u = pgas::stage<pgas::read>(cells); true) {
+      if (auto const u = pgas::stage(cells, pgas::read_only); true) {
         auto const [first, own] = cells.own_box();
         for (std::size_t j = 1; j <= 1024; ++j) {
           std::size_t const z = 5 * j % nz - first[0];  // large where it is below first

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     auto const quickly = example::effort::estimate;
     example::exchange(by_y, transform_of<planes>(by_y, example::lines::rows, forward, quickly), by_x,
                       transform_of<some_lines>(by_x, example::lines::columns, forward, quickly), example::order::same);
-    if (auto const waves = pgas::stage<pgas::update>(by_x); true) {
+    if (auto const waves = pgas::stage(by_x, pgas::read_write); true) {
       auto const [first, own] = by_x.own_box();
       double const scale = 1 / static_cast<double>(height * width);
       double const spread = 2 * std::pow(std::numbers::pi * static_cast<double>(sigma), 2);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <support/backends.hpp>
 #include <vector>
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
 
     std::size_t const words = std::size_t{1} << log2_words;
     auto table = pgas::make_array<std::uint64_t>(team, words);
-    if (auto const own = pgas::stage<pgas::write>(table); true)
+    if (auto const own = pgas::stage(table, pgas::write_only); true)
       std::iota(own.begin(), own.end(), table.own_box().first[0]);
 
     // Each rank takes its share of the sequence, and goes wherever that leads.
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
     // Each rank undoes, among its own words, what all have done: the table is as before, or an update was lost.
     std::size_t errors = 0;
     auto const mine = table.own_box();
-    auto const own = pgas::stage<pgas::update>(table);
+    auto const own = pgas::stage(table, pgas::read_write);
     std::uint64_t x = random_number(0);
     for (std::size_t k = 0; k < updates; ++k) {
       x = next(x);

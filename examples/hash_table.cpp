@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
-#include <pgas/sync/gbh.hpp>
 #include <pgas/sync/mcs.hpp>
 #include <pgas/sync/mcs_wp.hpp>
+#include <pgas/sync/two_level.hpp>
 #include <stdexcept>
 #include <support/backends.hpp>
 
@@ -18,8 +18,8 @@ template <class Lock>
 struct locks : pgas::protocols<pgas::default_fence, pgas::sync::stamped, Lock> {
   static constexpr std::string_view name = Lock::name;
 };
-using all_locks = pgas::synchronizations<locks<pgas::sync::queued>, locks<pgas::sync::mcs>, locks<pgas::sync::mcs_wp>,
-                                         locks<pgas::sync::gbh<>>, locks<pgas::sync::bakery>>;
+using all_locks = pgas::protocols_list<locks<pgas::sync::queued>, locks<pgas::sync::mcs>, locks<pgas::sync::mcs_wp>,
+                                       locks<pgas::sync::two_level<>>, locks<pgas::sync::bakery>>;
 
 /// Every rank inserts its share of the words, looks for its neighbour's, and counts what its own part has.
 template <class Table, class Team>
@@ -51,7 +51,7 @@ void fill_and_check(Team& team, Table& table, std::vector<std::string> const& wo
 }
 
 int main(int argc, char** argv) {
-  return pgas::run<example::backends, pgas::coherences<pgas::default_coherence>, all_locks>(
+  return pgas::run<example::backends, pgas::coherence_list<pgas::default_coherence>, all_locks>(
       argc, argv, [](auto& team, auto arguments) {
         if (arguments.empty()) throw std::runtime_error("usage: hash_table locked|atomic [WORDS.txt [HOW_MANY]]");
         std::string const path(arguments.size() > 1 ? arguments[1] : "/usr/share/dict/words");

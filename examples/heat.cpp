@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
 
       pgas::exchange_halo(now);  // my edge rows go into my neighbours' ghost rows, theirs into mine
       {
-        auto const u = pgas::stage<pgas::read>(now);
-        auto const v = pgas::stage<pgas::write>(next);
+        auto const u = pgas::stage(now, pgas::read_only);
+        auto const v = pgas::stage(next, pgas::write_only);
         for (std::size_t i = 0; i < now.local_rows(); ++i)
           for (std::size_t j = 0; j < cols; ++j)
             v(i, j) = u(i, j) + 0.2 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1) - 4 * u(i, j));
@@ -57,8 +57,8 @@ int main(int argc, char** argv) {
 
       if (step % 50 == 49 || step + 1 == steps) {
         double change = 0;
-        auto const u = pgas::stage<pgas::read>(next);
-        auto const v = pgas::stage<pgas::read>(now);
+        auto const u = pgas::stage(next, pgas::read_only);
+        auto const v = pgas::stage(now, pgas::read_only);
         for (std::size_t i = 0; i < now.local_rows(); ++i)
           for (std::size_t j = 0; j < cols; ++j) change = std::max(change, std::abs(v(i, j) - u(i, j)));
         bar.update(step + 1, "residual", team.all_reduce(change, pgas::op::max{}));

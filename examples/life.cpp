@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     auto now = pgas::make_array<std::uint8_t>(team, {rows, cols}, around);
     auto next = pgas::make_array<std::uint8_t>(team, {rows, cols}, around);
     std::size_t const own = now.local_rows();
-    if (auto const cells = pgas::stage<pgas::write>(now); true) {
+    if (auto const cells = pgas::stage(now, pgas::write_only); true) {
       for (std::size_t i = 0; i < own; ++i)
         for (std::size_t j = 0; j < cols; ++j)  // in the middle; outside the pattern all is dead
           cells(i, j) = pattern(now.first_row() + i - (rows - pattern.rows) / 2, j - (cols - pattern.cols) / 2);
@@ -50,11 +50,11 @@ int main(int argc, char** argv) {
           }
         }
       };
-      if (auto const v = pgas::stage<pgas::write>(next); true) {
+      if (auto const v = pgas::stage(next, pgas::write_only); true) {
         auto edges = pgas::begin_exchange(now);  // on their way while the interior is computed
-        if (own > 2) live(1, own - 1, pgas::stage<pgas::read>(now), v);
+        if (own > 2) live(1, own - 1, pgas::stage(now, pgas::read_only), v);
         edges.finish();
-        auto const u = pgas::stage<pgas::read>(now);  // with the ghost cells that have come
+        auto const u = pgas::stage(now, pgas::read_only);  // with the ghost cells that have come
         if (own > 0) live(0, 1, u, v);
         if (own > 1) live(own - 1, own, u, v);
       }

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <support/backends.hpp>
 #include <vector>
 
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     {
       pgas::fence left{a, pgas::read_only};
       pgas::fence right{b, pgas::read_only};
-      auto const tile = pgas::stage<pgas::update>(c);
+      auto const tile = pgas::stage(c, pgas::read_write);
       auto const [first, count] = c.own_box();
       std::vector<double> x(count[0] * width);
       std::vector<double> y(width * count[1]);

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <support/backends.hpp>
 #include <vector>
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
         pgas::fence epoch{x, pgas::read_only};  // as many elements of x as this rank has columns
         x.get(epoch, first[1], factors);
       }
-      if (auto const tile = pgas::stage<pgas::read>(a); true) {
+      if (auto const tile = pgas::stage(a, pgas::read_only); true) {
         for (std::size_t i = 0; i < count[0]; ++i) {
           double sum = 0;
           for (std::size_t j = 0; j < count[1]; ++j) sum += tile(i, j) * factors[j];

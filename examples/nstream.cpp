@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <support/backends.hpp>
 
 #include "support/arguments.hpp"
@@ -26,9 +26,9 @@ int main(int argc, char** argv) {
     auto const before = std::chrono::steady_clock::now();
     {
       // Everybody's cells with the same index are its own: nothing moves.
-      auto const to = pgas::stage<pgas::update>(a);
-      auto const x = pgas::stage<pgas::read>(b);
-      auto const y = pgas::stage<pgas::read>(c);
+      auto const to = pgas::stage(a, pgas::read_write);
+      auto const x = pgas::stage(b, pgas::read_only);
+      auto const y = pgas::stage(c, pgas::read_only);
       for (std::size_t k = 0; k < iterations; ++k)
         for (std::size_t i = 0; i < to.size(); ++i) to[i] += x[i] + scalar * y[i];
     }
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
 
     std::size_t wrong = 0;
     auto const expected = static_cast<double>(iterations) * (2 + scalar * 2);  // exact, as all sums on the way are
-    for (double const value : pgas::stage<pgas::read>(a)) wrong += value != expected ? 1U : 0U;
+    for (double const value : pgas::stage(a, pgas::read_only)) wrong += value != expected ? 1U : 0U;
     wrong = team.all_reduce(wrong, pgas::op::sum{});
 
     if (team.rank() != 0) return;

@@ -20,13 +20,13 @@ int main(int argc, char** argv) {
       auto const take = [&] {
         pgas::exposure epoch{token, {left}};
         epoch.wait();
-        return pgas::stage<pgas::read>(token)[0];
+        return pgas::stage(token, pgas::read_only)[0];
       };
       if (team.rank() == 0) {
         pgas::exposure epoch{token, {left}};  // opened first, so that a ring of one rank works too
         give(lap == 0 ? 1 : static_cast<long>(lap) * 1000);
         epoch.wait();
-        std::printf("lap %d: the token came back as %ld\n", lap, pgas::stage<pgas::read>(token)[0]);
+        std::printf("lap %d: the token came back as %ld\n", lap, pgas::stage(token, pgas::read_only)[0]);
       } else {
         give(take() + team.rank());
       }

@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     auto const before = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < iterations; ++k) {
       {
-        auto const v = pgas::stage<pgas::update>(out);
+        auto const v = pgas::stage(out, pgas::read_write);
         auto const add_star = [&](auto const& u, auto i0, auto i1, auto j0, auto j1) {
           for (auto i = i0; i < i1; ++i)
             for (auto j = j0; j < j1; ++j)
@@ -60,9 +60,9 @@ int main(int argc, char** argv) {
                          0.125 * (u(i + 2, j) - u(i - 2, j) + u(i, j + 2) - u(i, j - 2));
         };
         auto edges = pgas::begin_exchange(in);  // on their way while the interior is computed
-        add_star(pgas::stage<pgas::read>(in), rows.inner, rows.inner_end, cols.inner, cols.inner_end);
+        add_star(pgas::stage(in, pgas::read_only), rows.inner, rows.inner_end, cols.inner, cols.inner_end);
         edges.finish();
-        auto const u = pgas::stage<pgas::read>(in);  // with the ghost cells that have come
+        auto const u = pgas::stage(in, pgas::read_only);  // with the ghost cells that have come
         add_star(u, rows.first, rows.inner, cols.first, cols.end);
         add_star(u, rows.inner_end, rows.end, cols.first, cols.end);
         add_star(u, rows.inner, rows.inner_end, cols.first, cols.inner);

@@ -44,7 +44,7 @@ class uneven {
   [[nodiscard]] rank_t owner(std::size_t i) const noexcept { return table_.entries()[i].owner; }
   [[nodiscard]] std::size_t local_size(rank_t rank) const noexcept { return table_.size(rank); }
   [[nodiscard]] std::size_t local_index(std::size_t i) const noexcept { return table_.entries()[i].local; }
-  [[nodiscard]] std::size_t course(std::size_t i) const noexcept { return table_.entries()[i].course; }
+  [[nodiscard]] std::size_t local_block(std::size_t i) const noexcept { return table_.entries()[i].local_block; }
   [[nodiscard]] std::size_t phase(std::size_t i) const noexcept { return table_.entries()[i].phase; }
   [[nodiscard]] std::size_t global_index(rank_t rank, std::size_t local) const noexcept {
     std::size_t i = 0;
@@ -54,9 +54,9 @@ class uneven {
   [[nodiscard]] std::size_t blocks(rank_t rank) const noexcept { return table_.courses(rank); }
   [[nodiscard]] index_range block_of(rank_t rank, std::size_t k) const noexcept {
     std::size_t first = 0;
-    while (owner(first) != rank || course(first) != k) ++first;
+    while (owner(first) != rank || local_block(first) != k) ++first;
     std::size_t end = first;
-    while (end < extent_ && owner(end) == rank && course(end) == k) ++end;
+    while (end < extent_ && owner(end) == rank && local_block(end) == k) ++end;
     return {first, end - first};
   }
   friend bool operator==(uneven const& a, uneven const& b) { return a.extent_ == b.extent_ && a.ranks_ == b.ranks_; }

@@ -9,7 +9,7 @@
 #include <pgas/algorithm/min_element.hpp>
 #include <pgas/algorithm/transform_reduce.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -95,7 +95,7 @@ TEST_CASE("algorithm: what is counted and found in an array is what the standard
         }
         for (auto const& extents : {cell_index<2>{0, 3}, {1, 1}, {7, 9}, {3, 20}}) {
           check<2>(team, seed++, extents, tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64));
-          check<2>(team, seed++, extents, dealt<3, 2>{});
+          check<2>(team, seed++, extents, cyclic_tiles<3, 2>{});
         }
         check<3>(team, seed++, {4, 3, 5}, by_rows<3>{});
       },
@@ -106,7 +106,7 @@ TEST_CASE("algorithm: of equal cells the first in row-major order is found, not 
   everywhere<few_models>(
       [](auto& team) {
         // Alone, a rank has the left tile, with rows 0 to 3, in memory before the right one.
-        auto const a = make_array<int>(team, {4, 4}, dealt<4, 2>{});
+        auto const a = make_array<int>(team, {4, 4}, cyclic_tiles<4, 2>{});
         fill(a, 1);
         for_each_index(a, [](auto const& i, int& cell) { cell = i[0] + i[1] == 3 ? 2 : 1; });
         require(find(team, a, 2) == std::optional(cell_index<2>{0, 3}), "the first 2 is in row 0");
@@ -120,12 +120,12 @@ TEST_CASE("algorithm: a dot product of arrays on different layouts is refused on
   everywhere<few_models>(
       [](auto& team) {
         auto const rows = make_array<int>(team, {2, 2});
-        auto const tiles = make_array<int>(team, {2, 2}, dealt<1, 1>{});
+        auto const tiles = make_array<int>(team, {2, 2}, cyclic_tiles<1, 1>{});
         // With three ranks rank 2 owns nothing of the first, and cannot tell by itself.
         std::string const self = "rank " + std::to_string(team.rank());
         require_error(errc::invalid_argument,
-                      {self, "transform_reduce", "2 x 2, tiled(block, whole)", "2 x 2, dealt(1 x 1)", "not aligned",
-                       "copy one of them"},
+                      {self, "transform_reduce", "2 x 2, tiled(block, whole)", "2 x 2, cyclic_tiles(1 x 1)",
+                       "not aligned", "copy one of them"},
                       [&] { static_cast<void>(transform_reduce(team, rows, tiles, 0)); });
         team.barrier();
       },

@@ -8,7 +8,7 @@
 #include <pgas/algorithm/reduce.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/single_owner.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -97,7 +97,7 @@ TEST_CASE("algorithm: on every layout what the standard's give on one rank") {
       check_layouts<1>(team, {extent}, by_rows<1>{}, tiled{block_cyclic<4>{}}, tiled{single_owner{team.size() - 1}});
     }
     for (auto const& extents : {cell_index<2>{1, 1}, {0, 3}, {7, 9}, {12, 2}}) {
-      check_layouts<2>(team, extents, tiled{block{}, block_cyclic<2>{}}.padded(64), dealt<3, 2>{});
+      check_layouts<2>(team, extents, tiled{block{}, block_cyclic<2>{}}.padded(64), cyclic_tiles<3, 2>{});
     }
     check_layouts<3>(team, {4, 5, 6}, by_rows<3>{});
   });
@@ -107,10 +107,10 @@ TEST_CASE("algorithm: transform refuses arrays whose cells have different owners
   everywhere<few_models>(
       [](auto& team) {
         auto const rows = make_array<int>(team, {4, 4});
-        auto const tiles = make_array<int>(team, {4, 4}, pgas::dealt<1, 1>{});
+        auto const tiles = make_array<int>(team, {4, 4}, pgas::cyclic_tiles<1, 1>{});
         auto const other = make_array<int>(team, {5, 4});
         require_error(errc::invalid_argument,
-                      {"transform", "4 x 4, tiled(block, whole)", "dealt(1 x 1)", "not aligned"},
+                      {"transform", "4 x 4, tiled(block, whole)", "cyclic_tiles(1 x 1)", "not aligned"},
                       [&] { pgas::transform(rows, tiles, [](int x) { return x; }); });
         require_error(errc::invalid_argument, {"transform", "5 x 4", "not aligned"},
                       [&] { pgas::transform(other, rows, [](int x) { return x; }); });

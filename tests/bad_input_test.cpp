@@ -88,7 +88,7 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     require_error(errc::out_of_range, {me(team), "put", "9", "10"}, [&] { epoch.put(to, 0, pgas::own_part{9, 2}); });
     require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] { epoch.get(to, 0, pgas::own_part{9, 2}); });
     require_error(errc::out_of_range, {me(team), "stage", "8", "10"},
-                  [&] { static_cast<void>(pgas::stage<pgas::read>(w, 8, 3)); });
+                  [&] { static_cast<void>(pgas::stage(w, 8, 3, pgas::read_only)); });
     // The epoch is as it was.
     epoch.put(to, static_cast<std::size_t>(team.rank()), 1);
   });

@@ -86,7 +86,9 @@ auto counted(Window const& w) {
 TEST_CASE("write_back: every kind of epoch gives the right values against every seed") {
   check_right<coherence::write_back>();
 }
-TEST_CASE("at_get: every kind of epoch gives the right values against every seed") { check_right<coherence::at_get>(); }
+TEST_CASE("drop_at_get: every kind of epoch gives the right values against every seed") {
+  check_right<coherence::drop_at_get>();
+}
 TEST_CASE("uncached: every kind of epoch gives the right values against every seed") {
   check_right<coherence::uncached>();
 }
@@ -166,8 +168,8 @@ TEST_CASE("hints erase work: a read only access emits no clean, a write only one
   });
 }
 
-TEST_CASE("at_get: the boundary of an access drops nothing, a get drops its own range") {
-  using on_at_get = model<incoherent::backend, coherence::at_get>;
+TEST_CASE("drop_at_get: the boundary of an access drops nothing, a get drops its own range") {
+  using on_at_get = model<incoherent::backend, coherence::drop_at_get>;
   incoherent::against const nothing(incoherent::no_adversary);
   on<on_at_get>(2, [](auto& team) {
     auto w = make_window<int>(team, part);

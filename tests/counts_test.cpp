@@ -167,7 +167,7 @@ TEST_CASE("scc: an exchange of halos fetches each row that it sends and pushes i
     auto const ranks = static_cast<std::size_t>(team.size());
     auto now = pgas::make_array<double>(team, {own_rows * ranks, cols}, pgas::halo{.width = 1});
     {
-      auto const cells = pgas::stage<pgas::write>(now);
+      auto const cells = pgas::stage(now, pgas::write_only);
       for (std::size_t i = 0; i < own_rows; ++i) std::fill_n(&cells(i, 0), cols, 1.0);
     }
     pgas::exchange_halo(now);

@@ -5,7 +5,7 @@
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 
 #include "support/ranks.hpp"
 
@@ -42,7 +42,7 @@ TEST_CASE("describe: the picture has the owner of each cell, or of the tiles of 
     std::string const all = describe(l);
     return all.substr(all.find("owners"));
   };
-  auto const l = dealt<2, 3>{}.over({5, 8}, 3);
+  auto const l = cyclic_tiles<2, 3>{}.over({5, 8}, 3);
   std::string cells = "owners of cells\n";
   for (std::size_t i = 0; i < 5; ++i) {
     cells += " ";
@@ -69,14 +69,14 @@ TEST_CASE("describe: many ranks are summed up, and the cells of all of them are 
     for (rank_t r = 0; r < l.ranks(); ++r) all += pgas::detail::own_cells(l, r);
     return all;
   };
-  CHECK(sum(dealt<4, 5>{}.over({13, 17}, 3)) == 13 * 17);
+  CHECK(sum(cyclic_tiles<4, 5>{}.over({13, 17}, 3)) == 13 * 17);
   CHECK(sum(tiled{cyclic{}, block_cyclic<2>{}, block{}}.over({7, 5, 3}, 4)) == 7 * 5 * 3);
 }
 
 TEST_CASE("describe: an array of no cells, or of three dimensions, has no picture") {
   CHECK(describe(by_rows<2>{}.over({0, 5}, 2)).find("owners") == std::string::npos);
   CHECK(describe(by_rows<3>{}.over({2, 5, 3}, 2)).find("owners") == std::string::npos);
-  CHECK(describe(dealt<4>{}.over({0}, 2)).find("padding   none\n") != std::string::npos);
+  CHECK(describe(cyclic_tiles<4>{}.over({0}, 2)).find("padding   none\n") != std::string::npos);
 }
 
 TEST_CASE("describe: an array names its elements, halo, backend and policies, and the bytes of parts") {

@@ -31,7 +31,7 @@ std::string broken(D const& d, table const& expected) {
     std::string const at = " of " + std::to_string(i);
     if (d.owner(i) != e.owner) return "owner" + at;
     if (d.local_index(i) != e.local) return "local_index" + at;
-    if (d.course(i) != e.course) return "course" + at;
+    if (d.local_block(i) != e.local_block) return "local_block" + at;
     if (d.phase(i) != e.phase) return "phase" + at;
     if (d.global_index(e.owner, e.local) != i) return "global_index" + at;
   }
@@ -40,19 +40,21 @@ std::string broken(D const& d, table const& expected) {
     if (d.local_size(r) != expected.size(r)) return "local_size" + at;
     if (d.blocks(r) != expected.courses(r)) return "blocks" + at;
     std::size_t local = 0;
-    for (std::size_t course = 0; course < d.blocks(r); ++course) {
-      auto const block = d.block_of(r, course);
+    for (std::size_t local_block = 0; local_block < d.blocks(r); ++local_block) {
+      auto const block = d.block_of(r, local_block);
       if (block.count == 0) return "an empty block" + at;
       for (std::size_t phase = 0; phase < block.count; ++phase, ++local) {
         auto const& e = entries[block.first + phase];
-        if (e.owner != r || e.local != local || e.course != course || e.phase != phase) return "block_of" + at;
+        if (e.owner != r || e.local != local || e.local_block != local_block || e.phase != phase)
+          return "block_of" + at;
       }
     }
     local = 0;
     pgas::owned_indices const own(d, r);
     for (auto i = own.begin(); i != own.end(); ++i, ++local) {
       if (*i != d.global_index(r, local)) return "owned_indices" + at;
-      if (i.phase() != d.phase(*i) || i.course() != d.course(*i)) return "phase and course of an iterator" + at;
+      if (i.phase() != d.phase(*i) || i.local_block() != d.local_block(*i))
+        return "phase and local_block of an iterator" + at;
     }
     if (local != own.size() || own.empty() != (local == 0)) return "size of owned_indices" + at;
   }
@@ -102,7 +104,7 @@ static_assert(is_bijection(pgas::cyclic(40, 9)) && is_bijection(pgas::cyclic(3, 
 static_assert(is_bijection(block_cyclic<4>(40, 9)) && is_bijection(block_cyclic<3>(40, 7)));
 static_assert(is_bijection(block_cyclic<>{5}.over(33, 4)) && is_bijection(block_cyclic<>{8}.over(33, 4)));
 static_assert(is_bijection(pgas::single_owner{2}.over(9, 4)) && is_bijection(pgas::whole(7)));
-static_assert(block_cyclic<4>(16, 2).course(9) == 1 && block_cyclic<4>(16, 2).phase(9) == 1);
+static_assert(block_cyclic<4>(16, 2).local_block(9) == 1 && block_cyclic<4>(16, 2).phase(9) == 1);
 static_assert(*++pgas::owned_indices(pgas::cyclic(9, 4), 1).begin() == 5);
 
 }  // namespace

@@ -44,7 +44,7 @@ cell coefficient(extents const& n, extents const& k) {
 
 template <class Array, class Use>
 void each_own_cell(Array const& a, Use const& use) {
-  auto const cells = pgas::stage<pgas::update>(a);
+  auto const cells = pgas::stage(a, pgas::read_write);
   auto const own = a.local_extents();
   for (std::size_t i = 0; i < own[0]; ++i)
     for (std::size_t j = 0; j < own[1]; ++j)

@@ -77,7 +77,7 @@ class serial_cells {
 
 template <class Array>
 void check_own(Array const& a, serial_cells<Array> const& serial, int round) {
-  auto const cells = stage<pgas::read>(a);
+  auto const cells = stage(a, pgas::read_only);
   for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
     if (ghosts == 0 && std::apply(cells, local) != serial(global)) {
       require_equal(std::apply(cells, local), serial(global),
@@ -120,7 +120,7 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
       set_edges(*a, [&](auto... at) { return serial(place<N>{at...}); });
     }
     {
-      auto const cells = stage<pgas::write>(now);
+      auto const cells = stage(now, pgas::write_only);
       for_each_in_part(now, [&](auto const& local, auto const& global, int ghosts) {
         if (ghosts == 0) std::apply(cells, local) = serial(global);
       });

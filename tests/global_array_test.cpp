@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What distributed arrays promise, on every model: shapes, names of cells, boxes across owners, staging, errors.
 #include <limits>
-#include <pgas/array_stage.hpp>
+#include <pgas/stage.hpp>
 #include <utility>
 #include <vector>
 
@@ -32,7 +32,7 @@ static_assert(crowded.part_size(1) == 1 + 6 && crowded.part_size(2) == 0, "who o
 
 template <class Array>
 void fill_by_index(Array const& a, int round) {
-  auto const cells = stage<pgas::write>(a);
+  auto const cells = stage(a, pgas::write_only);
   for (std::size_t i = 0; i < a.local_rows(); ++i) {
     for (std::size_t j = 0; j < a.extent(1); ++j) {
       cells(i, j) = static_cast<int>((a.first_row() + i) * 1000 + j) + round * 1'000'000;
@@ -171,17 +171,17 @@ TEST_CASE("global_array: stage gives own cells as plain memory, for reading, ove
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {9, 4}, halo{.width = 1});
     {
-      auto const whole = stage<pgas::update>(a);  // ghost cells too
+      auto const whole = stage(a, pgas::read_write);  // ghost cells too
       for (std::ptrdiff_t i = -1; i <= static_cast<std::ptrdiff_t>(a.local_rows()); ++i) {
         for (std::ptrdiff_t j = -1; a.local_rows() != 0 && j <= 4; ++j) whole(i, j) = -7;
       }
     }
     fill_by_index(a, 0);
     {
-      auto const some = stage<pgas::update>(a);
+      auto const some = stage(a, pgas::read_write);
       if (a.local_rows() != 0) some(0, 1) = 5;
     }
-    auto const seen = stage<pgas::read>(a);
+    auto const seen = stage(a, pgas::read_only);
     auto const view = seen.view();
     require_equal(view.extent(0), a.local_rows(), "rows of a view");
     require_equal(view.size(), seen.size(), "size of a view");
@@ -200,11 +200,11 @@ TEST_CASE("global_array: stage gives own cells as plain memory, for reading, ove
 
     auto const line = make_array<int>(team, 10, halo{.width = 2});
     {
-      auto const out = stage<pgas::write>(line);
+      auto const out = stage(line, pgas::write_only);
       int next = static_cast<int>(line.first_row());
       for (int& cell : out) cell = next++;
     }
-    auto const in = stage<pgas::read>(line);
+    auto const in = stage(line, pgas::read_only);
     for (std::size_t i = 0; i < in.size(); ++i)
       require_equal(in[i], static_cast<int>(line.first_row() + i), "own cell");
     if (line.local_rows() != 0) require_equal(in(-1) + in(line.local_rows()), 0, "ghost cells are untouched");

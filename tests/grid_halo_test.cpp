@@ -28,13 +28,13 @@ void check_exchanges(Array const& a) {
   set_edges(a, [&](auto... at) { return expected(a, place<N>{at...}, 0); });
   for (int round = 0; round < 3; ++round) {
     {
-      auto const cells = stage<pgas::write>(a);
+      auto const cells = stage(a, pgas::write_only);
       for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
         if (ghosts == 0) std::apply(cells, local) = expected(a, global, round);
       });
     }
     exchange_halo(a);
-    auto const cells = stage<pgas::read>(a);
+    auto const cells = stage(a, pgas::read_only);
     for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
       if (ghosts > 1 && !a.shape().halos().corners()) return;
       int const seen = std::apply(cells, local);

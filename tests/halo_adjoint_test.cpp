@@ -48,7 +48,7 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
   constexpr std::size_t N = Array::dimensions;
   for (int round = 0; round < 2; ++round) {
     {
-      auto const cells = stage<pgas::update>(a);
+      auto const cells = stage(a, pgas::read_write);
       for_each_in_part(a, [&](auto const& local, auto const&, int) {
         std::apply(cells, local) = contribution<N>(a.rank(), local, round);
       });
@@ -67,7 +67,7 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
     if (split) {
       auto const late = [](place<N> const& local) { return contribution<N>(7, local, 9); };
       auto pending = begin_accumulate_halo(a, op);
-      auto const own = stage<pgas::update>(a);
+      auto const own = stage(a, pgas::read_write);
       for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
         if (ghosts != 0) return;
         auto& mine = std::apply(own, local);
@@ -77,7 +77,7 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
     } else {
       accumulate_halo(a, op);
     }
-    auto const cells = stage<pgas::read>(a);
+    auto const cells = stage(a, pgas::read_only);
     for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
       std::uint32_t expected = neutral;
       if (!has_owner(a, a.rank(), local, global)) {
@@ -153,7 +153,7 @@ TEST_CASE("accumulate_halo: sums of doubles have the same bits each time") {
         std::vector<double> first;
         for (int round = 0; round < 6; ++round) {
           {
-            auto const cells = stage<pgas::update>(a);
+            auto const cells = stage(a, pgas::read_write);
             for_each_in_part(a, [&](auto const& local, auto const& global, int) {
               std::apply(cells, local) = 1.0 / static_cast<double>(3 + contribution<2>(a.rank(), global, 0) % 1000);
             });
@@ -161,7 +161,7 @@ TEST_CASE("accumulate_halo: sums of doubles have the same bits each time") {
           dawdle(rng);
           accumulate_halo(a);
           std::vector<double> sums;
-          auto const cells = stage<pgas::read>(a);
+          auto const cells = stage(a, pgas::read_only);
           for_each_in_part(a, [&](auto const& local, auto const&, int ghosts) {
             if (ghosts == 0) sums.push_back(std::apply(cells, local));
           });
@@ -180,7 +180,7 @@ TEST_CASE("accumulate_halo: the adjoint: <exchange(x), y> is <x, accumulate(y)>"
         auto const x = make_array<std::int64_t>(team, {5, 7}, tiled{block{}, block{}}, around);
         auto const y = make_array<std::int64_t>(team, {5, 7}, tiled{block{}, block{}}, around);
         auto const fill = [&](auto const& a, int round) {
-          auto const cells = stage<pgas::update>(a);
+          auto const cells = stage(a, pgas::read_write);
           for_each_in_part(a, [&](auto const& local, auto const&, int ghosts) {
             bool const is_x = &a == &x;
             std::apply(cells, local) =
@@ -189,8 +189,8 @@ TEST_CASE("accumulate_halo: the adjoint: <exchange(x), y> is <x, accumulate(y)>"
         };
         auto const product = [&] {
           std::int64_t sum = 0;
-          auto const left = stage<pgas::read>(x);
-          auto const right = stage<pgas::read>(y);
+          auto const left = stage(x, pgas::read_only);
+          auto const right = stage(y, pgas::read_only);
           for_each_in_part(x, [&](auto const& local, auto const&, int) {
             sum += std::apply(left, local) * std::apply(right, local);
           });
@@ -222,7 +222,7 @@ void check_together(Arrays const&... arrays) {
     auto const fill = [&](auto const& a) {
       using array = std::remove_cvref_t<decltype(a)>;
       ++nth;
-      auto const cells = stage<pgas::write>(a);
+      auto const cells = stage(a, pgas::write_only);
       for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
         if (ghosts == 0) {
           std::apply(cells, local) = value_of<typename array::value_type, array::dimensions>(global, round * 10 + nth);
@@ -242,7 +242,7 @@ void check_together(Arrays const&... arrays) {
       using array = std::remove_cvref_t<decltype(a)>;
       using value_type = typename array::value_type;
       ++nth;
-      auto const cells = stage<pgas::read>(a);
+      auto const cells = stage(a, pgas::read_only);
       for_each_in_part(a, [&](auto const& local, auto const& global, int) {
         if (!has_owner(a, a.rank(), local, global)) return;
         auto const expected = value_of<value_type, array::dimensions>(image_in(a, global).first, round * 10 + nth);

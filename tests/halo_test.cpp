@@ -46,7 +46,7 @@ int expected(Array const& a, index_t i, index_t j, int round) {
 
 template <class Array>
 void store_own(Array const& a, int round) {
-  auto const cells = stage<pgas::write>(a);
+  auto const cells = stage(a, pgas::write_only);
   for (std::size_t i = 0; i < a.local_rows(); ++i) {
     auto const row = static_cast<index_t>(a.first_row() + i);
     if constexpr (Array::dimensions == 1) {
@@ -60,7 +60,7 @@ void store_own(Array const& a, int round) {
 template <class Array>
 void check_all(Array const& a, int round) {
   if (a.local_rows() == 0) return;
-  auto const cells = stage<pgas::read>(a);
+  auto const cells = stage(a, pgas::read_only);
   auto const require_cell = [&](int seen, index_t i, index_t j) {
     if (seen != expected(a, i, j, round)) {
       require_equal(seen, expected(a, i, j, round),
@@ -247,8 +247,8 @@ TEST_CASE("halo: while an exchange is pending own cells can be read, and another
     for (int again = 0; again < 5; ++again) {
       exchange_some_rounds(make_array<int>(team, {11, 3}, h), make_array<int>(team, {11, 3}, h), [&](auto& a, auto& b) {
         dawdle(rng);
-        auto const in = stage<pgas::read>(a);
-        auto const out = stage<pgas::write>(b);
+        auto const in = stage(a, pgas::read_only);
+        auto const out = stage(b, pgas::write_only);
         for (std::size_t i = 0; i < a.local_rows(); ++i) {
           for (std::size_t j = 0; j < 3; ++j) {
             require_equal(in(i, j) % 100'000,

@@ -4,7 +4,7 @@
 #include <complex>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/files/hdf5.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 
 #include "support/ranks.hpp"
 #include "support/saved.hpp"
@@ -117,7 +117,7 @@ TEST_CASE("hdf5: what is saved HDF5 reads, and what it writes is loaded, on ever
   everywhere<few_models>([&](auto& team) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       save_and_load<2>(team, folder.path, {9 * seed, 70}, by_rows<2>{}, seed);
-      save_and_load<2>(team, folder.path, {9, 4 + seed}, dealt<2, 3>{}, seed);
+      save_and_load<2>(team, folder.path, {9, 4 + seed}, cyclic_tiles<2, 3>{}, seed);
     }
   });
   everywhere<std::tuple<process_model>>([&](auto& team) {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <iostream>
 #include <optional>
-#include <pgas/coherence/at_get.hpp>
 #include <pgas/coherence/coherent.hpp>
+#include <pgas/coherence/drop_at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -38,7 +38,7 @@ using job = pgas::detail::job;
 static_assert(pgas::cache_controlled<segment_type>);
 static_assert(!pgas::local_segment<segment_type> && !pgas::shared_segment<segment_type>);
 static_assert(!pgas::strided_segment<segment_type> && !pgas::atomic_segment<segment_type, int, pgas::op::sum>);
-static_assert(coherence::write_back::fits<segment_type> && coherence::at_get::fits<segment_type>);
+static_assert(coherence::write_back::fits<segment_type> && coherence::drop_at_get::fits<segment_type>);
 static_assert(coherence::uncached::fits<segment_type> && !coherence::coherent::fits<segment_type>);
 
 // ---- helpers ---------------------------------------------------------------------------------------
@@ -715,8 +715,8 @@ std::optional<std::uint64_t> caught(adversary a = {}) {
 TEST_CASE("message passing with all steps of write_back gives the right value against 500 seeds") {
   check_all_seeds<coherence::write_back>();
 }
-TEST_CASE("message passing with at_get gives the right value against 500 seeds") {
-  check_all_seeds<coherence::at_get>();
+TEST_CASE("message passing with drop_at_get gives the right value against 500 seeds") {
+  check_all_seeds<coherence::drop_at_get>();
 }
 TEST_CASE("message passing with uncached gives the right value against 500 seeds") {
   check_all_seeds<coherence::uncached>();

@@ -231,7 +231,7 @@ TEST_CASE("on the chip, each policy gives the right values in every kind of epoc
   check_right<chip, coherence::write_back>();
   check_right<chip, coherence::whole_cache>();
   check_right<chip, coherence::drop_with_put>();
-  check_right<chip, coherence::at_get>();
+  check_right<chip, coherence::drop_at_get>();
   check_right<chip, coherence::uncached>();
   check_right<chip, cached_own_part>();
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Arrays on any layout: cells, boxes, own parts, tiles and bad input, against arrays of one rank.
-#include <pgas/array_stage.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
+#include <pgas/stage.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -81,7 +81,7 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
         auto const check = [&](auto& one) {
           if constexpr (matrix_layout<typename std::remove_cvref_t<decltype(one.array)>::layout_type>) {
             auto const view = one.array.local();
-            auto const staged = stage<pgas::read>(one.array);
+            auto const staged = stage(one.array, pgas::read_only);
             for_each_own(one.array, [&](cell_index<N> const& i, cell_index<N> const& global) {
               cell const now = at(view, i);
               require_equal(now, one.serial[number(one.array.extents(), global)], "own cell");
@@ -109,7 +109,7 @@ TEST_CASE("layouts: random boxes moved between arrays of one dimension are those
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       copy_boxes<1>(team, seed, 300, block{}, cyclic{}, block_cyclic<4>{}, tiled{block_cyclic<>{seed + 1}}.padded(64),
-                    single_owner{team.size() - 1}, dealt<5>{}.padded(64));
+                    single_owner{team.size() - 1}, cyclic_tiles<5>{}.padded(64));
     }
   });
 }
@@ -118,7 +118,7 @@ TEST_CASE("layouts: random boxes moved between arrays of two dimensions are thos
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 11; seed <= 14; ++seed) {
       copy_boxes<2>(team, seed, 22, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
-                    tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64), dealt<2, 3>{});
+                    tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64), cyclic_tiles<2, 3>{});
     }
   });
 }
@@ -127,7 +127,7 @@ TEST_CASE("layouts: random boxes moved between arrays of three dimensions are th
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 21; seed <= 24; ++seed) {
       copy_boxes<3>(team, seed, 7, by_rows<3>{}, tiled{block{}, block_cyclic<2>{}, block{}}.padded(32),
-                    dealt<2, 3, 2>{});
+                    cyclic_tiles<2, 3, 2>{});
     }
   });
 }
@@ -164,7 +164,7 @@ TEST_CASE("layouts: padded rows and tiles start on lines of memory, and a tile's
     require_equal(own.stride(0) % 16, std::ptrdiff_t{0}, "floats between rows");
     require(own.stride(0) >= static_cast<std::ptrdiff_t>(own.extent(1)) + 2, "ghost cells have room");
 
-    auto const tiles_apart = make_array<double>(team, {10, 10}, dealt<3, 3>{}.padded(64));
+    auto const tiles_apart = make_array<double>(team, {10, 10}, cyclic_tiles<3, 3>{}.padded(64));
     for (auto const tile : tiles(tiles_apart)) {
       require(on_line(tile.view().data_handle()), "a tile starts on a line");
       require_equal(tile.view().stride(0), std::ptrdiff_t{3}, "leading dimension of a contiguous tile");
@@ -182,11 +182,11 @@ TEST_CASE("layouts: a halo lies around own cells of a grid of blocks, and nowher
     auto const a = make_array<int>(team, {5, 6, 4}, tiled{block{}, block{}, block{}},
                                    {halo{.width = 1}, halo{.width = 2, .after = 0}, halo{.width = 0, .after = 3}});
     {
-      auto const all = stage<pgas::update>(a.window());
+      auto const all = stage(a.window(), pgas::read_write);
       std::fill(all.begin(), all.end(), -1);
     }
     {
-      auto const cells = stage<pgas::write>(a);
+      auto const cells = stage(a, pgas::write_only);
       for_each_own(a, [&](auto const& i, auto const& g) {
         cells(i[0], i[1], i[2]) = static_cast<int>(g[0] * 100 + g[1] * 10 + g[2]);
       });
@@ -194,7 +194,7 @@ TEST_CASE("layouts: a halo lies around own cells of a grid of blocks, and nowher
     auto const own = a.local_extents();
     if (a.own_box().size() == 0) return require_equal(a.window().size(), std::size_t{0}, "no cells, no part");
     require_equal(a.window().size(), (own[0] + 2) * (own[1] + 2) * (own[2] + 3), "elements of a part");
-    auto const seen = stage<pgas::read>(a);
+    auto const seen = stage(a, pgas::read_only);
     int ghosts = 0;
     for (std::ptrdiff_t i = -1; i <= static_cast<std::ptrdiff_t>(own[0]); ++i) {
       for (std::ptrdiff_t j = -2; j < static_cast<std::ptrdiff_t>(own[1]); ++j) {
@@ -234,15 +234,15 @@ TEST_CASE("layouts: what cannot be is refused on every rank, with both sides of 
     });
     constexpr std::size_t most = ~std::size_t{0};
     require_error(errc::no_space, {self, "more bytes"}, [&] {
-      return make_array<int>(team, {most / 16, 3, 2}, dealt<4, 4, 4>{});
+      return make_array<int>(team, {most / 16, 3, 2}, cyclic_tiles<4, 4, 4>{});
     });
     if (ranks > 1) {
       bool const other = team.rank() == ranks - 1;
       std::string const last = "rank " + std::to_string(ranks - 1);
       require_error(errc::mismatch, {self, last + " makes an array of 9", "block_cyclic(3)", "block_cyclic(2)"},
                     [&] { return make_array<int>(team, 9, block_cyclic<>{other ? 3U : 2U}); });
-      require_error(errc::mismatch, {self, last, "dealt(2 x 2)", "rank 0 one of 4 x 5"}, [&] {
-        if (other) return static_cast<void>(make_array<int>(team, {4, 5}, dealt<2, 2>{}));
+      require_error(errc::mismatch, {self, last, "cyclic_tiles(2 x 2)", "rank 0 one of 4 x 5"}, [&] {
+        if (other) return static_cast<void>(make_array<int>(team, {4, 5}, cyclic_tiles<2, 2>{}));
         static_cast<void>(make_array<int>(team, {4, 5}));
       });
       require_error(errc::mismatch, {self, last + " makes an array of 3 dimensions", "of 2 dimensions"}, [&] {
@@ -250,7 +250,7 @@ TEST_CASE("layouts: what cannot be is refused on every rank, with both sides of 
         static_cast<void>(make_array<int>(team, {4, 5}));
       });
     }
-    auto const a = make_array<int>(team, {4, 5, 6}, dealt<2, 2, 2>{});
+    auto const a = make_array<int>(team, {4, 5, 6}, cyclic_tiles<2, 2, 2>{});
     require_error(errc::out_of_range, {self, "at", "cell (3, 5, 0)", "4 x 5 x 6"}, [&] { return a.at(3, 5, 0); });
     pgas::fence epoch{a};
     std::vector<int> values(8);

@@ -75,8 +75,8 @@ TEST_CASE("layout sentence: each layout and distribution has the owners that the
         owners(tiled{whole{}, single_owner{2}}.on(grid{1, 3}), {4, 4}, 3));
   CHECK(owners(read_layout("tiled(irregular(3,0,1), block) ranks(6) 4x4")) ==
         owners(tiled{irregular{3, 0, 1}, block{}}.on(grid{3, 2}), {4, 4}, 6));
-  CHECK(owners(read_layout("dealt(2x3) ranks(5) padded(64) 7x8")) == owners(dealt<2, 3>{}, {7, 8}, 5));
-  CHECK(owners(read_layout("dealt(4) 18")) == owners(dealt<4>{}, {18}, 4));
+  CHECK(owners(read_layout("cyclic_tiles(2x3) ranks(5) padded(64) 7x8")) == owners(cyclic_tiles<2, 3>{}, {7, 8}, 5));
+  CHECK(owners(read_layout("cyclic_tiles(4) 18")) == owners(cyclic_tiles<4>{}, {18}, 4));
   CHECK(owners(read_layout("cyclic ranks(3) 10")) == owners(tiled{cyclic{}}, {10}, 3));
   CHECK(owners(read_layout("irregular(5, 0, 12, 3) 20")) == owners(tiled{irregular{5, 0, 12, 3}}, {20}, 4));
   auto const empty = read_layout("0x5");
@@ -99,12 +99,12 @@ TEST_CASE("layout sentence: what is wrong is shown under its word, with what is 
            wrong{"tiled(block cyclic) 4x4", "            ^\n", "a comma should be here", "block, cyclic"},
            wrong{"tiled(4x4)grid(2x3) 4x4", "          ^\n", "something follows", "a blank"},
            wrong{"tiled(4x0) 4x4", "        ^\n", "'0' is not a number that can be here", "1 to 100000"},
-           wrong{"dealt(5x5) 4x4", "      ^~~\n", "known when compiling", "2, 3, 4 and 8"},
-           wrong{"dealt(4) 4x4", "^~~~~~~~\n", "its tiles have one dimension", "dealt(4x4)"},
+           wrong{"cyclic_tiles(5x5) 4x4", "             ^~~\n", "known when compiling", "2, 3, 4 and 8"},
+           wrong{"cyclic_tiles(4) 4x4", "^~~~~~~~~~~~~~~\n", "its tiles have one dimension", "cyclic_tiles(4x4)"},
            wrong{"cyclic 4x4", "^~~~~~\n", "of one dimension, and the array has 2", "tiled(cyclic, whole)"},
            wrong{"grid 4x4", "^~~~\n", "in its parentheses is missing", "grid(2x3)"},
            wrong{"grid(2) 4x4", "^~~~~~~\n", "it has one dimension, and the array 2", "grid(2x3)"},
-           wrong{"dealt(4x4) grid(2x2) 4x4", "           ^~~~~~~~~\n", "without a grid", "ranks"},
+           wrong{"cyclic_tiles(4x4) grid(2x2) 4x4", "                  ^~~~~~~~~\n", "without a grid", "ranks"},
            wrong{"tiled(whole,block) grid(2x2) 4x4", "                   ^~~~~~~~~\n", "is whole", "1"},
            wrong{"tiled(block, block) grid(2x3) ranks(4) 4x4", "^~~~", "needs more than the 4 ranks there are",
                  "ranks()"},
@@ -144,8 +144,8 @@ TEST_CASE("layout traffic: is what each rank must read around its own cells") {
            one{"tiled(block, block) grid(2x3) 8x9", 1, false, 8},
            one{"tiled(block, block) grid(2x2) halo(2) bytes(4) 9x10", 2, false, 4},
            one{"tiled(block, irregular(3,4,5)) grid(3x3) periodic 9x12", 1, true, 8},
-           one{"dealt(2x3) ranks(3) 7x8", 1, false, 8},
-           one{"dealt(2x2) ranks(5) periodic 8x8 halo(2)", 2, true, 8},
+           one{"cyclic_tiles(2x3) ranks(3) 7x8", 1, false, 8},
+           one{"cyclic_tiles(2x2) ranks(5) periodic 8x8 halo(2)", 2, true, 8},
            one{"tiled(cyclic, block) ranks(4) 6x6", 1, false, 8},
        }) {
     auto const l = read_layout(sentence);

@@ -11,7 +11,7 @@
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/distributions/whole.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <pgas/layouts/tiled.hpp>
 #include <set>
 #include <vector>
@@ -319,9 +319,9 @@ void check_dealt(index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
   CAPTURE(ranks);
   bool divides = true;
   for (std::size_t d = 0; d < N; ++d) divides = divides && extents[d] % shape[d] == 0;
-  auto const l = dealt<B...>{}.over(extents, ranks);
+  auto const l = cyclic_tiles<B...>{}.over(extents, ranks);
   CHECK(broken(l, owner, divides) == "");
-  auto const on_lines = dealt<B...>{}.padded(64).over(extents, ranks, 8);
+  auto const on_lines = cyclic_tiles<B...>{}.padded(64).over(extents, ranks, 8);
   CHECK(broken(on_lines, owner, false) == "");
   for (rank_t r = 0; r < ranks; ++r) {
     CHECK(l.part_size(r) == l.tiles(r) * (B * ...));
@@ -349,7 +349,8 @@ void report(std::string const& what, covered const& c) {
 // There is no communication in it, so the compiler can check it too.
 static_assert(layout<tiled<block>> && layout<tiled<cyclic, block_cyclic<4>>> && layout<tiled<irregular, whole, block>>);
 static_assert(box_layout<tiled<block, whole>> && box_layout<tiled<irregular, single_owner, block>>);
-static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cyclic>> && !matrix_layout<dealt<2, 2>>);
+static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cyclic>> &&
+              !matrix_layout<cyclic_tiles<2, 2>>);
 
 constexpr auto board = tiled{block_cyclic<2>{}, block_cyclic<3>{}}.over({7, 8}, 6);
 static_assert(board.places() == grid{3, 2} && board.owner({4, 5}) == 5 && board.owner({6, 7}) == 0);
@@ -361,7 +362,8 @@ static_assert([] {
                  [&](index<2> const& i) { right = right && board.global_index(board.owner(i), board.offset(i)) == i; });
   return right;
 }());
-constexpr auto ferreras = dealt<2, 2>{}.over({8, 8}, 4);  // the example on which the printed formula is no bijection
+constexpr auto ferreras =
+    cyclic_tiles<2, 2>{}.over({8, 8}, 4);  // the example on which the printed formula is no bijection
 static_assert([] {
   std::array<bool, 64> taken{};
   std::size_t different = 0;
@@ -557,7 +559,7 @@ TEST_CASE("layouts: what does not fit is said in a sentence") {
   CHECK(has(tiled{block{}, block_cyclic<>{0}}.objection({4, 3}, 4), "dimension 1: blocks of 0"));
   CHECK(tiled{cyclic{}, block_cyclic<4>{}}.on(grid{0, 2}).padded(64).describe() ==
         "tiled(cyclic, block_cyclic(4)) on 0 x 2 padded to 64");
-  CHECK(dealt<2, 3>{}.padded(64).describe() == "dealt(2 x 3) padded to 64");
+  CHECK(cyclic_tiles<2, 3>{}.padded(64).describe() == "cyclic_tiles(2 x 3) padded to 64");
 }
 
 TEST_CASE("layouts: extents that no address can reach are known before anything is computed with them") {
@@ -570,7 +572,7 @@ TEST_CASE("layouts: extents that no address can reach are known before anything 
   CHECK(over(tiled<block, cyclic>{}.padded(64), index<2>{3, most - 3}, 4));
   CHECK(over(tiled<block, block>{}, index<2>{5, 5}, 8, margins<2>{{most / 2, 1}, {most / 2 + 9, 1}}));
   CHECK_FALSE(over(tiled<block, cyclic>{}, index<2>{1000, 3000}, 8));
-  CHECK(over(dealt<64, 64>{}, index<2>{most, 1}, 1));
-  CHECK(over(dealt<4, 4, 4>{}, index<3>{1U << 22U, 1U << 22U, 1U << 22U}, 8));
-  CHECK_FALSE(over(dealt<64, 64>{}, index<2>{1000, 1000}, 8));
+  CHECK(over(cyclic_tiles<64, 64>{}, index<2>{most, 1}, 1));
+  CHECK(over(cyclic_tiles<4, 4, 4>{}, index<3>{1U << 22U, 1U << 22U, 1U << 22U}, 8));
+  CHECK_FALSE(over(cyclic_tiles<64, 64>{}, index<2>{1000, 1000}, 8));
 }

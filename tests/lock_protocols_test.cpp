@@ -292,14 +292,14 @@ TEST_CASE("locks: without conflict each costs the accesses that its header says,
   CHECK(cost_of<lock_messages>(n, exclusive) == lock_cost{{2, 7, 4 * n + 8}, {2, 3, 4 * n + 3}});
   CHECK(cost_of<lock_messages>(n, shared) == lock_cost{{2, 7, 4 * n + 8}, {2, 3, 4 * n + 3}});
   with_each([]<class Protocol>(Protocol) {
-    if constexpr (Protocol::name.starts_with("gbh")) {
+    if constexpr (Protocol::name.starts_with("two_level")) {
       CHECK(cost_of<Protocol>(n, exclusive) == lock_cost{{2, 0, 0}, {2, 0, 0}});
       CHECK(cost_of<Protocol>(n, shared) == lock_cost{{1, 0, 0}, {1, 0, 0}});
       CHECK(cost_of_all<Protocol>(n) == lock_cost{{1, 0, 0}, {1, 0, 0}});
     }
   });
   // Further exclusive locks of gbh are not counted at the master.
-  alone<pgas::sync::gbh<>>(n, [](auto& protocol, counting& counter) {
+  alone<pgas::sync::two_level<>>(n, [](auto& protocol, counting& counter) {
     pgas::no_boundary nothing;
     hold(protocol, 1, exclusive, nothing);
     counter.take();
@@ -349,7 +349,7 @@ struct announced : watcher {
   template <class Cell>
   word fetch_add(Cell const& c, word_access where, word value, std::memory_order order) {
     word const before = c.fetch_add(value, order);
-    if (Protocol::name.starts_with("gbh") && where.index == 0) note();  // on the master
+    if (Protocol::name.starts_with("two_level") && where.index == 0) note();  // on the master
     return before;
   }
 };
@@ -435,7 +435,7 @@ TEST_CASE("locks: in a queue each other rank overtakes as often as its header sa
     if constexpr (requires { Protocol::most_passes; }) each += Protocol::most_passes;
     long const most = most_overtaken<Protocol>(ranks, static_cast<int>(2 * each) + 10, 100);
     std::cout << Protocol::name << ": overtaken " << most << " times at most, by " << ranks - 1 << " others\n";
-    if (Protocol::name.starts_with("gbh")) {
+    if (Protocol::name.starts_with("two_level")) {
       CHECK_MESSAGE(most > (ranks - 1) * each, Protocol::name, ": ", most);
     } else {
       CHECK_MESSAGE(most > 0, Protocol::name, " was not tried");
@@ -447,7 +447,7 @@ TEST_CASE("locks: in a queue each other rank overtakes as often as its header sa
 TEST_CASE("locks: while shared holders come and go, a writer of gbh waits for ever") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
-    if constexpr (Protocol::name.starts_with("gbh")) {
+    if constexpr (Protocol::name.starts_with("two_level")) {
       for (int const turns : {3, 10, 100}) CHECK(turns_until_writer_enters<Protocol>(turns) == turns);
     }
   });
@@ -554,7 +554,7 @@ TEST_CASE("locks: exclusive holders of mcs and mcs_wp follow each other in the o
 TEST_CASE("locks: a shared request that comes after a waiting exclusive one waits for it in queues, and not in gbh") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
-    CHECK_MESSAGE(first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("gbh") ? "rw" : "wr"),
+    CHECK_MESSAGE(first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("two_level") ? "rw" : "wr"),
                   Protocol::name);
   });
 }

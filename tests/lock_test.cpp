@@ -325,7 +325,7 @@ TEST_CASE("lock: ranks that lock two parts crosswise learn that they wait for ea
         (one(Lock{}), ...);
       },
       // Not mcs_wp, where whom a rank waits for is the last reader of those before it: no word says who that will be.
-      std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::bakery, pgas::sync::gbh<>>{});
+      std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::bakery, pgas::sync::two_level<>>{});
 }
 
 TEST_CASE("lock: no update is lost and nobody waits for ever, in every order with few changes of turns") {

@@ -10,11 +10,10 @@
 #include <pgas/array/shape.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
-#include <pgas/sync/gbh.hpp>
 #include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
@@ -28,6 +27,7 @@
 #include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/stamped.hpp>
 #include <pgas/sync/tournament.hpp>
+#include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
 #include <string>
@@ -110,7 +110,7 @@ TEST_CASE("memory: a layout knows the owners of all cells without memory for the
     looked_at(tiled{block{}}, std::array{extent});
     looked_at(tiled{block_cyclic<3>{}, cyclic{}}.padded(64), std::array{extent, extent});
     looked_at(tiled{block{}, block{}, block{}}.on(grid<3>{}.in_nodes_of(2)), std::array{extent, extent, extent});
-    looked_at(dealt<2, 2>{}, std::array{extent, extent});
+    looked_at(cyclic_tiles<2, 2>{}, std::array{extent, extent});
   });
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("memory: protocols have the words that sync/README.md says, and as muc
     check(sync::mcs_wp{}, 0, 5 + n, 0);
     check(sync::bakery{}, n, 0, 0);
     check(sync::lock_messages{}, 2 * n, 5 + 2 * n, 64 * 8);
-    check(sync::gbh<>{}, 0, 2, 0);
+    check(sync::two_level<>{}, 0, 2, 0);
   });
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Cells copied between arrays of different layouts are those that are copied between arrays of one rank.
-#include <pgas/array_stage.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <pgas/redistribute.hpp>
+#include <pgas/stage.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -90,7 +90,7 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
 TEST_CASE("copy: between any two layouts of one dimension") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      copy_all_pairs<1>(team, seed, 300, block{}, block_cyclic<>{2 * seed + 1}, dealt<4>{});
+      copy_all_pairs<1>(team, seed, 300, block{}, block_cyclic<>{2 * seed + 1}, cyclic_tiles<4>{});
     }
   });
 }
@@ -106,14 +106,14 @@ TEST_CASE("copy: between any two layouts of two dimensions") {
 
 TEST_CASE("copy: between two layouts of three and of four dimensions") {
   everywhere<few_models>([](auto& team) {
-    copy_all_pairs<3>(team, 21, 7, tiled{block{}, block_cyclic<2>{}, block{}}, dealt<2, 3, 2>{});
+    copy_all_pairs<3>(team, 21, 7, tiled{block{}, block_cyclic<2>{}, block{}}, cyclic_tiles<2, 3, 2>{});
     copy_all_pairs<4>(team, 31, 5, by_rows<4>{}, tiled{cyclic{}, block{}, block{}, block{}});
   });
 }
 
 TEST_CASE("copy: ghost cells stay as they are, and redistribute makes the array") {
   everywhere<few_models>([](auto& team) {
-    auto const a = make_array<int>(team, {6, 5}, dealt<2, 2>{});
+    auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});
     for (auto const tile : tiles(a)) {
       for (std::size_t i = 0; i < tile.cells().count[0]; ++i) {
         for (std::size_t j = 0; j < tile.cells().count[1]; ++j)
@@ -121,7 +121,7 @@ TEST_CASE("copy: ghost cells stay as they are, and redistribute makes the array"
       }
     }
     auto const b = redistribute(team, a, tiled{block{}, block{}}, halo{.width = 1});
-    auto const seen = stage<pgas::read>(b);
+    auto const seen = stage(b, pgas::read_only);
     auto const own = b.local_extents();
     for (std::ptrdiff_t i = -1; b.own_box().size() != 0 && i <= static_cast<std::ptrdiff_t>(own[0]); ++i) {
       for (std::ptrdiff_t j = -1; j <= static_cast<std::ptrdiff_t>(own[1]); ++j) {
@@ -140,7 +140,7 @@ TEST_CASE("copy: ghost cells stay as they are, and redistribute makes the array"
 
 TEST_CASE("copy: what does not fit is refused with both extents") {
   everywhere<few_models>([](auto& team) {
-    auto const a = make_array<int>(team, {6, 5}, dealt<2, 2>{});
+    auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});
     auto const b = make_array<int>(team, {5, 6});
     std::string const self = "rank " + std::to_string(team.rank());
     require_error(errc::invalid_argument, {self, "copy", "6 x 5", "5 x 6", "name the box"}, [&] { pgas::copy(a, b); });

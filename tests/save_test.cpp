@@ -8,7 +8,7 @@
 #include <pgas/distributions/whole.hpp>
 #include <pgas/files/progress_bar.hpp>
 #include <pgas/files/save.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 
 #include "support/ranks.hpp"
 #include "support/saved.hpp"
@@ -113,7 +113,7 @@ TEST_CASE("save: a file has the bytes that the format's text says, and such a fi
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       save_and_load<int, 2>(team, in, "<i4", {9 * seed, 70}, by_rows<2>{}, seed, halo{.width = 1});  // long rows
       save_and_load<int, 2>(team, in, "<i4", {9, 4 * seed}, by_rows<2>{}, seed, halo{.width = 2});   // short ones
-      save_and_load<int, 2>(team, in, "<i4", {9, 4 + seed}, dealt<2, 3>{}, seed);
+      save_and_load<int, 2>(team, in, "<i4", {9, 4 + seed}, cyclic_tiles<2, 3>{}, seed);
     }
   });
 }
@@ -127,7 +127,7 @@ TEST_CASE("save: a file has the bytes that the format's text says, and such a fi
       save_and_load<int, 1>(team, in, "<i4", {70}, block_cyclic<>{seed + 1}, seed);
     }
     save_and_load<int, 2>(team, in, "<i4", {13, 11}, tiled{block{}, block{}}, 4, halo{.width = 1});
-    save_and_load<int, 3>(team, in, "<i4", {5, 6, 7}, dealt<2, 3, 4>{}, 5);
+    save_and_load<int, 3>(team, in, "<i4", {5, 6, 7}, cyclic_tiles<2, 3, 4>{}, 5);
     save_and_load<double, 4>(team, in, "<f8", {3, 4, 2, 40}, by_rows<4>{}, 6);
   });
 }
@@ -336,7 +336,7 @@ TEST_CASE("save: a rank that throws in the middle leaves the old file alone") {
   write_to(path, "old");
   for (rank_t const thrower : {0, 2}) {
     auto const met = error_of<process_model>(3, [&](auto& team) {
-      auto const a = make_array<double>(team, {30, 4}, dealt<2, 2>{});
+      auto const a = make_array<double>(team, {30, 4}, cyclic_tiles<2, 2>{});
       pgas::save(a, path, [&](std::uint64_t, std::uint64_t) {
         if (team.rank() == thrower) throw std::runtime_error("no more");
       });

@@ -4,7 +4,7 @@
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/fence.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -153,7 +153,7 @@ TEST_CASE("scattered: cells moved by indices and by masks are those of serial ar
     check<1>(team, 2, {50}, tiled{block_cyclic<>{3}});
     check<1>(team, 3, {0}, tiled{block{}});
     check<2>(team, 4, {7, 9}, tiled{block{}, block_cyclic<2>{}}.padded(64));
-    check<2>(team, 5, {8, 7}, dealt<3, 2>{});
+    check<2>(team, 5, {8, 7}, cyclic_tiles<3, 2>{});
     check<3>(team, 6, {3, 4, 5}, tiled{cyclic{}, block{}, block{}});
   });
 }

@@ -87,7 +87,7 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
   auto const rows = static_cast<index_t>(now.local_rows());
   auto const cols = static_cast<index_t>(p.cols);
   {
-    auto const cells = stage<pgas::write>(now);
+    auto const cells = stage(now, pgas::write_only);
     for (index_t i = 0; i < rows; ++i) {
       for (index_t j = 0; j < cols; ++j) cells(i, j) = start(first + i, j);
     }
@@ -98,9 +98,9 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
 
   for (int step = 0; step < p.steps; ++step) {
     {
-      auto const out = stage<pgas::write>(next);
+      auto const out = stage(next, pgas::write_only);
       auto const compute = [&](index_t from, index_t to) {
-        auto const in = stage<pgas::read>(now);
+        auto const in = stage(now, pgas::read_only);
         for (index_t i = from; i < to; ++i) {
           bool const inner_row = i > 0 && i < rows - 1;
           for (index_t j = 0; j < cols; ++j) {
@@ -122,7 +122,7 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
     }
     std::swap(one, other);
 
-    auto const seen = stage<pgas::read>(now);
+    auto const seen = stage(now, pgas::read_only);
     for (index_t i = 0; i < rows; ++i) {
       for (index_t j = 0; j < cols; ++j) {
         if (std::memcmp(&seen(i, j), &one(first + i, j), sizeof(T)) != 0) {

@@ -273,12 +273,13 @@ TEST_CASE("the command line names the file; a program whose backends write none 
   auto const nothing = [](auto& team) { team.barrier(); };
   std::string const option = "--pgas-trace=" + (folder.path / "run.json").string();
   char const* const words[] = {"program", option.c_str(), "--pgas-ranks", "2"};
-  CHECK(pgas::run<pgas::choices<traced<process_map>>>(4, words, nothing) == 0);
+  CHECK(pgas::run<pgas::backend_list<traced<process_map>>>(4, words, nothing) == 0);
   ::unsetenv("PGAS_TRACE");
   CHECK(folder.names() == std::set<std::string>{"run.json"});
 
-  using untraced = pgas::detail::dispatcher<pgas::choices<process_map>, pgas::coherences<pgas::default_coherence>,
-                                            pgas::synchronizations<pgas::default_synchronization>>;
+  using untraced =
+      pgas::detail::dispatcher<pgas::backend_list<process_map>, pgas::coherence_list<pgas::default_coherence>,
+                               pgas::protocols_list<pgas::backend_default_protocols>>;
   require_error(errc::unsupported, {"--pgas-trace: this program's backends write no trace"},
                 [&] { untraced::run(pgas::detail::command_line::parse(4, words), nothing); });
   char const* const heat[] = {"program", "--pgas-heat", "run.svg"};

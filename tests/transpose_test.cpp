@@ -6,7 +6,7 @@
 #include <pgas/algorithm/transpose.hpp>
 #include <pgas/array/visit_box.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <span>
 #include <vector>
 
@@ -79,7 +79,7 @@ TEST_CASE("transpose: a matrix between any two layouts") {
         // The blocks that fit a cache are smaller than the largest of these.
         for (auto const& extents : {cell_index<2>{0, 3}, {1, 1}, {1, 6}, {7, 9}, {37, 70}}) {
           check(team, extents, by_rows<2>{}, by_rows<2>{}, halo{.width = 1});
-          check(team, extents, by_rows<2>{}, dealt<5, 3>{});
+          check(team, extents, by_rows<2>{}, cyclic_tiles<5, 3>{});
           check(team, extents, tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64), by_rows<2>{});
         }
       },
@@ -90,7 +90,7 @@ TEST_CASE("transpose: any order of three dimensions, and any two of them swapped
   everywhere<few_models>(
       [](auto& team) {
         cell_index<3> const extents{4, 5, 6};
-        auto const from = make_array<cell>(team, extents, dealt<2, 3, 4>{});
+        auto const from = make_array<cell>(team, extents, cyclic_tiles<2, 3, 4>{});
         number_cells(from);
         permutation<3> axes{0, 1, 2};
         do {
@@ -147,7 +147,7 @@ TEST_CASE("transpose: pieces of a large tile are got one after the other") {
 TEST_CASE("visit_box: shows each cell of a box once, whoever owns it, and refuses what does not fit") {
   everywhere<few_models>(
       [](auto& team) {
-        auto const a = make_array<cell>(team, {37, 70}, dealt<5, 3>{});
+        auto const a = make_array<cell>(team, {37, 70}, cyclic_tiles<5, 3>{});
         number_cells(a);
         box<2> const wanted{{2, 4}, {33, 61}};
         std::vector<int> times(37 * 70);
@@ -173,7 +173,7 @@ TEST_CASE("visit_box: shows each cell of a box once, whoever owns it, and refuse
 TEST_CASE("transpose: what does not fit is refused with both extents") {
   everywhere<few_models>(
       [](auto& team) {
-        auto const a = make_array<int>(team, {6, 5}, dealt<2, 2>{});
+        auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});
         auto const b = make_array<int>(team, {6, 5});
         auto const c = make_array<int>(team, {5, 5});
         std::string const self = "rank " + std::to_string(team.rank());

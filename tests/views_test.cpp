@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Views over local parts and over segments, with range-v3, on every model.
 #include <numeric>
-#include <pgas/array_stage.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
+#include <pgas/stage.hpp>
 #include <pgas/transformed_array.hpp>
 #include <range/v3/algorithm/copy.hpp>
 #include <range/v3/algorithm/equal.hpp>
@@ -68,7 +68,7 @@ TEST_CASE("views: own cells of two dimensions are one sequence, row after row, w
       require_equal(static_cast<std::size_t>(ranges::size(own)), a.own_box().size(), "size");
       ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), own.begin());
       {
-        auto const staged = pgas::stage<pgas::read>(a);
+        auto const staged = pgas::stage(a, pgas::read_only);
         for (std::size_t i = 0; i < a.local_rows(); ++i) {
           for (std::size_t j = 0; j < cols; ++j) require_equal(staged(i, j), static_cast<int>(i * cols + j), "cell");
           if (cols != 0) require_equal(staged(i, -1) + staged(i, cols), 0, "ghost cells");
@@ -198,7 +198,7 @@ TEST_CASE("views: segments of a grid of blocks in three dimensions name each ran
     auto const a =
         make_array<int>(team, {5, 4, 3}, pgas::tiled{pgas::block{}, pgas::block{}, pgas::whole{}}, halo{.width = 1});
     {
-      auto const own = pgas::stage<pgas::write>(a);
+      auto const own = pgas::stage(a, pgas::write_only);
       auto const view = own.view();
       for (std::size_t i = 0; i < view.extent(0); ++i) {
         for (std::size_t j = 0; j < view.extent(1); ++j) ranges::fill(view.row(i, j), team.rank());
@@ -232,7 +232,7 @@ TEST_CASE("views: own cells of three dimensions are one random access sequence")
     require_equal(static_cast<int>(ranges::distance(own)), size, "size");
     ranges::copy(views::iota(0, size), own.begin());
     int next = 0;
-    auto const staged = pgas::stage<pgas::read>(a);
+    auto const staged = pgas::stage(a, pgas::read_only);
     for (std::size_t i = 0; i < a.local_extents()[0]; ++i) {
       for (std::size_t j = 0; j < a.local_extents()[1]; ++j) {
         for (std::size_t k = 0; k < a.local_extents()[2]; ++k) require_equal(staged(i, j, k), next++, "cell");
@@ -294,7 +294,7 @@ TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
                     ranges::distance(pgas::views::owned_by(a, team.rank())), "cells of the tiles");
     };
     check(make_array<int>(team, {7, 5}));
-    check(make_array<int>(team, {7, 5}, pgas::dealt<2, 3>{}));
+    check(make_array<int>(team, {7, 5}, pgas::cyclic_tiles<2, 3>{}));
     check(make_array<int>(team, {7, 5}, pgas::tiled{pgas::block_cyclic<2>{}, pgas::cyclic{}}));
     require_error(errc::out_of_range, {"owned_by"}, [&] {
       static_cast<void>(pgas::views::owned_by(make_array<int>(team, {1, 1}), team.size()));
@@ -317,9 +317,9 @@ TEST_CASE("stage: tiles that are dealt are plain memory, to write, to change and
           }
         }
       };
-      for_each(pgas::stage<pgas::write>(a), [](int& cell, int value) { cell = value; });
-      for_each(pgas::stage<pgas::update>(a), [](int& cell, int value) { cell += value % 2; });
-      for_each(pgas::stage<pgas::read>(a),
+      for_each(pgas::stage(a, pgas::write_only), [](int& cell, int value) { cell = value; });
+      for_each(pgas::stage(a, pgas::read_write), [](int& cell, int value) { cell += value % 2; });
+      for_each(pgas::stage(a, pgas::read_only),
                [](int const& cell, int value) { require_equal(cell, value + value % 2, "cell"); });
       { pgas::fence synchronize{a}; }
       std::vector<int> all(a.size());
@@ -333,7 +333,7 @@ TEST_CASE("stage: tiles that are dealt are plain memory, to write, to change and
         }
       }
     };
-    check(make_array<int>(team, {7, 5}, pgas::dealt<2, 3>{}));
-    check(make_array<int>(team, {9, 10}, pgas::dealt<4, 4>{}.padded(64)));
+    check(make_array<int>(team, {7, 5}, pgas::cyclic_tiles<2, 3>{}));
+    check(make_array<int>(team, {9, 10}, pgas::cyclic_tiles<4, 4>{}.padded(64)));
   });
 }

@@ -145,7 +145,7 @@ TEST_CASE("waiting: the command line and the environment name the policy; what i
     static_cast<void>(pgas::detail::command_line::parse(2, words));
   });
   char const* const words[] = {"program", "--pgas-wait", "yield", "--pgas-ranks", "2"};
-  CHECK(pgas::run<pgas::choices<pgas::backends::process_map>>(
+  CHECK(pgas::run<pgas::backend_list<pgas::backends::process_map>>(
             5, words, [](auto&) { return std::string_view(std::getenv("PGAS_WAIT")) == "yield" ? 7 : 1; }) == 7);
   ::unsetenv("PGAS_WAIT");
 }

@@ -325,16 +325,16 @@ std::string killed_by() {
 }  // namespace
 
 TEST_CASE("weak: locks: what the papers get wrong, and what cannot be left out, is found") {
-  using pgas::sync::gbh;
+  using pgas::sync::two_level;
   using pgas::sync::waiting_readers;
   auto const must_die = []<class Protocol, class Mutant>(Protocol, Mutant, char const* mutant) {
     std::string const why = killed_by<Protocol, Mutant>();
     CHECK_MESSAGE(why != "", mutant, " is not found");
     std::cout << "killed: " << mutant << ": " << why << "\n";
   };
-  must_die(gbh<>{}, gbh_stores_zero{}, "gbh, unlock stores zero");
-  must_die(gbh<waiting_readers::undo>{}, gbh_stores_zero{}, "gbh_undo, unlock stores zero");
-  must_die(gbh<>{}, gbh_leaves_the_master{}, "gbh, unlock leaves the master's count");
+  must_die(two_level<>{}, gbh_stores_zero{}, "gbh, unlock stores zero");
+  must_die(two_level<waiting_readers::undo>{}, gbh_stores_zero{}, "gbh_undo, unlock stores zero");
+  must_die(two_level<>{}, gbh_leaves_the_master{}, "gbh, unlock leaves the master's count");
   must_die(pgas::sync::mcs{}, mcs_readers_pass{}, "mcs, a reader does not wait behind a waiting one");
   must_die(pgas::sync::mcs_wp{}, mcs_wp_looks_again{}, "mcs_wp, who lets readers in looks again");
   must_die(pgas::sync::mcs_wp{}, mcs_wp_leaves_the_door{}, "mcs_wp, who lets readers in leaves the door");

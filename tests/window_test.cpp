@@ -400,21 +400,21 @@ TEST_CASE("stage: read sees, write overwrites, update changes only what was chan
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 50);
     {
-      auto all = pgas::stage<pgas::write>(w);
+      auto all = pgas::stage(w, pgas::write_only);
       std::iota(all.begin(), all.end(), team.rank() * 100);
       require(all.size() == 50 && all.span().size() == 50, "size");
     }
     {
-      auto const seen = pgas::stage<pgas::read>(w, 10, 20);
+      auto const seen = pgas::stage(w, 10, 20, pgas::read_only);
       for (std::size_t i = 0; i < 20; ++i) require_equal(seen[i], team.rank() * 100 + 10 + static_cast<int>(i), "read");
     }
     {
-      auto some = pgas::stage<pgas::update>(w, 20, 10);
+      auto some = pgas::stage(w, 20, 10, pgas::read_write);
       some[3] = -1;
       some.data()[4] += 1000;
     }
     {
-      auto none = pgas::stage<pgas::write>(w, 50, 0);
+      auto none = pgas::stage(w, 50, 0, pgas::write_only);
       require(none.size() == 0, "an empty piece at the end");
     }
     pgas::fence epoch{w};

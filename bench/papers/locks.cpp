@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   measure<paper_mcs_wp>(tell, "mcs_wp", quick, true);
   measure<in_library<pgas::sync::queued>>(tell, "ours: queued", quick, true);
   measure<in_library<retrying_gbh<true>>>(tell, "gbh_backoff, spinning at the master", quick, false);
-  measure<in_library<pgas::sync::gbh<>>>(tell, "ours: gbh", quick, false);
+  measure<in_library<pgas::sync::two_level<>>>(tell, "ours: gbh", quick, false);
   measure<in_library<pgas::sync::mcs_wp>>(tell, "ours: mcs_wp", quick, false);
   std::printf("{\"type\":\"end\"}\n");
 }

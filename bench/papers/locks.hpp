@@ -3,8 +3,8 @@
 // read-modify-write of any lock.
 #pragma once
 
-#include <pgas/sync/gbh.hpp>
 #include <pgas/sync/mcs_wp.hpp>
+#include <pgas/sync/two_level.hpp>
 #include <span>
 #include <utility>
 
@@ -129,12 +129,12 @@ enum class waiting_readers { poll, retry };
 /// Two-level counters where who was turned away does not look until the way is free, but tries again. `BackOff`: 1 us
 /// after the first attempt that failed, then twice as long each time, without bound.
 template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
-struct retrying_gbh : pgas::sync::gbh<> {
+struct retrying_gbh : pgas::sync::two_level<> {
   static constexpr std::string_view name = BackOff ? "paper_gbh_backoff" : "paper_gbh";
 
   template <pgas::control Control>
-  class on : public pgas::sync::gbh<>::on<Control> {
-    using base = pgas::sync::gbh<>::on<Control>;
+  class on : public pgas::sync::two_level<>::on<Control> {
+    using base = pgas::sync::two_level<>::on<Control>;
 
    public:
     on(Control& control, pgas::control_words first) : base(control, first), self_(control.rank()) {}

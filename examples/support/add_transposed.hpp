@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <pgas/array/visit_box.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/fence.hpp>
+#include <pgas/stage.hpp>
 
 namespace example {
 
@@ -18,7 +18,7 @@ void add_transposed(Array const& a, Array const& b) {
   auto const own = b.own_box();
   std::size_t const first = own.first[0];
   pgas::fence epoch{a, pgas::read_only};
-  auto const sum = pgas::stage<pgas::update>(b);
+  auto const sum = pgas::stage(b, pgas::read_write);
   pgas::visit_box(a, epoch, {{0, first}, {a.extent(0), own.count[0]}}, [&](auto const& at, auto const& cells) {
     auto const [rows, cols] = at.count;
     std::size_t const row = at.first[1] - first;

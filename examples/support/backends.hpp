@@ -9,11 +9,11 @@
 namespace example {
 
 /// Where an example can run: `--pgas-backend NAME`, the first unless told otherwise.
-using backends = pgas::choices<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback,
-                               pgas::backends::scc>;
+using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback,
+                                    pgas::backends::scc>;
 
 /// With which coherence policy: `--pgas-coherence unsafe_none` shows what becomes of a program without any, where
 /// memory is not coherent by itself.
-using policies = pgas::coherences<pgas::default_coherence, pgas::coherence::unsafe_none>;
+using policies = pgas::coherence_list<pgas::default_coherence, pgas::coherence::unsafe_none>;
 
 }  // namespace example

@@ -3,8 +3,8 @@
 
 #include <cmath>
 #include <numeric>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <span>
 #include <utility>
 #include <vector>
@@ -66,7 +66,7 @@ class conjugate_gradient {
   /// all have added up a sum.
   template <class Epoch, class Value>
   void multiply(Epoch& epoch, Value const& value) {
-    if (auto const mine = pgas::stage<pgas::write>(shared_); true)
+    if (auto const mine = pgas::stage(shared_, pgas::write_only); true)
       for (std::size_t i = 0; i < rows(); ++i) mine[i] = value(i);
     epoch.next();
     shared_.get(epoch, 0, all_);

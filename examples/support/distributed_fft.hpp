@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <optional>
 #include <pgas/array/streamed_copy.hpp>
-#include <pgas/array_stage.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/stage.hpp>
 #include <span>
 #include <utility>
 
@@ -68,12 +68,13 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
   };
   if constexpr (Array::state_type::is_direct) {
     if (before) {
-      each_plane(from, pgas::stage<pgas::update>(from), [&](std::size_t, auto plane) { before(plane.data_handle()); });
+      each_plane(from, pgas::stage(from, pgas::read_write),
+                 [&](std::size_t, auto plane) { before(plane.data_handle()); });
     }
     pgas::fence epoch{from, pgas::read_only};
     {
       pgas::streamed_copy const copy(to.own_box().size() * sizeof(cell));
-      each_plane(to, pgas::stage<pgas::write>(to), [&](std::size_t i, auto plane) {
+      each_plane(to, pgas::stage(to, pgas::write_only), [&](std::size_t i, auto plane) {
         after([&](pair first, pair count,
                   std::span<cell> cells) { from.get(epoch, box_of(to.own_box(), i, first, count, dimensions), cells); },
               [&](pair first, pair count, std::span<cell> cells) {
@@ -84,7 +85,7 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
     epoch.close();
   } else {
     {
-      auto const cells = pgas::stage<pgas::update>(from);  // there until all have arrived
+      auto const cells = pgas::stage(from, pgas::read_write);  // there until all have arrived
       pgas::fence epoch{to, pgas::write_only};
       each_plane(from, cells, [&](std::size_t i, auto plane) {
         before(plane.data_handle());
@@ -96,7 +97,7 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
     auto const copy = [](pgas::matrix_view<cell> some, pgas::matrix_view<cell> place) {
       for (std::size_t row = 0; row < some.extent(0); ++row) std::ranges::copy(some.row(row), place.row(row).begin());
     };
-    each_plane(to, pgas::stage<pgas::update>(to), [&](std::size_t, auto plane) {
+    each_plane(to, pgas::stage(to, pgas::read_write), [&](std::size_t, auto plane) {
       after([&](pair first, pair count,
                 std::span<cell> cells) { copy(piece_of(plane, first, count), dense(cells, count)); },
             [&](pair first, pair count, std::span<cell> cells) {

@@ -14,7 +14,7 @@
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/distributions/whole.hpp>
-#include <pgas/layouts/dealt.hpp>
+#include <pgas/layouts/cyclic_tiles.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -79,8 +79,8 @@ class one_of {
   [[nodiscard]] std::size_t phase(std::size_t i) const noexcept {
     return ask([&](auto const& d) { return d.phase(i); });
   }
-  [[nodiscard]] std::size_t course(std::size_t i) const noexcept {
-    return ask([&](auto const& d) { return d.course(i); });
+  [[nodiscard]] std::size_t local_block(std::size_t i) const noexcept {
+    return ask([&](auto const& d) { return d.local_block(i); });
   }
   [[nodiscard]] std::size_t blocks(pgas::rank_t r) const noexcept {
     return ask([&](auto const& d) { return d.blocks(r); });
@@ -157,7 +157,7 @@ class layout_reader {
   };
 
   static constexpr std::string_view layouts =
-      "rows, tiled(4x4), tiled(block, cyclic), dealt(4x4), or of one dimension a distribution";
+      "rows, tiled(4x4), tiled(block, cyclic), cyclic_tiles(4x4), or of one dimension a distribution";
   static constexpr std::string_view distributions =
       "block, cyclic, block_cyclic(4), whole, single_owner(1), irregular(5, 0, 12)";
   static constexpr std::string_view others =
@@ -264,7 +264,7 @@ class layout_reader {
       bytes_ = number_of(w, 1, 4096);
     } else if (name == "periodic" && !w.inside) {
       is_periodic_ = true;
-    } else if (name == "rows" || name == "tiled" || name == "dealt" || is_distribution(name)) {
+    } else if (name == "rows" || name == "tiled" || name == "cyclic_tiles" || is_distribution(name)) {
       if (rule_) wrong(w.all, "'" + std::string(rule_->all) + "' is a layout already", "one layout");
       rule_ = w;
     } else {
@@ -320,7 +320,7 @@ class layout_reader {
   [[nodiscard]] drawn_layout built() const {
     std::array<std::size_t, N> extents;
     std::copy_n(extents_.begin(), N, extents.begin());
-    if (rule_->name == "dealt") return dealt<N>(extents);
+    if (rule_->name == "cyclic_tiles") return cyclic_tiles<N>(extents);
     auto const each = each_dimension();
     pgas::rank_t ranks = ranks_ != 0 ? static_cast<pgas::rank_t>(ranks_) : 0;
     std::array<pgas::rank_t, N> grid{};
@@ -372,16 +372,16 @@ class layout_reader {
   }
 
   template <std::size_t N>
-  [[nodiscard]] drawn_layout dealt(std::array<std::size_t, N> const& extents) const {
-    if (!grid_.empty()) wrong(grid_word_, "dealt tiles go to ranks in turn, without a grid", "ranks(6)");
-    auto const wanted = product(inside(*rule_, "dealt(4x4)"), 1, 100000);
+  [[nodiscard]] drawn_layout cyclic_tiles(std::array<std::size_t, N> const& extents) const {
+    if (!grid_.empty()) wrong(grid_word_, "cyclic tiles go to ranks in turn, without a grid", "ranks(6)");
+    auto const wanted = product(inside(*rule_, "cyclic_tiles(4x4)"), 1, 100000);
     if (wanted.size() != N) {
       wrong(rule_->all, "its tiles have " + count(wanted.size()) + ", and the array " + count(N),
-            "dealt(4x4) for 16x24");
+            "cyclic_tiles(4x4) for 16x24");
     }
     auto const ranks = static_cast<pgas::rank_t>(ranks_ != 0 ? ranks_ : 4);
     std::optional<drawn_layout> found;
-    auto const with = [&]<std::size_t... B>(pgas::dealt<B...> const& rule) {
+    auto const with = [&]<std::size_t... B>(pgas::cyclic_tiles<B...> const& rule) {
       std::array<std::size_t, N> const mine{B...};
       if (!found && std::equal(mine.begin(), mine.end(), wanted.begin())) {
         found = drawn(rule.padded(padded_), extents, ranks);
@@ -389,16 +389,16 @@ class layout_reader {
     };
     [&]<std::size_t... B>(sizes<B...>) {
       if constexpr (N == 1) {
-        (with(pgas::dealt<B>{}), ...);
+        (with(pgas::cyclic_tiles<B>{}), ...);
       } else {
         auto const row = [&]<std::size_t R>(std::integral_constant<std::size_t, R>) {
-          (with(pgas::dealt<R, B>{}), ...);
+          (with(pgas::cyclic_tiles<R, B>{}), ...);
         };
         (row(std::integral_constant<std::size_t, B>{}), ...);
       }
     }(dealt_sizes{});
     if (found) return *found;
-    wrong(*rule_->inside, "dealt tiles have sizes that are known when compiling, and these are not here",
+    wrong(*rule_->inside, "cyclic tiles have sizes that are known when compiling, and these are not here",
           "2, 3, 4 and 8 in each dimension");
   }
 

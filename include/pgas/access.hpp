@@ -13,9 +13,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 namespace detail {
 
 /// The ranks of an epoch: a few, as neighbours are, without memory of their own.
-class kept_group {
+class small_group {
  public:
-  explicit kept_group(group given) : size_(given.size()) {
+  explicit small_group(group given) : size_(given.size()) {
     if (size_ > few_.size()) {
       many_.assign(given.begin(), given.end());
       size_ = 0;
@@ -43,7 +43,7 @@ class kept_group {
 
 /// A group as an epoch keeps it: checked once, so that a wrong one is an error and not a hang.
 template <class State>
-kept_group checked_group(State const& s, group given, std::string_view operation) {
+small_group checked_group(State const& s, group given, std::string_view operation) {
   for (rank_t rank : given) s.check_rank(rank, operation);
   if constexpr (assertions >= assertion_level::light) {
     auto const refuse = [&](rank_t twice) {
@@ -64,7 +64,7 @@ kept_group checked_group(State const& s, group given, std::string_view operation
       }
     }
   }
-  return kept_group(given);
+  return small_group(given);
 }
 
 }  // namespace detail
@@ -130,7 +130,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
   }
 
   /// Opens `target`'s part once it is exposed to this rank: take it before a loop of single accesses.
-  [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<State, Hints> to(rank_t target) {
     this->check_open("to");
     State& s = state();
     s.check_rank(target, "to");
@@ -164,7 +164,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     s.post.complete(targets_, b, !Hints.no_check);
   }
 
-  detail::kept_group targets_;
+  detail::small_group targets_;
 };
 
 template <class Window, hints... Given>

@@ -170,7 +170,7 @@ class [[nodiscard]] pending_accumulation {
     Array const& a = *std::exchange(array_, nullptr);
     access_.complete();
     exposure_.wait();
-    auto const staged = stage<update>(a.window());
+    auto const staged = stage(a.window(), read_write);
     auto* const part = staged.data();
     // Backwards, what an exchange does forwards: first what came from others, then what this rank's own ghosts hold. A
     // ghost that something is combined into when it has been taken along already is not looked at again.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <pgas/access.hpp>
-#include <pgas/array_stage.hpp>
+#include <pgas/array/halo_plan.hpp>
 #include <pgas/exposure.hpp>
+#include <pgas/global_array.hpp>
+#include <pgas/stage.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -72,8 +74,8 @@ void fill_own_ghosts(Array const& a) {
         auto* const part = a.window().local().data();
         for (std::size_t i = 0; i < block.cols; ++i) part[to + i] = part[from + i];  // often one
       } else {
-        auto const own = stage<read>(a.window(), from, block.cols);
-        auto const ghosts = stage<write>(a.window(), to, block.cols);
+        auto const own = stage(a.window(), from, block.cols, read_only);
+        auto const ghosts = stage(a.window(), to, block.cols, write_only);
         std::copy(own.begin(), own.end(), ghosts.begin());
       }
     }
@@ -131,7 +133,7 @@ void set_edges(Array const& a, Value const& value) {
   auto const beyond = [&](std::size_t d, index i) {
     return a.shape().halo(d).edges == edge::fixed && (i < 0 || i >= static_cast<index>(a.extent(d)));
   };
-  auto const cells = stage<update>(a);
+  auto const cells = stage(a, read_write);
   std::array<std::size_t, dimensions> in_part{};
   do {
     std::array<index, dimensions> global;

@@ -86,7 +86,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
     auto const& puts = a.plan().puts();
     auto const first = std::lower_bound(puts.begin(), puts.end(), target,
                                         [](auto const& put, rank_t rank) { return put.target < rank; });
-    opened_target<typename Array::state_type, write_only.value> const open(a.state(), target);
+    target_view<typename Array::state_type, write_only.value> const open(a.state(), target);
     for (auto put = first; put != puts.end() && put->target == target; ++put) put_move(a, *put, open);
   }
 
@@ -102,9 +102,9 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
     this->state_->post.wait(origins_, own);
   }
 
-  std::tuple<kept<First>, kept<More>...> states_;
-  kept_group origins_;
-  kept_group targets_;
+  std::tuple<local_shared_ptr<First>, local_shared_ptr<More>...> states_;
+  small_group origins_;
+  small_group targets_;
 };
 
 /// Throws unless the arrays are different ones whose exchanges have the same neighbours.

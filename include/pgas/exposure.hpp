@@ -67,7 +67,7 @@ class exposure : public detail::epoch<exposure<State, Hints>, State> {
     s.post.wait(origins_, b);
   }
 
-  detail::kept_group origins_;
+  detail::small_group origins_;
 };
 
 template <class Window, hints... Given>

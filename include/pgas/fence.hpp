@@ -45,7 +45,7 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   }
 
   /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
-  [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<State, Hints> to(rank_t target) {
     this->check_open("to");
     this->state().check_rank(target, "to");
     return {this->state(), target};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <pgas/array/any_global_array.hpp>
 #include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
 #include <pgas/array/halo_plan.hpp>
@@ -246,7 +247,9 @@ class global_array {
 
   /// For epochs: an array is opened like its window.
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
-  [[nodiscard]] detail::kept<state_type> const& shared_state() const noexcept { return window_.shared_state(); }
+  [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept {
+    return window_.shared_state();
+  }
 
  private:
   void check(std::string_view operation, index_type const& index) const {
@@ -310,15 +313,8 @@ class global_array {
   halo_plan<N> plan_;
 };
 
-/// True of every global_array.
-template <class A>
-inline constexpr bool is_global_array = false;
 template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
 inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Coherence, Protocols>> = true;
-
-/// Whatever its element type, dimensions and policies: what functions on arrays take.
-template <class A>
-concept any_global_array = is_global_array<std::remove_cvref_t<A>>;
 
 /// Makes an array of these extents, all cells and ghost cells zero: `make_array<double>(team, {rows, cols})`, or
 /// `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})`, or, on another layout,

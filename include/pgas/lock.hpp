@@ -69,14 +69,14 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   /// The rank whose part this is.
   [[nodiscard]] rank_t target() const noexcept { return target_; }
   /// The part, open: take it before a loop of single accesses.
-  [[nodiscard]] opened_target<State, Hints> to() {
+  [[nodiscard]] target_view<State, Hints> to() {
     this->check_open("to");
     if constexpr (deferred_lock_protocol<typename State::lock_protocol>)
       with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
     return {state(), target_};
   }
   /// The same for code that is written for any epoch; `rank` must be the target.
-  [[nodiscard]] opened_target<State, Hints> to(rank_t rank) {
+  [[nodiscard]] target_view<State, Hints> to(rank_t rank) {
     PGAS_EXPECTS(light, rank == target_,
                  throw error(errc::wrong_order, state().job_rank(), "to",
                              "this lock is on rank " + std::to_string(target_) + "'s part, not on rank " +
@@ -88,7 +88,7 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
-  lock(detail::kept<State> const& shared_state, rank_t target)
+  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target)
       : base(shared_state, group(&target, 1)), target_(target) {
     State& s = state();
     s.check_rank(target, operation);

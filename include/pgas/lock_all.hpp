@@ -51,7 +51,7 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
 
   /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another rank holds
   /// an exclusive lock on it.
-  [[nodiscard]] opened_target<State, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<State, Hints> to(rank_t target) {
     this->check_open("to");
     state().check_rank(target, "to");
     boundary b(state().segment);

@@ -12,23 +12,23 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The backends a program can run on; the first is the default.
 template <backend... Backends>
-struct choices {};
+struct backend_list {};
 
-/// Stands for each backend's own default policy in `coherences`.
+/// Stands for each backend's own default policy in `coherence_list`.
 struct default_coherence {
   static constexpr std::string_view name = "default";
 };
 
 /// The coherence policies a program can run with; the first is the default.
 template <class... Policies>
-struct coherences {};
+struct coherence_list {};
 
 /// The protocol bundles a program can run with; the first is the default.
 template <protocol_bundle... Bundles>
-struct synchronizations {};
+struct protocols_list {};
 
-/// Stands for each backend's own default protocols in `synchronizations`.
-struct default_synchronization : default_protocols {
+/// Stands for each backend's own default protocols in `protocols_list`.
+struct backend_default_protocols : default_protocols {
   static constexpr std::string_view name = "default";
 };
 
@@ -121,7 +121,7 @@ struct bundle_on {
   using type = Bundle;
 };
 template <class Backend>
-struct bundle_on<Backend, default_synchronization> {
+struct bundle_on<Backend, backend_default_protocols> {
   using type = default_protocols_on<Backend>;
 };
 
@@ -130,7 +130,7 @@ template <class Backends, class Coherences, class Bundles>
 struct dispatcher;
 
 template <class... Backends, class... Policies, class... Bundles>
-struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronizations<Bundles...>> {
+struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protocols_list<Bundles...>> {
   template <class Body>
   static int run(command_line const& line, Body const& body) {
     int status = 0;
@@ -227,10 +227,10 @@ struct dispatcher<choices<Backends...>, coherences<Policies...>, synchronization
 /// ranks wait (wait_policy), `--pgas-trace FILE` has backends::traced write a trace, `--pgas-heat FILE.svg` draws what
 /// the emulated chip's links did (backends/scc/heat_map.hpp), `--pgas-help` lists; the other arguments reach the body
 /// as its second parameter, `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0; on an
-/// error prints its sentence to stderr and returns 1. Example: `return pgas::run<pgas::choices<process_map,
+/// error prints its sentence to stderr and returns 1. Example: `return pgas::run<pgas::backend_list<process_map,
 /// loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
-template <class Choices, class Coherences = coherences<default_coherence>,
-          class Synchronizations = synchronizations<default_synchronization>, class Body>
+template <class Choices, class Coherences = coherence_list<default_coherence>,
+          class Synchronizations = protocols_list<backend_default_protocols>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {
   using dispatcher = detail::dispatcher<Choices, Coherences, Synchronizations>;
   try {

@@ -11,6 +11,8 @@
 #include <pgas/fence.hpp>
 #include <pgas/lock.hpp>
 #include <pgas/lock_all.hpp>
+#include <pgas/team.hpp>
+#include <pgas/window.hpp>
 #include <span>
 #include <utility>
 #include <vector>

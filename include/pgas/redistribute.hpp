@@ -63,7 +63,7 @@ void copy_by_get(From const& from, box<From::dimensions> const& source, To const
                          theirs.get(block, to.window().local().data() + first, pitch);
                        } else {
                          for (std::size_t row = 0; row < block.rows; ++row) {
-                           auto const own = stage<write>(to.window(), first + row * pitch, block.cols);
+                           auto const own = stage(to.window(), first + row * pitch, block.cols, write_only);
                            theirs.get(block.first + row * block.pitch, own.span());
                            theirs.flush_local();
                          }
@@ -89,7 +89,7 @@ void copy_by_put(From const& from, box<From::dimensions> const& source, To const
                          theirs.put(block, from.window().local().data() + first, pitch);
                        } else {
                          for (std::size_t row = 0; row < block.rows; ++row) {
-                           auto const own = stage<read>(from.window(), first + row * pitch, block.cols);
+                           auto const own = stage(from.window(), first + row * pitch, block.cols, read_only);
                            theirs.put(block.first + row * block.pitch, own.span());
                            theirs.flush_local();
                          }
@@ -145,7 +145,7 @@ void copy(From const& from, To const& to) {
   copy(from, {{}, from.extents()}, to, {});
 }
 
-/// Makes an array with the cells of another one on another layout: `auto tiles = redistribute(team, a, dealt<64,
+/// Makes an array with the cells of another one on another layout: `auto tiles = redistribute(team, a, cyclic_tiles<64,
 /// 64>{})`.
 ///
 /// Collective over the team, which must be the array's. Throws what make_array throws. Costs make_array and copy.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <pgas/sync/signal_counts.hpp>
+#include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
 #include <span>
 #include <utility>
@@ -25,7 +26,7 @@ class signals {
   using value_type = typename State::value_type;
 
   /// Made by make_signals.
-  signals(detail::kept<State> window, typename State::control_type control, std::size_t tags)
+  signals(detail::local_shared_ptr<State> window, typename State::control_type control, std::size_t tags)
       : window_(std::move(window)), parts_(std::make_unique<parts>(std::move(control), tags)) {}
   signals(signals&&) noexcept = default;
   signals& operator=(signals&&) noexcept = default;
@@ -160,7 +161,7 @@ class signals {
                             "the epoch is one of another window; signals go with the window they were made for"));
   }
 
-  detail::kept<State> window_;
+  detail::local_shared_ptr<State> window_;
   std::unique_ptr<parts> parts_;
   std::vector<std::pair<signal_from, std::function<void()>>> handlers_;
 };

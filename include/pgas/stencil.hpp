@@ -145,7 +145,7 @@ class stencil {
              box_layout<typename To::layout_type>)
   static void apply(From const& from, To const& to, Kernel kernel) {
     check("stencil::apply", from, to, 1);
-    exchange_and_sweep<write>(from, to, own_cells(from), kernel);
+    exchange_and_sweep(from, to, write_only, own_cells(from), kernel);
   }
 
   /// The same so many times, from `now` to `next` and back, with one exchange: the result is in `now`, which the two
@@ -162,12 +162,12 @@ class stencil {
     if (count == 0) return;
     check("stencil::apply_steps", now, next, count);
     if (count > 1) check("stencil::apply_steps", next, now, count);
-    exchange_and_sweep<update>(now, next, cells_before(now, count - 1), kernel);
+    exchange_and_sweep(now, next, read_write, cells_before(now, count - 1), kernel);
     std::swap(now, next);
     for (std::size_t left = count - 1; left-- > 0; std::swap(now, next)) {
       if (has_mirror(now)) reflect(now, cells_before(now, left + 1), cells_before(now, left));
-      auto const in = stage<read>(now);
-      auto const out = stage<update>(next);
+      auto const in = stage(now, read_only);
+      auto const out = stage(next, read_write);
       sweep(in.view(), out.view(), cells_before(now, left), kernel);
     }
   }
@@ -175,17 +175,18 @@ class stencil {
  private:
   using pitches_type = std::array<std::ptrdiff_t, dimensions>;
 
-  template <class Mode, class From, class To, class Kernel>
-  static void exchange_and_sweep(From const& from, To const& to, part_box_type const& cells, Kernel const& kernel) {
+  template <class From, class To, hints Mode, class Kernel>
+  static void exchange_and_sweep(From const& from, To const& to, hint<Mode> mode, part_box_type const& cells,
+                                 Kernel const& kernel) {
     auto const inner = inner_cells(from, before, after);
     auto pending = begin_exchange(from);
-    auto const out = stage<Mode>(to);
+    auto const out = stage(to, mode);
     {
-      auto const in = stage<read>(from);
+      auto const in = stage(from, read_only);
       sweep(in.view(), out.view(), inner, kernel);
     }
     pending.finish();
-    auto const in = stage<read>(from);
+    auto const in = stage(from, read_only);
     for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
   }
 
@@ -211,7 +212,7 @@ class stencil {
   template <class Array>
   static void reflect(Array const& a, part_box_type done, part_box_type const& next) {
     if (next.empty()) return;
-    auto const cells = stage<update>(a);
+    auto const cells = stage(a, read_write);
     for (std::size_t d = 0; d < dimensions; ++d) {
       if (!has_mirror(a, d)) continue;
       auto const [first, end] = range_of(a, d);

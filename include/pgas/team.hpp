@@ -2,75 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <memory>
-#include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
-#include <pgas/sync/by_size.hpp>
-#include <pgas/sync/central_counter.hpp>
-#include <pgas/sync/dissemination.hpp>
-#include <pgas/sync/match_vector.hpp>
-#include <pgas/sync/shared_only.hpp>
-#include <pgas/sync/stamped.hpp>
 #include <pgas/vocabulary/op.hpp>
-#include <type_traits>
+#include <pgas/window/team_state.hpp>
 #include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
-
-/// The fence a window uses unless it is told another, and the barrier of teams. Up to 16 ranks one word that all add to
-/// is cheaper, also where ranks share cores; more would queue for it.
-using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 16>;
-
-/// The protocols a window uses unless it is told others.
-using default_protocols = protocols<default_fence, sync::match_vector, sync::shared_only>;
-
-/// The same on a given backend: without match_vector where control words have no read-modify-write.
-template <class Backend>
-using default_protocols_on =
-    std::conditional_t<can_carry(Backend::control_type::read_modify_write, default_protocols::post::needs),
-                       default_protocols, protocols<default_fence, sync::stamped, sync::shared_only>>;
-
-namespace detail {
-
-/// An error that a destructor met and could not throw: kept for the rank's next call, or its exit.
-class deferred_error {
- public:
-  void record(std::exception_ptr e) noexcept {
-    if (!error_) error_ = std::move(e);
-  }
-  void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
- private:
-  std::exception_ptr error_;
-};
-
-/// One rank's state of one team; windows hold it too, so that a team may go before its windows.
-template <class Backend>
-struct team_state {
-  using control_type = typename Backend::control_type;
-
-  team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e)
-      : backend(std::move(b)), control(std::move(c)), collectives(control), deferred(std::move(e)) {}
-  team_state(team_state const&) = delete;
-  team_state& operator=(team_state const&) = delete;
-
-  static constexpr control_words words(rank_t ranks) noexcept {
-    return slot_collectives<control_type, default_fence>::words(ranks);
-  }
-
-  Backend backend;
-  control_type control;
-  slot_collectives<control_type, default_fence> collectives;
-  std::shared_ptr<deferred_error> deferred;
-  int windows = 0;  ///< made so far: the next one's number, the same on every rank
-};
-
-}  // namespace detail
 
 /// The ranks that work together: one rank's handle on them.
 ///

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <pgas/support/copy_text.hpp>
+#include <pgas/team.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/window/local_view.hpp>
 #include <pgas/window/state.hpp>
@@ -35,7 +37,7 @@ class window {
                 "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
                 "have; take protocols on slots only: dissemination for a fence, stamped for post, bakery for locks");
 
-  explicit window(detail::kept<state_type> state) noexcept : state_(std::move(state)) {}
+  explicit window(detail::local_shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return state_->rank(); }
   /// How many ranks have a part.
@@ -93,7 +95,7 @@ class window {
 
   /// For epochs and containers.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
-  [[nodiscard]] detail::kept<state_type> const& shared_state() const noexcept { return state_; }
+  [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
   /// An access needs an open epoch: this is here to say so.
   template <class... Arguments>
@@ -110,7 +112,7 @@ class window {
   }
 
  private:
-  detail::kept<state_type> state_;
+  detail::local_shared_ptr<state_type> state_;
 };
 
 namespace detail {
@@ -137,11 +139,6 @@ struct window_answer {
   Handle control{};
   std::array<char, 240> why{};
 };
-
-template <std::size_t Size>
-void copy_text(std::array<char, Size>& to, std::string_view from) noexcept {
-  std::memcpy(to.data(), from.data(), std::min(from.size(), Size - 1));
-}
 
 /// The names of a window's policies, joined and, where they are long, shortened; `memory` says whose its memory is.
 template <class Coherence, class Protocols>
@@ -203,8 +200,9 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
     throw error(answer.refused, members.backend.world_rank(team.rank()), operation, answer.why.data());
 
   std::string const label = "window " + std::to_string(members.windows++);
-  kept<state_type> state(std::in_place, team.state(), attach(members.backend, answer.segment, bytes),
-                         members.backend.attach_control(answer.control, state_type::words(ranks), label), label);
+  local_shared_ptr<state_type> state(std::in_place, team.state(), attach(members.backend, answer.segment, bytes),
+                                     members.backend.attach_control(answer.control, state_type::words(ranks), label),
+                                     label);
   members.collectives.barrier(operation);  // every part is there before anybody reaches for it
   return Window(std::move(state));
 }

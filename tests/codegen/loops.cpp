@@ -12,7 +12,7 @@ template <pgas::boundary_of Side>
 using boundary = pgas::window_boundary<segment, pgas::coherence::coherent, Side>;
 
 template <class T>
-using ours = pgas::opened_target<state<T>, pgas::hints{}>;
+using ours = pgas::target_view<state<T>, pgas::hints{}>;
 
 /// A pointer that comes from where an opened target has its own: memory.
 template <class T>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# An example prints a line that matches EXPECTED on each backend with each of its synchronizations, on one rank and on
+# An example prints a line that matches EXPECTED on each backend with each of its protocols_list, on one rank and on
 # several: combinations.sh EXPECTED PROGRAM ARGS...
 set -eu
 expected=$1
@@ -16,5 +16,5 @@ for backend in $(names "$1" backend); do
     done
   done
 done
-[ $combinations -gt 2 ] || { echo 'found no names of backends and synchronizations in --pgas-help'; exit 1; }
+[ $combinations -gt 2 ] || { echo 'found no names of backends and protocols_list in --pgas-help'; exit 1; }
 echo "covered: $combinations combinations"

@@ -1,49 +1,50 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Includes point down only: layers.py INCLUDE_DIR. The table below is the one in README.md."""
+"""Includes point down only: check.py INCLUDE_DIR. The list of layers is the one in README.md, under "## Layers"."""
 import pathlib
 import re
 import sys
 
-LAYERS = [
-    (0, r'detail/.*'),
-    (1, r'(rank|rank_set|error|request|op|hints|transportable|block_shape|box|address_cache|wait_policy)\.hpp'),
-    (2, r'(backend|segment|control|recording_control|mailbox|boundary|distribution|grid|layout|bootstrap|coherence/policy|sync/policy)\.hpp'),
-    (3, r'(backends|coherence|sync|distributions|layouts)/.*'),
-    (4, r'(team|grid_team|window|user_window|window_state|window_boundary|element_lock|element_modes|element_operations|epoch|fence|access|exposure|lock|lock_all|stage|local_view|opened_target|'
-        r'global_ptr|global_ref|run|choices|signals|model|collectives/.*)\.?(hpp)?'),
-    (5, r'(algorithm/.*|aligned|global_array|array_offer|array_shape|array_stage|box_blocks|box_view|matrix_view|halo|halo_accumulate|halo_line|halo_plan|halo_together|part_box|redistribute|scattered|stencil|streamed_copy|tiles|transformed_array|visit_box|views|directory|heap|describe|save|files/.*)\.hpp'),
-    (6, r'pgas\.hpp'),
-]
-# Ends of the leaves' world: what models may share, and which model is built on which. coherence/processor is no policy
-# but the instructions: a segment whose copies are a real processor's offers them as its clean and drop.
-SHARED = {'backends/job', 'sync/lanes', 'sync/completion_counter', 'sync/arrival_counter'}
-ALLOWED = {('backends', 'coherence/' + name + '.hpp') for name in ('coherent', 'separate', 'write_back', 'write_through', 'processor')}
-HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'backends/scc/fiber\.hpp', 'range/v3': r'views\.hpp', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^'}
+# Libraries that only these headers may include: they cost compile time, or another package.
+HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'backends/scc/fiber\.hpp', 'range/v3': r'views\.hpp',
+         'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^'}
+
+root = pathlib.Path(sys.argv[1])
+readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()
+listing = re.search(r'^## Layers$.*?^```$\n(.*?)^```$', readme, re.MULTILINE | re.DOTALL).group(1)
+LINES = [line for line in reversed(listing.splitlines()) if line.strip()]
+LEVELS = {folder: number for number, line in enumerate(LINES) for folder in re.findall(r'([a-z]+)/|(\*\.hpp)', line.split('  ')[0])}
+LEVELS = {(name or flat): number for (name, flat), number in LEVELS.items()}
+MODELS = {folder for folder, number in LEVELS.items() if '(models)' in LINES[number]}
 
 
-def layer(name):
-    return next((number for number, pattern in LAYERS if re.fullmatch(pattern, name)), None)
+def folder(name):
+    return name.split('/')[0] if '/' in name else '*.hpp'
 
 
 def model(name):
-    """The leaf a header of layer 3 belongs to: backends/scc/cache.hpp is part of backends/scc."""
-    parts = name.split('/')
-    return '/'.join(parts[:2]).removesuffix('.hpp')
+    """The model a header belongs to: backends/scc/cache.hpp is part of backends/scc."""
+    return '/'.join(name.split('/')[:2]).removesuffix('.hpp')
 
 
-root = pathlib.Path(sys.argv[1])
+def derives(text, name):
+    """Whether a class in `text` is derived from the one that header `name` is named as."""
+    return re.search(r'(struct|class) \w+ : (public )?' + model(name).split('/')[1] + r'\b', text) is not None
+
+
 wrong = []
+includes = {}
 headers = sorted(root.glob('pgas/**/*.hpp'))
 for path in headers:
     name = str(path.relative_to(root / 'pgas'))
-    mine = layer(name)
-    if mine is None:
-        wrong.append(f'{name}: belongs to no layer; add it to the table in tests/layers/check.py and README.md')
+    if folder(name) not in LEVELS:
+        wrong.append(f'{name}: its folder is no layer; add it to the list under "Layers" in README.md')
         continue
+    mine = LEVELS[folder(name)]
     text = path.read_text()
     for quoted in re.findall(r'#\s*include\s*"([^"]+)"', text):
         wrong.append(f'{name} includes "{quoted}": write <pgas/...>, which this test can place')
+    includes[name] = []
     for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
         for heavy, where in HEAVY.items():
             if included.startswith(heavy) and not re.fullmatch(where, name):
@@ -51,15 +52,35 @@ for path in headers:
         if not included.startswith('pgas/'):
             continue
         target = included.removeprefix('pgas/')
-        theirs = layer(target)
+        includes[name].append(target)
+        theirs = LEVELS.get(folder(target))
         if theirs is None or theirs > mine:
-            wrong.append(f'{name} (layer {mine}) includes {target} (layer {theirs}): includes point down only')
-        if mine == 3 and theirs == 3 and model(name) != model(target) and model(target) not in SHARED:
-            same_folder = name.split('/')[0] == target.split('/')[0]
-            derived = name.startswith('coherence/') and target == 'coherence/write_back.hpp'
-            if not derived and (same_folder or (name.split('/')[0], target) not in ALLOWED):
-                wrong.append(f'{name} includes {target}: models are leaves, unaware of each other')
+            wrong.append(f'{name} includes {target}, which lies higher: includes point down only')
+        elif theirs == mine and folder(name) != folder(target):
+            wrong.append(f'{name} includes {target}: folders of one layer do not know each other')
+        elif folder(name) in MODELS and folder(name) == folder(target) and model(name) != model(target):
+            if not derives(text, target):
+                wrong.append(f'{name} includes {target}: models do not know each other, unless one derives from the other')
+
+# A folder's headers may include each other, but not in a circle.
+done = set()
+
+
+def visit(name, way):
+    if name in way:
+        wrong.append('includes go in a circle: ' + ' -> '.join(way[way.index(name):] + [name]))
+    elif name not in done:
+        for target in includes.get(name, []):
+            visit(target, way + [name])
+        done.add(name)
+
+
+for name in includes:
+    visit(name, [])
+flat = sum(folder(name) == '*.hpp' for name in includes)
+if flat > 30:
+    wrong.append(f'{flat} headers lie flat: only what a program includes does, 30 at most')
 if len(headers) < 30:
     wrong.append(f'only {len(headers)} headers found in {root}')
-print('\n'.join(wrong) or f'{len(headers)} headers, every include points down')
+print('\n'.join(wrong) or f'{len(headers)} headers in {len(LINES)} layers, {flat} of them flat; every include points down')
 sys.exit(bool(wrong))

@@ -18,7 +18,7 @@ class table {
   struct entry {
     rank_t owner = 0;
     std::size_t local = 0;
-    std::size_t course = 0;
+    std::size_t local_block = 0;
     std::size_t phase = 0;
   };
 

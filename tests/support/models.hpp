@@ -4,13 +4,12 @@
 #include <pgas/backends/loopback.hpp>
 #include <pgas/backends/scc.hpp>
 #include <pgas/backends/self.hpp>
-#include <pgas/coherence/at_get.hpp>
+#include <pgas/coherence/drop_at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/deferred.hpp>
-#include <pgas/sync/gbh.hpp>
 #include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
@@ -21,6 +20,7 @@
 #include <pgas/sync/post_array.hpp>
 #include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/tournament.hpp>
+#include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>
 #include <string>
 #include <tuple>
@@ -51,7 +51,7 @@ using loopback_model = model<pgas::backends::loopback>;
 using process_model = model<pgas::backends::process_map>;
 
 using write_back_model = model<incoherent::backend, pgas::coherence::write_back>;
-using at_get_model = model<incoherent::backend, pgas::coherence::at_get>;
+using at_get_model = model<incoherent::backend, pgas::coherence::drop_at_get>;
 using uncached_model = model<incoherent::backend, pgas::coherence::uncached>;
 using scc_model = model<pgas::backends::scc>;
 using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_back>;
@@ -62,7 +62,7 @@ using pool_model = model<pool_backend>;
 // coherent_models, incoherent_models: what random programs run on, with each policy.
 #if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before it includes this
 using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
-using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::at_get>,
+using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
 #elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
@@ -90,13 +90,14 @@ using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::centra
 using post_protocols =
     std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array, pgas::sync::match_list<128>,
                pgas::sync::two_vectors, pgas::sync::post_messages, pgas::sync::immediate<pgas::sync::match_vector>>;
-using gbh_variants = std::tuple<pgas::sync::gbh<>, pgas::sync::gbh<pgas::sync::waiting_readers::undo>,
-                                pgas::sync::gbh<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
-                                pgas::sync::gbh<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
+using two_level_variants =
+    std::tuple<pgas::sync::two_level<>, pgas::sync::two_level<pgas::sync::waiting_readers::undo>,
+               pgas::sync::two_level<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
+               pgas::sync::two_level<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
 using target_lock_protocols =
     decltype(std::tuple_cat(std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
                                        pgas::sync::lock_messages, pgas::sync::deferred<pgas::sync::lock_messages>>{},
-                            gbh_variants{}));
+                            two_level_variants{}));
 using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
 /// `lock`, and the part is held whatever the protocol.

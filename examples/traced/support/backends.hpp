@@ -13,9 +13,9 @@
 namespace example {
 
 using backends =
-    pgas::choices<pgas::backends::traced<pgas::backends::process_map>,
-                  pgas::backends::traced<pgas::backends::thread_map>, pgas::backends::traced<pgas::backends::loopback>,
-                  pgas::backends::traced<pgas::backends::scc>>;
-using policies = pgas::coherences<pgas::default_coherence, pgas::coherence::unsafe_none>;
+    pgas::backend_list<pgas::backends::traced<pgas::backends::process_map>,
+                       pgas::backends::traced<pgas::backends::thread_map>,
+                       pgas::backends::traced<pgas::backends::loopback>, pgas::backends::traced<pgas::backends::scc>>;
+using policies = pgas::coherence_list<pgas::default_coherence, pgas::coherence::unsafe_none>;
 
 }  // namespace example

@@ -15,7 +15,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
 [[nodiscard]] std::size_t count_if(team<Backend, Coherence, Protocols> team, Array const& a, Holds holds) {
   detail::check_team(team, a, "count_if");
   std::uint64_t own = 0;
-  detail::for_each_own_row<read>(a, [&](auto const&, auto row) {
+  detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
     own += static_cast<std::uint64_t>(std::count_if(row.begin(), row.end(), std::ref(holds)));
   });
   return static_cast<std::size_t>(team.all_reduce(own));

@@ -41,7 +41,7 @@ std::uint64_t first_own(Array const& a, Holds& holds) {
       for (std::size_t d = 0; d < last; ++d) index[d] += row[d];
       std::uint64_t const number = element_at(index, pitches);
       if (number >= first) break;
-      auto const cells = stage<read>(a.window(), mine.offset_of(index), mine.cells.count[last]);
+      auto const cells = stage(a.window(), mine.offset_of(index), mine.cells.count[last], read_only);
       auto const found = std::find_if(cells.begin(), cells.end(), std::ref(holds));
       if (found != cells.end()) {
         first = std::min(first, number + static_cast<std::uint64_t>(found - cells.begin()));

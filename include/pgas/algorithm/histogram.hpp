@@ -29,7 +29,7 @@ void histogram(Array const& a, Bucket bucket, Counts const& counts) {
                                std::to_string(a.ranks()) + " ranks, that of " + std::to_string(counts.size()) +
                                " counts on " + std::to_string(counts.ranks()) + "; make both on one team"));
   std::vector<count_type> own(counts.size());
-  detail::for_each_own_row<read>(a, [&](auto const&, auto row) {
+  detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
     for (auto const& cell : row) {
       std::size_t const k = std::invoke(bucket, cell);
       if (k < own.size()) ++own[k];

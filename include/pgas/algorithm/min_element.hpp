@@ -46,7 +46,7 @@ template <any_global_array Array, class Less, class Greater>
 std::array<numbered<typename Array::value_type>, 2> own_extremes(Array const& a, Less& less, Greater& greater) {
   std::array<numbered<typename Array::value_type>, 2> own;
   auto const pitches = dense_pitches(a.extents());
-  for_each_own_row<read>(a, [&](auto const& index, auto row) {
+  for_each_own_row(a, read_only, [&](auto const& index, auto row) {
     std::uint64_t const number = element_at(index, pitches);
     auto const of_row = [&](auto found) {
       return numbered<typename Array::value_type>{*found, number + static_cast<std::uint64_t>(found - row.begin())};

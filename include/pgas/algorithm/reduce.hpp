@@ -4,6 +4,7 @@
 #include <optional>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/fence.hpp>
+#include <pgas/team.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -87,7 +88,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   detail::check_team(team, a, "reduce");
   if (order == reduction_order::by_owner) {
     std::optional<T> own;
-    detail::for_each_own_row<read>(a, [&](auto const&, auto row) {
+    detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
       for (T const& cell : row) detail::combine(own, cell, op);
     });
     return detail::combine_ranks(team, own, init, op);
@@ -99,7 +100,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   auto const mine = detail::fold_rows(a, shares.block_of(team.rank(), 0), op);
   auto results = make_array<T>(team, all);
   {
-    auto const own = stage<write>(results.window());
+    auto const own = stage(results.window(), write_only);
     std::copy(mine.begin(), mine.end(), own.begin());
   }
   std::vector<T> rows(all);

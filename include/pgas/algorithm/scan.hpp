@@ -111,7 +111,7 @@ std::vector<std::optional<T>> scan_tiles(Team& team, Layout const& l, tile_count
     epoch.close();
   }
   std::optional<T> all;
-  for_each_own_row<update>(values, [&](auto const& index, auto row) {
+  for_each_own_row(values, read_write, [&](auto const& index, auto row) {
     for (T& value : row.subspan(index[0] == 0 ? 1 : 0)) {
       combine(all, value, op);
       value = *all;
@@ -167,7 +167,7 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
   own.reserve(tiles);
   for (std::size_t k = 0; k < tiles; ++k) {
     auto const mine = l.tile_of(from.rank(), k);
-    auto const cells = stage<read>(from.window(), mine.offset, mine.cells.count[0]);
+    auto const cells = stage(from.window(), mine.offset, mine.cells.count[0], read_only);
     T all = cells[0];
     for (std::size_t i = 1; i < cells.size(); ++i) all = op(all, cells[i]);
     own.push_back(all);
@@ -176,8 +176,8 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
   auto const before = counts.one_each ? scan_ranks(team, l, own, op) : scan_tiles(team, l, counts, own, op);
   for (std::size_t k = 0; k < tiles; ++k) {
     auto const mine = l.tile_of(from.rank(), k);
-    auto const in = stage<read>(from.window(), mine.offset, mine.cells.count[0]);
-    auto const out = stage<write>(to.window(), to.layout().tile_of(to.rank(), k).offset, mine.cells.count[0]);
+    auto const in = stage(from.window(), mine.offset, mine.cells.count[0], read_only);
+    auto const out = stage(to.window(), to.layout().tile_of(to.rank(), k).offset, mine.cells.count[0], write_only);
     std::optional<T> so_far = before[k];
     std::size_t i = 0;
     if (init) {

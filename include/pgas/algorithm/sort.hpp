@@ -81,7 +81,7 @@ template <class Team, class T>
 std::vector<T> gather_all(Team& team, std::vector<T> const& mine) {
   auto const parts = make_window<T>(team, mine.size());
   {
-    auto const own = stage<write>(parts);
+    auto const own = stage(parts, write_only);
     std::copy(mine.begin(), mine.end(), own.begin());
   }
   std::size_t all = 0;
@@ -127,14 +127,15 @@ void sort(team<Backend, Coherence, Protocols> team, Array const& a, Less less = 
   auto const runs = make_window<T>(team, own);
   std::vector<detail::sort_sample<T>> samples;
   {
-    auto const mine = stage<write>(runs);
+    auto const mine = stage(runs, write_only);
     auto* next = mine.begin();
-    detail::for_each_own_row<read>(a, [&](auto const&, auto row) { next = std::copy(row.begin(), row.end(), next); });
+    detail::for_each_own_row(a, read_only,
+                             [&](auto const&, auto row) { next = std::copy(row.begin(), row.end(), next); });
     std::sort(mine.begin(), mine.end(), std::ref(less));
     samples = detail::samples_of<T>(mine.span(), self, detail::sample_distance(a.size(), ranks));
   }
   auto const splitters = detail::splitters_of(detail::gather_all(team, samples), ranks, less);
-  auto const cuts = detail::gather_all(team, detail::cuts_of<T>(stage<read>(runs).span(), self, splitters, less));
+  auto const cuts = detail::gather_all(team, detail::cuts_of<T>(stage(runs, read_only).span(), self, splitters, less));
 
   // This rank's bucket: a sorted run of each rank's.
   std::vector<std::size_t> ends{0};

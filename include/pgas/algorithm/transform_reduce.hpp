@@ -18,7 +18,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
 [[nodiscard]] T transform_reduce(team<Backend, Coherence, Protocols> team, Array const& a, T init, Op op, F f) {
   detail::check_team(team, a, "transform_reduce");
   std::optional<T> own;
-  detail::for_each_own_row<read>(a, [&](auto const&, auto row) {
+  detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
     for (auto const& cell : row) detail::combine(own, static_cast<T>(std::invoke(f, cell)), op);
   });
   return detail::combine_ranks(team, own, init, op);
@@ -46,7 +46,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
     if (std::find(each.begin(), each.end(), 0) != each.end()) detail::throw_not_aligned(operation, a, b);
   }
   std::optional<T> own;
-  detail::for_each_common_row<read, read>(a, b, [&](auto row_a, auto row_b) {
+  detail::for_each_common_row(a, read_only, b, read_only, [&](auto row_a, auto row_b) {
     for (std::size_t i = 0; i < row_a.size(); ++i) {
       detail::combine(own, static_cast<T>(std::invoke(f, row_a[i], row_b[i])), op);
     }

@@ -113,7 +113,7 @@ void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<
         do {
           auto index = piece.first;
           for (std::size_t d = 0; d < dimensions; ++d) index[d] += row[d];
-          auto const own = stage<write>(to.window(), mine.offset_of(index), piece.count[dimensions - 1]);
+          auto const own = stage(to.window(), mine.offset_of(index), piece.count[dimensions - 1], write_only);
           std::copy_n(ordered.data() + element_at(row, dense_in_order), own.size(), own.begin());
         } while (advance(row, piece.count, dimensions - 1));
       }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/global_array.hpp>
-#include <pgas/stage.hpp>
+#include <pgas/array/any_global_array.hpp>
+#include <pgas/array/shape.hpp>
+#include <pgas/window/staged.hpp>
 
 /// Arrays of which each cell has one owner in all of them, wherever it lies in the parts: what is computed cell by cell
 /// from several arrays needs no communication then.
@@ -48,16 +49,16 @@ bool owns_the_same(First const& a, Second const& b) {
 }
 
 /// Calls use(row of a, row of b) for this rank's cells, in the order of a's memory, as plain memory. Modes are stage's.
-template <class ModeA, class ModeB, any_global_array First, any_global_array Second, class Use>
-void for_each_common_row(First const& a, Second const& b, Use&& use) {
+template <any_global_array First, hints ModeA, any_global_array Second, hints ModeB, class Use>
+void for_each_common_row(First const& a, hint<ModeA> mode_a, Second const& b, hint<ModeB> mode_b, Use&& use) {
   constexpr std::size_t last = First::dimensions - 1;
   for_each_common_box(a, b, [&](auto const& in_a, auto const& in_b, auto const& piece) {
     std::array<std::size_t, First::dimensions> row{};
     do {
       auto index = piece.first;
       for (std::size_t d = 0; d < last; ++d) index[d] += row[d];
-      auto const cells_a = stage<ModeA>(a.window(), in_a.offset_of(index), piece.count[last]);
-      auto const cells_b = stage<ModeB>(b.window(), in_b.offset_of(index), piece.count[last]);
+      auto const cells_a = stage(a.window(), in_a.offset_of(index), piece.count[last], mode_a);
+      auto const cells_b = stage(b.window(), in_b.offset_of(index), piece.count[last], mode_b);
       use(cells_a.span(), cells_b.span());
     } while (advance(row, piece.count, last));
   });

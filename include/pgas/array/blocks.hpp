@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/layout.hpp>
-#include <pgas/vocabulary/block_shape.hpp>
+#include <pgas/vocabulary/rows_of.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -8,7 +8,8 @@
 #include <pgas/array/shape.hpp>
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/window.hpp>
+#include <pgas/support/copy_text.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/global_array.hpp>
+#include <pgas/array/any_global_array.hpp>
+#include <pgas/array/shape.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -5,9 +5,9 @@
 #include <concepts>
 #include <optional>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/vocabulary/block_shape.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
+#include <pgas/vocabulary/rows_of.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/array/any_global_array.hpp>
+#include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
-#include <pgas/global_array.hpp>
+#include <pgas/array/shape.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/rows_of.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -19,9 +19,9 @@ struct index_range {
 
 /// Deals the indices of one dimension to ranks, in *blocks* of consecutive ones: *where*.
 ///
-/// `local_index` counts the indices of their owner, in ascending order. `course` is the number of an index's block
-/// among its owner's, and `phase` its place in that block: UPC's words. `block_of(rank, course)` are the indices of
-/// a block; a rank has `blocks(rank)` of them, none of them empty. `over(extent, ranks)` is the same rule for other
+/// `local_index` counts the indices of their owner, in ascending order. `local_block` is the number of an index's block
+/// among its owner's, and `phase` its place in that block: UPC's words. `block_of(rank, local_block)` are the indices
+/// of a block; a rank has `blocks(rank)` of them, none of them empty. `over(extent, ranks)` is the same rule for other
 /// numbers. What has conditions has also `objection(extent, ranks)`: a sentence against them, or nothing.
 /// Axiom: for every i in [0, extent), global_index(owner(i), local_index(i)) == i, and the
 /// local indices of a rank are 0, ..., local_size(rank) - 1: a bijection.
@@ -34,7 +34,7 @@ concept distribution = std::regular<D> && requires(D const& d, std::size_t i, ra
   { d.local_index(i) } noexcept -> std::same_as<std::size_t>;
   { d.global_index(rank, i) } noexcept -> std::same_as<std::size_t>;
   { d.phase(i) } noexcept -> std::same_as<std::size_t>;
-  { d.course(i) } noexcept -> std::same_as<std::size_t>;
+  { d.local_block(i) } noexcept -> std::same_as<std::size_t>;
   { d.blocks(rank) } noexcept -> std::same_as<std::size_t>;
   { d.block_of(rank, i) } noexcept -> std::same_as<index_range>;
   { d.over(i, rank) } -> std::same_as<D>;
@@ -48,7 +48,7 @@ concept contiguous_distribution = distribution<D> && D::one_block && requires(D 
 };
 
 /// The indices that a rank owns, in the order of its memory: a forward range that goes from phase to phase and from
-/// course to course without a division. `for (std::size_t i : owned_indices(d, rank))`.
+/// local_block to local_block without a division. `for (std::size_t i : owned_indices(d, rank))`.
 template <distribution D>
 class owned_indices {
  public:
@@ -61,19 +61,19 @@ class owned_indices {
     using reference = std::size_t;
 
     constexpr iterator() = default;
-    constexpr iterator(D const& d, rank_t rank, std::size_t course) noexcept
-        : distribution_(&d), rank_(rank), course_(course) {
+    constexpr iterator(D const& d, rank_t rank, std::size_t local_block) noexcept
+        : distribution_(&d), rank_(rank), local_block_(local_block) {
       enter();
     }
 
     constexpr std::size_t operator*() const noexcept { return block_.first + phase_; }
-    /// Where this index lies: phase and course.
+    /// Where this index lies: phase and local_block.
     [[nodiscard]] constexpr std::size_t phase() const noexcept { return phase_; }
-    [[nodiscard]] constexpr std::size_t course() const noexcept { return course_; }
+    [[nodiscard]] constexpr std::size_t local_block() const noexcept { return local_block_; }
     constexpr iterator& operator++() noexcept {
       if (++phase_ == block_.count) {
         phase_ = 0;
-        ++course_;
+        ++local_block_;
         enter();
       }
       return *this;
@@ -84,17 +84,18 @@ class owned_indices {
       return old;
     }
     friend constexpr bool operator==(iterator const& a, iterator const& b) noexcept {
-      return a.course_ == b.course_ && a.phase_ == b.phase_;
+      return a.local_block_ == b.local_block_ && a.phase_ == b.phase_;
     }
 
    private:
     constexpr void enter() noexcept {
-      block_ = course_ < distribution_->blocks(rank_) ? distribution_->block_of(rank_, course_) : index_range{};
+      block_ =
+          local_block_ < distribution_->blocks(rank_) ? distribution_->block_of(rank_, local_block_) : index_range{};
     }
 
     D const* distribution_ = nullptr;
     rank_t rank_ = 0;
-    std::size_t course_ = 0;
+    std::size_t local_block_ = 0;
     std::size_t phase_ = 0;
     index_range block_;
   };

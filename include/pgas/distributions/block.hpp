@@ -44,7 +44,7 @@ class block {
   }
 
   [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return local_index(i); }
-  [[nodiscard]] constexpr std::size_t course(std::size_t) const noexcept { return 0; }
+  [[nodiscard]] constexpr std::size_t local_block(std::size_t) const noexcept { return 0; }
   [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept { return local_size(rank) == 0 ? 0 : 1; }
   [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t) const noexcept {
     return {first(rank), local_size(rank)};

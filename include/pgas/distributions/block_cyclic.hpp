@@ -49,20 +49,20 @@ class block_cyclic {
     return (owned - 1) * block_size() + block_of(rank, owned - 1).count;
   }
   [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept {
-    return course(i) * block_size() + phase(i);
+    return local_block(i) * block_size() + phase(i);
   }
   [[nodiscard]] constexpr std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
     return (divide_.quotient(i) * size() + static_cast<std::size_t>(rank)) * block_size() + divide_.remainder(i);
   }
 
   [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return divide_.remainder(i); }
-  [[nodiscard]] constexpr std::size_t course(std::size_t i) const noexcept { return divide_.quotient(i) / size(); }
+  [[nodiscard]] constexpr std::size_t local_block(std::size_t i) const noexcept { return divide_.quotient(i) / size(); }
   [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept {
     std::size_t const all = divide_.quotient(extent_) + (divide_.remainder(extent_) != 0 ? 1 : 0);
     return all / size() + (static_cast<std::size_t>(rank) < all % size() ? 1 : 0);
   }
-  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t course) const noexcept {
-    std::size_t const first = (course * size() + static_cast<std::size_t>(rank)) * block_size();
+  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t local_block) const noexcept {
+    std::size_t const first = (local_block * size() + static_cast<std::size_t>(rank)) * block_size();
     std::size_t const rest = extent_ - first;
     return {first, rest < block_size() ? rest : block_size()};
   }

@@ -28,10 +28,10 @@ class cyclic {
   }
 
   [[nodiscard]] constexpr std::size_t phase(std::size_t) const noexcept { return 0; }
-  [[nodiscard]] constexpr std::size_t course(std::size_t i) const noexcept { return local_index(i); }
+  [[nodiscard]] constexpr std::size_t local_block(std::size_t i) const noexcept { return local_index(i); }
   [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept { return local_size(rank); }
-  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t course) const noexcept {
-    return {global_index(rank, course), 1};
+  [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t local_block) const noexcept {
+    return {global_index(rank, local_block), 1};
   }
 
   friend constexpr bool operator==(cyclic, cyclic) = default;

@@ -165,15 +165,15 @@ class tiled {
   [[nodiscard]] constexpr tile_type tile_of(rank_t rank, std::size_t k) const noexcept {
     auto const place = grid_.place(rank);
     auto const blocks = blocks_at(place);
-    index_type course{};
+    index_type local_block{};
     for (std::size_t d = dimensions; d-- > 0;) {
-      course[d] = k % blocks[d];
+      local_block[d] = k % blocks[d];
       k /= blocks[d];
     }
-    return tile_at(place, course);
+    return tile_at(place, local_block);
   }
   [[nodiscard]] constexpr tile_type tile_at(index_type const& index) const noexcept {
-    return tile_at(place_of(index), each([&](auto const& one, std::size_t d) { return one.course(index[d]); }));
+    return tile_at(place_of(index), each([&](auto const& one, std::size_t d) { return one.local_block(index[d]); }));
   }
   /// Whether for_each_share is better than for_each_tile: rows of tiles are short, and there are many of them.
   [[nodiscard]] constexpr bool has_many_short_rows(box_type const& cells) const noexcept {
@@ -259,7 +259,7 @@ class tiled {
     std::size_t const end = range.first + range.count;
     for (std::size_t i = range.first; i < end;) {
       rank_t const owner = one.owner(i);
-      auto const block = one.block_of(owner, one.course(i));
+      auto const block = one.block_of(owner, one.local_block(i));
       std::size_t const length = std::min(block.first + block.count, end) - i;
       std::size_t const local = one.local_index(i);
       std::size_t& known = last_of[static_cast<std::size_t>(owner)];
@@ -322,11 +322,11 @@ class tiled {
     with_each([&](auto d) { at += (around_.before[d] + std::get<d>(each_).local_index(index[d])) * pitch[d]; });
     return {place, at};
   }
-  [[nodiscard]] constexpr tile_type tile_at(place_type const& place, index_type const& course) const noexcept {
+  [[nodiscard]] constexpr tile_type tile_at(place_type const& place, index_type const& local_block) const noexcept {
     tile_type found{.owner = grid_.rank(place), .cells = {}, .offset = 0, .pitches = pitches_at(place)};
     with_each([&](auto d) {
       auto const& one = std::get<d>(each_);
-      auto const block = one.block_of(place[d], course[d]);
+      auto const block = one.block_of(place[d], local_block[d]);
       found.cells.first[d] = block.first;
       found.cells.count[d] = block.count;
       found.offset += (around_.before[d] + one.local_index(block.first)) * found.pitches[d];

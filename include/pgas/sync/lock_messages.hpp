@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/lanes.hpp>
+#include <pgas/platform/words/word_channel.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -39,7 +39,7 @@ struct lock_messages {
   static constexpr std::string_view name = "lock_messages";
   static constexpr rmw needs = rmw::test_and_set;
   static constexpr control_words words(rank_t ranks) noexcept {
-    return detail::lanes<detail::control_archetype>::words(ranks) +
+    return detail::word_channel<detail::control_archetype>::words(ranks) +
            control_words{.slots = 0, .cells = of_each + 2 * static_cast<std::size_t>(ranks)};
   }
 
@@ -79,7 +79,7 @@ struct lock_messages {
     }
 
    private:
-    using lanes_type = detail::lanes<Control>;
+    using channel_type = detail::word_channel<Control>;
     enum message : word { wants_shared, wants_exclusive, tries_shared, tries_exclusive, releases };
     enum answers : word { yes, no };
 
@@ -140,10 +140,10 @@ struct lock_messages {
         word const number = held(heard(target, from)) + 1;
         // acquire: pairs with the release in send; a release brings what its sender did to the part.
         word const there = lanes_.place(target, from, number).load(std::memory_order_acquire);
-        if (!lanes_type::holds(there, number)) continue;
+        if (!channel_type::holds(there, number)) continue;
         any = true;
         set(heard(target, from), number);
-        receive(target, from, lanes_type::message_in(there));
+        receive(target, from, channel_type::message_in(there));
       }
       return any;
     }
@@ -186,7 +186,7 @@ struct lock_messages {
     }
 
     Control* control_;
-    lanes_type lanes_;
+    channel_type lanes_;
     std::size_t first_;
     word asked_ = 0;  ///< how many requests this rank has made
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/lanes.hpp>
+#include <pgas/platform/words/word_channel.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -25,7 +25,7 @@ struct post_messages {
   static constexpr std::string_view name = "post_messages";
   static constexpr rmw needs = rmw::none;
   static constexpr control_words words(rank_t ranks) noexcept {
-    return detail::lanes<detail::control_archetype>::words(ranks);
+    return detail::word_channel<detail::control_archetype>::words(ranks);
   }
 
   template <control Control>
@@ -55,7 +55,7 @@ struct post_messages {
         while (!of(origin).has_completed) {
           // acquire: pairs with the release in send by `origin`.
           word const there = next_from(origin).load(std::memory_order_acquire);
-          if (!lanes_type::holds(there, of(origin).messages + 1)) return false;
+          if (!channel_type::holds(there, of(origin).messages + 1)) return false;
           count(of(origin), there);
         }
       }
@@ -87,7 +87,7 @@ struct post_messages {
     }
 
    private:
-    using lanes_type = detail::lanes<Control>;
+    using channel_type = detail::word_channel<Control>;
     enum message : word { posted, completed };
 
     /// Of one rank.
@@ -103,7 +103,7 @@ struct post_messages {
 
     static void count(heard& h, word value) noexcept {
       ++h.messages;
-      (lanes_type::message_in(value) == posted ? h.has_posted : h.has_completed) = true;
+      (channel_type::message_in(value) == posted ? h.has_posted : h.has_completed) = true;
     }
     void forget_completions(group origins) noexcept {
       for (rank_t origin : origins) of(origin).has_completed = false;
@@ -115,7 +115,7 @@ struct post_messages {
       while (!enough(h)) {
         count(h,
               control_->wait_until(next_from(from),
-                                   [number = h.messages + 1](word value) { return lanes_type::holds(value, number); },
+                                   [number = h.messages + 1](word value) { return channel_type::holds(value, number); },
                                    {.operation = operation, .awaited = group(&from, 1)}));
       }
     }
@@ -127,7 +127,7 @@ struct post_messages {
     }
 
     Control* control_;
-    lanes_type lanes_;
+    channel_type lanes_;
     std::vector<heard> heard_;
   };
 };

@@ -44,6 +44,7 @@ inline constexpr hint<hints{.no_store = true}> no_store{};
 inline constexpr hint<hints{.no_put = true}> no_put{};
 inline constexpr hint<hints{.read_only = true}> read_only{};
 inline constexpr hint<hints{.write_only = true}> write_only{};
+inline constexpr hint<hints{}> read_write{};
 inline constexpr hint<hints{.no_precede = true}> no_precede{};
 inline constexpr hint<hints{.no_check = true}> no_check{};
 inline constexpr hint<hints{.no_succeed = true}> no_succeed{};

@@ -5,8 +5,8 @@
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/support/uncaught_since.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
-#include <pgas/window.hpp>
 #include <pgas/window/global_ref.hpp>
+#include <pgas/window/state.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -36,7 +36,8 @@ class epoch {
 
  protected:
   /// With `ranks`; none: with all.
-  explicit epoch(kept<State> const& state, group ranks = {}) noexcept : state_(state), span_(begin(ranks)) {}
+  explicit epoch(local_shared_ptr<State> const& state, group ranks = {}) noexcept
+      : state_(state), span_(begin(ranks)) {}
   ~epoch() = default;
 
   /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
@@ -75,7 +76,7 @@ class epoch {
                  throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
   }
 
-  kept<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
+  local_shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
 
  private:
   [[nodiscard]] auto begin(group ranks) const {

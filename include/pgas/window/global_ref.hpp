@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/window/opened_target.hpp>
+#include <pgas/window/target_view.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -13,7 +13,7 @@ class global_ref {
  public:
   using value_type = typename State::value_type;
 
-  global_ref(opened_target<State, Hints> target, std::size_t index) noexcept : target_(target), index_(index) {}
+  global_ref(target_view<State, Hints> target, std::size_t index) noexcept : target_(target), index_(index) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return target_.rank(); }
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
@@ -31,7 +31,7 @@ class global_ref {
   }
 
  private:
-  opened_target<State, Hints> target_;
+  target_view<State, Hints> target_;
   std::size_t index_;
 };
 

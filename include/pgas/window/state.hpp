@@ -2,13 +2,16 @@
 #pragma once
 
 #include <limits>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/support/copy.hpp>
-#include <pgas/support/kept.hpp>
-#include <pgas/team.hpp>
+#include <pgas/support/local_shared_ptr.hpp>
+#include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
 #include <pgas/window/boundary.hpp>
 #include <pgas/window/element_lock.hpp>
 #include <pgas/window/element_modes.hpp>
+#include <pgas/window/team_state.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

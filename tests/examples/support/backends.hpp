@@ -8,7 +8,7 @@
 /// Takes the place of examples/support/backends.hpp: the same examples, on the backend that lies about caches.
 namespace example {
 
-using backends = pgas::choices<pgas_test::incoherent::backend>;
-using policies = pgas::coherences<pgas::default_coherence>;
+using backends = pgas::backend_list<pgas_test::incoherent::backend>;
+using policies = pgas::coherence_list<pgas::default_coherence>;
 
 }  // namespace example

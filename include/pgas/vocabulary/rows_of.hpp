@@ -29,10 +29,4 @@ constexpr rows_of strided(std::size_t first, std::size_t count, std::size_t stri
   return {.first = first, .rows = count, .cols = 1, .pitch = stride};
 }
 
-/// Elements [first, first + count) of this rank's own part, as the private side of a transfer.
-struct own_part {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -9,8 +9,8 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 ///
 /// For epochs that get little out of large parts: the boundary costs nothing for remote parts, a get
 /// costs the drop of its own range and a drain.
-struct at_get : write_back {
-  static constexpr std::string_view name = "at_get";
+struct drop_at_get : write_back {
+  static constexpr std::string_view name = "drop_at_get";
 
   static constexpr void drop_remote(cache_controlled auto&, rank_t) noexcept {}
   static void get(cache_controlled auto& s, location at, bytes_out into) {
@@ -21,6 +21,6 @@ struct at_get : write_back {
     s.load(at, into);
   }
 };
-static_assert(coherence_policy<at_get> && coherence_policy_for<at_get, detail::cache_archetype>);
+static_assert(coherence_policy<drop_at_get> && coherence_policy_for<drop_at_get, detail::cache_archetype>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::coherence

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/global_array.hpp>
-#include <pgas/stage.hpp>
+#include <pgas/array/any_global_array.hpp>
+#include <pgas/array/blocks.hpp>
+#include <pgas/array/box_view.hpp>
+#include <pgas/window/staged.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
 /// A rank's own cells as plain memory: in place where they are, else a copy that goes back when the guard goes.
-template <class Mode, class Array>
+template <hints Mode, class Array>
 class staged_array {
   using window_type = typename Array::window_type;
   using value_type = typename Array::value_type;
-  using element = std::conditional_t<std::is_same_v<Mode, read>, value_type const, value_type>;
+  using element = std::conditional_t<Mode.read_only, value_type const, value_type>;
   static constexpr std::size_t dimensions = Array::dimensions;
   // Writing all own cells must leave the ghost cells between them alone: the copy is of own cells only.
-  static constexpr bool copies_own_cells = std::is_same_v<Mode, write> && !Array::is_contiguous;
+  static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous;
 
  public:
   explicit staged_array(Array const& a)
@@ -82,7 +84,7 @@ class staged_array {
     typename Array::index_type row{};
     try {
       do {
-        auto const piece = stage<write>(*window_, place_.first + detail::element_at(row, place_.pitches), length);
+        auto const piece = stage(*window_, place_.first + detail::element_at(row, place_.pitches), length, write_only);
         std::copy_n(data_ + detail::element_at(row, copy_pitches_), length, piece.begin());
       } while (detail::advance(row, own_, dimensions - 1));
     } catch (...) {
@@ -116,7 +118,7 @@ class staged_tile {
 };
 
 /// A rank's own cells as plain memory where they are no one array: tile by tile.
-template <class Mode, class Array>
+template <hints Mode, class Array>
 class staged_tiles {
   using memory = staged<Mode, typename Array::window_type>;
   using tile_type = staged_tile<typename memory::element, Array::dimensions>;
@@ -142,17 +144,16 @@ class staged_tiles {
 
 }  // namespace detail
 
-/// Gives this rank's own cells as plain memory, on every backend: `auto in = stage<pgas::read>(array);`.
+/// Gives this rank's own cells as plain memory, on every backend: `auto in = stage(array, pgas::read_only);`. Local.
 ///
-/// read and update see the ghost cells around the own ones, as they are when it is called; write overwrites all
-/// own cells and no ghost cell. Free where memory is plain; else copies. Local. The array must not move meanwhile.
+/// read_only and read_write see the ghost cells around the own cells, as they are when stage is called. write_only
+/// overwrites all own cells and no ghost cell. Free where memory is plain; else copies. The array must not move while
+/// the staged cells live.
 ///
-/// Of a layout whose ranks' cells are no one array, as `dealt`, it is a range of tiles, like tiles(): `auto const in =
-/// stage<pgas::read>(array); for (auto const& tile : in) use(tile.view());`.
-template <class Mode, any_global_array Array>
-[[nodiscard]] auto stage(Array const& a) {
-  static_assert(std::is_same_v<Mode, read> || std::is_same_v<Mode, write> || std::is_same_v<Mode, update>,
-                "stage: say what for: stage<pgas::read>, stage<pgas::write> or stage<pgas::update>");
+/// Where a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like tiles():
+/// `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.
+template <any_global_array Array, hints Mode>
+[[nodiscard]] auto stage(Array const& a, hint<Mode>) {
   if constexpr (matrix_layout<typename Array::layout_type>) {
     return detail::staged_array<Mode, Array>(a);
   } else {

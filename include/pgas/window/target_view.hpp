@@ -2,7 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/recorder.hpp>
-#include <pgas/vocabulary/block_shape.hpp>
+#include <pgas/vocabulary/own_part.hpp>
+#include <pgas/vocabulary/rows_of.hpp>
 #include <pgas/window/element_operations.hpp>
 #include <span>
 #include <vector>
@@ -24,17 +25,17 @@ class global_ref;
 /// flush or close. All throw errc::out_of_range with rank, index and bound (single elements: at
 /// assertion level normal; bulk: at light).
 template <class State, hints Hints>
-class opened_target : detail::element_operations<State, Hints> {
+class target_view : detail::element_operations<State, Hints> {
   using base = detail::element_operations<State, Hints>;
 
  public:
   using typename base::value_type;
 
-  opened_target(State& state, rank_t target) : base(state, target), size_(state.part_size(target)) {}
+  target_view(State& state, rank_t target) : base(state, target), size_(state.part_size(target)) {}
 
   /// For an epoch's short forms: the handle goes with one access.
-  [[nodiscard]] opened_target for_one_access() const noexcept {
-    opened_target passing = *this;
+  [[nodiscard]] target_view for_one_access() const noexcept {
+    target_view passing = *this;
     passing.forget_afterwards();
     return passing;
   }

@@ -20,13 +20,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           waits to send, and no rank need receive for another one to go on.
 /// Memory    2 n slots and n words of private state a rank.
 template <control Control>
-class lanes {
+class word_channel {
  public:
   static constexpr control_words words(rank_t ranks) noexcept {
     return {.slots = 2 * static_cast<std::size_t>(ranks), .cells = 0};
   }
 
-  lanes(Control& control, control_words first)
+  word_channel(Control& control, control_words first)
       : control_(&control), first_(first.slots), sent_(static_cast<std::size_t>(control.size())) {}
 
   /// Requires that the receiver has received the last message but one.

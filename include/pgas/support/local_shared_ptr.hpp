@@ -10,21 +10,21 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// An object that lives as long as one of its keepers, all of which belong to one thread: a std::shared_ptr would pay
 /// for two atomic operations whenever an epoch opens and closes, as much as a lock does.
 template <class T>
-class kept {
+class local_shared_ptr {
  public:
-  kept() = default;
+  local_shared_ptr() = default;
   template <class... Arguments>
-  explicit kept(std::in_place_t, Arguments&&... arguments)
+  explicit local_shared_ptr(std::in_place_t, Arguments&&... arguments)
       : held_(new counted(std::forward<Arguments>(arguments)...)) {}
-  kept(kept const& other) noexcept : held_(other.held_) {
+  local_shared_ptr(local_shared_ptr const& other) noexcept : held_(other.held_) {
     if (held_ != nullptr) ++held_->keepers;
   }
-  kept(kept&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
-  kept& operator=(kept other) noexcept {
+  local_shared_ptr(local_shared_ptr&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+  local_shared_ptr& operator=(local_shared_ptr other) noexcept {
     std::swap(held_, other.held_);
     return *this;
   }
-  ~kept() {
+  ~local_shared_ptr() {
     if (held_ != nullptr && --held_->keepers == 0) delete held_;
   }
 

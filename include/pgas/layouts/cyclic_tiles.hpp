@@ -8,15 +8,15 @@
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// Tiles of B... cells, each contiguous in memory, dealt to the ranks one after the other in row-major order:
-/// `dealt<8, 8>{}`. A tile at the edge has as much memory as any other.
+/// `cyclic_tiles<8, 8>{}`. A tile at the edge has as much memory as any other.
 ///
 /// A tile is one transfer, and one matrix for BLAS. `padded(64)` makes every tile start on a line of 64 bytes, if parts
 /// do. Ferreras 2008, multidimensional blocking, equations 5.3 to 5.5 with the tile's number divided once and not
 /// twice.
 template <std::size_t... B>
-class dealt {
-  static_assert(sizeof...(B) >= 1 && sizeof...(B) <= 4, "dealt: arrays have one to four dimensions");
-  static_assert(((B > 0) && ...), "dealt: a tile has at least one cell in each dimension");
+class cyclic_tiles {
+  static_assert(sizeof...(B) >= 1 && sizeof...(B) <= 4, "cyclic_tiles: arrays have one to four dimensions");
+  static_assert(((B > 0) && ...), "cyclic_tiles: a tile has at least one cell in each dimension");
 
  public:
   static constexpr std::size_t dimensions = sizeof...(B);
@@ -24,17 +24,17 @@ class dealt {
   using box_type = box<dimensions>;
   using tile_type = tile<dimensions>;
 
-  constexpr dealt() = default;
+  constexpr cyclic_tiles() = default;
 
   /// The same with tiles that start on lines of so many bytes.
-  [[nodiscard]] constexpr dealt padded(std::size_t line_bytes) const noexcept {
-    dealt other = *this;
+  [[nodiscard]] constexpr cyclic_tiles padded(std::size_t line_bytes) const noexcept {
+    cyclic_tiles other = *this;
     other.line_bytes_ = line_bytes;
     return other;
   }
-  [[nodiscard]] constexpr dealt over(index_type const& extents, rank_t ranks, std::size_t element_bytes = 1,
-                                     margins<dimensions> const& = {}) const noexcept {
-    dealt other = *this;
+  [[nodiscard]] constexpr cyclic_tiles over(index_type const& extents, rank_t ranks, std::size_t element_bytes = 1,
+                                            margins<dimensions> const& = {}) const noexcept {
+    cyclic_tiles other = *this;
     other.extents_ = extents;
     other.ranks_ = ranks;
     std::size_t const padding = line_bytes_ == 0 ? 1 : line_bytes_ / std::gcd(line_bytes_, element_bytes);
@@ -43,7 +43,7 @@ class dealt {
   }
   [[nodiscard]] std::string objection(index_type const&, rank_t) const { return ""; }
   [[nodiscard]] std::string describe() const {
-    return "dealt(" + detail::joined(shape, " x ") + ")" +
+    return "cyclic_tiles(" + detail::joined(shape, " x ") + ")" +
            (line_bytes_ == 0 ? "" : " padded to " + std::to_string(line_bytes_));
   }
 
@@ -54,7 +54,9 @@ class dealt {
     return static_cast<rank_t>(number(index) % size());
   }
   /// The number of a cell's tile among its owner's: UPC's word.
-  [[nodiscard]] constexpr std::size_t course(index_type const& index) const noexcept { return number(index) / size(); }
+  [[nodiscard]] constexpr std::size_t local_block(index_type const& index) const noexcept {
+    return number(index) / size();
+  }
   /// The number of a cell in its tile: UPC's word.
   [[nodiscard]] constexpr std::size_t phase(index_type const& index) const noexcept {
     std::size_t in_tile = 0;
@@ -62,7 +64,7 @@ class dealt {
     return in_tile;
   }
   [[nodiscard]] constexpr std::size_t offset(index_type const& index) const noexcept {
-    return course(index) * tile_size_ + phase(index);
+    return local_block(index) * tile_size_ + phase(index);
   }
   [[nodiscard]] constexpr index_type global_index(rank_t rank, std::size_t offset) const noexcept {
     index_type index = first(offset / tile_size_ * size() + static_cast<std::size_t>(rank));
@@ -91,7 +93,7 @@ class dealt {
     return found;
   }
   [[nodiscard]] constexpr tile_type tile_at(index_type const& index) const noexcept {
-    return tile_of(owner(index), course(index));
+    return tile_of(owner(index), local_block(index));
   }
 
   /// Whether some number of elements or bytes is more than an address can say.
@@ -113,7 +115,7 @@ class dealt {
     return false;
   }
 
-  friend constexpr bool operator==(dealt const&, dealt const&) = default;
+  friend constexpr bool operator==(cyclic_tiles const&, cyclic_tiles const&) = default;
 
  private:
   static constexpr index_type shape{B...};
@@ -150,6 +152,6 @@ class dealt {
   std::size_t line_bytes_ = 0;
   std::size_t tile_size_ = (B * ...);
 };
-static_assert(layout<dealt<4>> && layout<dealt<3, 5>> && layout<dealt<1, 2, 3, 4>>);
+static_assert(layout<cyclic_tiles<4>> && layout<cyclic_tiles<3, 5>> && layout<cyclic_tiles<1, 2, 3, 4>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

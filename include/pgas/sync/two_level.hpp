@@ -43,10 +43,10 @@ enum class retries {
 /// Costs     without conflict, in read-modify-writes to get and to let go: shared 1 and 1; exclusive 2 and 2, while
 ///           another one is held 1 and 1; lock_all 1 and 1.
 template <waiting_readers Readers = waiting_readers::stay, retries Retries = retries::after_pause>
-struct gbh {
-  static constexpr std::string_view name = Readers == waiting_readers::stay
-                                               ? (Retries == retries::at_once ? "gbh_at_once" : "gbh")
-                                               : (Retries == retries::at_once ? "gbh_undo_at_once" : "gbh_undo");
+struct two_level {
+  static constexpr std::string_view name =
+      Readers == waiting_readers::stay ? (Retries == retries::at_once ? "two_level_at_once" : "two_level")
+                                       : (Retries == retries::at_once ? "two_level_undo_at_once" : "two_level_undo");
   static constexpr rmw needs = rmw::test_and_set;
   static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 2}; }
 
@@ -199,6 +199,6 @@ struct gbh {
     word exclusive_ = 0;  ///< how many exclusive locks this rank holds
   };
 };
-static_assert(target_lock_protocol<gbh<>>);
+static_assert(target_lock_protocol<two_level<>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::sync

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/support/expects.hpp>
+#include <type_traits>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// True of every global_array, which says so.
+template <class A>
+inline constexpr bool is_global_array = false;
+
+/// A global_array of any element type, dimensions and policies: the argument of functions on arrays.
+template <class A>
+concept any_global_array = is_global_array<std::remove_cvref_t<A>>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

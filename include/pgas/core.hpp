@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// Windows, epochs and locks, on the processes of one node: the library without arrays.
+/// A program that names another backend, protocol, policy or distribution includes that model's header as well.
+#include <pgas/access.hpp>
+#include <pgas/backends/process_map.hpp>
+#include <pgas/exposure.hpp>
+#include <pgas/fence.hpp>
+#include <pgas/lock.hpp>
+#include <pgas/lock_all.hpp>
+#include <pgas/options.hpp>
+#include <pgas/run.hpp>
+#include <pgas/signals.hpp>
+#include <pgas/stage.hpp>
+#include <pgas/sync/queued.hpp>
+#include <pgas/team.hpp>
+#include <pgas/user_window.hpp>
+#include <pgas/window.hpp>

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <pgas/support/expects.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Elements [first, first + count) of this rank's own part, as the private side of a transfer.
+struct own_part {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

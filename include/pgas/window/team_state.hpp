@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <pgas/collectives/slot_collectives.hpp>
+#include <pgas/window/default_protocols.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// An error that a destructor met and could not throw: kept for the rank's next call, or its exit.
+class deferred_error {
+ public:
+  void record(std::exception_ptr e) noexcept {
+    if (!error_) error_ = std::move(e);
+  }
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// One rank's state of one team; windows hold it too, so that a team may go before its windows.
+template <class Backend>
+struct team_state {
+  using control_type = typename Backend::control_type;
+
+  team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e)
+      : backend(std::move(b)), control(std::move(c)), collectives(control), deferred(std::move(e)) {}
+  team_state(team_state const&) = delete;
+  team_state& operator=(team_state const&) = delete;
+
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return slot_collectives<control_type, default_fence>::words(ranks);
+  }
+
+  Backend backend;
+  control_type control;
+  slot_collectives<control_type, default_fence> collectives;
+  std::shared_ptr<deferred_error> deferred;
+  int windows = 0;  ///< made so far: the next one's number, the same on every rank
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail::loopback {
 
-/// How the ranks of a loopback job meet: the job's own bootstrap, and a fence that also orders messages.
+/// The bootstrap of a loopback job: the job's own, with a fence that also completes this rank's messages.
 class rank_bootstrap {
  public:
   explicit rank_bootstrap(std::shared_ptr<agent> mine) noexcept : agent_(std::move(mine)) {}
@@ -39,12 +39,13 @@ static_assert(bootstrap<rank_bootstrap>);
 
 namespace backends {
 
-/// Threads of one process that share no memory: every access to another rank is a serialized message.
+/// Ranks are threads of one process that share no memory. Every access to another rank is a serialized
+/// message.
 ///
-/// Each rank has an agent, a Boost.Asio progress engine on a thread of its own, and agents are connected pairwise by
-/// local streams; nothing but bytes crosses between ranks. So a rank that only computes is still reachable, and what a
-/// program gets from memory it forgot to synchronize is what it asked for. Correct before fast: the
-/// reference to compare other backends with. Descriptors: ranks * (ranks + 2).
+/// Each rank has an agent: a Boost.Asio progress engine on a thread of its own. A local stream connects each
+/// pair of agents, and only bytes cross between ranks. A rank that only computes therefore stays reachable,
+/// and a missing fence shows: no memory is shared by accident. This backend is correct before it is fast;
+/// other backends are compared with it. Descriptors: ranks * (ranks + 2).
 class loopback {
  public:
   using segment_type = detail::message_segment;
@@ -58,12 +59,12 @@ class loopback {
   static constexpr std::string_view name = "loopback";
   static constexpr progress progress_by = progress::agent;
 
-  /// Runs main(backend, bootstrap) on a thread for each rank; agents end after all of these. Returns the bootstrap.
+  /// Runs main(backend, bootstrap) on one thread for each rank, then ends the agents. Returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
       throw error(errc::unsupported, detail::job::supervisor,
-                  "run: loopback ranks are threads of one process: start the program without pgas-run");
+                  "run: loopback ranks are threads of one process: start the program itself, without pgas-run");
     }
     auto job = detail::job::create(ranks, false);
     detail::loopback::agents const agents(job);
@@ -78,7 +79,7 @@ class loopback {
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
-  /// No other rank's memory can be mapped.
+  /// Only this rank's own memory is mapped.
   [[nodiscard]] locality locality_of(rank_t rank) const {
     return rank == this->rank() ? locality::self : locality::remote;
   }
@@ -91,7 +92,8 @@ class loopback {
     }
     if (std::uint64_t const available = detail::available_memory(); total > available) {
       throw error(errc::no_space, agent_->rank(), "reserve",
-                  std::to_string(total) + " bytes asked for, memory for " + std::to_string(available) + " is left");
+                  std::to_string(total) + " bytes were asked for, but only " + std::to_string(available) +
+                      " are left: ask for less, or on fewer ranks");
     }
     return reserve();
   }
@@ -99,10 +101,11 @@ class loopback {
     try {
       return {agent_, memory, own_bytes, ranks_};
     } catch (std::bad_alloc const&) {
-      throw error(errc::no_space, agent_->rank(), "attach", "no memory for " + std::to_string(own_bytes) + " bytes");
+      throw error(errc::no_space, agent_->rank(), "attach",
+                  "there is no memory for " + std::to_string(own_bytes) + " bytes");
     }
   }
-  /// An agent serves whatever memory its rank has.
+  /// The agent serves memory that its rank already has, wherever that memory lies.
   handle reserve_user_segment(std::span<std::size_t const>) const { return reserve(); }
   user_segment_type attach_user_segment(handle memory, bytes_out own) const { return {agent_, memory, own, ranks_}; }
   handle reserve_control(control_words) const { return reserve(); }

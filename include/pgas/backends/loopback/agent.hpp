@@ -16,23 +16,23 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// What came back for a question: written by the asker's agent, then read by the asker.
+/// The answer to a question. The asking agent writes it, and the asking rank reads it.
 struct reply {
   std::atomic<bool> arrived{false};
   message head;
   packet body;
-  std::size_t room = 0;  ///< how much of the agent's bound it takes
+  std::size_t room = 0;  ///< its bytes in the agent's bound
 };
 
-/// One rank's engine: a thread that carries out what other ranks ask for, and sends what this one asks.
+/// One rank's progress engine: a thread that carries out other ranks' requests and sends this rank's own.
 ///
-/// Three kinds of members: called by whoever starts and ends the job; by the rank's thread; by the agent's own
-/// thread. The first two hand bytes to the third through its io_context. The agent never blocks; a rank blocks in
-/// `await` only, which throws when the job has failed.
+/// Members have three kinds of callers: the thread that starts and ends the job, the rank's thread, and the
+/// agent's own thread. The first two hand bytes to the third through its io_context. The agent never blocks.
+/// A rank blocks in `await` only, which throws when the job has failed.
 ///
-/// One-way messages to a rank are numbered, and an answer tells up to which number they were carried out: `settle`
-/// uses this to make a release what it is in shared memory, a promise about all this rank has done, not only
-/// towards the one that it signals.
+/// One-way messages to a rank are numbered, and an answer names the last number that was carried out.
+/// `settle` uses the numbers to give a release its meaning in shared memory: it covers all earlier stores,
+/// not only those to its target.
 class agent {
  public:
   explicit agent(job const& mine)
@@ -48,7 +48,7 @@ class agent {
   agent& operator=(agent const&) = delete;
   ~agent() { end(); }
 
-  // Called by whoever starts and ends the job
+  // Called by the thread that starts and ends the job
 
   static void connect(agent& a, agent& b) {
     auto& to_b = a.links_[b.index()] = std::make_unique<link<agent>>(a, b.rank(), a.context_);
@@ -69,7 +69,8 @@ class agent {
     });
   }
 
-  /// Ends the agent's thread. Its descriptors stay until `close`, so that a peer that still runs sees no broken stream.
+  /// Ends the agent's thread. Its descriptors stay open until `close`, so a running peer sees no broken
+  /// stream.
   void end() noexcept {
     ended_.store(true, std::memory_order_relaxed);  // for calls after the job; the joins order it
     context_.stop();
@@ -83,24 +84,24 @@ class agent {
   [[nodiscard]] job const& of_job() const noexcept { return job_; }
   [[nodiscard]] directory& memory() noexcept { return memory_; }
 
-  /// A handle for memory of these ranks of the job, never used before.
+  /// Returns a new handle for memory of these ranks of the job.
   [[nodiscard]] memory_id reserve(std::vector<rank_t> holders) {
     memory_id const id = (static_cast<memory_id>(rank()) << home_shift) + ++reservations_;
     memory_.reserve(id, std::move(holders));
     return id;
   }
 
-  /// This rank holds the memory no more. Its part goes when no rank does.
+  /// Gives up this rank's hold on the memory. All parts are freed when the last rank has given up its hold.
   void release(memory_id id) noexcept {
     if (ended_.load(std::memory_order_relaxed)) return;
     try {
       boost::asio::post(context_, [this, id] { release_at_home(id); });
     } catch (...) {
-      // No memory for a message: what this rank has attached stays until the job ends.
+      // There is no memory for a message: this rank's part stays until the job ends.
     }
   }
 
-  /// Sends a one-way message whose order and completion matter. The body's bytes have been taken when it returns.
+  /// Sends a one-way message whose order and completion matter. It has copied the body when it returns.
   void tell(rank_t to, message m, std::byte const* rows = nullptr, std::size_t pitch = 0, row_shape shape = {}) {
     wait_for_room("put");
     m.number = ++sent_[index(to)];
@@ -112,10 +113,10 @@ class agent {
     send(to, pack(m, rows, pitch, shape));
   }
 
-  /// Sends a one-way message that is neither numbered nor held back.
+  /// Sends a one-way message without a number and without waiting for room.
   void notify(rank_t to, message const& m, bytes_in body = {}) { send(to, pack(m, body)); }
 
-  /// Sends a question.
+  /// Sends a question; `answer_to` waits for its reply.
   [[nodiscard]] std::shared_ptr<reply> ask(rank_t to, message m) {
     auto expected = std::make_shared<reply>();
     if (m.kind == message_kind::get) {
@@ -129,7 +130,7 @@ class agent {
     return expected;
   }
 
-  /// Waits for the answer to a question; throws what the owner refused.
+  /// Waits for the answer to a question. Throws if the owner refused.
   message const& answer_to(reply const& r, rank_t owner, std::string_view operation) const {
     await([&] { return has_arrived(r); }, operation);
     if (r.head.result != outcome::done) refuse(r.head.result, owner, operation);
@@ -139,13 +140,13 @@ class agent {
     return answer_to(*ask(to, m), to, operation);
   }
 
-  // acquire: pairs with the release in received(); carries the answer.
+  // acquire: pairs with the release in received(); the answer is complete.
   static bool has_arrived(reply const& r) noexcept { return r.arrived.load(std::memory_order_acquire); }
 
-  /// Returns when every one-way message of this rank, but for those to `except`, has been carried out.
+  /// Returns when all one-way messages of this rank, except those to `except`, have been carried out.
   ///
-  /// What a release promises: whoever has seen this rank's next signal, at whatever rank, finds all that came before.
-  /// Streams keep the order towards one rank only.
+  /// A release needs this: a rank that has seen this rank's next signal finds all earlier stores, at whatever
+  /// rank they are. The streams alone keep the order towards one rank only.
   void settle(std::string_view operation, rank_t except = -1) {
     if (open_.empty()) return;
     for (rank_t to : open_) {
@@ -157,14 +158,14 @@ class agent {
     }
     std::erase_if(open_, [&](rank_t to) {
       if (to == except) return false;
-      // acquire: pairs with the release in received(); the owner has carried it out.
+      // acquire: pairs with the release in received(); the owner has carried the messages out.
       await([&] { return done_[index(to)].load(std::memory_order_acquire) >= sent_[index(to)]; }, operation);
       is_open_[index(to)] = false;
       return true;
     });
   }
 
-  /// Waits for this rank's or a peer's agent: they always get on, so this is published as no wait for a rank.
+  /// Waits for an agent. Agents always make progress, so the job does not publish this as a wait for a rank.
   template <std::predicate Condition>
   void await(Condition&& condition, std::string_view operation) const {
     using clock = std::chrono::steady_clock;
@@ -186,7 +187,8 @@ class agent {
   void check(std::string_view operation) const {
     job_.check(operation);
     if (ended_.load(std::memory_order_relaxed)) {
-      throw error(errc::wrong_order, rank(), operation, "the job this memory belongs to has ended");
+      throw error(errc::wrong_order, rank(), operation,
+                  "the job of this memory has ended: use a window inside run only");
     }
   }
 
@@ -194,12 +196,13 @@ class agent {
     std::string const who = "rank " + std::to_string(owner);
     switch (result) {
       case outcome::out_of_range:
-        throw error(errc::out_of_range, rank(), operation, "past the end of the memory of " + who + ", or not aligned");
+        throw error(errc::out_of_range, rank(), operation,
+                    "the access is past the end of the memory of " + who + ", or is not aligned");
       case outcome::unsupported:
-        throw error(errc::unsupported, rank(), operation, who + " knows no such operation on such an element");
+        throw error(errc::unsupported, rank(), operation, who + " has no such operation for elements of this type");
       default:
         throw error(errc::wrong_order, rank(), operation,
-                    who + " has not attached this memory yet, or all ranks have given it up");
+                    who + " has not attached this memory yet, or all ranks have released it");
     }
   }
 
@@ -207,7 +210,7 @@ class agent {
 
   void received(rank_t from, message const& m, packet body) {
     if (m.kind == message_kind::answer) {
-      // release: pairs with the acquire in settle. Streams keep order, so numbers only grow.
+      // release: pairs with the acquire in settle. A stream keeps its order, so the numbers only grow.
       if (m.number != 0) done_[index(from)].store(m.number, std::memory_order_release);
       if (m.ticket == 0) return;
       auto const it = awaited_.find(m.ticket);
@@ -234,7 +237,7 @@ class agent {
   }
 
  private:
-  /// How many bytes may be under way before a rank that wants to send more waits.
+  /// A rank that wants to send more than this waits until fewer bytes are under way.
   static constexpr std::size_t bound = std::size_t{16} << 20U;
 
   static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
@@ -262,7 +265,7 @@ class agent {
     });
   }
 
-  // By the agent's thread
+  // Called by the agent's thread
 
   void release_at_home(memory_id id) {
     if (home_of(id) == rank()) {
@@ -297,22 +300,22 @@ class agent {
   std::vector<std::unique_ptr<link<agent>>> links_;  ///< by rank of the job; none to itself
   std::thread thread_;
   std::atomic<bool> ended_{false};
-  std::atomic<std::size_t> under_way_{0};  ///< bytes not yet written, or asked for and not yet here
+  std::atomic<std::size_t> under_way_{0};  ///< bytes not yet written, or requested and not yet received
 
-  // The rank's
+  // The rank's thread uses these
   std::vector<std::uint64_t> sent_;               ///< the number of the last one-way message to each rank
-  std::vector<std::uint64_t> asked_;              ///< the number up to which an answer was asked for
-  std::vector<std::atomic<std::uint64_t>> done_;  ///< the number up to which it has answered; the agent stores it
+  std::vector<std::uint64_t> asked_;              ///< the number up to which this rank has asked for an answer
+  std::vector<std::atomic<std::uint64_t>> done_;  ///< the last number that rank has answered; the agent stores it
   std::vector<bool> is_open_;                     ///< whether a rank is in open_
-  std::vector<rank_t> open_;                      ///< ranks to which messages may not have been carried out yet
+  std::vector<rank_t> open_;                      ///< ranks that may not have carried out all messages
   std::uint64_t tickets_ = 0;
   std::uint64_t reservations_ = 0;
 
-  // The agent's
+  // The agent's thread uses these
   std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;
 };
 
-/// The agents of a job, connected and running; in its destructor they end, all before any closes a stream.
+/// The agents of a job, connected and running. The destructor ends all of them before it closes any stream.
 class agents {
  public:
   explicit agents(job const& all) {
@@ -348,7 +351,7 @@ class agents {
   std::vector<std::shared_ptr<agent>> agents_;
 };
 
-/// One rank's hold on memory that it has attached, given up when it goes. Never blocks.
+/// One rank's hold on memory that it has attached. The destructor gives the hold up and never blocks.
 class held_memory {
  public:
   template <class Memory>

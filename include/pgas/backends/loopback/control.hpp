@@ -9,13 +9,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Control words that only their owner can reach: it accesses its own as atomics, and its agent does so for others.
+/// Control words that only their owner reaches. The owner accesses them as atomics; its agent does so for
+/// other ranks.
 ///
-/// A store to another rank's word does not wait; everything else does. Memory: 64 bytes a word.
+/// A store to another rank's word returns at once; every other access waits for an answer. Memory: 64 bytes a
+/// word.
 class message_control {
   using kind = loopback::message_kind;
 
-  /// One word: where it is if it is this rank's own, else whom to ask.
+  /// One word: its address if this rank owns it, else the rank to ask.
   class word_at {
    public:
     word_at(std::atomic<word>* own, loopback::agent* a, rank_t owner, loopback::memory_id memory,
@@ -24,7 +26,7 @@ class message_control {
 
     [[nodiscard]] bool is_own() const noexcept { return own_ != nullptr; }
 
-    // An own word's orders pair with those of its agent, which are seq_cst (see server.hpp), and with themselves.
+    // The orders of an access by the owner pair with those of its agent, which are seq_cst (see server.hpp).
     [[nodiscard]] word load(std::memory_order order) const {
       return own_ != nullptr ? own_->load(order) : ask(kind::word_load, "load");
     }
@@ -34,7 +36,8 @@ class message_control {
       settle(order);
       if (own_ != nullptr) return own_->store(value, order);
       agent_->tell(owner_, message_for(kind::word_store, value));
-      // Of two ranks that store, then look at what the other stored, one must see it.
+      // Two ranks may each store and then load the other's word. At least one of them must see the other's
+      // store.
       if (order == std::memory_order_seq_cst) agent_->settle("store");
     }
     word fetch_add(word value, std::memory_order order) const {
@@ -60,7 +63,7 @@ class message_control {
     [[nodiscard]] rank_t self() const noexcept { return agent_->rank(); }
 
    private:
-    /// A release also promises what this rank has stored to ranks other than the word's owner.
+    /// A release also covers this rank's stores to ranks other than the word's owner.
     void settle(std::memory_order order) const {
       if (order == std::memory_order_release || order == std::memory_order_acq_rel ||
           order == std::memory_order_seq_cst) {
@@ -133,7 +136,7 @@ class message_control {
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
     word seen = 0;
-    // acquire: pairs with the store of the word's writer, by way of the agent of the word's owner.
+    // acquire: pairs with the store of the word's writer, through the agent of the word's owner.
     wait([&] { return predicate(seen = w.load(std::memory_order_acquire)); }, why, w.is_own());
     return seen;
   }
@@ -165,7 +168,8 @@ class message_control {
     return {own, &held_.owner(), ranks_.to_world(owner), held_.id(), i};
   }
 
-  /// Every look at another rank's word is a message: there a wait is long from the beginning, and backs off.
+  /// Waits for a condition. Each look at another rank's word is a message, so that wait backs off from its
+  /// beginning.
   template <class Condition>
   void wait(Condition&& condition, waiting_for const& why, bool is_cheap) const {
     loopback::agent& mine = held_.owner();
@@ -173,7 +177,7 @@ class message_control {
       if (condition()) return;
       std::this_thread::yield();
     }
-    // A published wait says that its rank has nothing under way that could end another's.
+    // A published wait promises that this rank has no message under way that could end another rank's wait.
     mine.settle(why.operation);
     long_wait patience(mine.of_job(), why, label_, ranks_.to_world(why.awaited));
     while (!condition()) patience.pause();

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// Types whose elements can be modified in one step, by the owner's agent or, next to it, by the owner.
+/// A type whose elements the owner, or its agent beside it, can modify in one step.
 template <class T>
 inline constexpr bool is_atomic_element =
     std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
@@ -25,10 +25,10 @@ constexpr element_kind element_kind_of() noexcept {
 }
 static_assert(element_kind_of<std::int64_t>() == element_kind::i64 && element_kind_of<char16_t>() == element_kind::u16);
 
-// acq_rel: every access to an element pairs with every other to the same one, of the owner and of its agent, so that
-// a program may synchronize through elements too.
+// acq_rel: each access to an element pairs with each other access to it, by the owner and by its agent. A
+// program may therefore synchronize through elements.
 
-/// Replaces the element by op(element, value) in one step; returns what it was.
+/// Replaces the element by op(element, value) in one step; returns the old element.
 template <class T, class Op>
 T modify(T& at, T value, Op op) noexcept {
   std::atomic_ref<T> element(at);
@@ -45,7 +45,7 @@ T modify(T& at, T value, Op op) noexcept {
   }
 }
 
-/// Replaces the element by `desired` if it has the bytes of `expected`; returns what it found.
+/// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
 template <class T>
 T compare_exchange(T& at, T expected, T desired) noexcept {
   std::atomic_ref<T>(at).compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
@@ -61,7 +61,7 @@ void store(T& at, T value) noexcept {
   std::atomic_ref<T>(at).store(value, std::memory_order_release);
 }
 
-/// Calls use(a value of the type that `kind` names).
+/// Calls use(value) with a value of the type that `kind` names.
 template <class Use>
 auto with_element(element_kind kind, Use&& use) {
   switch (kind) {
@@ -90,7 +90,7 @@ auto with_element(element_kind kind, Use&& use) {
   return use(std::uint64_t{});
 }
 
-/// Calls use(the operation that `kind` names).
+/// Calls use(operation) with the operation that `kind` names.
 template <class Use>
 auto with_operation(op_kind kind, Use&& use) {
   switch (kind) {
@@ -116,7 +116,7 @@ auto with_operation(op_kind kind, Use&& use) {
   return use(op::no_op{});
 }
 
-/// Carries out an element_... message on the element at `at`; empty if there is no such operation on such an element.
+/// Carries out an element_... message on the element at `at`; empty if the element has no such operation.
 inline std::optional<std::uint64_t> carry_out(message const& m, std::byte* at) {
   return with_element(m.element, [&]<class T>(T) -> std::optional<std::uint64_t> {
     T& element = *reinterpret_cast<T*>(at);
@@ -141,7 +141,7 @@ inline std::optional<std::uint64_t> carry_out(message const& m, std::byte* at) {
   });
 }
 
-/// How many bytes an element has.
+/// Returns the size of an element in bytes.
 inline std::size_t element_bytes(element_kind kind) {
   return with_element(kind, [](auto value) { return sizeof value; });
 }

@@ -12,10 +12,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// One end of the stream between two agents: reads whole messages, writes packets in the order they were given.
+/// One end of the stream between two agents. It reads whole messages, and writes packets in the order of the
+/// calls.
 ///
-/// Used by the owning agent's thread only, which never blocks in it: a packet that the stream has no room for waits
-/// here, so that two agents with much to say to each other still read. The owner has `received(peer, message, body)`,
+/// Only the owning agent's thread uses a link, and it never blocks. A packet waits here while the stream has
+/// no room, so two agents that both send a lot still read. The owner has `received(peer, message, body)`,
 /// `written(bytes)` and `broken(peer, error)`.
 template <class Owner>
 class link {

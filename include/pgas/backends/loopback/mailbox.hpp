@@ -7,8 +7,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Letters from agent to agent, 16 from each sender to each receiver: a receiver that takes one gives its sender room
-/// for another. Memory: a queue and a number for each rank, and the letters that have arrived.
+/// Letters from agent to agent, at most 16 under way from each sender to each receiver. A receiver that takes
+/// a letter returns room for one to its sender. Memory: a queue and a number for each rank, and the letters
+/// that have arrived.
 class message_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
@@ -17,15 +18,15 @@ class message_mailbox {
       : message_mailbox(std::move(a), id,
                         std::make_shared<loopback::letter_box>(static_cast<std::size_t>(ranks.size())), ranks) {}
 
-  /// Sends if the receiver has room. Throws errc::invalid_argument when the message is longer than max_message_bytes.
+  /// Sends if the receiver has room. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     loopback::agent& mine = held_.owner();
     if (message.size() > max_message_bytes) {
       throw error(
           errc::invalid_argument, mine.rank(), "try_send",
-          std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
+          std::to_string(message.size()) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
     }
-    mine.settle("try_send", ranks_.to_world(to));  // who reads it finds what this rank did before
+    mine.settle("try_send", ranks_.to_world(to));  // the receiver of the letter finds this rank's earlier stores
     if (!box_->take_room(static_cast<std::size_t>(to))) return false;
     if (to == ranks_.self()) {
       box_->add(static_cast<std::size_t>(to), message);
@@ -35,7 +36,7 @@ class message_mailbox {
     return true;
   }
 
-  /// Handles what has arrived, in each sender's order; returns how many messages that were.
+  /// Handles the messages that have arrived, in each sender's order; returns their number.
   template <class Handler>
   std::size_t poll(Handler&& handler) {
     std::size_t handled = 0;

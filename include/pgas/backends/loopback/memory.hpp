@@ -17,12 +17,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// Names memory of a team: the rank that reserved it in the high bits, and a number that it has not used before.
+/// The name of a team's memory: the reserving rank in the high bits, and a number that is new at that rank.
 using memory_id = std::uint64_t;
 inline constexpr int home_shift = 40;
 inline rank_t home_of(memory_id id) noexcept { return static_cast<rank_t>(id >> home_shift); }
 
-/// One rank's part of a segment: zeroed, at a line's beginning; or memory that the rank already has, as it is.
+/// One rank's part of a segment: zeroed memory that starts at a line, or memory that the rank already has.
 class part {
  public:
   explicit part(std::size_t bytes) : lines_(bytes / sizeof(line) + 1), all_(lines_.front().bytes, bytes) {}
@@ -54,7 +54,7 @@ class word_block {
   std::vector<padded> words_;
 };
 
-/// One rank's end of a mailbox: letters by sender, and how many more each receiver has room for.
+/// One rank's end of a mailbox: the letters of each sender, and the room that is left at each receiver.
 class letter_box {
  public:
   static constexpr std::size_t capacity = 16;
@@ -87,16 +87,16 @@ class letter_box {
   }
 
  private:
-  std::mutex lock_;  ///< the rank and its agent take it, for moments
+  std::mutex lock_;  ///< held briefly, by the rank and by its agent
   std::vector<std::deque<std::vector<std::byte>>> letters_;
   std::vector<std::size_t> room_;
 };
 
-/// What one rank has attached and its agent serves.
+/// The memory that one rank has attached and that its agent serves.
 ///
-/// Memory stays as long as any rank of its team holds it, since a slow rank may still look at a word of one that has
-/// gone on: the rank that reserved it counts who has released it, and tells all when the last one has. Shared by
-/// the rank and its agent; a caller's share of an object keeps it alive while it is used.
+/// Memory stays while any rank of its team holds it, since a slow rank may still load a word of a rank that
+/// has gone on. The reserving rank counts the releases, and tells all ranks after the last one. The rank and
+/// its agent share the directory. An object that a caller has found stays alive while the caller uses it.
 class directory {
  public:
   template <class Memory>
@@ -105,7 +105,7 @@ class directory {
     attached_.insert_or_assign(id, std::move(memory));
   }
 
-  /// What is attached under this handle, if it is there and of this type.
+  /// Returns the memory of this type under this handle, or null.
   template <class Memory>
   [[nodiscard]] std::shared_ptr<Memory> find(memory_id id) const {
     std::lock_guard const hold(lock_);
@@ -124,14 +124,15 @@ class directory {
     }
   }
 
-  /// This rank has reserved memory for these ranks of the job.
+  /// Notes that this rank has reserved memory for these ranks of the job.
   void reserve(memory_id id, std::vector<rank_t> holders) {
     std::lock_guard const hold(lock_);
     auto const count = holders.size();
     reserved_.insert_or_assign(id, reservation{std::move(holders), count});
   }
 
-  /// One holder has released memory that this rank reserved: all of them, if it was the last.
+  /// Notes that one holder has released memory that this rank reserved. Returns all holders if it was the
+  /// last.
   [[nodiscard]] std::vector<rank_t> release(memory_id id) {
     std::lock_guard const hold(lock_);
     auto const it = reserved_.find(id);

@@ -11,7 +11,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// What a message asks for. All but `answer` are asked of the owner of the memory they name.
+/// The request of a message. Every message but `answer` goes to the owner of the memory that it names.
 enum class message_kind : std::uint8_t {
   put,              ///< one-way; rows of the body go to offset, offset + pitch, ...
   get,              ///< answered with rows, without gaps
@@ -22,30 +22,31 @@ enum class message_kind : std::uint8_t {
   element_load,     ///< answered with the element
   element_store,    ///< answered
   word_load,        ///< answered with the control word
-  word_store,       ///< answered, but nobody need wait for it
+  word_store,       ///< answered, but the sender need not wait for the answer
   word_fetch_add,   ///< answered with the old word, like the three below
   word_fetch_xor,
   word_exchange,
   word_compare,
-  letter,   ///< one-way: a mailbox's message
-  credit,   ///< one-way: the receiver has room for as many letters more
-  release,  ///< one-way, to the rank that reserved the memory: the sender holds it no more
-  forget,   ///< one-way, from that rank: nobody holds the memory any more
+  letter,   ///< one-way: a message of a mailbox
+  credit,   ///< one-way: the receiver has room for this many more letters
+  release,  ///< one-way, to the rank that reserved the memory: the sender has given it up
+  forget,   ///< one-way, from that rank: all ranks have given the memory up
   answer,
 };
 
-/// The type of an element where types cannot travel.
+/// The type of an element as a number, since a message carries no type.
 enum class element_kind : std::uint8_t { none, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
 
-/// How a request ended.
+/// The outcome of a request.
 enum class outcome : std::uint8_t {
   done,
   unknown_memory,  ///< the owner has not attached it yet, or has given it up
   out_of_range,    ///< past the end of the owner's memory, or not aligned
-  unsupported,     ///< no such operation on such an element
+  unsupported,     ///< the element has no such operation
 };
 
-/// The head of every message; `body` bytes follow it. Numbers only: it is all that crosses between ranks.
+/// The head of every message; `body` bytes follow it. It holds numbers only, since only bytes cross between
+/// ranks.
 struct message {
   message_kind kind{};
   element_kind element{};
@@ -53,10 +54,10 @@ struct message {
   outcome result{};
   std::int32_t sender = 0;   ///< of a letter or credit: the sender's number in the mailbox's team
   std::uint64_t body = 0;    ///< how many bytes follow
-  std::uint64_t memory = 0;  ///< the handle of the memory it is about
-  std::uint64_t ticket = 0;  ///< of a question, repeated in its answer; 0: nobody waits for one
+  std::uint64_t memory = 0;  ///< the handle of its memory
+  std::uint64_t ticket = 0;  ///< of a question, repeated in its answer; 0: no answer is awaited
   std::uint64_t number = 0;  ///< the latest one-way message from the asker to the owner, repeated in the answer
-  std::uint64_t offset = 0;  ///< in bytes, or of a word its index
+  std::uint64_t offset = 0;  ///< in bytes; of a word its index
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;
   std::uint64_t pitch = 0;
@@ -65,7 +66,7 @@ struct message {
 };
 static_assert(std::has_unique_object_representations_v<message>, "no undefined byte may be sent");
 
-/// A message as it is sent.
+/// A message in its serialized form.
 using packet = std::vector<std::byte>;
 
 /// Packs a message whose body is rows of memory.
@@ -82,7 +83,7 @@ inline packet pack(message m, std::byte const* rows, std::size_t pitch, row_shap
 }
 inline packet pack(message const& m, bytes_in body = {}) { return pack(m, body.data(), 0, {1, body.size()}); }
 
-/// The bytes of a number in the low bytes of a word, and back.
+/// Converts a number to the low bytes of a word, and back.
 template <class T>
 std::uint64_t to_bits(T value) noexcept {
   static_assert(sizeof(T) <= sizeof(std::uint64_t));

@@ -10,11 +10,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Payload that only its owner can reach: every access to another rank's part is a message to that rank's agent.
+/// Payload that only its owner can reach: every access to another rank's part is a message to that rank's
+/// agent.
 ///
-/// A put's bytes are taken at once and travel in pieces; when many are under way it waits for some to be sent. A get's
-/// come to the rank's agent, and to their destination in the flush, test or wait that asks for them. Memory: the part;
-/// a bit for each rank; the sizes of those parts that this rank has asked for.
+/// A put copies its bytes at once and sends them in pieces; it waits while too many bytes are under way. The
+/// bytes of a get reach the rank's agent first. A flush, test or wait then copies them to their destination.
+/// Memory: the part, one bit for each rank, and the sizes of the parts that this rank has asked for.
 class message_segment {
  public:
   using request_type = loopback::transfer_request;
@@ -24,7 +25,7 @@ class message_segment {
 
   message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::size_t own_bytes, team_ranks ranks)
       : message_segment(std::move(a), id, std::make_shared<loopback::part>(own_bytes), std::move(ranks)) {}
-  /// Over memory that this rank already has: its agent accesses it for the others.
+  /// Wraps memory that this rank already has; its agent accesses that memory for other ranks.
   message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, bytes_out own, team_ranks ranks)
       : message_segment(std::move(a), id, std::make_shared<loopback::part>(own), std::move(ranks)) {}
 
@@ -32,7 +33,7 @@ class message_segment {
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] bytes_out local() const noexcept { return {own_->data(), own_->size()}; }
 
-  /// Asks the part's owner the first time.
+  /// Returns the size of a part; asks its owner the first time.
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const {
     if (is_own(rank)) return own_->size();
     if (auto const known = sizes_.find(rank); known != sizes_.end()) return known->second;
@@ -104,7 +105,7 @@ class message_segment {
     m.op = Op::kind;
     return on_element<T>(m, at.rank, value, {}, "fetch_op");
   }
-  /// Replaces the element by `desired` if it has the bytes of `expected`; returns what it found.
+  /// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
   template <class T>
   T compare_exchange(location at, T expected, T desired) {
     if (is_own(at.rank)) return settled(at.rank), loopback::compare_exchange(element<T>(at), expected, desired);
@@ -125,7 +126,7 @@ class message_segment {
   using kind = loopback::message_kind;
   using queue = std::deque<std::shared_ptr<loopback::transfer>>;
 
-  /// The most bytes of a put or get in one message: others then come between two of them.
+  /// The most bytes of a put or get in one message, so that other messages can come between two pieces.
   static constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 
   message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::shared_ptr<loopback::part> own,
@@ -162,7 +163,7 @@ class message_segment {
     return agent().ask(world(rank), message_for(kind::flush, {rank, 0}));
   }
 
-  /// What this rank has sent to others comes before its next access to an element at `rank`.
+  /// Completes this rank's messages to other ranks before its next access to an element at `rank`.
   void settled(rank_t rank) const { agent().settle("atomic access", world(rank)); }
 
   template <class T>
@@ -194,7 +195,7 @@ class message_segment {
     in_pieces(shape, [&](std::size_t row, std::size_t skip, row_shape piece) {
       auto const m = message_for(kind::get, {at.rank, at.offset + row * pitch + skip}, pitch, piece);
       queue& open = gets_[at.rank];
-      while (!open.empty() && open.front()->has_arrived()) {  // or its copy would be kept until the flush
+      while (!open.empty() && open.front()->has_arrived()) {  // a finished get would keep its bytes until the flush
         open.front()->finish(agent());
         open.pop_front();
       }
@@ -219,7 +220,7 @@ class message_segment {
   loopback::held_memory held_;
   team_ranks ranks_;
   std::shared_ptr<loopback::part> own_;
-  std::vector<bool> is_unflushed_;  ///< to which ranks this one has put since it last flushed them
+  std::vector<bool> is_unflushed_;  ///< the ranks to which this one has put since it last flushed them
   std::map<rank_t, queue> gets_;
   mutable std::map<rank_t, std::size_t> sizes_;
 };

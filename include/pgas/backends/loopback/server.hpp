@@ -10,16 +10,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// Carries out on one rank's memory what other ranks ask for. Called by the rank's agent only, with each sender's
-/// messages in the order in which they were sent.
+/// Carries out other ranks' requests on one rank's memory. Only the rank's agent calls it. It passes each
+/// sender's messages in the order of their sending.
 ///
-/// Nothing that arrives here can make it fail: what names no memory or reaches past its end is refused, in the
-/// answer, or where there is none in the sender's next flush of that memory.
+/// No message makes the server fail. It refuses a request that names no memory or reaches past its end. The
+/// refusal is in the answer or, for a one-way message, in the answer to the sender's next flush of that
+/// memory.
 class server {
  public:
   explicit server(directory& memory) : memory_(&memory) {}
 
-  /// The answer to send back, if there is to be one.
+  /// Carries out a message and returns its answer, if it has one.
   [[nodiscard]] std::optional<packet> serve(rank_t from, message const& m, bytes_in body) {
     switch (m.kind) {
       case message_kind::put:
@@ -58,7 +59,7 @@ class server {
       case message_kind::forget:
         memory_->forget(m.memory);
         return std::nullopt;
-      case message_kind::release:  // the agent's own business
+      case message_kind::release:  // handled by the agent
       case message_kind::answer:
         break;
     }
@@ -116,7 +117,8 @@ class server {
     return value ? answer(m, outcome::done, *value) : answer(m, outcome::unsupported);
   }
 
-  // seq_cst: whatever order the asker named is no stronger. Pairs with the owner's own accesses to the word.
+  // seq_cst: no order that the asking rank named is stronger. Pairs with the owner's own accesses to the
+  // word.
   [[nodiscard]] packet on_word(message const& m) const {
     auto const found = memory_->find<word_block>(m.memory);
     if (!found) return answer(m, outcome::unknown_memory);
@@ -143,7 +145,7 @@ class server {
   }
 
   directory* memory_;
-  std::map<std::pair<rank_t, memory_id>, outcome> refused_;  ///< puts that were, until their sender's next flush
+  std::map<std::pair<rank_t, memory_id>, outcome> refused_;  ///< refused puts, until their sender's next flush
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

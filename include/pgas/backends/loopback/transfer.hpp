@@ -9,10 +9,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// A question about payload that is under way, and where the rows of its answer go.
+/// A question about payload that is under way, and the destination of the answer's rows.
 ///
-/// The rank copies them there itself, when it asks whether they have come: its agent never writes to memory that an
-/// exception may have freed.
+/// The rank itself copies the rows when it asks for them. Its agent never writes to memory that an exception
+/// may have freed.
 class transfer {
  public:
   transfer(std::shared_ptr<reply> expected, rank_t owner, std::string_view operation, std::byte* into = nullptr,
@@ -26,12 +26,12 @@ class transfer {
 
   [[nodiscard]] bool has_arrived() const noexcept { return !expected_ || agent::has_arrived(*expected_); }
 
-  /// Waits for the answer and copies its rows to their place; the first time only.
+  /// Waits for the answer and copies its rows to their destination. Later calls do nothing.
   void finish(agent const& mine) {
     if (!expected_) return;
-    mine.check(operation_);  // nobody may wait for the rows any more
+    mine.check(operation_);  // after a failure the destination may be gone
     mine.await([&] { return has_arrived(); }, operation_);
-    auto const answer = std::exchange(expected_, nullptr);  // also if it is a refusal: it is told once
+    auto const answer = std::exchange(expected_, nullptr);  // a refusal, too, is reported once
     mine.answer_to(*answer, owner_, operation_);
     std::byte const* from = answer->body.data();
     std::byte* to = into_;
@@ -49,14 +49,14 @@ class transfer {
   row_shape shape_;
 };
 
-/// An rput or rget: some transfers. An rput's is done when the bytes have arrived at the target, more than is asked.
+/// The request of an rput or rget: some transfers. An rput is done when its bytes have arrived at the target.
 class transfer_request {
  public:
   transfer_request() = default;
   transfer_request(std::shared_ptr<agent> mine, std::vector<std::shared_ptr<transfer>> parts)
       : agent_(std::move(mine)), parts_(std::move(parts)) {}
 
-  /// Whether it is done. Never blocks; throws when it cannot be done any more.
+  /// Whether the request is done. Never blocks; throws if the job has failed.
   [[nodiscard]] bool test() {
     for (auto const& part : parts_) {
       if (part->has_arrived()) continue;

@@ -6,7 +6,7 @@ root=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/subprojects" "$folder/subprojects/pgas"
-cp -R "$root/include" "$root/meson.build" "$root/meson_options.txt" "$folder/subprojects/pgas/"
+cp -R "$root/include" "$root/cmake" "$root/meson.build" "$root/meson_options.txt" "$folder/subprojects/pgas/"
 cat >"$folder/meson.build" <<'EOT'
 project('user', 'cpp', default_options: ['cpp_std=c++20'])
 executable('user', 'user.cpp', dependencies: dependency('pgas', fallback: 'pgas'))

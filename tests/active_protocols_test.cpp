@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fences, and post, start, complete and wait, on the emulated chip in orders that seeds make, with more ranks than a
-// search could go through; and what a match list does when it is full.
+// Fence and post protocols on the emulated chip, with more ranks than a search could cover, in orders that
+// seeds choose. Also the behaviour of a match list that is full.
 #include "support/post_rounds.hpp"
 
 using namespace pgas_test;
@@ -8,7 +8,7 @@ namespace scc = pgas::scc;
 
 namespace {
 
-/// Runs body(backend, bootstrap) on each of `ranks` cores, by priorities that change now and then and at random.
+/// Runs body(backend, bootstrap) on each of `ranks` cores. Their priorities change at random times.
 template <class Body>
 void by_seeds(rank_t ranks, std::uint64_t seeds, std::string_view name, Body const& body) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -36,7 +36,7 @@ void each(Use const& use) {
 
 }  // namespace
 
-TEST_CASE("post protocols: whoever is early or late, for three to eight ranks and many seeds") {
+TEST_CASE("post protocols: three to eight ranks that come early or late keep the contract, for many seeds") {
   each<post_protocols>([]<class Protocol>(Protocol) {
     for (rank_t const ranks : {3, 8}) {
       by_seeds(ranks, 40, Protocol::name, [](auto& backend, auto& boot, std::uint64_t seed) {
@@ -52,7 +52,7 @@ TEST_CASE("post protocols: whoever is early or late, for three to eight ranks an
   });
 }
 
-TEST_CASE("fence protocols: nobody leaves before everybody has come, for three to eight ranks and many seeds") {
+TEST_CASE("fence protocols: no rank leaves before every rank has come, for three to eight ranks and many seeds") {
   each<fence_protocols>([]<class Protocol>(Protocol) {
     for (rank_t const ranks : {3, 8}) {
       by_seeds(ranks, 40, Protocol::name, [](auto& backend, auto& boot, std::uint64_t) {
@@ -73,7 +73,7 @@ TEST_CASE("fence protocols: nobody leaves before everybody has come, for three t
   });
 }
 
-TEST_CASE("match_list: more targets that post early than it has places are told so, and what to choose") {
+TEST_CASE("match_list: the error for too many early posts names the limit and a protocol to choose") {
   if (!chosen(pgas::backends::scc::name)) return;
   by_seeds(3, 4, "match_list", [](auto& backend, auto& boot, std::uint64_t) {
     using protocol_type = pgas::sync::match_list<1>;
@@ -88,7 +88,7 @@ TEST_CASE("match_list: more targets that post early than it has places are told 
                     [&] { protocol.post(pgas::group(&origin, 1), nothing); });
     }
     boot.fence();
-    // With room again, it goes on.
+    // Once the list has room again, the protocol goes on.
     rank_t const first = 1;
     if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, true);
     if (backend.rank() == first) protocol.wait(pgas::group(&origin, 1), nothing);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Scans, sorted arrays and histograms are what the standard's algorithms give on one rank, on every layout of one
-// dimension.
+// Scans, sorted arrays and histograms equal those of the standard's algorithms on one rank, on every
+// one-dimensional layout.
 #include <algorithm>
 #include <numeric>
 #include <pgas/algorithm/histogram.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::initializer_list<rank_t> one_to_five{1, 2, 3, 4, 5};
 
-/// Blocks of 1, 2, 3, 1, ... indices, not dealt in turn: no distribution of the library is like it.
+/// Blocks of 1, 2, 3, 1, ... indices, not assigned in turn: no distribution of the library resembles it.
 class uneven {
  public:
   static constexpr bool one_block = false;
@@ -68,7 +68,7 @@ class uneven {
 };
 static_assert(distribution<uneven>);
 
-/// The maps x -> a x + b: they do not commute, so that a scan in another order is another one.
+/// The maps x -> a x + b do not commute, so a scan in another order gives another result.
 struct affine {
   std::uint32_t a = 1;
   std::uint32_t b = 0;
@@ -77,7 +77,7 @@ struct affine {
   friend bool operator==(affine const&, affine const&) = default;
 };
 
-/// Requires that own cells are those of the serial array.
+/// Requires that the own cells equal those of the serial array.
 template <class Array, class T>
 void require_cells(Array const& a, std::vector<T> const& serial, std::string const& what) {
   for_each_index(a, [&](auto const& i, T& cell) {
@@ -107,7 +107,7 @@ void check_scans(Team& team, std::uint64_t seed, std::size_t extent, Rule const&
   require_cells(in, expected, "exclusive_scan in place");
 }
 
-/// Sizes of blocks, one a rank, some of them 0.
+/// One block size per rank; some are 0.
 template <class Team>
 tiled<irregular> some_irregular(Team& team, random_source& same, std::size_t extent) {
   std::vector<std::size_t> sizes(static_cast<std::size_t>(team.size()));
@@ -139,7 +139,7 @@ void check_sort(Team& team, std::uint64_t seed, std::size_t extent, Rule const& 
 
 }  // namespace
 
-TEST_CASE("scan: of a sum that does not commute, the standard's, on every layout and in place") {
+TEST_CASE("scan: a sum that does not commute equals the standard's, on every layout and in place") {
   everywhere<few_models>(
       [](auto& team) {
         random_source same(5);
@@ -171,7 +171,7 @@ TEST_CASE("scan: arrays whose cells have different owners are refused on every r
       {2, 3});
 }
 
-TEST_CASE("sort: an array of any layout is what the standard's sort makes of it") {
+TEST_CASE("sort: an array of any layout equals the result of the standard's sort") {
   everywhere<few_models>(
       [](auto& team) {
         random_source same(6);
@@ -183,7 +183,7 @@ TEST_CASE("sort: an array of any layout is what the standard's sort makes of it"
       one_to_five);
 }
 
-TEST_CASE("sort: no bucket has more than about twice the cells of an equal share, whatever they are") {
+TEST_CASE("sort: no bucket holds more than about twice its equal share, for any values") {
   random_source rng(7);
   std::less<> less;
   for (std::size_t round = 0; round < 200; ++round) {
@@ -216,7 +216,7 @@ TEST_CASE("sort: no bucket has more than about twice the cells of an equal share
   }
 }
 
-TEST_CASE("sort: by any order, whole cells") {
+TEST_CASE("sort: whole cells are sorted by any order") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<affine>(team, 50, tiled{block_cyclic<>{3}});
@@ -233,7 +233,7 @@ TEST_CASE("sort: by any order, whole cells") {
       {1, 3});
 }
 
-TEST_CASE("histogram: counts what lies between edges, and what a function says") {
+TEST_CASE("histogram: cells are counted between given edges and by a given function") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<int>(team, {5, 9});
@@ -254,7 +254,7 @@ TEST_CASE("histogram: counts what lies between edges, and what a function says")
       one_to_five);
 }
 
-TEST_CASE("histogram: edges that do not fit are refused, with their numbers") {
+TEST_CASE("histogram: unusable edges are refused, with their numbers") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<int>(team, 5);

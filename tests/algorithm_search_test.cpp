@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is counted, found and compared in distributed arrays is what the standard's algorithms give on one rank, on
-// every layout.
+// Counting, finding and comparing in distributed arrays gives the results of the standard's algorithms on one
+// rank, on every layout.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -27,7 +27,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   random_source same(seed);
   auto const a = make_array<int>(team, extents, rule);
   std::vector<int> serial(a.size());
-  for (int& value : serial) value = static_cast<int>(same.below(serial.size() + 1));  // some more than once
+  for (int& value : serial) value = static_cast<int>(same.below(serial.size() + 1));  // some occur more than once
   for_each_index(a, [&](auto const& i, int& cell) { cell = serial[number(extents, i)]; });
 
   std::string const where = " on " + a.layout().describe() + " of " + pgas::detail::joined(extents, " x ");
@@ -73,7 +73,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   require_equal(transform_reduce(team, a, 7L, op::sum{}, square),
                 std::transform_reduce(serial.begin(), serial.end(), 7L, std::plus<>{}, square),
                 "transform_reduce" + where);
-  // Of two arrays: on the same layout, and on one that has the same owners and other places.
+  // Two arrays: on the same layout, and on a layout with the same owners and other places.
   auto const b = make_array<int>(team, extents, rule.padded(24));
   transform(a, b, [](int x) { return 3 - x; });
   long dot = 5;
@@ -85,7 +85,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
 
 }  // namespace
 
-TEST_CASE("algorithm: what is counted and found in an array is what the standard finds on one rank") {
+TEST_CASE("algorithm: counting and finding in an array give what the standard's algorithms give on one rank") {
   everywhere<few_models>(
       [](auto& team) {
         std::uint64_t seed = 1;
@@ -102,10 +102,10 @@ TEST_CASE("algorithm: what is counted and found in an array is what the standard
       one_to_five);
 }
 
-TEST_CASE("algorithm: of equal cells the first in row-major order is found, not the first in memory") {
+TEST_CASE("algorithm: of several equal cells, the first in row-major order is found, not the first in memory") {
   everywhere<few_models>(
       [](auto& team) {
-        // Alone, a rank has the left tile, with rows 0 to 3, in memory before the right one.
+        // With one rank, the left tile (rows 0 to 3) precedes the right one in memory.
         auto const a = make_array<int>(team, {4, 4}, cyclic_tiles<4, 2>{});
         fill(a, 1);
         for_each_index(a, [](auto const& i, int& cell) { cell = i[0] + i[1] == 3 ? 2 : 1; });
@@ -121,7 +121,7 @@ TEST_CASE("algorithm: a dot product of arrays on different layouts is refused on
       [](auto& team) {
         auto const rows = make_array<int>(team, {2, 2});
         auto const tiles = make_array<int>(team, {2, 2}, cyclic_tiles<1, 1>{});
-        // With three ranks rank 2 owns nothing of the first, and cannot tell by itself.
+        // With three ranks, rank 2 owns nothing of the first array and cannot detect the mismatch alone.
         std::string const self = "rank " + std::to_string(team.rank());
         require_error(errc::invalid_argument,
                       {self, "transform_reduce", "2 x 2, tiled(block, whole)", "2 x 2, cyclic_tiles(1 x 1)",
@@ -132,7 +132,7 @@ TEST_CASE("algorithm: a dot product of arrays on different layouts is refused on
       {2, 3});
 }
 
-TEST_CASE("algorithm: a team that is not the array's is refused, with the sizes of both") {
+TEST_CASE("algorithm: a team other than the array's is refused, with the sizes of both") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<int>(team, {3, 2});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Algorithms on distributed arrays give what the standard's give on one rank, on every layout.
+// Algorithms on distributed arrays give the results of the standard's algorithms on one rank, on every
+// layout.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -19,7 +20,7 @@ using pgas::make_array;
 
 namespace {
 
-/// All cells of an array, in row-major order, on every rank.
+/// Returns all cells of an array, in row-major order, on every rank.
 template <class Array>
 std::vector<typename Array::value_type> all_cells(Array const& a) {
   std::vector<typename Array::value_type> all(a.size());
@@ -31,7 +32,7 @@ std::vector<typename Array::value_type> all_cells(Array const& a) {
 
 double value_of(std::size_t k) { return 1.0 / (3.0 + static_cast<double>(k * 7919 % 1013)); }
 
-/// Runs them all on one layout, and returns the sum by rows.
+/// Runs every algorithm on one layout, and returns the sum by rows.
 template <std::size_t N, class Team, class Rule>
 double check(Team& team, cell_index<N> const& extents, Rule const& rule) {
   std::vector<double> serial(box<N>{{}, extents}.size());
@@ -67,7 +68,7 @@ double check(Team& team, cell_index<N> const& extents, Rule const& rule) {
   return pgas::reduce(team, a, 0.25, pgas::op::sum{}, pgas::reduction_order::by_row);
 }
 
-/// The sum that reduce by rows promises, on one rank.
+/// The sum on one rank that reduce promises to give, added by rows.
 template <std::size_t N>
 double sum_by_rows(cell_index<N> const& extents) {
   double sum = 0.25;
@@ -90,7 +91,7 @@ void check_layouts(Team& team, cell_index<N> const& extents, Rules const&... rul
 
 }  // namespace
 
-TEST_CASE("algorithm: on every layout what the standard's give on one rank") {
+TEST_CASE("algorithm: every layout gives what the standard's algorithms give on one rank") {
   everywhere<few_models>([](auto& team) {
     using namespace pgas;
     for (std::size_t extent : {0U, 1U, 5U, 43U}) {

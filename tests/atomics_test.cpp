@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What accumulate and the atomic operations promise, on every model.
+// The promises of accumulate and of the atomic operations, on every model.
 #include <complex>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace op = pgas::op;
 
 namespace {
 
-/// Two words that are modified together, or a test fails: no processor instruction does it for us.
+/// Two words that must be modified together. No processor instruction does it.
 struct pair_of_words {
   std::int64_t a = 0;
   std::int64_t b = 0;
@@ -19,7 +19,7 @@ struct pair_of_words {
   friend pair_of_words operator+(pair_of_words x, pair_of_words const& y) { return {x.a + y.a, x.b + y.b}; }
 };
 
-/// What the operation gives when ranks 0, 1, ... apply it in turn; exact for the values used here.
+/// Returns the result of ranks 0, 1, ... applying the operation in turn; exact for the values used here.
 template <class T, class Op, class Value>
 T folded(rank_t ranks, int times, T start, Op op, Value const& value) {
   for (rank_t r = 0; r < ranks; ++r) {
@@ -28,7 +28,8 @@ T folded(rank_t ranks, int times, T start, Op op, Value const& value) {
   return start;
 }
 
-/// All ranks apply a commutative operation to one element of each rank, and the result is that of doing so in turn.
+/// All ranks apply a commutative operation to one element of each rank. The result must equal that of doing
+/// so in turn.
 template <class T, class Team, class Op, class Value>
 void check_op(Team& team, std::string const& name, T start, Op op, Value const& value) {
   constexpr int times = 10;
@@ -77,7 +78,7 @@ void check_floating(Team& team, std::string const& type) {
 
 }  // namespace
 
-TEST_CASE("accumulate: every operation on integers loses nothing") {
+TEST_CASE("accumulate: every operation on integers loses no update") {
   everywhere(
       [](auto& team) {
         check_integer<std::int32_t>(team, "int32");
@@ -87,7 +88,7 @@ TEST_CASE("accumulate: every operation on integers loses nothing") {
       {1, 2, 4});
 }
 
-TEST_CASE("accumulate: every operation on floating point numbers loses nothing") {
+TEST_CASE("accumulate: every operation on floating point numbers loses no update") {
   everywhere(
       [](auto& team) {
         check_floating<float>(team, "float");
@@ -96,7 +97,7 @@ TEST_CASE("accumulate: every operation on floating point numbers loses nothing")
       {1, 2, 4});
 }
 
-TEST_CASE("accumulate: types that no instruction can modify are still modified in one step") {
+TEST_CASE("accumulate: a type that no instruction can modify is still modified in one step") {
   everywhere([](auto& team) {
     check_op<pair_of_words>(team, "a struct", {1, -1}, op::sum{}, [](rank_t r, int i) {
       return pair_of_words{r + i, -r - i};
@@ -116,7 +117,7 @@ TEST_CASE("accumulate: types that no instruction can modify are still modified i
   });
 }
 
-TEST_CASE("accumulate: blocks and single elements at the same time lose nothing, through whatever handles") {
+TEST_CASE("accumulate: concurrent blocks and single elements lose no update, through any mix of handles") {
   everywhere([](auto& team) {
     constexpr std::size_t count = 70;
     constexpr int times = 40;
@@ -152,8 +153,10 @@ TEST_CASE("accumulate: blocks and single elements at the same time lose nothing,
   });
 }
 
-TEST_CASE("accumulate: more handles than can be counted lose nothing: blocks go one by one until the epoch ends") {
-  pgas::detail::control_archetype control;  // a part that nobody else wants
+TEST_CASE(
+    "accumulate: with more handles than can be counted, blocks go element by element until the epoch ends, and none is "
+    "lost") {
+  pgas::detail::control_archetype control;  // a part that no other rank uses
   constexpr unsigned bits = 3;
   pgas::detail::element_modes<pgas::detail::control_archetype, bits> modes(control, {});
   auto const combines = [&] { return modes.many_at_once(0, [] {}); };
@@ -162,13 +165,13 @@ TEST_CASE("accumulate: more handles than can be counted lose nothing: blocks go 
     for (unsigned come = 0; come < handles; ++come) modes.come(0, true);
     CHECK(!combines());
     for (unsigned go = 1; go < handles; ++go) modes.go(0);
-    CHECK(!combines());  // one has not gone
+    CHECK(!combines());  // one handle is left
     modes.leave(0);
     CHECK(combines());
   }
 }
 
-TEST_CASE("accumulate and get_accumulate: spans, each element in one step") {
+TEST_CASE("accumulate and get_accumulate: a span is modified element by element, each in one step") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 6);
     auto pairs = make_window<pair_of_words>(team, 4);
@@ -183,7 +186,7 @@ TEST_CASE("accumulate and get_accumulate: spans, each element in one step") {
       int const expected[] = {0, 0, 1, 10, 100, 0};
       require_equal(seen, expected[i] * team.size(), "a sum");
     }
-    team.barrier();  // all have looked
+    team.barrier();  // all ranks have read
     pgas::lock_all epoch{w};
     pgas::lock_all on_pairs{pairs};
     std::vector<int> const ones{1, 1};
@@ -200,7 +203,7 @@ TEST_CASE("accumulate and get_accumulate: spans, each element in one step") {
   });
 }
 
-TEST_CASE("fetch_add: every value is handed out once") {
+TEST_CASE("fetch_add: every value is returned exactly once") {
   everywhere([](auto& team) {
     constexpr int times = 50;
     auto counter = make_window<int>(team, 1);
@@ -225,7 +228,7 @@ TEST_CASE("fetch_add: every value is handed out once") {
   });
 }
 
-TEST_CASE("exchange and compare_exchange: a lock, and a count kept under it") {
+TEST_CASE("exchange and compare_exchange: they make a lock that protects a count") {
   everywhere([](auto& team) {
     auto on = [&]<class T>(T one, std::string const& name) {
       auto w = make_window<T>(team, 3);
@@ -254,7 +257,7 @@ TEST_CASE("exchange and compare_exchange: a lock, and a count kept under it") {
   });
 }
 
-TEST_CASE("atomic_load may be looped on: a value passes from rank to rank through elements alone") {
+TEST_CASE("atomic_load: a loop on it sees a value pass from rank to rank through elements alone") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 2);
     pgas::lock_all epoch{w};
@@ -289,7 +292,7 @@ TEST_CASE("atomic_load may be looped on: a value passes from rank to rank throug
   });
 }
 
-TEST_CASE("accumulate: it is ordered after this rank's own earlier puts to the element, once they are flushed") {
+TEST_CASE("accumulate: it is ordered after this rank's own earlier puts to the element, once those are flushed") {
   everywhere([](auto& team) {
     auto w = make_window<pair_of_words>(team, static_cast<std::size_t>(team.size()));
     auto ints = make_window<int>(team, static_cast<std::size_t>(team.size()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Wrong programs are refused with rank, operation, index and bound; all ranks end, and nothing is left behind.
+// Wrong programs are refused with rank, operation, index and bound. Every rank ends, and nothing is left
+// behind.
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -16,7 +17,7 @@ namespace {
 
 std::string me(auto& team) { return "rank " + std::to_string(team.rank()) + ":"; }
 
-/// Runs the body everywhere and checks that nothing is left behind.
+/// Runs the body on every rank and checks that nothing is left behind.
 template <class Body>
 void everywhere_and_clean(Body const& body, std::initializer_list<rank_t> sizes = {1, 3}) {
   leftovers const before;
@@ -24,7 +25,8 @@ void everywhere_and_clean(Body const& body, std::initializer_list<rank_t> sizes 
   before.check("after the errors");
 }
 
-/// The body fails the job on every model: run throws this code and these pieces, soon, and leaves nothing.
+/// Checks that the body fails the job on every model: run throws this code and these texts, soon, and leaves
+/// nothing.
 template <class Models = all_models, class Body>
 void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, Body const& body, double within = 3) {
   for_each_model<Models>([&]<class Model>(Model) {
@@ -89,12 +91,12 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] { epoch.get(to, 0, pgas::own_part{9, 2}); });
     require_error(errc::out_of_range, {me(team), "stage", "8", "10"},
                   [&] { static_cast<void>(pgas::stage(w, 8, 3, pgas::read_only)); });
-    // The epoch is as it was.
+    // The refused access leaves the epoch as it was.
     epoch.put(to, static_cast<std::size_t>(team.rank()), 1);
   });
 }
 
-TEST_CASE("no such rank: every way to name one is refused with the size of the team") {
+TEST_CASE("no such rank: every operation that names one is refused with the size of the team") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (rank_t const wrong : {-1, team.size(), 1 << 30}) {
@@ -117,7 +119,7 @@ TEST_CASE("no such rank: every way to name one is refused with the size of the t
   });
 }
 
-TEST_CASE("groups: a target outside the group, a rank named twice") {
+TEST_CASE("groups: a target outside the group and a rank named twice are refused") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 1);
     pgas::exposure exposed{w, {team.rank()}};
@@ -134,7 +136,7 @@ TEST_CASE("groups: a target outside the group, a rank named twice") {
   });
 }
 
-TEST_CASE("order: what the contract forbids is an error and not a deadlock") {
+TEST_CASE("order: a call that the contract forbids is an error and not a deadlock") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 1);
     rank_t const self = team.rank();
@@ -173,11 +175,11 @@ TEST_CASE("order: what the contract forbids is an error and not a deadlock") {
   });
 }
 
-TEST_CASE("values and blocks that do not go together") {
+TEST_CASE("values and blocks of different sizes are refused") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 30);
     pgas::lock_all epoch{w};
-    std::size_t volatile const too_few = 2;  // or the compiler sees what is wrong, and says so
+    std::size_t volatile const too_few = 2;  // volatile, or the compiler sees the mistake and warns
     std::vector<int> three(3);
     std::vector<int> two(too_few);
     require_error(errc::invalid_argument, {me(team), "put", "3", "4"},
@@ -191,13 +193,13 @@ TEST_CASE("values and blocks that do not go together") {
   });
 }
 
-TEST_CASE("blocks whose extent overflows are refused, not wrapped") {
+TEST_CASE("blocks whose extent overflows are refused instead of wrapping around") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 30);
     pgas::lock_all epoch{w};
     std::vector<int> some(8);
     std::size_t const half = std::size_t{1} << 63U;
-    // (rows - 1) * pitch + cols is 2 modulo 2^64, and rows * cols is not what it seems either.
+    // (rows - 1) * pitch + cols is 2 modulo 2^64, and rows * cols overflows as well.
     require_error(errc::out_of_range, {me(team), "put"}, [&] {
       epoch.put(0, pgas::rows_of{.first = 0, .rows = 3, .cols = 2, .pitch = half}, some.data(), half);
     });
@@ -219,7 +221,7 @@ TEST_CASE("no space: a window larger than memory is refused on every rank, and t
   });
 }
 
-TEST_CASE("errors on a sub-team name the rank of the job") {
+TEST_CASE("errors on a sub-team name the rank in the job") {
   everywhere_and_clean(
       [](auto& team) {
         auto sub = team.split(0, -team.rank());
@@ -237,7 +239,7 @@ TEST_CASE("errors on a sub-team name the rank of the job") {
       {2, 3});
 }
 
-TEST_CASE("zero ranks, fewer, and too many are refused before anything is started") {
+TEST_CASE("zero ranks, negative numbers of ranks and too many are refused before any rank starts") {
   leftovers const before;
   for_each_model([]<class Model>(Model) {
     for (rank_t const ranks : {0, -3}) {
@@ -257,7 +259,7 @@ TEST_CASE("zero ranks, fewer, and too many are refused before anything is starte
   before.check("refused");
 }
 
-TEST_CASE("an exception thrown by one rank ends all, wherever they wait, and run throws its text") {
+TEST_CASE("an exception thrown by one rank ends the waits of all others, and run throws its text") {
   for (rank_t const thrower : {0, 1, 2}) {
     auto const who = "rank " + std::to_string(thrower) + " threw: lost interest";
     fails(3, errc::rank_failed, {who}, [thrower](auto& team) {
@@ -281,7 +283,7 @@ TEST_CASE("an exception thrown by one rank ends all, wherever they wait, and run
   });
 }
 
-TEST_CASE("an exception that passes an open epoch ends all, and run throws the cause and not the symptom") {
+TEST_CASE("an exception that leaves an open epoch ends all ranks, and run throws the cause and not the symptom") {
   fails(3, errc::rank_failed, {"rank 1 threw: lost interest"}, [](auto& team) {
     auto w = make_window<int>(team, 1);
     pgas::fence epoch{w};
@@ -308,7 +310,7 @@ TEST_CASE("an exception that passes an open epoch ends all, and run throws the c
   });
 }
 
-TEST_CASE("an error of this library that nobody catches keeps its code and its text") {
+TEST_CASE("an uncaught error of this library keeps its code and its text") {
   fails(3, errc::out_of_range, {"rank 2: put: element 7 does not exist on rank 0, whose part has 5"}, [](auto& team) {
     auto w = make_window<int>(team, 5);
     pgas::fence epoch{w};
@@ -317,7 +319,7 @@ TEST_CASE("an error of this library that nobody catches keeps its code and its t
   });
 }
 
-TEST_CASE("an epoch that an exception passes and that is caught does not hang the others") {
+TEST_CASE("an epoch that ends during a caught exception does not hang the other ranks") {
   fails(2, errc::rank_failed, {"rank 0 left fence"}, [](auto& team) {
     auto w = make_window<int>(team, 1);
     try {
@@ -328,7 +330,7 @@ TEST_CASE("an epoch that an exception passes and that is caught does not hang th
   });
 }
 
-TEST_CASE("an epoch that opens and closes while an exception passes is like any other") {
+TEST_CASE("an epoch that opens and closes during unwinding behaves like any other") {
   everywhere_and_clean([](auto& team) {
     auto w = make_window<int>(team, 1);
     auto const put_to_next = [&] {
@@ -354,17 +356,17 @@ TEST_CASE("an error in a destructor is thrown by the next call") {
     {
       pgas::access epoch{w, {team.rank()}};
       {
-        // Ends while the access is open: an error, but a destructor cannot throw.
+        // The exposure ends while the access is open: an error, but a destructor cannot throw it.
         pgas::exposure exposed{w, {team.rank()}};
       }
       epoch.complete();
     }
     require_error(errc::wrong_order, {me(team), "wait", "access epoch"}, [&] { pgas::lock_all next{w}; });
-    pgas::lock_all fine{w};  // thrown once
+    pgas::lock_all fine{w};  // the error is thrown once
   });
 }
 
-TEST_CASE("an error in a destructor is thrown when the rank ends, if nothing else came") {
+TEST_CASE("an error in a destructor is thrown when the rank ends, if no later call has thrown it") {
   fails(2, errc::wrong_order, {"rank 1: wait", "access epoch on the same window is still open"}, [](auto& team) {
     auto w = make_window<int>(team, 1);
     if (team.rank() == 1) {
@@ -375,8 +377,8 @@ TEST_CASE("an error in a destructor is thrown when the rank ends, if nothing els
   });
 }
 
-TEST_CASE("groups that never match are found as a stable cycle of waits, by name") {
-  // 0 waits for 1 to post, 1 waits for 0 to post: each thinks the other is the target.
+TEST_CASE("groups that never match are reported as a stable cycle of waits, with the ranks' numbers") {
+  // Rank 0 waits for a post of rank 1, and rank 1 for one of rank 0: each takes the other for the target.
   fails<models_that_look>(
       2, errc::deadlock, {"rank 0 waits in", "rank 1 waits in", "window 0", "none of them can go on"},
       [](auto& team) {
@@ -388,7 +390,7 @@ TEST_CASE("groups that never match are found as a stable cycle of waits, by name
       8);
 }
 
-TEST_CASE("a rank that has returned will never come: who waits for it is told") {
+TEST_CASE("a wait for a rank that has returned ends with an error that says so") {
   fails<models_that_look>(
       3, errc::deadlock,
       {"rank 1 waits in run (start or end of the job)", "rank 2 waits in wait (window 0) for rank 1"},
@@ -402,7 +404,7 @@ TEST_CASE("a rank that has returned will never come: who waits for it is told") 
       8);
 }
 
-TEST_CASE("ranks that do not all come to a fence are found") {
+TEST_CASE("a fence that some ranks never reach is reported") {
   fails<models_that_look>(
       3, errc::deadlock, {"rank 0 waits in run (start or end of the job)", "waits in fence (window 0)"},
       [](auto& team) {
@@ -412,7 +414,7 @@ TEST_CASE("ranks that do not all come to a fence are found") {
       8);
 }
 
-TEST_CASE("a rank that ends its process before its body returned is an error with its exit code") {
+TEST_CASE("a rank whose process exits before its body returns is an error with its exit code") {
   leftovers const before;
   auto const e = error_of<process_model>(3, [](auto& team) {
     if (team.rank() == 1) std::_Exit(7);

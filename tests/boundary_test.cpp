@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every protocol calls its boundary at the right moments: a boundary and a control that record say when.
-//
-// The promise: publish(targets) immediately before the first signal to them, refresh(targets) immediately after
-// theirs was seen; each exactly once; nobody else calls a coherence policy.
+// Every protocol calls its boundary at the right moments; a recording boundary and a recording control show
+// when. The promise: publish(targets) comes immediately before the first signal to those targets, and
+// refresh(targets) immediately after their signal was seen. Each is called exactly once, and only the
+// protocol calls a coherence policy.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,10 +19,11 @@ using pgas::rank_t;
 using pgas::waiting_for;
 using pgas::word;
 
-/// What a protocol did, in order: "publish 1 2", "signal 1", "seen 2", "refresh all", ...
+/// The calls of a protocol, in order: "publish 1 2", "signal 1", "seen 2", "refresh all", ...
 using record = std::vector<std::string>;
 
-/// Control words of one rank alone: stores to others are signals, and a wait is told a value that satisfies it.
+/// Control words of one rank alone. A store to another rank is recorded as a signal; a wait returns a value
+/// that satisfies it.
 class recording_control {
  public:
   struct slot_type {
@@ -64,7 +65,7 @@ class recording_control {
     std::string seen = "seen";
     for (rank_t rank : why.awaited) seen += " " + std::to_string(rank);
     log->push_back(seen);
-    // Some value satisfies it: the word itself tells the protocol no more than that.
+    // The word itself tells the protocol only that some value satisfies the wait.
     for (word w = next_seen; w < 300; ++w) {
       if (predicate(w)) return w;
       if (predicate(word{1} << (w % 64))) return word{1} << (w % 64);
@@ -83,7 +84,7 @@ class recording_control {
   record* log;
   word next_load = 0;
   word next_slot_load = 0;
-  word next_seen = 0;  ///< the least value that a wait is told
+  word next_seen = 0;  // the least value that a wait returns
 
  private:
   rank_t self_;
@@ -124,7 +125,7 @@ std::string names(std::string text, std::vector<rank_t> const& ranks) {
   return text;
 }
 
-// The promises, as functions from a record to what is wrong with it: empty if nothing is.
+// The promises as functions: each returns the fault of a record, or an empty string.
 
 std::string wrong_fence(record const& r, rank_t size) {
   if (count(r, "publish all") != 1 || r.empty() || r.front() != "publish all") return "publish everything, once, first";
@@ -134,7 +135,7 @@ std::string wrong_fence(record const& r, rank_t size) {
   return {};
 }
 
-/// One side that signals: publish to the group directly before the first signal, then a signal to each.
+/// The side that signals: publish to the group directly before the first signal, then one signal to each.
 std::string wrong_signals(record const& r, std::vector<rank_t> const& targets) {
   if (count(r, "publish") != 1) return "publish once";
   if (r[first(r, "publish")] != names("publish", targets)) return "publish to the group";
@@ -147,11 +148,11 @@ std::string wrong_signals(record const& r, std::vector<rank_t> const& targets) {
   return {};
 }
 
-/// One side that is signalled: refresh directly after the last of them was seen.
+/// The side that is signalled: refresh directly after the last of the signals was seen.
 std::string wrong_refresh(record const& r, std::vector<rank_t> const& from) {
   if (count(r, "refresh") != 1 || r.back() != names("refresh", from)) return "refresh the group, once, last";
   if (count(r, "publish") != 0 || count(r, "signal") != 0) return "no publish and no signal";
-  if (from.empty() && count(r, "seen") == 0) return {};  // there is nobody to wait for
+  if (from.empty() && count(r, "seen") == 0) return {};  // the group is empty
   if (last(r, "seen") + 1 != r.size() - 1) return "refresh immediately after the signals were seen";
   return {};
 }
@@ -185,7 +186,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
   auto const fresh = [&] { return typename Protocol::template on<recording_control>(c, {}); };
   constexpr bool by_messages = std::is_same_v<Protocol, pgas::sync::post_messages>;
   constexpr bool waits_in_start = Protocol::name.starts_with("immediate");
-  constexpr word completion = by_messages ? 9 : 1;  // the first message: that its sender has completed
+  constexpr word completion = by_messages ? 9 : 1;  // the kind of the first message: its sender has completed
   for (auto const& g : groups) {
     {  // post, then wait
       auto p = fresh();
@@ -199,7 +200,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       c.next_seen = 0;
       if (auto wrong = wrong_refresh(r, g); !wrong.empty()) return "wait: " + wrong;
     }
-    {  // post, then test until it says yes
+    {  // post, then test until it returns true
       auto p = fresh();
       p.post(g, b);
       r.clear();
@@ -207,7 +208,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         if (p.test(g, b)) return "test: says no while somebody has not completed";
         if (!r.empty()) return "test: a no does nothing";
       }
-      // Completions as a counter shows them, or a bit, a word or a message for each origin.
+      // Completions as a counter holds them, or as one bit, word or message for each origin.
       c.next_load = std::is_same_v<Protocol, pgas::sync::two_vectors> ? ~word{0} : g.size();
       c.next_slot_load = completion;
       if (!p.test(g, b)) return "test: says yes when all have completed";
@@ -308,11 +309,11 @@ void each(Check const& check) {
       Protocols{});
 }
 
-// Protocols that are wrong on purpose: their boundary is called, but not as promised.
+// Protocols that are wrong on purpose: they call their boundary at other moments than promised.
 
 enum class fault { no_publish, no_refresh, publish_late, publish_twice, refresh_twice, refresh_early };
 
-/// Hands a protocol a boundary that forgets, doubles or delays, and with it makes a protocol that does.
+/// Gives a protocol a boundary that forgets, doubles or delays a call, which makes the protocol do so.
 template <class Boundary, fault Fault>
 struct faulty_boundary {
   Boundary* to;
@@ -467,25 +468,27 @@ void each_fault(Use const& use) {
 
 }  // namespace
 
-TEST_CASE("every fence protocol publishes everything before its first signal and refreshes after the last it saw") {
+TEST_CASE("every fence protocol publishes to all before its first signal and refreshes after the last signal it sees") {
   each<pgas_test::fence_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
     CHECK_MESSAGE(wrong_as_fence<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
   });
 }
 
-TEST_CASE("every post protocol publishes to a group before its first signal and refreshes after it saw theirs") {
+TEST_CASE(
+    "every post protocol publishes to a group before its first signal and refreshes after it has seen the group's "
+    "signals") {
   each<pgas_test::post_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
     CHECK_MESSAGE(wrong_as_post<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
   });
 }
 
-TEST_CASE("every lock protocol refreshes when it lets a rank in and publishes before it lets it out") {
+TEST_CASE("every lock protocol refreshes when a rank gets the lock and publishes before the rank releases it") {
   each<pgas_test::lock_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
     CHECK_MESSAGE(wrong_as_lock<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
   });
 }
 
-TEST_CASE("a fence protocol that forgets, doubles or delays a call of its boundary is caught") {
+TEST_CASE("a fence protocol that forgets, doubles or delays a call of its boundary is detected") {
   std::apply(
       []<class... P>(P...) {
         each_fault([&]<fault Fault>() { CHECK(((wrong_as_fence<mutated_fence<P, Fault>>(1, 3) != "") && ...)); });
@@ -493,7 +496,7 @@ TEST_CASE("a fence protocol that forgets, doubles or delays a call of its bounda
       pgas_test::fence_protocols{});
 }
 
-TEST_CASE("a post protocol that forgets, doubles or delays a call of its boundary is caught") {
+TEST_CASE("a post protocol that forgets, doubles or delays a call of its boundary is detected") {
   std::apply(
       []<class... P>(P...) {
         each_fault([&]<fault Fault>() { CHECK(((wrong_as_post<mutated_post<P, Fault>>(1, 3) != "") && ...)); });
@@ -501,12 +504,13 @@ TEST_CASE("a post protocol that forgets, doubles or delays a call of its boundar
       pgas_test::post_protocols{});
 }
 
-TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is caught") {
+TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is detected") {
   std::apply(
       []<class... P>(P...) {
         each_fault([&]<fault Fault>() {
           auto const is_caught = []<class Wrong>(Wrong) {
-            // Publishing late cannot be told where unlock_all sends no signal and is all there is.
+            // A late publish cannot be detected in a protocol that has only lock_all, since its unlock_all
+            // sends no signal.
             if constexpr (Fault == fault::publish_late && !pgas::target_lock_protocol<Wrong>) return true;
             return wrong_as_lock<Wrong>(1, 3) != "";
           };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// With all its steps, a policy gives the right values against every seed of memory with private copies. What they cost,
-// and that hints erase them. That each is necessary is for the kill matrix.
+// With all its steps, a policy gives the right values against every seed of a memory with private copies.
+// Also the cost of each policy, and that hints remove steps. The kill matrix shows that each step is needed.
 #include <optional>
 #include <pgas/coherence/unsafe_none.hpp>
 #include <string>
@@ -17,7 +17,7 @@ namespace coherence = pgas::coherence;
 
 namespace {
 
-/// A passive get that drops its rank's own stores without writing them back.
+/// A passive get that drops its rank's own stores without cleaning them first.
 struct get_without_clean : coherence::write_back {
   static constexpr std::string_view name = "get_without_clean";
   static void get_now(pgas::cache_controlled auto& s, pgas::location at, pgas::bytes_out into) {
@@ -27,10 +27,11 @@ struct get_without_clean : coherence::write_back {
   }
 };
 
-/// Whether the program gave only right values.
+/// Returns whether the program saw only right values.
 template <class Program, class Policy, class Protocols = pgas::default_protocols>
 bool passes(std::uint64_t seed) {
-  // Seed 0: memory that does what it must as late as it may. Even seeds: the adversary does much; odd ones: less.
+  // Seed 0: memory does what it must, as late as it may. The adversary does much with even seeds, less with
+  // odd ones.
   incoherent::adversary against{.seed = seed};
   if (seed == 0) against = incoherent::no_adversary;
   if (seed % 2 == 1)
@@ -44,7 +45,7 @@ bool passes(std::uint64_t seed) {
   return right;
 }
 
-/// The first seed against which a wrong value shows.
+/// Returns the first seed against which a wrong value shows.
 template <class Program, class Policy, class Protocols = pgas::default_protocols>
 std::optional<std::uint64_t> caught() {
   constexpr std::uint64_t seeds = 300;
@@ -75,7 +76,7 @@ void check_caught(char const* name) {
   CHECK_MESSAGE(seed.has_value(), std::string(name), " survives 300 seeds");
 }
 
-/// What one rank's cache did in its last epoch.
+/// The operations of one rank's cache in its last epoch.
 template <class Window>
 auto counted(Window const& w) {
   return w.state().segment.counters();
@@ -101,13 +102,13 @@ TEST_CASE("a drop of the own part without a clean before it loses this rank's st
   check_caught<by_own_store<dropped_by::get>, get_without_clean>("get from the own rank");
 }
 
-TEST_CASE("a program that leaves out a flush or a sync gets a wrong value") {
+TEST_CASE("a program without a flush or a sync gets a wrong value") {
   check_caught<by_flush<false, true, false>, coherence::write_back>("flush, and the sync that flushes too");
   check_caught<by_flush<true, false, true>, coherence::write_back>("the sync before the barrier");
   check_caught<by_flush<true, true, false>, coherence::write_back>("the sync after the barrier");
 }
 
-TEST_CASE("forgetting nothing, the wrapped protocols are right: the mutants die of what they lack") {
+TEST_CASE("wrapped protocols that forget no call are right, so a mutant fails because of its missing step") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     CHECK((passes<by_fence, coherence::write_back, forgetful>(seed)));
     CHECK((passes<by_post<true>, coherence::write_back, forgetful>(seed)));
@@ -115,7 +116,7 @@ TEST_CASE("forgetting nothing, the wrapped protocols are right: the mutants die 
   }
 }
 
-TEST_CASE("hints erase work: a read only access emits no clean, a write only one no drop, and so on") {
+TEST_CASE("hints remove steps: a read-only access cleans nothing, a write-only access drops nothing") {
   using on_write_back = model<incoherent::backend, coherence::write_back>;
   incoherent::against const nothing(incoherent::no_adversary);
   on<on_write_back>(2, [](auto& team) {
@@ -186,7 +187,7 @@ TEST_CASE("drop_at_get: the boundary of an access drops nothing, a get drops its
 
 namespace {
 
-/// Memory that could not be touched in a constant expression.
+/// Memory that a constant expression could not touch.
 struct untouchable : pgas::detail::cache_archetype {};
 
 constexpr bool coherent_does_nothing() {
@@ -202,7 +203,7 @@ constexpr bool coherent_does_nothing() {
 
 }  // namespace
 
-// On coherent memory all of it vanishes: no function of the segment, none of which is constexpr, is called.
+// On coherent memory every step vanishes: no function of the segment, none of which is constexpr, is called.
 static_assert(coherent_does_nothing());
 static_assert(std::is_same_v<pgas::backends::process_map::default_coherence, coherence::coherent>);
 static_assert(!pgas::cache_controlled<pgas::backends::process_map::segment_type>);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What costs, counted where it can be: lines and drops on the emulated chip, system calls in a steady state. Each
-// number follows from the ranks and the sizes, for the reason that its comment gives.
+// Costs, counted where they can be: lines and drops on the emulated chip, system calls in a steady state.
+// Each number follows from the ranks and the sizes; its comment gives the reason.
 #include <doctest/doctest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -25,15 +25,16 @@ using pgas::scc::counters;
 using pgas_test::require;
 using pgas_test::require_equal;
 
-constexpr std::size_t line = 32;  // bytes of the chip's
+constexpr std::size_t line = 32;  // bytes of a line on the chip
 constexpr std::size_t words_in_line = line / sizeof(std::uint64_t);
 
-/// Lines that `bytes` bytes touch which begin `first` bytes behind a line's begin.
+/// The number of lines that `bytes` bytes touch when they begin `first` bytes into a line.
 constexpr std::size_t lines_of(std::size_t first, std::size_t bytes) {
   return (first + bytes - 1) / line - first / line + 1;
 }
 
-/// What a core did to payload while `act` ran. Control words are counted apart, and polls of them are not told here.
+/// What a core did to payload while `act` ran. Control words are counted apart; polls of them are not
+/// reported here.
 template <class Segment, class Act>
 counters during(Segment const& segment, Act&& act) {
   counters const before = segment.counters();
@@ -50,7 +51,8 @@ counters during(Segment const& segment, Act&& act) {
   return after;
 }
 
-/// By write_through nothing is ever modified in a cache alone, so no flush is ever needed, and every access is by line.
+/// write_through never leaves a modified line in a cache alone. So no flush is needed, and every access is by
+/// line.
 void require_no_flush(counters const& c) {
   require(c.l1_flushes == 0 && c.l2_flushes == 0 && c.write_backs == 0, "no cache is flushed");
   require(c.reads == 0 && c.writes == 0, "nothing passes the caches piece by piece");
@@ -62,7 +64,7 @@ void require_moves(counters const& c, std::size_t fills, std::size_t pushes, std
   require_equal(c.tagged_drops, drops, "drops");
 }
 
-/// Runs body(team) on some numbers of cores, with memory that does what it must and nothing else.
+/// Runs body(team) on several numbers of cores, with memory that does only what it must.
 template <class Body>
 void on_chip(Body const& body) {
   pgas::scc::with_options const calm{{}};
@@ -71,7 +73,7 @@ void on_chip(Body const& body) {
 
 }  // namespace
 
-TEST_CASE("scc: a fence moves the lines that were put, once, and no other; it drops once for each part") {
+TEST_CASE("scc: a fence moves each line that was put once, moves no other, and drops once for each part") {
   on_chip([](auto& team) {
     constexpr std::size_t lines = 4;
     auto w = make_window<std::uint64_t>(team, lines * words_in_line);
@@ -80,16 +82,16 @@ TEST_CASE("scc: a fence moves the lines that were put, once, and no other; it dr
     rank_t const next = (team.rank() + 1) % team.size();
     std::array<std::uint64_t, lines * words_in_line> const values{};
     pgas::fence epoch{w};
-    // Each part may have been written, the own one too, and each drop is of one part: an instruction.
+    // Each part may have been written, the own one too. A drop is one instruction and covers one part.
     require_moves(during(segment, [&] { epoch.next(); }), 0, 0, parts);
-    // A word goes as one line, which the fence pushes out of the buffer.
+    // A word goes as one line, which the fence pushes out of the write-combining buffer.
     require_moves(during(segment,
                          [&] {
                            epoch.put(next, 0, 1);
                            epoch.next();
                          }),
                   0, 1, parts);
-    // Full lines go by themselves, each once.
+    // Full lines leave the buffer by themselves, each once.
     require_moves(during(segment,
                          [&] {
                            epoch.put(next, 0, values);
@@ -109,7 +111,7 @@ TEST_CASE("scc: a fence moves the lines that were put, once, and no other; it dr
   });
 }
 
-TEST_CASE("scc: post and start push a line for each target that a word is put to, and drop each part once") {
+TEST_CASE("scc: post and start push a line for each target that gets a word, and drop each part once") {
   on_chip([](auto& team) {
     auto w = make_window<std::uint64_t>(team, words_in_line);
     auto const& segment = w.state().segment;
@@ -117,7 +119,7 @@ TEST_CASE("scc: post and start push a line for each target that a word is put to
     for (rank_t r = 1; r < team.size(); ++r) others.push_back(r);
     if (team.rank() != 0) {
       std::array<rank_t, 1> const origin{0};
-      // The post has nothing to drain: this rank has stored nothing. The wait drops the own part.
+      // The post drains nothing, since this rank has stored nothing. The wait drops the own part.
       require_moves(during(segment,
                            [&] {
                              pgas::exposure exposed{w, origin};
@@ -126,7 +128,8 @@ TEST_CASE("scc: post and start push a line for each target that a word is put to
                     0, 0, 1);
       return;
     }
-    // A drop at the first access to each target; a put to another target pushes the line before it, the end the last.
+    // The first access to each target drops. A put to another target pushes the line before it; the end
+    // pushes the last.
     require_moves(during(segment,
                          [&] {
                            pgas::access epoch{w, others};
@@ -136,7 +139,7 @@ TEST_CASE("scc: post and start push a line for each target that a word is put to
   });
 }
 
-TEST_CASE("scc: a lock drops once, and its end pushes what was put: a line fetched, a line written") {
+TEST_CASE("scc: a lock drops once, and its end pushes the lines that were put: a line fetched, a line written") {
   on_chip([](auto& world) {
     auto team =
         world.template with<pgas::coherence::write_through,
@@ -145,7 +148,7 @@ TEST_CASE("scc: a lock drops once, and its end pushes what was put: a line fetch
     rank_t const last = team.size() - 1;
     if (team.rank() == 0) {
       auto const& segment = w.state().segment;
-      // Nothing is done in it: only the drop, since others may have put there.
+      // An empty lock epoch costs only the drop, since other ranks may have put to the part.
       require_moves(during(segment, [&] { pgas::lock epoch{w, last, pgas::exclusive}; }), 0, 0, 1);
       require_moves(during(segment,
                            [&] {
@@ -173,25 +176,27 @@ TEST_CASE("scc: an exchange of halos fetches each row that it sends and pushes i
     pgas::exchange_halo(now);
     auto const counted = during(now.window().state().segment, [&] { pgas::exchange_halo(now); });
 
-    // A rank has a neighbour above, below, or both. Rows lie a pitch apart; a part begins with a line.
+    // A rank has a neighbour above, below, or both. Rows lie a pitch apart; a part begins on a line.
     bool const above = team.rank() > 0;
     bool const below = team.rank() + 1 < team.size();
     std::size_t const pitch = now.shape().pitch() * sizeof(double);
     std::size_t const first = now.shape().origin() * sizeof(double);
     constexpr std::size_t row = cols * sizeof(double);
-    // What goes up is the own first row into the ghost row behind the neighbour's last, and the other way round.
+    // The own first row goes up into the ghost row behind the neighbour's last row. The own last row goes
+    // down likewise.
     std::size_t const fetched =
         (above ? lines_of(first, row) : 0) + (below ? lines_of(first + (own_rows - 1) * pitch, row) : 0);
     std::size_t const pushed =
         (above ? lines_of(first + own_rows * pitch, row) : 0) + (below ? lines_of(first - pitch, row) : 0);
-    // The exchange only writes to its neighbours, so nothing is dropped for them; the own ghost rows are, at once.
+    // The exchange only writes to neighbours, so it drops nothing of theirs; it drops the own ghost rows at
+    // once.
     require_moves(counted, fetched, pushed, 1);
   });
 }
 
 namespace {
 
-/// From here on this process ends by SIGSYS at any system call but its own end.
+/// From here on, any system call but exit ends this process by SIGSYS.
 void forbid_system_calls() {
   std::array<sock_filter, 4> program{{
       {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
@@ -204,7 +209,7 @@ void forbid_system_calls() {
           "the system lets a process forbid itself system calls");
 }
 
-/// Whether `act` comes to its end without a system call: in a child, which has the windows of this rank.
+/// Returns whether `act` ends without a system call. It runs in a child, which has the windows of this rank.
 template <class Act>
 bool calls_no_system(Act&& act) {
   ::pid_t const child = ::fork();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Copies and combinations of every length do what memcpy and a loop do, and touch nothing beside.
+// Copies and combinations of every length do what memcpy and a loop do, and touch no byte beside.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
   return all;
 }
 
-/// The bytes arrived, and their neighbours are what they were.
+/// Returns whether the bytes arrived and their neighbours are unchanged.
 bool is_exact(std::vector<std::byte> const& to, std::size_t at, std::vector<std::byte> const& from, std::size_t first,
               std::size_t bytes) {
   auto const begin = to.begin() + static_cast<std::ptrdiff_t>(at);
@@ -59,13 +59,13 @@ TEST_CASE("copy: every length up to 300 bytes, from and to any place in a line, 
   }
 }
 
-TEST_CASE("copy: runs of long copies, which pass the caches once they are too long for them, are exact") {
+TEST_CASE("copy: runs of long copies are exact, also when they become too long for the caches and bypass them") {
   std::size_t const all = std::size_t{9} << 20U;
   auto const from = numbered(all + 100);
   for (std::size_t const piece : {std::size_t{4096}, std::size_t{4096 + 64 + 3}, std::size_t{1} << 20U, all}) {
     pgas::detail::copier copy;
     std::vector<std::byte> to(all + 2 * margin, guard);
-    for (int walk = 0; walk < 2; ++walk) {  // the second one begins anew, in the midst of a run
+    for (int walk = 0; walk < 2; ++walk) {  // the second walk begins again in the middle of a run
       std::fill(to.begin(), to.end(), guard);
       for (std::size_t done = 0; done < all; done += piece) {
         copy(to.data() + margin + done, from.data() + 5 + done, std::min(piece, all - done));
@@ -75,10 +75,11 @@ TEST_CASE("copy: runs of long copies, which pass the caches once they are too lo
   }
 }
 
-TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exact, past the caches or not") {
+TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exact, through the caches and past them") {
   constexpr std::size_t rows = 3;
   auto const from = numbered(2000);
-  for (std::size_t const in_all : {std::size_t{0}, std::size_t{1} << 40U}) {  // what caches keep, and what none does
+  for (std::size_t const in_all :
+       {std::size_t{0}, std::size_t{1} << 40U}) {  // a total that the caches hold, and one that no cache holds
     for (std::size_t cols = 0; cols <= 300; ++cols) {
       std::size_t const pitch = cols + cols % 67;
       std::size_t const first = margin + cols % 64;
@@ -96,13 +97,13 @@ TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exac
   }
 }
 
-TEST_CASE("streamed_copy: views of different extents are refused with both") {
+TEST_CASE("streamed_copy: views of different extents are refused, with both extents") {
   auto from = numbered(60);
   CHECK_THROWS_WITH(pgas::streamed_copy(0)(pgas::matrix_view(from.data(), 2, 3), pgas::matrix_view(&from[30], 3, 2)),
                     doctest::Contains("2 x 3 cells do not fit 3 x 2"));
 }
 
-TEST_CASE("combine: every number of elements up to 100 is what a loop makes of it") {
+TEST_CASE("combine: every number of elements up to 100 gives the result of a loop") {
   for (std::size_t count = 0; count <= 100; ++count) {
     check_combine<std::uint64_t>(op::sum{}, count);
     check_combine<double>(op::product{}, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What describe says of an array is what the array is.
+// describe says of an array what the array is.
 #include <pgas/describe.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
@@ -12,7 +12,7 @@
 using namespace pgas_test;
 using namespace pgas;
 
-TEST_CASE("describe: who owns which cells of a small array is drawn cell by cell") {
+TEST_CASE("describe: the owners of a small array are drawn cell by cell") {
   CHECK(describe(tiled{block{}, block{}}.over({4, 4}, 4)) ==
         "extents   4 x 4 on 4 ranks\n"
         "layout    tiled(block, block); a grid of 2 x 2 ranks; 4 tiles, the first of 2 x 2\n"
@@ -37,7 +37,7 @@ TEST_CASE("describe: who owns which cells of a small array is drawn cell by cell
         "  0 2 2 2\n");
 }
 
-TEST_CASE("describe: the picture has the owner of each cell, or of the tiles of a large array") {
+TEST_CASE("describe: the picture shows the owner of each cell, or of each tile of a large array") {
   auto const picture = [](auto const& l) {
     std::string const all = describe(l);
     return all.substr(all.find("owners"));
@@ -52,7 +52,7 @@ TEST_CASE("describe: the picture has the owner of each cell, or of the tiles of 
   CHECK(picture(l) == cells);
   CHECK(picture(tiled{block_cyclic<40>{}, block{}}.over({200, 64}, 4)) ==
         "owners of tiles\n  0 1\n  2 3\n  0 1\n  2 3\n  0 1\n");
-  // Too many tiles: cut off, and numbers stand below each other.
+  // A picture with too many tiles is cut off; its numbers stand below each other.
   std::string line = " ";
   for (int j = 0; j < 32; ++j) line += (j % 11 < 10 ? "  " : " ") + std::to_string(j % 11);
   std::string rows = "owners of tiles\n";
@@ -60,7 +60,7 @@ TEST_CASE("describe: the picture has the owner of each cell, or of the tiles of 
   CHECK(picture(tiled{cyclic{}, cyclic{}}.on(grid{1, 11}).over({17, 34}, 11)) == rows + "  ...\n");
 }
 
-TEST_CASE("describe: many ranks are summed up, and the cells of all of them are those of the array") {
+TEST_CASE("describe: many ranks are summed up, and their cells add up to those of the array") {
   std::string const text = describe(tiled{block{}, single_owner{}}.on(grid{10, 1}).over({12, 100}, 11));
   CHECK(text.find("ranks     11 own 0 to 200 cells, 109.091 on average, in parts of 0 elements to 200 elements; "
                   "1 without any\n") != std::string::npos);

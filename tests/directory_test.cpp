@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Handles on arrays: stored in arrays, sent and opened by others; and what is said when one cannot be opened.
+// Handles of arrays: stored in arrays, sent, and opened by other ranks; also the errors when a handle cannot
+// be opened.
 #include <optional>
 #include <pgas/directory.hpp>
 #include <pgas/global_array.hpp>
@@ -17,14 +18,14 @@ using pgas::when_entered;
 
 namespace {
 
-// A replica is private to its rank: what differs among backends is how handles travel.
+// A replica is private to its rank; backends differ in how handles travel.
 using handle_models = std::tuple<process_model, scc_model>;
 
 std::string me(auto& team) { return "rank " + std::to_string(team.rank()) + ": open_array: "; }
 
 }  // namespace
 
-TEST_CASE("directory: a handle out of an array, put there by another rank, opens the array that it names") {
+TEST_CASE("directory: a handle that another rank put into an array opens the array that it names") {
   everywhere<handle_models>([](auto& team) {
     constexpr std::size_t each = 3;
     auto live = make_directory(team);
@@ -36,7 +37,7 @@ TEST_CASE("directory: a handle out of an array, put there by another rank, opens
     using array_type = std::remove_cvref_t<decltype(*arrays[0])>;
 
     auto named = make_array<array_handle>(team, all);
-    {  // each rank names those that the rank to its right shall fill
+    {  // each rank names the arrays that the rank to its right shall fill
       pgas::fence epoch{named};
       rank_t const to = (team.rank() + 1) % n;
       for (std::size_t i = 0; i < each; ++i) {
@@ -64,7 +65,7 @@ TEST_CASE("directory: a handle out of an array, put there by another rank, opens
   });
 }
 
-TEST_CASE("directory: an array that has left is gone for its old handle, also when others are entered later") {
+TEST_CASE("directory: the old handle of an array that was removed opens nothing, also after later entries") {
   everywhere<handle_models>([](auto& team) {
     auto live = make_directory(team);
     auto const make = [&] { return live.enter(make_window<double>(team, 4)); };
@@ -76,7 +77,7 @@ TEST_CASE("directory: an array that has left is gone for its old handle, also wh
     auto second = make();
     array_handle const old = first->handle();
     auto const held = open_array<window_type>(live, old);
-    if (team.rank() == 0) first.reset();  // not in one order: on rank 0 before the third is entered
+    if (team.rank() == 0) first.reset();  // in different orders: rank 0 removes it before the third array is entered
     auto third = make();
     first.reset();
     require_error(errc::gone, {me(team), "array 2 has left", "of 4 that were entered 2 are here"},
@@ -85,7 +86,7 @@ TEST_CASE("directory: an array that has left is gone for its old handle, also wh
     require(open_array<window_type>(live, third.handle()).get() == &*third, "the third");
     second = std::move(third);
     require_equal(live.size(), 2U, "both, since moves exchange");
-    {  // who holds a view may use it
+    {  // a view may be used as long as it is held
       pgas::fence epoch{*held};
       epoch.put((team.rank() + 1) % team.size(), 1, 2.5);
     }
@@ -98,7 +99,7 @@ TEST_CASE("directory: an array that has left is gone for its old handle, also wh
   });
 }
 
-TEST_CASE("directory: a handle that is faster than this rank is parked, and used when the rank has entered the array") {
+TEST_CASE("directory: a handle that arrives before its array was entered is parked, and opens the array afterwards") {
   everywhere<handle_models>(
       [](auto& team) {
         auto live = make_directory(team);
@@ -135,7 +136,8 @@ TEST_CASE("directory: a handle that is faster than this rank is parked, and used
       {1, 3});
 }
 
-TEST_CASE("directory: empty handles, those of another team or type, and arrays entered in another order are refused") {
+TEST_CASE(
+    "directory: empty handles, handles of another team or type, and arrays entered in another order are refused") {
   everywhere<handle_models>(
       [](auto& team) {
         auto live = make_directory(team);
@@ -174,7 +176,7 @@ TEST_CASE("directory: empty handles, those of another team or type, and arrays e
           require_equal(open_array<array_type>(again, h)->extent(0), 3U, "the small one");
         }
         bool threw = false;
-        array_handle next = window.handle();  // parked as what it will not be
+        array_handle next = window.handle();  // parked as a type that the array will not have
         next.number = 3;
         static_cast<void>(when_entered<window_type>(live, next, [](window_type&) {}));
         try {

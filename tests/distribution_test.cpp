@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every distribution promises, against a table that deals indices one by one.
+// The promises of every distribution, checked against a table that deals indices one by one.
 #include <doctest/doctest.h>
 
 #include <pgas/distributions/block.hpp>
@@ -21,7 +21,7 @@ using pgas_test::dealt;
 using pgas_test::one_each;
 using pgas_test::table;
 
-/// An empty string, or the first promise that d breaks.
+/// Returns an empty string, or the first promise that d breaks.
 template <pgas::distribution D>
 std::string broken(D const& d, table const& expected) {
   auto const& entries = expected.entries();
@@ -81,7 +81,7 @@ void check_dealt(Distribution const& kind, std::size_t block_size) {
   });
 }
 
-/// Whether d is a bijection between its extent and its ranks' local indices: for the compiler.
+/// Whether d is a bijection between its extent and its ranks' local indices, evaluated by the compiler.
 template <pgas::distribution D>
 constexpr bool is_bijection(D const& d) {
   std::size_t owned = 0;
@@ -95,7 +95,7 @@ constexpr bool is_bijection(D const& d) {
   return owned == d.extent();
 }
 
-// There is no communication in it, so the compiler can check it too.
+// A distribution does not communicate, so the compiler can check it too.
 using pgas::block;
 using pgas::block_cyclic;
 static_assert(is_bijection(block(40, 9)) && is_bijection(block(3, 9)) && is_bijection(block(0, 4)));
@@ -123,7 +123,7 @@ TEST_CASE("block: blocks are contiguous, in rank order, and differ by one index 
   });
 }
 
-TEST_CASE("cyclic, block_cyclic: blocks are dealt to the ranks one after the other, the last may be shorter") {
+TEST_CASE("cyclic, block_cyclic: blocks go to the ranks in turn, and the last may be shorter") {
   check_dealt(pgas::cyclic{}, 1);
   check_dealt(block_cyclic<1>{}, 1);
   check_dealt(block_cyclic<2>{}, 2);
@@ -133,7 +133,7 @@ TEST_CASE("cyclic, block_cyclic: blocks are dealt to the ranks one after the oth
   check_dealt(block_cyclic<64>{}, 64);
 }
 
-TEST_CASE("divisor: quotients are exact for every divisor, where they change and at the largest number") {
+TEST_CASE("divisor: quotients are exact for every divisor, at each step of the quotient and at the largest number") {
   constexpr std::size_t most = ~std::size_t{0};
   auto const check = [](std::size_t divisor) {
     pgas::detail::divisor const d(divisor);
@@ -165,7 +165,7 @@ TEST_CASE("divisor: quotients are exact for every divisor, where they change and
   static_assert(pgas::detail::divisor(7).quotient(~std::size_t{0}) == ~std::size_t{0} / 7);
 }
 
-TEST_CASE("block_cyclic: a size of blocks known when running is as good as one known when compiling") {
+TEST_CASE("block_cyclic: a block size known at run time gives the same mapping as one known at compile time") {
   for (std::size_t size = 1; size <= 12; ++size) check_dealt(block_cyclic<>{size}, size);
   check_dealt(block_cyclic<>{~std::size_t{0}}, 50);
   CHECK(block_cyclic<>{3} != block_cyclic<>{4});
@@ -173,7 +173,7 @@ TEST_CASE("block_cyclic: a size of blocks known when running is as good as one k
   CHECK(block_cyclic<>{1}.objection(9, 2).empty());
 }
 
-TEST_CASE("single_owner, whole: one rank has all") {
+TEST_CASE("single_owner, whole: one rank owns every index") {
   for_all_sizes([](std::size_t extent, rank_t ranks) {
     for (rank_t owner = 0; owner < ranks; ++owner) {
       auto const d = pgas::single_owner{owner}.over(extent, ranks);
@@ -185,8 +185,8 @@ TEST_CASE("single_owner, whole: one rank has all") {
   });
 }
 
-TEST_CASE("irregular: blocks of any sizes, also empty ones, one a rank") {
-  // All ways to give three ranks 0 to 4 indices each, and some more ranks.
+TEST_CASE("irregular: each rank has one block of any size, also an empty one") {
+  // All ways to give three ranks 0 to 4 indices each, and a few with more ranks.
   for (std::size_t code = 0; code < 125; ++code) {
     std::vector<std::size_t> const sizes{code % 5, code / 5 % 5, code / 25};
     CHECK(broken(pgas::irregular(sizes), one_each(sizes)) == "");
@@ -203,7 +203,7 @@ TEST_CASE("irregular: blocks of any sizes, also empty ones, one a rank") {
   CHECK_FALSE(pgas::irregular{2, ~std::size_t{0}}.objection(1, 2).empty());
 }
 
-TEST_CASE("distributions say what they are") {
+TEST_CASE("distributions: each describes itself in words") {
   CHECK(block(9, 2).describe() == "block");
   CHECK(pgas::cyclic(9, 2).describe() == "cyclic");
   CHECK(block_cyclic<4>{}.describe() == "block_cyclic(4)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the three kinds of epochs promise, on every model.
+// The promises of the three kinds of epochs, on every model.
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -9,7 +9,7 @@ using pgas::make_window;
 
 namespace {
 
-/// A value that says who wrote it, in which round, and where.
+/// A value that tells its writer, round and place.
 int mark(rank_t writer, int round, std::size_t at = 0) {
   return writer * 10'000 + round * 10 + static_cast<int>(at) + 1;
 }
@@ -20,7 +20,7 @@ std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
 
 // fence
 
-TEST_CASE("fence: what was put is visible to its owner after closing, in each of many epochs") {
+TEST_CASE("fence: an owner sees what was put into its part after closing, in each of many epochs") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     for (int round = 0; round < 20; ++round) {
@@ -35,7 +35,7 @@ TEST_CASE("fence: what was put is visible to its owner after closing, in each of
   });
 }
 
-TEST_CASE("fence: what was stored into own parts before is visible to all after opening") {
+TEST_CASE("fence: all ranks see what an owner stored into its part before opening") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 3);
     for (int round = 0; round < 20; ++round) {
@@ -56,7 +56,7 @@ TEST_CASE("fence: next() closes one epoch and opens another") {
     pgas::fence epoch{w};
     for (int hops = 0; hops < 20; ++hops) {
       int const here = epoch.get(team.rank(), 0);
-      epoch.next();  // all have read before anybody puts
+      epoch.next();  // all ranks have read before any puts
       epoch.put(to, 0, here);
       epoch.next();
       require_equal(epoch.get(team.rank(), 0), (team.rank() + 20 * team.size() - hops - 1) % team.size(),
@@ -93,7 +93,7 @@ TEST_CASE("fence: own stores, puts and gets take turns over many epochs") {
   });
 }
 
-TEST_CASE("fence: hints that hold change nothing that is seen") {
+TEST_CASE("fence: hints that are true do not change results") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 2);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -111,7 +111,7 @@ TEST_CASE("fence: hints that hold change nothing that is seen") {
       int const seen = w.local()[1];
       require_equal(seen, mark(from, round, 1), "a put in a write only epoch");
       {
-        // The fence above was the last thing that happened, so none is needed to open.
+        // The fence above was the last call, so none is needed to open.
         pgas::fence epoch{w, pgas::no_precede, pgas::no_succeed};
         require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get in an epoch opened by the last close");
       }
@@ -119,7 +119,7 @@ TEST_CASE("fence: hints that hold change nothing that is seen") {
   });
 }
 
-TEST_CASE("fence: a window may move while an epoch is open, and epochs may move too") {
+TEST_CASE("fence: a window may be moved while an epoch is open, and so may the epoch") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     pgas::fence epoch{w};
@@ -154,7 +154,9 @@ TEST_CASE("fence: epochs on two windows are independent") {
 
 // access and exposure
 
-TEST_CASE("access and exposure: a ring of neighbours, round after round, by close, by destructor and by test") {
+TEST_CASE(
+    "access and exposure: ranks of a ring access their neighbours round after round, by close, by destructor and by "
+    "test") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 4);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -193,7 +195,7 @@ TEST_CASE("access and exposure: a ring of neighbours, round after round, by clos
   });
 }
 
-TEST_CASE("access and exposure: groups may be empty, be everybody, and change") {
+TEST_CASE("access and exposure: groups may be empty, contain every rank, and change") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     random_source rng(4);
@@ -246,7 +248,7 @@ TEST_CASE("access and exposure: an origin that accesses nothing still meets its 
       {1, 2, 3, 7, 10});
 }
 
-TEST_CASE("access and exposure: a target that is completed first goes on while another has not even posted") {
+TEST_CASE("access and exposure: a target that is completed first goes on while another target has not posted") {
   everywhere(
       [](auto& team) {
         auto w = make_window<int>(team, 1);
@@ -282,7 +284,7 @@ TEST_CASE("access and exposure: a target that is completed first goes on while a
       {3, 4});
 }
 
-TEST_CASE("access and exposure: more targets than an epoch keeps by itself, completed in any order") {
+TEST_CASE("access and exposure: an epoch may have more targets than it stores inline, completed in any order") {
   everywhere(
       [](auto& team) {
         auto w = make_window<int>(team, index(team.size()));
@@ -336,7 +338,7 @@ TEST_CASE("access and exposure: epochs on two windows may overlap") {
   });
 }
 
-TEST_CASE("access and exposure: hints that hold change nothing that is seen") {
+TEST_CASE("access and exposure: hints that are true do not change results") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 2);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -357,7 +359,7 @@ TEST_CASE("access and exposure: hints that hold change nothing that is seen") {
       require_equal(seen, mark(from, round, 1), "a put in a write only epoch");
       {
         pgas::exposure exposed{w, {from}};
-        team.barrier();  // so everybody has posted
+        team.barrier();  // every rank has posted
         pgas::access epoch{w, {to}, pgas::no_check};
         require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get where nobody was waited for");
       }
@@ -365,7 +367,7 @@ TEST_CASE("access and exposure: hints that hold change nothing that is seen") {
   });
 }
 
-TEST_CASE("access and exposure: thousands of rounds between two ranks") {
+TEST_CASE("access and exposure: two ranks do thousands of rounds") {
   everywhere(
       [](auto& team) {
         auto w = make_window<int>(team, 1);
@@ -387,7 +389,7 @@ TEST_CASE("access and exposure: thousands of rounds between two ranks") {
 
 // lock_all
 
-TEST_CASE("lock_all: after a flush and a barrier, puts are seen by others and gets are not older") {
+TEST_CASE("lock_all: after a flush and a barrier, other ranks see the puts, and gets return no older values") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     pgas::lock_all epoch{w};
@@ -434,7 +436,7 @@ TEST_CASE("lock_all: sync makes own stores visible to others") {
   });
 }
 
-TEST_CASE("lock_all: closing and opening are flush and sync") {
+TEST_CASE("lock_all: closing acts as flush, and opening as sync") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     for (int round = 0; round < 10; ++round) {
@@ -457,14 +459,14 @@ TEST_CASE("lock_all: closing and opening are flush and sync") {
   });
 }
 
-TEST_CASE("lock_all: flush_all is flush of every rank, this one too") {
+TEST_CASE("lock_all: flush_all flushes the puts to every rank, this one included") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     pgas::lock_all epoch{w};
     std::size_t const mine = index(team.rank());
     for (int round = 1; round < 20; ++round) {
       for (rank_t r = 0; r < team.size(); ++r) {
-        static_cast<void>(epoch.get(r, mine));  // a copy that will be too old
+        static_cast<void>(epoch.get(r, mine));  // a copy that will be out of date
         epoch.put(r, mine, mark(team.rank(), round));
       }
       if (round % 2 == 0) {
@@ -478,20 +480,20 @@ TEST_CASE("lock_all: flush_all is flush of every rank, this one too") {
   });
 }
 
-TEST_CASE("no_put is about the epoch it is given to, and not about those before") {
-  // It reads too early on purpose, to have copies that will be too old.
+TEST_CASE("no_put: the hint covers the epoch that it is given to, and none before") {
+  // The test reads early on purpose, so that copies are out of date.
   auto unwatched = pgas::scc::with_options::chosen();
   unwatched.check = false;
   pgas::scc::with_options const no_oracle(unwatched);
   everywhere([]<class Team>(Team& team) {
-    // Where there are no copies, reading early would be nothing but a race.
+    // Without copies, an early read would be nothing but a race.
     constexpr bool copies = !std::is_same_v<typename Team::coherence_type, pgas::coherence::coherent>;
     auto w = make_window<int>(team, 2);
     rank_t const to = (team.rank() + 1) % team.size();
     rank_t const from = (team.rank() - 1 + team.size()) % team.size();
     for (int round = 0; round < 10; ++round) {
       int before = 0;
-      if constexpr (copies) before = w.local()[0];  // will be too old
+      if constexpr (copies) before = w.local()[0];  // will be out of date
       {
         pgas::lock_all epoch{w};
         epoch.put(to, 0, mark(team.rank(), round));
@@ -514,7 +516,7 @@ TEST_CASE("no_put is about the epoch it is given to, and not about those before"
   });
 }
 
-TEST_CASE("lock_all: one rank may hold it while others fence another window") {
+TEST_CASE("lock_all: one rank may hold it while other ranks fence another window") {
   everywhere([](auto& team) {
     auto one = make_window<int>(team, 1);
     auto two = make_window<int>(team, 1);
@@ -558,7 +560,7 @@ TEST_CASE("epochs of different kinds follow each other on one window") {
       }
       int const seen = w.local()[at];
       require_equal(seen, mark(from, round), "what was put in this round");
-      // Nobody may put the next value before this one has been read.
+      // No rank may put the next value before this one has been read.
       team.barrier();
     }
   });

@@ -5,10 +5,10 @@
 
 #include "../support/ranks.hpp"
 
-/// What every bootstrap promises, on every backend.
+/// The promises of every bootstrap, checked on every backend.
 namespace pgas_test {
 
-TEST_CASE("bootstrap: what one rank puts, all get") {
+TEST_CASE("bootstrap: every rank gets what one rank put") {
   on_every_backend([](auto& b, auto& boot) {
     require_equal(boot.rank(), b.rank(), "rank");
     require_equal(boot.size(), b.size(), "size");
@@ -38,7 +38,7 @@ TEST_CASE("bootstrap: a key may be put again between fences") {
   });
 }
 
-TEST_CASE("bootstrap: long values arrive whole, and empty ones too") {
+TEST_CASE("bootstrap: long values and empty ones arrive whole") {
   on_every_backend([](auto& b, auto& boot) {
     std::vector<std::byte> value(2000);
     for (std::size_t i = 0; i < value.size(); ++i) value[i] = static_cast<std::byte>(i * 7);
@@ -55,7 +55,7 @@ TEST_CASE("bootstrap: long values arrive whole, and empty ones too") {
   });
 }
 
-TEST_CASE("backend: it knows where ranks are, and its clock does not go back") {
+TEST_CASE("backend: it knows where ranks run, and its clock never goes back") {
   on_every_backend([](auto& b, auto& boot) {
     auto const before = b.now();
     for (rank_t r = 0; r < b.size(); ++r) {

@@ -6,7 +6,7 @@
 
 #include "../support/ranks.hpp"
 
-/// Programs that give only right values if copies are made to agree, and protocols that forget to make them.
+/// Programs whose values are right only if copies are made to agree, and protocols that forget a step of it.
 namespace pgas_test::coherence_programs {
 
 using pgas::group;
@@ -27,7 +27,8 @@ enum class call {
   unlock_publish
 };
 
-/// While it lives, protocols that are `forgetful` leave out this call, on every rank that is launched.
+/// While an object of this class lives, `forgetful` protocols leave out this call, on every rank that is
+/// launched.
 class forgetting {
  public:
   explicit forgetting(call c) noexcept : before_(forgotten().exchange(c, std::memory_order_relaxed)) {}
@@ -35,7 +36,7 @@ class forgetting {
   forgetting& operator=(forgetting const&) = delete;
   ~forgetting() { forgotten().store(before_, std::memory_order_relaxed); }
 
-  /// Relaxed: a launch starts its ranks after it.
+  /// Relaxed: a launch starts its ranks after the store.
   static bool is(call c) noexcept { return forgotten().load(std::memory_order_relaxed) == c; }
 
  private:
@@ -47,7 +48,7 @@ class forgetting {
   call before_;
 };
 
-/// A boundary that does not pass on what is forgotten.
+/// A boundary that does not pass on the forgotten call.
 template <class Boundary>
 struct forgetful_boundary {
   Boundary& to;
@@ -142,7 +143,7 @@ using forgetful = pgas::protocols<forgetful_fence<pgas::sync::dissemination>, fo
 
 // ---- programs: each gives only right values if copies are made to agree ---------------------------------------
 
-/// What a program learned on any of its ranks. Ranks are threads here.
+/// The findings of a program on all of its ranks. Ranks are threads here.
 struct verdict {
   std::atomic<bool>* right;
   void expect(int seen, int expected) const {
@@ -151,20 +152,20 @@ struct verdict {
 };
 
 constexpr int rounds = 4;
-// Elements that different ranks write lie on lines of their own, as everywhere in a right program.
+// Elements that different ranks write lie on different lines, as in every right program.
 constexpr std::size_t stored = 0;
 constexpr std::size_t put = 64;
 constexpr std::size_t part = 128;
 
-/// Stores, and reads it back: a cache that a store does not fill has the line then, and the next store modifies it
-/// there.
+/// Stores, and loads the value again. A cache that does not allocate on a store then holds the line, and the
+/// next store modifies it there.
 void store_own(auto& w, int value, verdict v) {
   w.local()[stored] = value;
   int const seen = w.local()[stored];
   v.expect(seen, value);
 }
 
-/// Message passing both ways by fences: own stores are got, puts are loaded.
+/// Messages both ways by fences: other ranks get own stores, and the owner loads what was put.
 struct by_fence {
   static constexpr std::string_view name = "fence";
   static void run(auto& team, verdict v) {
@@ -196,7 +197,7 @@ struct by_places {
     auto w = make_window<int>(team, part);
     rank_t const to = (team.rank() + 1) % team.size();
     for (int round = 1; round <= rounds; ++round) {
-      int const before = w.local()[Stored];  // now the store finds its line in the cache
+      int const before = w.local()[Stored];  // the next store finds its line in the cache
       v.expect(before, round - 1);
       w.local()[Stored] = round;
       {
@@ -212,7 +213,7 @@ struct by_places {
 using by_last_stored = by_places<part - 1, 0>;
 using by_last_put = by_places<0, part - 1>;
 
-/// All ranks put to elements beside each other, all of them in one line.
+/// All ranks put to adjacent elements, all in one line.
 struct by_neighbours {
   static constexpr std::string_view name = "fence, neighbours put";
   static void run(auto& team, verdict v) {
@@ -262,7 +263,7 @@ struct by_post {
   }
 };
 
-/// The same where one rank only exposes and the other only accesses: neither does the other's part of a boundary.
+/// One rank only exposes and the other only accesses, so neither does the other's part of a boundary.
 struct by_one_way {
   static constexpr std::string_view name = "one exposes, one accesses";
   static void run(auto& team, verdict v) {
@@ -297,7 +298,7 @@ struct by_lock {
       team.barrier();
       {
         pgas::lock_all epoch{w};
-        int const seen = w.local()[put];  // first: under lock_all a get drops, and drains all
+        int const seen = w.local()[put];  // first, since under lock_all a get drops and drains everything
         v.expect(seen, round);
         v.expect(epoch.get(to, stored), round);
         v.expect(epoch.get(to, put), round);
@@ -307,7 +308,7 @@ struct by_lock {
   }
 };
 
-/// The same in one lock_all epoch, by flush and sync; or without one of them.
+/// The same in one lock_all epoch, by flush and sync, or without one of them.
 template <bool Flushes = true, bool SyncsBefore = true, bool SyncsAfter = true>
 struct by_flush {
   static constexpr std::string_view name = "flush and sync";

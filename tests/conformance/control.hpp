@@ -7,10 +7,10 @@
 
 #include "make.hpp"
 
-/// What every control promises, on every backend.
+/// The promises of every control, checked on every backend.
 namespace pgas_test {
 
-TEST_CASE("control: words are zero at first, and each is a word of its own") {
+TEST_CASE("control: words are zero at first, and none overlaps another") {
   on_every_backend([](auto& b, auto& boot) {
     constexpr pgas::control_words words{.slots = 3, .cells = 2};
     auto c = make_control(b, boot, "c", words);
@@ -45,7 +45,7 @@ TEST_CASE("control: words are zero at first, and each is a word of its own") {
   });
 }
 
-TEST_CASE("control: a token goes round through slots of the next rank, hundreds of times") {
+TEST_CASE("control: a token travels through slots of the next rank hundreds of times") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 1, .cells = 0});
     rank_t const next = (b.rank() + 1) % b.size();
@@ -61,7 +61,7 @@ TEST_CASE("control: a token goes round through slots of the next rank, hundreds 
   });
 }
 
-TEST_CASE("control: who sees a word stored with release order sees what its writer stored before") {
+TEST_CASE("control: a load that sees a release store also sees the writer's earlier stores") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 5, .cells = 0});
     rank_t const writer = 0;
@@ -108,7 +108,7 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
       require_equal(c.cell(owner, 1).load(std::memory_order_acquire), pgas::word{0}, "an even number of changes");
       require_equal(c.cell(owner, 2).load(std::memory_order_acquire), 2 * times * n, "compare_exchange");
       boot.fence();
-      // exchange: everybody leaves a token and takes one; at the end each is somewhere once.
+      // exchange: each rank leaves a token and takes one; at the end each token is in exactly one place.
       pgas::word const mine = c.cell(owner, 3).exchange(self + 1, std::memory_order_acq_rel);
       c.cell(owner, 0).fetch_add(mine, std::memory_order_acq_rel);
       boot.fence();
@@ -119,11 +119,11 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
   });
 }
 
-TEST_CASE("control: a cell may be a lock") {
+TEST_CASE("control: a cell may serve as a lock") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 0, .cells = 2});
     if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
-      auto const counter = c.cell(0, 1);  // counted in two steps, by whoever holds the lock
+      auto const counter = c.cell(0, 1);  // counted in two steps by the holder of the lock
       for (int i = 0; i < 100; ++i) {
         while (c.cell(0, 0).exchange(1, std::memory_order_acquire) != 0) {
           c.wait_until(c.cell(0, 0), [](pgas::word w) { return w == 0; }, {.operation = "lock"});
@@ -138,12 +138,12 @@ TEST_CASE("control: a cell may be a lock") {
   });
 }
 
-TEST_CASE("control: who holds a cell may let go of it by a reset, while others try in vain to take it") {
+TEST_CASE("control: the holder of a cell may release it by a reset while other ranks try in vain to take it") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 0, .cells = 2});
     if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
       auto const lock = c.cell(0, 0);
-      auto const counter = c.cell(0, 1);  // counted in two steps, by whoever holds the lock
+      auto const counter = c.cell(0, 1);  // counted in two steps by the holder of the lock
       for (int i = 0; i < 100; ++i) {
         pgas::word free = 0;
         while (!lock.compare_exchange(free, 1, std::memory_order_acquire)) {
@@ -160,7 +160,7 @@ TEST_CASE("control: who holds a cell may let go of it by a reset, while others t
   });
 }
 
-TEST_CASE("control: wait_any returns the first word that satisfies, whichever it is") {
+TEST_CASE("control: wait_any returns the first word that satisfies its condition, at any position") {
   on_every_backend([](auto& b, auto& boot) {
     constexpr std::size_t n_words = 5;
     auto c = make_control(b, boot, "c", {.slots = n_words + 1, .cells = 0});
@@ -186,7 +186,7 @@ TEST_CASE("control: wait_any returns the first word that satisfies, whichever it
   });
 }
 
-TEST_CASE("control: a wait that meets its deadline throws timed_out and names rank and operation") {
+TEST_CASE("control: a wait that reaches its deadline throws timed_out and names rank and operation") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "never", {.slots = 1, .cells = 1});
     using namespace std::chrono_literals;
@@ -206,10 +206,10 @@ TEST_CASE("control: a wait that meets its deadline throws timed_out and names ra
   });
 }
 
-TEST_CASE("control: a pause ends by itself, and lets the other ranks go on") {
+TEST_CASE("control: a pause ends by itself and lets the other ranks run") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 1, .cells = 0});
-    // Each rank tries again and again until the one before it has succeeded.
+    // Each rank retries until the rank before it has succeeded.
     rank_t const previous = (b.rank() - 1 + b.size()) % b.size();
     for (unsigned attempt = 0; b.rank() != 0 && c.slot(previous, 0, previous).load(std::memory_order_acquire) == 0;)
       c.pause(attempt++, {.operation = "try"});
@@ -219,7 +219,7 @@ TEST_CASE("control: a pause ends by itself, and lets the other ranks go on") {
   });
 }
 
-TEST_CASE("control: who tries again and again ends with the failure of another rank") {
+TEST_CASE("control: a rank that keeps retrying ends when another rank fails") {
   for_each_model<all_models>([]<class Model>(Model) {
     if (!can_have<typename Model::backend>(3)) return;
     std::string what;
@@ -237,7 +237,7 @@ TEST_CASE("control: who tries again and again ends with the failure of another r
   });
 }
 
-TEST_CASE("control: a wait ends with the failure of the rank it waits for") {
+TEST_CASE("control: a wait ends when the awaited rank fails") {
   for_each_model<all_models>([]<class Model>(Model) {
     if (!can_have<typename Model::backend>(3)) return;
     auto const e = error_of<Model>(3, [](auto& team) {

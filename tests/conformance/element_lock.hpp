@@ -6,7 +6,8 @@
 
 #include "make.hpp"
 
-/// What every lock that guards elements promises, on every backend whose control words can carry it.
+/// The promises of every lock that guards elements, checked on every backend whose control words can carry
+/// it.
 namespace pgas_test {
 
 /// Each rank adds one to a number in `home`'s part, in three steps that the lock must keep together.
@@ -14,7 +15,7 @@ template <template <class> class Lock, class Backend, class Boot>
 void count_under(Backend& b, Boot& boot, std::string_view key) {
   using lock = Lock<typename Backend::control_type>;
   constexpr int times = 60;
-  // A slot and a cell before the lock's: it must not touch them.
+  // A slot and a cell before those of the lock, which the lock must not touch.
   constexpr pgas::control_words before{.slots = 1, .cells = 1};
   auto control = make_control(b, boot, std::string(key) + "c", before + lock::words());
   auto segment = make_segment(b, boot, std::string(key) + "s",
@@ -42,8 +43,8 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
   boot.fence();
 }
 
-/// Each rank adds to a number in `home`'s part: in three steps while nobody goes one by one, else in one; each goes one
-/// by one for a while, in turn and in the midst of it.
+/// Each rank adds to a number in `home`'s part: in three steps if it has the part alone, else in one. Each
+/// modifies single elements for a while, in turn and also during the test.
 template <class Backend, class Boot>
 void count_in_both_modes(Backend& b, Boot& boot) {
   using modes_type = pgas::detail::element_modes<typename Backend::control_type>;
@@ -85,7 +86,7 @@ void count_in_both_modes(Backend& b, Boot& boot) {
                 "the sum of what was added in both modes");
   if (b.size() == 1) require_equal(at_once, times - turn, "how often nobody went one by one");
   boot.fence();
-  // A user that remembers keeps this rank itself from combining many, until it goes.
+  // A handle that remembers the mode keeps its own rank from combining many elements until it is destroyed.
   rank_t const own = b.rank();
   bool const first = modes.many_at_once(own, [] {});
   modes.come(own, true);
@@ -101,7 +102,7 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   boot.fence();
 }
 
-TEST_CASE("element modes: nothing is lost while some ranks modify single elements and others combine many") {
+TEST_CASE("element modes: no update is lost while some ranks modify single elements and others combine many") {
   on_every_backend([]<class Backend>(Backend& b, auto& boot) {
     if constexpr (Backend::control_type::read_modify_write != pgas::rmw::none &&
                   pgas::atomic_segment<typename Backend::segment_type, std::int64_t, pgas::op::sum>) {
@@ -110,7 +111,7 @@ TEST_CASE("element modes: nothing is lost while some ranks modify single element
   });
 }
 
-TEST_CASE("element lock: nothing that is done under it is lost, whatever words it is made of") {
+TEST_CASE("element lock: no update under it is lost, with any kind of control words") {
   on_every_backend([]<class Backend>(Backend& b, auto& boot) {
     count_under<pgas::detail::bakery_lock>(b, boot, "bakery");
     if constexpr (Backend::control_type::read_modify_write != pgas::rmw::none) {

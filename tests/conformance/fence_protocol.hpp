@@ -5,7 +5,7 @@
 
 #include "make.hpp"
 
-/// What every fence protocol promises, on every backend whose control words can carry it.
+/// The promises of every fence protocol, checked on every backend whose control words can carry it.
 namespace pgas_test {
 
 /// Calls use(protocol, backend, bootstrap) on every rank for each protocol of a tuple that the backend can carry.
@@ -26,7 +26,7 @@ void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_
       sizes);
 }
 
-/// Throws if the first words of this rank are not what they were at first.
+/// Throws if the first words of this rank have changed.
 template <class Control>
 void require_untouched(Control& c, pgas::control_words first) {
   for (std::size_t i = 0; i < first.slots; ++i)
@@ -35,8 +35,8 @@ void require_untouched(Control& c, pgas::control_words first) {
     require_equal(c.cell(c.rank(), i).load(std::memory_order_acquire), 0U, "a cell that is not its own");
 }
 
-/// Calls use(protocol, one, two, backend, bootstrap) on every rank for each protocol of a tuple that the backend can
-/// carry, with its state on two windows whose words lie side by side in one control, behind others that must not
+/// Calls use(protocol, one, two, backend, bootstrap) on every rank for each protocol of a tuple that the
+/// backend can carry. The states of two windows lie side by side in one control, behind words that must not
 /// change.
 template <class Protocols, class Use>
 void with_two_windows(std::string const& key, Use const& use) {
@@ -53,10 +53,10 @@ void with_two_windows(std::string const& key, Use const& use) {
   });
 }
 
-/// by_size has a second half above 16 ranks.
+/// by_size uses its second protocol above 16 ranks.
 inline constexpr std::initializer_list<rank_t> fence_sizes{1, 2, 3, 4, 7, 17};
 
-TEST_CASE("fence: nobody leaves before everybody has come, round after round, whatever the delays") {
+TEST_CASE("fence: no rank leaves before every rank has come, in every round and with any delays") {
   with_protocols<fence_protocols>(
       []<class Protocol>(Protocol, auto& b, auto& boot) {
         auto const own = Protocol::words(b.size());
@@ -80,7 +80,7 @@ TEST_CASE("fence: nobody leaves before everybody has come, round after round, wh
       fence_sizes);
 }
 
-TEST_CASE("fence: it works from any first word on, and two of them do not meet") {
+TEST_CASE("fence: it works at any place in a control, and two of them do not interfere") {
   with_two_windows<fence_protocols>("t", [](auto, auto& one, auto& two, auto&, auto&) {
     pgas::no_boundary nothing;
     for (int round = 0; round < 50; ++round) {
@@ -90,7 +90,7 @@ TEST_CASE("fence: it works from any first word on, and two of them do not meet")
   });
 }
 
-TEST_CASE("lock: lock_all is shared by all ranks at once") {
+TEST_CASE("lock: all ranks may hold lock_all at once") {
   with_protocols<lock_protocols>([]<class Protocol>(Protocol, auto& b, auto& boot) {
     auto const own = Protocol::words(b.size());
     auto c = make_control(b, boot, std::string("l") + std::string(Protocol::name),
@@ -99,7 +99,7 @@ TEST_CASE("lock: lock_all is shared by all ranks at once") {
     pgas::no_boundary nothing;
     for (int round = 0; round < 20; ++round) {
       protocol.lock_all(nothing);
-      boot.fence();  // would not return if somebody were not let in
+      boot.fence();  // returns only if every rank got in
       protocol.unlock_all(nothing);
     }
     boot.fence();

@@ -6,11 +6,12 @@
 
 #include "fence_protocol.hpp"
 
-/// What every lock protocol promises, on every backend whose control words can carry it.
+/// The promises of every lock protocol, checked on every backend whose control words can carry it.
 namespace pgas_test {
 
-/// One rank's state of a protocol, and three numbers in each part that stand for payload: their relaxed accesses are
-/// ordered by the protocol or not at all. Each number is a cell; where cells cannot be modified, a slot for each rank.
+/// One rank's state of a protocol, and three numbers in each part that stand for payload. The protocol alone
+/// orders their relaxed accesses. Each number is a cell, or a slot for each rank on a backend whose cells
+/// cannot be modified.
 template <class Protocol, class Backend>
 class lock_fixture {
  public:
@@ -41,7 +42,7 @@ class lock_fixture {
       mine.store(mine.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
     }
   }
-  /// In two steps, so that two at the same time lose one.
+  /// Counts in two steps, so that two concurrent counts lose one.
   void count(rank_t target, random_source& rng) {
     auto const seen = read(target, counted);
     dawdle(rng);
@@ -82,7 +83,7 @@ void with_each_target_lock(std::string const& key, Body const& body) {
   });
 }
 
-TEST_CASE("lock protocols: exclusive holders are alone, and see what those before them wrote") {
+TEST_CASE("lock protocols: an exclusive holder is alone, and sees the writes of earlier holders") {
   with_each_target_lock("alone ", [](auto& f, auto& b, auto& boot) {
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
     pgas::no_boundary nothing;
@@ -101,7 +102,7 @@ TEST_CASE("lock protocols: exclusive holders are alone, and see what those befor
   });
 }
 
-TEST_CASE("lock protocols: shared holders and lock_all are never beside an exclusive holder") {
+TEST_CASE("lock protocols: no shared holder and no lock_all coincides with an exclusive holder") {
   with_each_target_lock("beside ", [](auto& f, auto& b, auto&) {
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
     pgas::no_boundary nothing;
@@ -132,7 +133,7 @@ TEST_CASE("lock protocols: shared holders and lock_all are never beside an exclu
           break;
         default:
           f.protocol.lock_all(nothing);
-          // All parts, in another order on each rank, beside exclusive locks that wait for some of them.
+          // All parts, in another order on each rank, while exclusive locks wait for some of them.
           for (rank_t i = 0; i < b.size(); ++i) {
             rank_t const one = (target + i) % b.size();
             f.protocol.trigger(one, nothing);
@@ -144,7 +145,7 @@ TEST_CASE("lock protocols: shared holders and lock_all are never beside an exclu
   });
 }
 
-TEST_CASE("lock protocols: shared holders, and those of lock_all, hold a part together") {
+TEST_CASE("lock protocols: shared holders of a part and holders of lock_all coexist") {
   with_each_target_lock("together ", [](auto& f, auto& b, auto& boot) {
     pgas::no_boundary nothing;
     for (int round = 0; round < 5; ++round) {
@@ -155,7 +156,7 @@ TEST_CASE("lock protocols: shared holders, and those of lock_all, hold a part to
       } else {
         hold(f.protocol, 0, pgas::lock_kind::shared, nothing);
       }
-      boot.fence();  // which nobody passes before all hold it
+      boot.fence();  // no rank passes before all hold it
       if (by_all) {
         f.protocol.unlock_all(nothing);
       } else {
@@ -165,7 +166,7 @@ TEST_CASE("lock protocols: shared holders, and those of lock_all, hold a part to
   });
 }
 
-TEST_CASE("lock protocols: try_lock takes what is free, and where it would have to wait leaves everything as it is") {
+TEST_CASE("lock protocols: try_lock takes a free lock, and changes nothing when it would have to wait") {
   with_each_target_lock("try ", [](auto& f, auto& b, auto& boot) {
     using enum pgas::lock_kind;
     pgas::no_boundary nothing;
@@ -194,14 +195,14 @@ TEST_CASE("lock protocols: try_lock takes what is free, and where it would have 
   });
 }
 
-TEST_CASE("lock protocols: locks on several parts are held at once, and each lets its own part go") {
+TEST_CASE("lock protocols: locks on several parts are held at once, and each release frees its own part only") {
   with_each_target_lock("several ", [](auto& f, auto& b, auto& boot) {
     using enum pgas::lock_kind;
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
     pgas::no_boundary nothing;
     constexpr int rounds = 20;
     for (int round = 0; round < rounds; ++round) {
-      for (rank_t r = 0; r < b.size(); ++r) hold(f.protocol, r, exclusive, nothing);  // all in one order
+      for (rank_t r = 0; r < b.size(); ++r) hold(f.protocol, r, exclusive, nothing);  // all in the same order
       for (rank_t r = 0; r < b.size(); ++r) f.count(r, rng);
       for (rank_t r = 0; r < b.size(); ++r) f.protocol.unlock(r, exclusive, nothing);
     }
@@ -211,7 +212,7 @@ TEST_CASE("lock protocols: locks on several parts are held at once, and each let
   });
 }
 
-TEST_CASE("lock protocols: those of two windows, side by side in one control, do not meet") {
+TEST_CASE("lock protocols: the locks of two windows, side by side in one control, do not interfere") {
   with_two_windows<lock_protocols>("side ", []<class Protocol>(Protocol, auto& one, auto& two, auto& b, auto& boot) {
     if constexpr (pgas::target_lock_protocol<Protocol>) {
       using enum pgas::lock_kind;

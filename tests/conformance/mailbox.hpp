@@ -7,7 +7,7 @@
 
 #include "../support/ranks.hpp"
 
-/// What every mailbox promises, on every backend that has one.
+/// The promises of every mailbox, checked on every backend that has one.
 namespace pgas_test {
 
 /// Calls use(backend, bootstrap, mailbox) on every rank of every backend that has mailboxes.
@@ -75,7 +75,7 @@ TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole
   });
 }
 
-TEST_CASE("mailbox: it is bounded, says so, and has room again after a poll") {
+TEST_CASE("mailbox: a full mailbox refuses a message, and has room again after a poll") {
   with_mailboxes([](auto& b, auto& boot, auto& m) {
     rank_t const to = (b.rank() + 1) % b.size();
     std::size_t sent = 0;
@@ -103,7 +103,7 @@ TEST_CASE("mailbox: it is bounded, says so, and has room again after a poll") {
   });
 }
 
-TEST_CASE("mailbox: a handler may send") {
+TEST_CASE("mailbox: a handler may send messages") {
   with_mailboxes([](auto& b, auto&, auto& m) {
     // A counter travels round the ring, sent on by the handlers, until it has made 50 rounds.
     int const last = 50 * b.size();

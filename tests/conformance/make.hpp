@@ -8,7 +8,7 @@
 
 namespace pgas_test {
 
-/// A segment with these part sizes, made by all ranks together, as windows do it.
+/// Makes a segment with these part sizes, by all ranks together, as windows do.
 template <class Backend, class Boot>
 auto make_segment(Backend& b, Boot& boot, std::string_view key, std::vector<std::size_t> const& sizes) {
   typename Backend::handle handle{};
@@ -24,7 +24,7 @@ auto make_segment(Backend& b, Boot& boot, std::string_view key, std::vector<std:
   return made;
 }
 
-/// Control words made by all ranks together, as windows do it.
+/// Makes control words, by all ranks together, as windows do.
 template <class Backend, class Boot>
 auto make_control(Backend& b, Boot& boot, std::string_view key, pgas::control_words words) {
   typename Backend::handle handle{};

@@ -4,10 +4,10 @@
 #include "../support/post_rounds.hpp"
 #include "fence_protocol.hpp"
 
-/// What every post protocol promises, on every backend whose control words can carry it.
+/// The promises of every post protocol, checked on every backend whose control words can carry it.
 namespace pgas_test {
 
-TEST_CASE("post: an origin gets in after post, and wait returns after it has completed, among all ranks") {
+TEST_CASE("post: start returns after the post and wait after the complete, among all ranks") {
   with_protocols<post_protocols>([]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
     post_fixture<Protocol, Backend> f(b, boot, "p");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 5);
@@ -29,7 +29,7 @@ TEST_CASE("post: groups may change from round to round, be empty, and overtake e
   });
 }
 
-TEST_CASE("post: test is wait without blocking") {
+TEST_CASE("post: test acts as a wait that does not block") {
   with_protocols<post_protocols>([]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
     post_fixture<Protocol, Backend> f(b, boot, "t");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 500);
@@ -38,7 +38,7 @@ TEST_CASE("post: test is wait without blocking") {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, round % 2 == 0);
     }
-    // It must not say yes early.
+    // test must not return true early.
     pgas::no_boundary nothing;
     rank_t const last = b.size() - 1;
     if (b.size() > 1) {
@@ -89,7 +89,7 @@ TEST_CASE("post: a rank's epochs on two windows may overlap in any way") {
   });
 }
 
-TEST_CASE("post: those of two windows, side by side in one control, do not meet") {
+TEST_CASE("post: the epochs of two windows, side by side in one control, do not interfere") {
   with_two_windows<post_protocols>("side ", [](auto, auto& one, auto& two, auto& b, auto& boot) {
     pgas::no_boundary nothing;
     rank_t const next = (b.rank() + 1) % b.size();
@@ -112,7 +112,7 @@ TEST_CASE("post: those of two windows, side by side in one control, do not meet"
   });
 }
 
-TEST_CASE("post: more than 64 ranks") {
+TEST_CASE("post: it works with more than 64 ranks") {
   with_protocols<post_protocols>(
       []<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {
         post_fixture<Protocol, Backend> f(b, boot, "m");

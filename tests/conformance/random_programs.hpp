@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-// Random programs of puts, gets, accumulates and fetching operations in epochs of all kinds, over several windows:
-// every value read and all memory at the end is byte-equal to a serial run, on every model.
-//
-// PGAS_TEST_SECONDS is the time for a case (2), PGAS_SEED replays one program.
-// In a header, since the models are divided between two tests: each is a minute of a compiler with sanitizers.
+// Random programs of puts, gets, accumulates and fetching operations in epochs of all kinds, over several
+// windows. Every value read and all memory at the end equal those of a serial run byte by byte, on every
+// model. PGAS_TEST_SECONDS is the time for a case (2); PGAS_SEED replays one program. A header holds them
+// because two tests share the models: each takes a minute to compile with sanitizers.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -49,7 +48,7 @@ inline constexpr char const* kind_names[] = {
     "get_rows",         "rget",        "accumulate_value", "accumulate_bulk", "get_accumulate", "fetch_add", "exchange",
     "compare_exchange", "atomic_load", "atomic_store"};
 
-/// One call, and what it must return.
+/// One call, and the value that it must return.
 template <class T>
 struct action {
   kind what;
@@ -58,8 +57,8 @@ struct action {
   pgas::rows_of rows{};       ///< for rows
   std::size_t own_first = 0;  ///< for put_own
   pgas::op_kind combine = pgas::op_kind::sum;
-  std::vector<T> values{};    ///< brought
-  std::vector<T> expected{};  ///< returned
+  std::vector<T> values{};    // values that it takes along
+  std::vector<T> expected{};  // values that it must return
 };
 
 template <class T>
@@ -68,19 +67,19 @@ struct store {
   T value;
 };
 
-/// What all ranks do with one window in one epoch.
+/// The actions of all ranks on one window in one epoch.
 template <class T>
 struct plan {
   std::size_t window;
-  std::vector<std::vector<store<T>>> stores;    ///< of each rank to its own part, before the epoch
-  std::vector<std::vector<action<T>>> actions;  ///< of each rank, in it
+  std::vector<std::vector<store<T>>> stores;    // of each rank to its own part, before the epoch
+  std::vector<std::vector<action<T>>> actions;  // of each rank, in the epoch
 };
 
 enum class epoch_kind { fence, fence_next, post, lock };
 
 struct epoch_plan {
   epoch_kind how = epoch_kind::fence;
-  std::vector<std::vector<bool>> may{};  ///< [origin][target]: who may access whom
+  std::vector<std::vector<bool>> may{};  // [origin][target]: whether the origin may access the target
   std::optional<plan<double>> doubles{};
   std::optional<plan<std::int64_t>> integers{};
 
@@ -101,7 +100,7 @@ using memory = std::vector<std::vector<std::vector<T>>>;
 struct program {
   rank_t ranks = 1;
   std::vector<epoch_plan> epochs{};
-  memory<double> doubles{};  ///< at the end; sizes hold from the beginning
+  memory<double> doubles{};  // at the end; sizes hold from the beginning
   memory<std::int64_t> integers{};
 
   template <class T>
@@ -114,7 +113,7 @@ struct program {
   }
 };
 
-/// Exactly representable, and so are the sums of a few thousand of them.
+/// Exactly representable, like the sums of a few thousand such values.
 template <class T>
 T value_of(random_source& rng) {
   auto const n = static_cast<int>(rng.below(4001)) - 2000;
@@ -148,18 +147,19 @@ T combined(pgas::op_kind how, T old, T value) {
   return op::replace{}(old, value);
 }
 
-/// What may be done with a run of elements in one epoch, so that the result does not depend on who is first.
+/// The use of a run of elements in one epoch, chosen so that the result does not depend on the order of
+/// ranks.
 template <class T>
 struct run_of_elements {
   enum class use { read, written, combined, owned } how;
   std::size_t first;
   std::size_t count;
-  rank_t origin;           ///< written, owned: the only one who may
-  pgas::op_kind combine;   ///< combined: by anybody, with this
-  std::vector<bool> done;  ///< written: put already
+  rank_t origin;           // written, owned: the only rank that may write
+  pgas::op_kind combine;   // combined: every rank may combine with this operation
+  std::vector<bool> done;  // written: whether the element was already put
 };
 
-/// Makes programs, and runs them serially while it does.
+/// Makes programs, and runs them serially at the same time.
 class maker {
  public:
   explicit maker(std::uint64_t seed, rank_t ranks) : rng_(seed) {
@@ -251,7 +251,7 @@ class maker {
                   std::vector<std::vector<run_of_elements<T>>> const& runs, run_of_elements<T> const& shared,
                   std::vector<std::vector<T>>& parts) {
     using use = typename run_of_elements<T>::use;
-    auto& run = const_cast<run_of_elements<T>&>(shared);  // its `done` marks change, nothing else
+    auto& run = const_cast<run_of_elements<T>&>(shared);  // only its `done` marks change
     auto& part = parts[target];
     std::size_t const at = rng_.below(run.count);
     std::size_t const count = 1 + rng_.below(run.count - at);
@@ -302,7 +302,7 @@ class maker {
         }
         bring(elements.size());
         if (a.what == kind::put_own) {
-          // From elements of the own part that nobody changes in this epoch.
+          // From elements of the own part that no rank changes in this epoch.
           auto const& own = runs[origin];
           auto const found = std::find_if(own.begin(), own.end(),
                                           [&](auto const& r) { return r.how == use::read && r.count >= count; });
@@ -350,7 +350,7 @@ class maker {
             element = a.values[0];
             break;
           case kind::compare_exchange: {
-            bring(2);  // expected, desired; right half the time
+            bring(2);  // expected, desired; the expected value is right half of the time
             bool const right = rng_.one_in(2);
             if (right) a.values[0] = element;
             expect(1);
@@ -421,7 +421,7 @@ void with_op(pgas::op_kind how, Use&& use) {
   return use(op::sum{});
 }
 
-/// Carries out one rank's actions on one window, and checks what they return.
+/// Performs one rank's actions on one window, and checks the values that they return.
 template <class T, class Epoch>
 void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const& where, random_source& rng) {
   struct late {
@@ -553,7 +553,7 @@ void play(Team& team, std::uint64_t seed) {
     store_own(double{});
     store_own(std::int64_t{});
     dawdle(rng);
-    // Opens an epoch on each window of the plan, acts in each, and closes them; one nested in the other.
+    // Opens an epoch on each window of the plan, one nested in the other, acts in each, and closes them.
     auto const in_epochs = [&](auto const& open) {
       auto const on_integers = [&] {
         if (e.integers) {
@@ -626,13 +626,13 @@ void play(Team& team, std::uint64_t seed) {
   check_end(std::int64_t{});
 }
 
-/// Plays as many programs as the time allows on each model, but some at least.
+/// Plays as many programs as the time allows on each model, and at least a few.
 template <class Models>
 void play_on() {
   char const* const budget = std::getenv("PGAS_TEST_SECONDS");
   char const* const fixed = std::getenv("PGAS_SEED");
   double const seconds = budget != nullptr ? std::atof(budget) : 2.0;
-  constexpr std::uint64_t least = 40;  // whatever the time
+  constexpr std::uint64_t least = 40;  // regardless of the time
   std::uint64_t const first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
   auto const started = std::chrono::steady_clock::now();
   auto const in_time = [&] {

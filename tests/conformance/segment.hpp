@@ -7,7 +7,7 @@
 
 #include "make.hpp"
 
-/// What every segment promises, on every backend.
+/// The promises of every segment, checked on every backend.
 namespace pgas_test {
 
 template <class Backend>
@@ -15,7 +15,7 @@ std::vector<std::size_t> even_sizes(Backend const& b, std::size_t bytes) {
   return std::vector<std::size_t>(static_cast<std::size_t>(b.size()), bytes);
 }
 
-/// Bytes that tell who wrote them, where and in which round.
+/// Bytes that tell their writer, place and round.
 inline std::vector<std::byte> pattern(rank_t writer, std::size_t at, std::size_t count, unsigned round = 0) {
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -32,7 +32,7 @@ std::vector<std::byte> got(Segment& s, pgas::location at, std::size_t count) {
   return bytes;
 }
 
-TEST_CASE("segment: it knows its rank, how many ranks there are, and how many bytes each part has") {
+TEST_CASE("segment: it knows its rank, the number of ranks, and the size of each part") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     std::vector<std::size_t> sizes;
     for (rank_t r = 0; r < b.size(); ++r) sizes.push_back(static_cast<std::size_t>((r * 5) % 3) * 100);
@@ -44,7 +44,7 @@ TEST_CASE("segment: it knows its rank, how many ranks there are, and how many by
   });
 }
 
-TEST_CASE("segment: memory is zero at first, also when it was used before") {
+TEST_CASE("segment: memory is zero at first, also memory that was used before") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     for (std::string key : {"first", "second", "third"}) {
       auto s = make_segment(b, boot, key, even_sizes(b, 5000));
@@ -61,10 +61,10 @@ TEST_CASE("segment: memory is zero at first, also when it was used before") {
   });
 }
 
-TEST_CASE("segment: what was put and flushed is what everybody gets, exact to the byte, at any alignment") {
+TEST_CASE("segment: every rank gets exactly the bytes that were put and flushed, at any alignment") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     rank_t const n = b.size();
-    std::size_t const share = 61;  // no multiple of a line or a word: neighbours share lines
+    std::size_t const share = 61;  // neither a multiple of a line nor of a word, so neighbours share lines
     std::size_t const bytes = share * static_cast<std::size_t>(n);
     auto s = make_segment(b, boot, "s", even_sizes(b, bytes));
     for (unsigned round = 0; round < 3; ++round) {
@@ -89,7 +89,7 @@ TEST_CASE("segment: what was put and flushed is what everybody gets, exact to th
   });
 }
 
-TEST_CASE("segment: the source of a put may be reused at once after flush_local") {
+TEST_CASE("segment: the source of a put may be reused after flush_local") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 4096));
     rank_t const to = (b.rank() + 1) % b.size();
@@ -104,7 +104,7 @@ TEST_CASE("segment: the source of a put may be reused at once after flush_local"
   });
 }
 
-TEST_CASE("segment: requests end, may be asked again, and then the data are there") {
+TEST_CASE("segment: a request completes, may be tested again, and its data have then arrived") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 1000));
     rank_t const to = (b.rank() + 1) % b.size();
@@ -125,7 +125,7 @@ TEST_CASE("segment: requests end, may be asked again, and then the data are ther
   });
 }
 
-TEST_CASE("segment: transfers of no bytes are allowed, also at the end of a part and into an empty one") {
+TEST_CASE("segment: transfers of no bytes are allowed, also at the end of a part and into an empty part") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     std::vector<std::size_t> sizes = even_sizes(b, 16);
     sizes.back() = b.size() > 1 ? 0 : 16;
@@ -144,7 +144,7 @@ TEST_CASE("segment: transfers of no bytes are allowed, also at the end of a part
   });
 }
 
-TEST_CASE("segment: two segments are different memory") {
+TEST_CASE("segment: two segments have different memory") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto one = make_segment(b, boot, "one", even_sizes(b, 256));
     auto two = make_segment(b, boot, "two", even_sizes(b, 256));
@@ -177,7 +177,7 @@ TEST_CASE("segment: a large part arrives whole") {
       {1, 2, 3});
 }
 
-TEST_CASE("segment: rows go where row by row transfers would, and nowhere else") {
+TEST_CASE("segment: a transfer of rows reaches the places of row by row transfers, and no other") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 600));
     if constexpr (pgas::strided_segment<decltype(s)>) {
@@ -210,7 +210,7 @@ TEST_CASE("segment: rows go where row by row transfers would, and nowhere else")
   });
 }
 
-TEST_CASE("segment: where parts can be reached by load and store, put is a store") {
+TEST_CASE("segment: a put is a store on segments whose parts are reached by load and store") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 128));
     if constexpr (pgas::shared_segment<decltype(s)>) {
@@ -225,7 +225,7 @@ TEST_CASE("segment: where parts can be reached by load and store, put is a store
   });
 }
 
-TEST_CASE("segment: atomic operations on one element lose nothing under contention") {
+TEST_CASE("segment: atomic operations on one element lose no update under contention") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto memory = make_segment(b, boot, "s", even_sizes(b, 64));
     constexpr int times = 300;
@@ -242,7 +242,7 @@ TEST_CASE("segment: atomic operations on one element lose nothing under contenti
         boot.fence();
         T seen = s.template atomic_load<T>(at);
         for (int i = 0; i < times; ++i) {
-          for (;;) {  // compare_exchange returns what it found; it replaced if that was expected
+          for (;;) {  // compare_exchange returns the value it found, and replaced it if that was the expected one
             T const found = s.template compare_exchange<T>(at, seen, static_cast<T>(seen + 1));
             if (found == seen) break;
             seen = found;
@@ -251,7 +251,7 @@ TEST_CASE("segment: atomic operations on one element lose nothing under contenti
         }
         boot.fence();
         require_equal(s.template atomic_load<T>(at), static_cast<T>(2 * times * b.size()), "the sum of all exchanges");
-        boot.fence();  // all have looked
+        boot.fence();  // all ranks have read
         if (b.rank() == 0) s.template atomic_store<T>(at, T{5});
         boot.fence();
         require_equal(s.template fetch_op<T>(at, T{9}, pgas::op::no_op{}), T{5}, "no_op is an atomic get");

@@ -503,7 +503,7 @@ TEST_CASE("tiled: a box of a cyclic array is few shares, however many cells it h
   CHECK_FALSE(tiled{block_cyclic<64>{}, block_cyclic<64>{}}.over({900, 900}, 6).has_many_short_rows({{}, {900, 900}}));
 }
 
-TEST_CASE("box_blocks: a box between two places is moved in the fewest blocks of rows") {
+TEST_CASE("for_each_block: a box between two places is moved in the fewest blocks of rows") {
   // 4 x 3 x 5 cells out of rooms of other sizes: every element once, and how many moves it took.
   auto const moves = [](index<3> const& room_there, index<3> const& room_here) {
     index<3> const count{4, 3, 5};

@@ -12,7 +12,7 @@
 #elif defined(__riscv)
 #include <pgas/platform/processor/riscv.hpp>
 #else
-#error "coherence/processor.hpp: how this processor writes back and drops lines is not written down yet"
+#error "platform/processor.hpp: how this processor writes back and drops lines is not written down yet"
 #endif
 
 /// The cache maintenance of real processors, for memory that hardware does not keep coherent.

@@ -17,7 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail::scc {
 
-/// How the ranks of a chip meet before they have memory.
+/// The bootstrap of the chip's ranks, before they have memory.
 class rank_bootstrap {
  public:
   rank_bootstrap(std::shared_ptr<chip> c, job const& mine) noexcept : chip_(std::move(c)), job_(mine) {}
@@ -69,16 +69,18 @@ static_assert(bootstrap<rank_bootstrap>);
 
 namespace backends {
 
-/// Intel's 48-core Single-chip Cloud Computer, emulated: cores whose private caches nothing keeps coherent.
+/// An emulator of Intel's 48-core Single-chip Cloud Computer, whose cores have private caches without
+/// coherence.
 ///
-/// Ranks are fibers of one thread, in an order that scc::options determine: the same seed gives the same run. A rank
-/// that neither accesses memory past its caches nor waits keeps its turn. With the oracle on, the first
-/// read of a stale byte ends the job with a report; see scc::options for what else can be chosen. What a rank
-/// may not do is wait for another in any way of its own.
-/// With scc::options::clock it also predicts time: team.now() and scc::microseconds_of(team) are the core's, waits are
-/// polls, last_traffic() says what links and controllers did, and computation takes what team.charge says.
-/// scc::interrupts_of(team) lets cores interrupt each other, and sleep until they are.
-/// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
+/// Ranks are fibers of one thread, in an order that scc::options determine: the same seed gives the same run.
+/// A rank keeps its turn while it neither accesses memory past its caches nor waits. It may therefore wait
+/// only through the library. With the oracle on, the first read of a stale byte ends the job with a report.
+/// scc::options list the other choices.
+///
+/// With scc::options::clock the emulator predicts time. team.now() and scc::microseconds_of(team) are the
+/// core's clock, and waits poll. team.charge sets the time of a computation, and last_traffic() reports the
+/// use of links and controllers. scc::interrupts_of(team) lets cores interrupt each other and sleep until an
+/// interrupt. Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
 class scc {
  public:
   using segment_type = detail::scc_segment;
@@ -95,8 +97,9 @@ class scc {
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
-      throw error(errc::unsupported, detail::job::supervisor,
-                  "run: the cores of the emulated chip are fibers of one process: start the program without pgas-run");
+      throw error(
+          errc::unsupported, detail::job::supervisor,
+          "run: the cores of the emulated chip are fibers of one process: start the program itself, without pgas-run");
     }
     if (ranks > max_ranks) {
       throw error(errc::invalid_argument, detail::job::supervisor,
@@ -172,7 +175,7 @@ class scc {
     return sub;
   }
 
-  /// The register of a rank's core. Control words use it for their read-modify-writes: hold it for moments only.
+  /// The register of a rank's core. Control words use it for their read-modify-writes, so hold it briefly.
   [[nodiscard]] pgas::scc::test_and_set_register test_and_set(rank_t rank) const {
     if (rank < 0 || rank >= size()) detail::throw_bad_rank(job_.rank(), "test_and_set", rank, size());
     return {*chip_, job_.rank(), ranks_.to_world(rank)};
@@ -193,41 +196,41 @@ class scc {
     job_.fail(what);
     chip_->turns().wake_all();
   }
-  /// Also gives the turn away: a program may loop on it.
+  /// Checks for failure. It also gives up the turn, so a program may loop on it.
   void check(std::string_view operation) const {
     chip_->pin_of(job_.rank()).look();
     chip_->turns().point();
     job_.check(operation);
   }
 
-  /// The core's clock if options choose one, else that of the world.
+  /// The core's clock if the options choose one, else the world's.
   [[nodiscard]] time_point now() const { return chip_->turns().now(job_.rank()); }
   void charge(std::uint64_t cycles) const {
     chip_->at(job_.rank()).count().charged += cycles;
     chip_->pin_of(job_.rank()).compute(clock() != nullptr ? cycles * clock()->core : 0);
   }
-  /// Virtual time of this rank's core since the launch; 0 if options choose no clock.
+  /// The virtual time of this rank's core since the launch; 0 without a clock.
   [[nodiscard]] pgas::scc::ticks virtual_time() const { return chip_->turns().time().now(job_.rank()); }
-  /// What the chip's clock was made from; null if options choose none.
+  /// The parameters of the chip's clock; null without a clock.
   [[nodiscard]] pgas::scc::timing const* clock() const { return chip_->turns().how().clock; }
 
-  /// This thread's launches have a clock from now on: formulas_533, if options have chosen none.
+  /// Gives this thread's further launches a clock: formulas_533, unless the options choose another.
   static void use_clock() noexcept {
     auto& how = pgas::scc::with_options::chosen();
     if (how.clock == nullptr) how.clock = &pgas::scc::formulas_533;
   }
 
-  /// What each core did in this thread's last launch.
+  /// The counters of each core in this thread's last launch.
   static std::vector<pgas::scc::counters>& last_counters() {
     static thread_local std::vector<pgas::scc::counters> all;
     return all;
   }
-  /// What the mesh, the buffers and the controllers did in this thread's last launch that had a clock.
+  /// The traffic of mesh, buffers and controllers in this thread's last launch that had a clock.
   static pgas::scc::traffic& last_traffic() {
     static thread_local pgas::scc::traffic all;
     return all;
   }
-  /// Prints it as a table.
+  /// Prints the counters of the last launch as a table.
   static void report(std::FILE* to) {
     std::fprintf(
         to, "core    loads   stores  L1 hits  L2 hits    fills  uncached  write-backs   pushes  drops  words  spins\n");
@@ -254,13 +257,15 @@ static_assert(mailbox_backend<scc>);
 
 namespace scc {
 
-/// The virtual time of the calling rank's core since the launch, in core cycles; 0 without a clock. One-sided, free.
+/// The virtual time of the calling rank's core since the launch, in core cycles; 0 without a clock.
+/// One-sided, free.
 template <class Team>
 [[nodiscard]] double cycles_of(Team const& team) {
   auto const& b = team.state()->backend;
   return b.clock() == nullptr ? 0 : b.clock()->in_core_cycles(b.virtual_time());
 }
-/// The same in microseconds.
+/// The virtual time of the calling rank's core since the launch, in microseconds; 0 without a clock.
+/// One-sided, free.
 template <class Team>
 [[nodiscard]] double microseconds_of(Team const& team) {
   return static_cast<double>(team.state()->backend.virtual_time()) / ticks_a_microsecond;

@@ -10,7 +10,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// What a core waits for; nothing, if there is no `why`.
+/// The wait of one core; none if `why` is null.
 struct blocked {
   waiting_for const* why = nullptr;
   std::string_view label;
@@ -29,7 +29,7 @@ struct blocked {
   }
 };
 
-/// Who waits for whom, when none of them can go on: the core of each rank.
+/// The sentence of a deadlock: each core, and the ranks that it waits for.
 [[nodiscard]] inline std::string describe(std::vector<blocked> const& all) {
   std::string sentence;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 inline constexpr std::size_t line_bytes = 32;
 
-/// An address as a core's program sees it, before the look-up table: caches know no other.
+/// An address as a core's program sees it, before the look-up table. The caches know only these.
 using physical_address = std::uint32_t;
 /// A physical address without its low five bits.
 using line_number = std::uint32_t;
@@ -21,8 +21,7 @@ constexpr line_number line_of(physical_address at) noexcept { return at / line_b
 
 using line = std::array<std::byte, line_bytes>;
 
-/// Calls use(address, bytes before it, bytes) for each line that a range has a piece of, of whatever kind its address
-/// is.
+/// Calls use(address, bytes before it, bytes) for each line's piece of a range. Any type of address will do.
 template <std::unsigned_integral Address, class Use>
 void each_line(Address at, std::size_t bytes, Use&& use) {
   std::size_t const first = std::min(bytes, line_bytes - at % line_bytes);
@@ -36,9 +35,10 @@ void each_line(Address at, std::size_t bytes, Use&& use) {
   }
 }
 
-/// A set-associative cache of 32-byte lines, least recently used first out.
+/// A set-associative cache of 32-byte lines, which evicts the least recently used.
 ///
-/// Lines may be tagged: all tagged lines are forgotten in one step, as CL1INVMB does, by counting generations.
+/// Lines may be tagged. One step forgets all tagged lines, like CL1INVMB; a count of generations makes this
+/// possible.
 template <std::size_t Bytes, std::size_t Ways>
 class cache {
  public:
@@ -48,7 +48,7 @@ class cache {
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   static_assert((sets & (sets - 1)) == 0 && Ways == 4);
 
-  /// Where a line is, or `none`. It is then the last to go.
+  /// The place of a line, or `none`. The line becomes the most recently used.
   [[nodiscard]] std::size_t find(line_number number) noexcept {
     std::size_t const set = number % sets;
     std::uint32_t const wanted = number + 1;
@@ -61,7 +61,7 @@ class cache {
     }
     return none;
   }
-  /// The same without a trace.
+  /// The place of a line, or `none`, without a change to the order of use.
   [[nodiscard]] std::size_t look(line_number number) const noexcept {
     std::size_t const first = number % sets * Ways;
     for (std::size_t at = first; at < first + Ways; ++at) {
@@ -70,7 +70,7 @@ class cache {
     return none;
   }
 
-  /// The place that a new line of this number will take; what is there goes first.
+  /// The place that a new line of this number takes. The caller evicts the line that is there.
   [[nodiscard]] std::size_t place_for(line_number number) const noexcept {
     std::size_t const set = number % sets;
     for (std::size_t at = set * Ways; at < (set + 1) * Ways; ++at) {
@@ -110,7 +110,7 @@ class cache {
     return generations_[at] == 0 || generations_[at] == generation_;
   }
 
-  /// Ways of a set from the last used to the first, two bits each.
+  /// Makes a way the most recently used of its set. An order has two bits for each way.
   void touch(std::size_t set, std::size_t way) noexcept {
     unsigned const order = order_[set];
     if ((order & 3U) == way) return;
@@ -131,7 +131,7 @@ class cache {
     return all;
   }
 
-  std::array<std::uint32_t, lines> numbers_{};  ///< one more than the line's; 0: nothing
+  std::array<std::uint32_t, lines> numbers_{};  ///< the line's number plus one; 0: empty
   std::array<std::uint32_t, lines> generations_{};
   std::array<bool, lines> modified_{};
   std::array<std::uint8_t, sets> order_ = first_order();

@@ -15,20 +15,24 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// What one core knows of the others: how many releases of each happened before.
+/// One core's knowledge of the others: how many releases of each core happened before its present.
 using vector_clock = std::array<std::uint32_t, 48>;
 
-/// Knows for each byte of a window what its last write was, whoever looks at it through whichever copy.
+/// The oracle: knows the last write of each byte of a window, independent of all copies.
 ///
-/// Ranks are ordered by their control words: a release leaves what its rank knows in the word, an acquire takes it
-/// along. A read whose value is not that of the last write before it is stale; a read or write of a byte whose last
-/// write is neither before nor its own is a race, and so is a write of a byte that was read neither before nor by
-/// itself; and if two writes meet in different bytes of a line that was written through a cache, it is false sharing,
-/// since the line goes back whole. Memory: 16 bytes and the line itself for each line that was written; as much again
-/// for each further rank that wrote or read some of it, until a write after it takes its bytes over.
+/// Control words order the ranks. A release leaves the rank's knowledge in the word; an acquire adds the
+/// word's knowledge to the rank's. The oracle reports three faults:
+/// - stale: a read returns another value than the last write that happened before it.
+/// - race: an access is unordered with another rank's last write of the byte, or a write with another rank's
+///   read.
+/// - false sharing: two unordered writes are to different bytes of a line, and one went through a cache. The
+///   line goes back whole, so one write can be lost.
+///
+/// Memory: 16 bytes and a copy of the line for each line that was written. Each further rank that has written
+/// or read part of the line takes as much again, until a later write replaces its bytes.
 class checker {
  public:
-  /// Where in the program an access is: the address it returns to.
+  /// The place of an access in the program: its return address.
   using site = void const*;
 
   struct access {
@@ -39,14 +43,14 @@ class checker {
   struct verdict {
     fault what = fault::none;
     access last;
-    std::size_t byte = 0;  ///< in the line: the first one that is wrong
+    std::size_t byte = 0;  ///< in the line: the first wrong byte
     std::byte expected{};
     bool last_is_read = false;
   };
 
   explicit checker(rank_t cores) : clocks_(static_cast<std::size_t>(cores)) {
     for (std::size_t r = 0; r < clocks_.size(); ++r) clocks_[r][r] = 1;
-    records_.emplace_back();  // index 0 is none
+    records_.emplace_back();  // index 0 means none
     truths_.emplace_back();
     sites_.push_back(nullptr);
   }
@@ -59,7 +63,7 @@ class checker {
     ++mine[index(self)];
   }
   void acquire(rank_t self, vector_clock const& word) { join(clocks_[index(self)], word); }
-  /// All ranks have met, by other means than words.
+  /// All ranks have met, by other means than control words.
   void all_met() {
     vector_clock all{};
     for (auto const& c : clocks_) join(all, c);
@@ -69,7 +73,7 @@ class checker {
     }
   }
 
-  // Accesses: to bytes of one line
+  // Accesses to bytes of one line
 
   verdict wrote(rank_t self, system_address at, bytes_in bytes, bool through_cache, site where) {
     std::size_t const in_line = at % line_bytes;
@@ -95,7 +99,7 @@ class checker {
     return v;
   }
 
-  /// `may_race`: of bytes that the program may never look at, such as a copy of a whole part.
+  /// `may_race`: the program may never look at these bytes, as in a copy of a whole part.
   [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race, site where) {
     if (may_race && known_head_of(at) == 0) return {};
     std::uint32_t& head = head_of(at);
@@ -131,7 +135,7 @@ class checker {
     return {};
   }
 
-  /// These bytes are nobody's any more.
+  /// Forgets these bytes: they belong to no window any more.
   void forget(system_address first, std::uint64_t bytes) {
     for (std::uint64_t n = first / line_bytes; n * line_bytes < first + bytes; ++n) {
       auto const it = chunks_.find(n / chunk_lines);
@@ -146,8 +150,8 @@ class checker {
 
  private:
   struct record {
-    std::uint32_t mask = 0;   ///< bytes of which this write is the last, or which this rank has read since
-    std::uint32_t clock = 0;  ///< how many releases of the writer were before
+    std::uint32_t mask = 0;   ///< bytes whose last write this is, or that this rank has read since
+    std::uint32_t clock = 0;  ///< how many releases of the rank came before it
     std::uint32_t next = 0;
     std::uint32_t where : 17 = 0;  ///< in sites_
     std::uint32_t through_cache : 1 = 0;
@@ -172,20 +176,20 @@ class checker {
 
   [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept { return clocks_[index(self)][index(self)]; }
   static bool is_of(rank_t self, record const& r) noexcept { return static_cast<rank_t>(r.rank) == self; }
-  /// Whether what this rank does now comes after it.
+  /// Whether the access of the record happened before the rank's present.
   [[nodiscard]] bool is_before(rank_t self, record const& r) const noexcept {
     return is_of(self, r) || clocks_[index(self)][r.rank] >= r.clock;
   }
   [[nodiscard]] access last(record const& r) const noexcept { return {static_cast<rank_t>(r.rank), sites_[r.where]}; }
 
-  /// Adds an access to a record of its rank's, or to a new one.
+  /// Adds an access to a record of its rank, or to a new one.
   void note(std::uint32_t& head, std::uint32_t mine, rank_t self, std::uint32_t mask, bool through_cache, bool is_read,
             site where) {
     if (mine == 0) {
       mine = make();
       if (head == 0) {
         head = mine;
-      } else {  // behind the first, whose line is the truth
+      } else {  // behind the first record, whose line holds the truth
         records_[mine].next = records_[head].next;
         records_[head].next = mine;
       }
@@ -233,7 +237,7 @@ class checker {
   }
   void free(std::uint32_t i) { free_.push_back(i); }
 
-  /// Records whose bytes others have taken over go, but for the first.
+  /// Removes the records whose bytes later writes have replaced, except the first.
   void drop_empty(std::uint32_t head) {
     for (std::uint32_t i = head; records_[i].next != 0;) {
       std::uint32_t const next = records_[i].next;
@@ -246,7 +250,8 @@ class checker {
     }
   }
 
-  /// Programs have few places that write: each is stored once. The last number stands for all that find no room.
+  /// Returns the number of a place. A program has few places, so each is stored once; the last number means
+  /// "no room".
   std::uint32_t number_of(site where) {
     if (where == last_site_) return last_site_number_;
     auto const [it, is_new] = site_numbers_.try_emplace(where, static_cast<std::uint32_t>(sites_.size()));
@@ -261,7 +266,7 @@ class checker {
   std::uint64_t last_chunk_number_ = 0;
   chunk* last_chunk_ = nullptr;
   std::vector<record> records_;
-  std::vector<line> truths_;  ///< beside the first record of each line: its bytes as they were written last
+  std::vector<line> truths_;  ///< beside the first record of each line: the bytes of its last writes
   std::vector<std::uint32_t> free_;
   std::vector<site> sites_;
   std::unordered_map<site, std::uint32_t> site_numbers_;

@@ -15,13 +15,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// A core's test-and-set register: read as 1 when it was free, which takes it; any write frees it.
+/// A core's test-and-set register. A read returns 1 if it was free, and takes it; any write frees it.
 struct test_and_set {
   bool taken = false;
   waiters waiting = 0;
 };
 
-/// Memory that one rank has reserved and others have still to attach to; it goes with the last that holds it.
+/// Reserved memory to which some ranks have still to attach. The last attach removes the entry.
 template <class Memory>
 class registry {
  public:
@@ -35,7 +35,7 @@ class registry {
     auto const found = entries_.find(which);
     if (found == entries_.end()) {
       throw error(errc::invalid_argument, self, "attach",
-                  "there is no memory " + std::to_string(which) + ", or all its ranks have attached");
+                  "there is no reserved memory " + std::to_string(which) + ", or all its ranks have attached already");
     }
     auto memory = found->second.memory;
     if (--found->second.missing == 0) entries_.erase(found);
@@ -53,14 +53,14 @@ class registry {
 
 class chip;
 
-/// A part of a window: whose it is, and where.
+/// The place of one part of a window.
 struct part_place {
-  rank_t owner = 0;          ///< its core
+  rank_t owner = 0;          ///< the core that owns it
   std::uint64_t offset = 0;  ///< in the owner's memory
   std::uint64_t bytes = 0;
 };
 
-/// The parts of one window. They are given back when its last rank lets go of it.
+/// The parts of one window. The last rank that lets go of the window gives the memory back.
 class home_parts {
  public:
   home_parts(chip& c, std::vector<part_place> parts, std::uint64_t number) noexcept
@@ -78,12 +78,12 @@ class home_parts {
   std::uint64_t number_;
 };
 
-/// A control word: in its owner's memory, accessed past all caches.
+/// A control word, in its owner's memory; accesses pass all caches.
 struct chip_word {
   word value = 0;
   rank_t writer = -1;  ///< of a slot, once it has been stored to
   waiters waiting = 0;
-  std::unique_ptr<vector_clock> clock;  ///< what the last releases knew, if the oracle is on
+  std::unique_ptr<vector_clock> clock;  ///< the knowledge that the last releases left, if the oracle is on
 };
 
 /// The control words of one team or window.
@@ -98,7 +98,7 @@ struct home_words {
   std::vector<chip_word> all;
 };
 
-/// The sections of one mailbox: for each receiver and sender, where in the receiver's buffer.
+/// The sections of one mailbox: the place of each sender's section in each receiver's buffer.
 class home_sections;
 
 /// The chip of one launch: its cores, their memory and registers, the order of their turns, and the oracle.
@@ -120,12 +120,12 @@ class chip {
   [[nodiscard]] core& at(rank_t rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] interrupt_pin& pin_of(rank_t rank) noexcept { return pins_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] test_and_set& register_of(rank_t rank) noexcept { return registers_[static_cast<std::size_t>(rank)]; }
-  /// Two for each core that the chip can have, in its system interface.
+  /// The increment registers of the system interface: two for each core that the chip can have.
   [[nodiscard]] std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}>& increments() noexcept {
     return increments_;
   }
   [[nodiscard]] clock* time() noexcept { return clock_ ? &*clock_ : nullptr; }
-  /// The running core asks for something that is in no cache: returns when it is to take place.
+  /// The running core accesses a station outside its caches. Returns when the access takes place.
   void reach(rank_t self, station where, asks what) {
     pin_of(self).look();
     if (clock_) {
@@ -134,7 +134,7 @@ class chip {
       turns_.point();
     }
   }
-  /// Where a core's control words are.
+  /// The station that holds a core's control words.
   [[nodiscard]] station words_of(rank_t owner) const noexcept {
     auto const& how = turns_.how();
     return how.words == pgas::scc::placement::central ? station::at(station::controller, how.central_controller % 4)
@@ -171,19 +171,19 @@ class chip {
     }
   }
 
-  /// Who has come to the bootstrap's fence, and waits for it or for a key.
+  /// The bootstrap's meeting: the count of arrivals, and the cores that wait for the fence or for a key.
   struct meeting_place {
     std::uint64_t arrived = 0;
     waiters waiting = 0;
   };
   [[nodiscard]] meeting_place& meeting() noexcept { return meeting_; }
 
-  /// What a rank last waited for: named when what follows goes wrong.
+  /// Notes the last wait of a rank, for a later report.
   void waited(rank_t rank, std::string_view operation) {
     if (oracle_) last_wait_[rank] = operation;
   }
 
-  /// Ends the job with a report of what the oracle found, and throws it.
+  /// Ends the job with a report of the oracle's verdict, and throws it.
   [[noreturn]] void complain(checker::verdict const& v, rank_t self, system_address at, checker::site where,
                              bool writes) {
     system_address const byte = at / line_bytes * line_bytes + v.byte;
@@ -203,12 +203,12 @@ class chip {
       case checker::fault::race:
         text = me + (writes ? " writes " : " reads ") + place + " at " + mine_at + ", unordered with the " +
                (v.last_is_read ? "read" : "write") + " of " + other + " at " + theirs_at +
-               ": missing is an epoch's end, or another signal, between the two";
+               ": end the epoch of the first, or send a signal, before the second";
         break;
       case checker::fault::false_sharing:
         text = me + " writes beside " + place + " at " + mine_at + ", in one line with what " + other + " wrote at " +
                theirs_at +
-               " and nothing orders the two: a line goes back whole, so one of them can be lost; give each writer "
+               ", unordered: a line goes back whole, so one of the two writes can be lost; give each writer "
                "lines of its own";
         break;
       case checker::fault::none:
@@ -238,7 +238,7 @@ class chip {
            "'s part of memory " + std::to_string(it->second.window);
   }
 
-  /// What would have made the copies agree.
+  /// Returns the missing step that would have made the copies agree.
   [[nodiscard]] std::string missing(checker::verdict const& v, rank_t self, system_address at) {
     rank_t const writer = v.last.rank;
     std::string const who = "rank " + std::to_string(writer);
@@ -279,7 +279,7 @@ class chip {
   meeting_place meeting_;
 
  public:
-  // Last: what is still in them gives its memory back to the members above.
+  // Declared last, since its entries give their memory back to the members above.
   registry<home_parts> parts;
   registry<home_words> words;
   registry<home_sections> sections;

@@ -6,14 +6,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// What an access that leaves a core asks for.
+/// The kind of an access that leaves a core.
 enum class asks : std::uint8_t { read_word, read_line, write_word, write_line };
 
-/// What time the chip's parts take: an access of a core travels to its station, waits until that serves it, and goes
-/// back. One of each core is under way at a time: a store lets the core go on, but its next access waits.
+/// The chip's time. An access travels from the core to its station, waits until the station serves it, and
+/// travels back. Each core has at most one access under way: after a write the core goes on, but its next
+/// access waits.
 ///
-/// Accesses take place when their station serves them, in the order of those times: no core sees what will be. The
-/// links on the way are reserved ahead, the stations are not.
+/// Accesses take place when their stations serve them, in the order of those times, so no core sees the
+/// future. Links are reserved ahead of time, stations are not.
 class clock {
  public:
   clock(timing const& t, scheduler& turns) : timing_(t), turns_(&turns), mesh_(t) {
@@ -27,8 +28,8 @@ class clock {
   [[nodiscard]] ticks word_in_l1() const noexcept { return word_; }
   void spend(rank_t self, ticks time) noexcept { turns_->time().spend(self, time); }
 
-  /// An access of the running core's: returns when it is to take place. The core goes on when it is over, or, after a
-  /// write, at once.
+  /// Makes an access of the running core; returns when it takes place. The core goes on when the access is
+  /// over, or at once after a write.
   void access(rank_t self, station where, asks what) {
     auto& time = turns_->time();
     auto& done = done_[static_cast<std::size_t>(self)];
@@ -47,7 +48,7 @@ class clock {
     time.set(self, is_write(what) ? begin : done);
   }
 
-  /// Counts so many accesses more, each as the core's last one.
+  /// Counts `times` further accesses, each like the core's last one.
   void count(rank_t self, station where, asks what, std::uint64_t times) noexcept {
     tile const here = tile_of(self);
     auto const [asking, answering] = flits(what);
@@ -89,7 +90,7 @@ class clock {
 
  private:
   struct cost {
-    ticks far = 0, near = 0;  ///< of another tile, of the own
+    ticks far = 0, near = 0;  ///< for another tile, for the core's own
     ticks holds = 0;
   };
   struct use {
@@ -97,7 +98,7 @@ class clock {
     ticks busy = 0, queued = 0;
   };
   struct gate {
-    ticks free = 0;  ///< from then on
+    ticks free = 0;  ///< the first tick at which the station is free
     waiters waiting = 0;
     arbiter order;
   };
@@ -121,12 +122,12 @@ class clock {
     return in_ticks(dram, dram, is_write(what) ? t.memory_write_holds : t.memory_read_holds);
   }
   struct packets {
-    unsigned asking, answering;  ///< flits
+    unsigned asking, answering;  ///< flits of the request, of the answer
   };
 
   static constexpr std::size_t index(asks what) noexcept { return static_cast<std::size_t>(what); }
   static constexpr bool is_write(asks what) noexcept { return what == asks::write_word || what == asks::write_line; }
-  /// A header, and 16 bytes a flit.
+  /// The flits of a request and its answer: one for the header, and one for each 16 bytes.
   static constexpr packets flits(asks what) noexcept {
     switch (what) {
       case asks::read_word:
@@ -141,8 +142,9 @@ class clock {
     return {1, 1};
   }
 
-  /// Waits for a station from `arrival` on; returns since when it serves. That is then the present; at a controller,
-  /// which serves in the order of arrivals, the present is the arrival: the order of accesses is the same.
+  /// Waits for a station from `arrival` on; returns the tick at which it serves. That tick is then the
+  /// present. A controller serves in the order of arrivals, so there the present stays at the arrival: the
+  /// accesses have the same order.
   ticks serve(rank_t self, station where, ticks arrival, ticks holds) {
     use& u = uses_[where.index()];
     gate& g = gates_[where.gate()];
@@ -163,7 +165,8 @@ class clock {
       while ((g.waiting & mine) != 0) {
         turns_->until(g.free);
         if ((g.waiting & mine) == 0) break;
-        // The first to find the station free says whose it is; the others wait for it to be free again.
+        // The first core to find the station free chooses the winner. The other cores wait until it is free
+        // again.
         rank_t const winner = g.order.choose(g.waiting, where.where(), came_);
         g.waiting &= ~(waiters{1} << static_cast<unsigned>(winner));
         served_[static_cast<std::size_t>(winner)] = g.free;
@@ -185,9 +188,9 @@ class clock {
   std::array<use, station::count> uses_;
   std::array<gate, station::count> gates_;
   std::array<std::array<cost, 4>, 4> costs_{};
-  std::array<ticks, scheduler::most_cores> done_{};                       ///< when each core's last access is over
-  std::array<ticks, scheduler::most_cores> queued_{};                     ///< how long its last access waited
-  std::array<ticks, scheduler::most_cores> came_{}, holds_{}, served_{};  ///< of those that wait
+  std::array<ticks, scheduler::most_cores> done_{};                       ///< the end of each core's last access
+  std::array<ticks, scheduler::most_cores> queued_{};                     ///< how long each core's last access waited
+  std::array<ticks, scheduler::most_cores> came_{}, holds_{}, served_{};  ///< of waiting accesses
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -6,23 +6,25 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Control words in their owners' memory, accessed past all caches; a read-modify-write holds the test-and-set
-/// register of the owner's core. Each access is a scheduling point. Memory: a line a word.
+/// Control words in their owners' memory, accessed past all caches. A read-modify-write holds the
+/// test-and-set register of the owner's core. Each access is a scheduling point. Memory: one line for each
+/// word.
 class scc_control {
-  /// One word, as one core reaches it.
+  /// One word, as one core accesses it.
   class word_at {
    public:
     word_at(scc::chip& c, rank_t self, rank_t owner, scc::chip_word& at) noexcept
         : chip_(&c), self_(self), owner_(owner), at_(&at) {}
 
-    // The chip is in order and has one copy of a word, so orders say only what a rank learns.
+    // The chip is in order and has one copy of a word. An order only decides what a rank learns in the
+    // oracle.
     [[nodiscard]] word load(std::memory_order order) const {
       enter(scc::asks::read_word);
       if (order != std::memory_order_relaxed) acquire();
       return at_->value;
     }
     [[nodiscard]] scc::chip_word& home() const noexcept { return *at_; }
-    /// With a clock: so many loads more, of which nobody needs the answer.
+    /// With a clock: counts further loads whose values nobody needs.
     void count_loads(std::uint64_t times) const {
       chip_->at(self_).count().word_accesses += times;
       chip_->time()->count(self_, chip_->words_of(owner_), scc::asks::read_word, times);
@@ -52,7 +54,7 @@ class scc_control {
     }
 
     scc::chip* chip_;
-    rank_t self_;  ///< numbers of the job
+    rank_t self_;  ///< numbers in the job
     rank_t owner_;
     scc::chip_word* at_;
   };
@@ -103,14 +105,14 @@ class scc_control {
       if (order != std::memory_order_relaxed) release();
       set(value);
     }
-    /// Any change of the value: returns what it was.
+    /// Changes the value by change(old); returns the old value.
     template <class Change>
     word update(Change&& change, std::memory_order order) const {
       auto& lock = chip_->register_of(owner_);
       auto& spins = chip_->at(self_).count().register_spins;
       enter_register(scc::asks::read_word);
       if (chip_->time() != nullptr) {
-        for (; lock.taken; enter_register(scc::asks::read_word)) ++spins;  // each read is one over the mesh
+        for (; lock.taken; enter_register(scc::asks::read_word)) ++spins;  // each read travels over the mesh
       } else if (lock.taken) {
         scc::waiters* const waiting = &lock.waiting;
         waiting_for const why{.operation = "test-and-set register"};
@@ -126,7 +128,7 @@ class scc_control {
       if (acquires) acquire();
       word const changed = change(old);
       if (changed != old || chip_->time() == nullptr) enter(scc::asks::write_word);
-      // What does not change the word stores nothing: meanwhile its holder may have reset it.
+      // A change to the same value stores nothing: the word's holder may have reset it meanwhile.
       if (changed != old) {
         if (releases) release();
         set(changed);
@@ -211,7 +213,7 @@ class scc_control {
   void pause(unsigned attempt, waiting_for const& why) const { chip_->turns().pause(attempt, why); }
 
  private:
-  /// Who waits without a clock makes no access between two of which to take it.
+  /// Without a clock, a waiting core makes no accesses, so interrupts are taken here.
   void take_interrupt() const { chip_->pin_of(ranks_.to_world(rank())).take(); }
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
     return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};

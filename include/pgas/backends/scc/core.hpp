@@ -22,13 +22,14 @@ using pgas::scc::page_type;
 
 /// One core: its caches, its write-combining buffer and its look-up table, over the chip's memory.
 ///
-/// In order, one access at a time, nothing kept coherent, and no line allocated by a store. Each access that leaves
-/// the caches is a scheduling point, and takes place after it. Used by the core's fiber, or by none.
+/// The core is in order and makes one access at a time. No copy is kept coherent, and a store that misses
+/// allocates no line. Each access that leaves the caches first passes a scheduling point. Only the core's own
+/// fiber uses it while fibers run.
 class core {
  public:
   static constexpr std::size_t word_bytes = 4;
 
-  /// `c`: none for an emulator without time.
+  /// `c` is null for an emulator without time.
   core(rank_t number, memory& m, scheduler& s, clock* c, interrupt_pin& pin)
       : number_(number),
         memory_(&m),
@@ -44,7 +45,7 @@ class core {
   [[nodiscard]] counters& count() noexcept { return counters_; }
   [[nodiscard]] scheduler& turns() const noexcept { return *scheduler_; }
 
-  // Loads and stores: of any bytes whose physical addresses follow each other
+  // Loads and stores of any range of consecutive physical addresses
 
   void load(page_type type, physical_address at, bytes_out into) {
     each_line(at, into.size(), [&](physical_address piece, std::size_t done, std::size_t count) {
@@ -63,25 +64,27 @@ class core {
 
   // Instructions
 
-  /// CL1INVMB: forgets all tagged lines of L1; what a mpbt_wb page had modified is lost.
+  /// CL1INVMB: forgets all tagged lines of L1, and loses the modified bytes of mpbt_wb pages.
   void drop_tagged() noexcept {
     ++counters_.tagged_drops;
     spend(&timing::drop_tagged);
     l1_.forget_tagged();
   }
-  /// WBINVD: writes L1 back, to L2 where that holds the line, and empties it. L2 stays.
+  /// WBINVD: writes L1 back and empties it. A line that L2 holds goes to L2, another to memory. L2 keeps its
+  /// lines.
   void write_back_l1() {
     ++counters_.l1_flushes;
     spend(&timing::write_back_l1);
     for (std::size_t i = 0; i < l1_.lines; ++i) give_up_l1(i);
   }
-  /// INVD: empties L1, and loses what it had modified.
+  /// INVD: empties L1 and loses its modified bytes.
   void invalidate_l1() noexcept {
     ++counters_.l1_flushes;
     spend(&timing::kernel);
     for (std::size_t i = 0; i < l1_.lines; ++i) l1_.forget(i);
   }
-  /// The kernel's routine: evicts a range from L2, or all of L2 if the range is as large, by reading other lines.
+  /// The kernel's routine: evicts a range from L2 by reading other lines, or all of L2 if the range is as
+  /// large.
   void flush_l2(physical_address first, std::size_t bytes) {
     ++counters_.l2_flushes;
     spend(&timing::kernel);
@@ -96,7 +99,7 @@ class core {
       if (auto const i = l2_.look(n); i != l2_.none) give_up_l2(i);
     }
   }
-  /// A store to another line empties the write-combining buffer: this is what software does to have it empty.
+  /// Empties the write-combining buffer. Software does so by a store to another line.
   void drain() {
     if (!combined_.is_empty()) push();
   }
@@ -114,25 +117,27 @@ class core {
 
   // The look-up table
 
-  /// Points an entry at a page of the chip. Caches are not asked: lines of the old page go to the new one.
+  /// Points an entry at a page of the chip. The caches keep their lines, so the old page's lines go to the
+  /// new page.
   void point_entry(unsigned entry, page_number page) noexcept {
     table_.point(entry, page);
     ++counters_.remaps;
   }
-  /// Where this core has a byte of the chip mapped, if it has.
+  /// The address at which this core maps a byte of the chip, if it maps the byte.
   [[nodiscard]] std::optional<physical_address> physical(system_address at) const noexcept {
     return table_.physical(at);
   }
-  /// The entry that maps a page of another core: of a bounded number, the least used goes for a new one.
+  /// Returns the entry that maps a page of another core. If no entry is free, the page replaces the least
+  /// used one.
   ///
-  /// Caches know physical addresses only, so what is cached of the old page goes first. The paper's implementation
-  /// does not do this, and writes the old page's lines into the new one.
+  /// The caches know physical addresses only, so this first writes back and drops the lines of the old page.
+  /// The paper's implementation omits this step, and writes the old page's lines into the new page.
   unsigned map(page_number page) {
     if (auto const known = table_.use(page)) return *known;
     unsigned const entry = table_.least_used();
     if (table_.is_used(entry)) {
       drain();
-      write_back_l1();  // tagged lines, too: a drop would lose what a mpbt_wb page has modified
+      write_back_l1();  // tagged lines, too: a drop would lose what an mpbt_wb page has modified
       flush_l2(static_cast<physical_address>(entry * page_bytes), page_bytes);
     }
     reach(station::registers_of(number_), asks::write_word);
@@ -141,7 +146,7 @@ class core {
     return entry;
   }
 
-  /// Makes the caches forget the lines of a range, and what they modified: its memory is given back.
+  /// Makes the caches forget the lines of a range, modified or not, since its memory is given back.
   void forget(physical_address first, std::size_t bytes) noexcept {
     if (bytes == 0) return;
     line_number const begin = line_of(first);
@@ -149,11 +154,11 @@ class core {
     l1_.forget_lines(begin, last);
     l2_.forget_lines(begin, last);
     if (!combined_.is_empty() && combined_.number() >= begin && combined_.number() <= last) combined_.forget();
-    // Nor may the adversary bring one back, before the memory is zeroed for who has it next.
+    // The adversary must not refill a line either: the memory is zeroed for its next window.
     mischief_.forget(begin, last);
   }
 
-  /// What this core would read at an address without going to memory: for the oracle's report.
+  /// The copy in which this core holds an expected byte, for the oracle's report.
   enum class found { nowhere, modified, copied, combined };
   [[nodiscard]] found look(physical_address at, std::byte expected) const noexcept {
     std::size_t const in_line = at % line_bytes;
@@ -197,7 +202,7 @@ class core {
       spend_on((count + word_bytes - 1) / word_bytes);
     } else {
       i = fill(type, number);
-      spend_on((count - 1) / word_bytes);  // the first comes with the line
+      spend_on((count - 1) / word_bytes);  // the first word comes with the line
     }
     std::memcpy(into, l1_.bytes(i).data() + at % line_bytes, count);
   }
@@ -226,7 +231,7 @@ class core {
       }
     }
     if (type == page_type::ncm || type == page_type::dcm) {
-      if (combines(at)) push();  // what the buffer holds is older
+      if (combines(at)) push();  // the bytes in the buffer are older
       ++counters_.writes;
       each_access(at, count, [&](physical_address word, std::size_t done, std::size_t bytes) {
         leave(word, asks::write_word);
@@ -257,7 +262,7 @@ class core {
       mischief_.fetched({number, tagged});
     }
     std::size_t const i = l1_.place_for(number);
-    if (l1_.holds(i) && l1_.is_modified(i)) spend(&timing::l2_line);  // it goes to L2 the way the other came
+    if (l1_.holds(i) && l1_.is_modified(i)) spend(&timing::l2_line);  // the victim travels to L2 like the fill
     give_up_l1(i);
     l1_.put(i, number, fetched, tagged);
     return i;
@@ -266,7 +271,7 @@ class core {
   void combine(line_number number, std::size_t in_line, std::byte const* from, std::size_t count) {
     if (!combined_.is_empty() && !combined_.holds(number)) push();
     combined_.add(number, in_line, from, count);
-    // It is written when a further store finds it full: a full one is as good as written.
+    // The chip writes a full buffer at the next store. No core can tell that from a write at once.
     if (combined_.is_full()) push();
   }
   void push() {
@@ -305,7 +310,7 @@ class core {
     std::memcpy(bytes.data(), memory_at(number * static_cast<physical_address>(line_bytes)), line_bytes);
     return bytes;
   }
-  // Without a clock not a scheduling point: the access that needs the place is one.
+  // Without a clock this is no scheduling point: the access that needs the line's place is one.
   void write_line(line_number number, line const& bytes) noexcept {
     ++counters_.write_backs;
     auto const at = number * static_cast<physical_address>(line_bytes);
@@ -313,7 +318,7 @@ class core {
     std::memcpy(memory_at(at), bytes.data(), line_bytes);
   }
 
-  /// An access leaves the core: others may go first.
+  /// An access leaves the core, so other cores may go first.
   void leave(physical_address at, asks what) {
     if (clock_ != nullptr) {
       clock_->access(number_, station_of(at), what);
@@ -322,7 +327,7 @@ class core {
       left_ = true;
     }
   }
-  /// The same for what is not memory; without a clock it is no access.
+  /// The same for a station that is not memory; without a clock it is no access.
   void reach(station where, asks what) {
     if (clock_ != nullptr) clock_->access(number_, where, what);
   }
@@ -331,7 +336,7 @@ class core {
     rank_t const owner = memory_->owner(page);
     return memory_->is_buffer(page) ? station::buffer_of(owner) : station::memory_of(owner);
   }
-  /// Uncached accesses are for a word each: with a clock a piece of a line is several.
+  /// An uncached access moves one word. With a clock, a piece of a line is therefore several accesses.
   template <class Use>
   void each_access(physical_address at, std::size_t count, Use&& use) const {
     if (clock_ == nullptr) return use(at, std::size_t{0}, count);
@@ -346,11 +351,11 @@ class core {
   void spend(cycles timing::*time) const noexcept {
     if (clock_ != nullptr) clock_->spend(number_, clock_->how().in_ticks(clock_->how().*time));
   }
-  /// Each word of a piece that hits takes its time.
+  /// Charges the time of each word of a piece that hits.
   void spend_on(std::size_t words) const noexcept {
     if (clock_ != nullptr) clock_->spend(number_, words * clock_->word_in_l1());
   }
-  /// After an access that left the core the caches may do what nobody asked for.
+  /// Lets the adversary act after an access that has left the core: it evicts, fills or drains unasked.
   void misbehave() {
     if (mischief_.evicts()) {
       ++counters_.evictions;
@@ -384,7 +389,7 @@ class core {
   l1_cache l1_;
   l2_cache l2_;
   combining_buffer combined_;
-  bool left_ = false;  ///< the access at hand has left the core
+  bool left_ = false;  ///< the current access has left the core
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -44,15 +44,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// A stack that runs a function in pieces: `resume()` runs it until it calls `suspend()` or returns. Whoever destroys
-/// it has resumed it to its end, or never.
+/// A stack that runs a function in pieces: `resume()` runs it until it calls `suspend()` or returns. Before
+/// its destructor runs, a fiber must have been resumed to its end, or never.
 ///
-/// Sanitizers are told of every switch. So is the C++ runtime, which keeps the exceptions in flight per thread: a
-/// fiber may be suspended while one of its destructors runs during unwinding, or in a handler.
+/// Every switch is announced to the sanitizers. It also exchanges the C++ runtime's exceptions in flight,
+/// which are kept per thread. A fiber may therefore be suspended inside a handler, or inside a destructor
+/// during unwinding.
 ///
-/// The thread sanitizer keeps a stack of calls for each fiber and notes there what is called and what returns. So
-/// between telling it of a switch and the switch itself nothing that it sees may be called or return: the functions
-/// that switch are hidden from it, and go by the context library's jump, not by its fibers, whose functions are not.
+/// The thread sanitizer keeps a stack of calls for each fiber, and adds each call and return that it sees.
+/// Between the announcement of a switch and the switch it must see none. The functions that switch are
+/// therefore hidden from it. They use the jump of Boost.Context, not its fibers, since the functions of those
+/// are visible.
 class fiber {
  public:
   template <class Main>
@@ -66,7 +68,7 @@ class fiber {
   fiber& operator=(fiber const&) = delete;
   ~fiber() {
 #if defined(PGAS_FIBERS_UNDER_ASAN)
-    // What is mapped where this stack was must not find the red zones of its last frames.
+    // The next mapping at this address must not find the red zones of the stack's last frames.
     __asan_unpoison_memory_region(static_cast<std::byte*>(stack_.sp) - stack_.size, stack_.size);
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
@@ -77,7 +79,7 @@ class fiber {
 
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
 
-  /// Called from outside.
+  /// Called from outside the fiber.
   PGAS_UNSEEN_BY_TSAN void resume() {
     exchange_exceptions();
 #if defined(PGAS_FIBERS_UNDER_ASAN)
@@ -95,7 +97,7 @@ class fiber {
     exchange_exceptions();
   }
 
-  /// Called from inside.
+  /// Called inside the fiber.
   PGAS_UNSEEN_BY_TSAN void suspend() {
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     void* fake_stack = nullptr;
@@ -114,7 +116,7 @@ class fiber {
   using stack_source = boost::context::protected_fixedsize_stack;  // with a guard page
   static constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
 
-  /// The first function on the stack. It never returns: there is nothing below it.
+  /// The first function on the stack. It never returns, since no caller is below it.
   PGAS_UNSEEN_BY_TSAN static void begin(boost::context::detail::transfer_t from) noexcept {
     auto& self = *static_cast<fiber*>(from.data);
     self.caller_ = from.fctx;
@@ -133,7 +135,7 @@ class fiber {
     std::abort();
   }
 
-  /// The exceptions in flight and how many are uncaught: two words in the C++ ABI of Itanium.
+  /// Exchanges the exceptions in flight and the count of uncaught ones: two words in the Itanium C++ ABI.
   void exchange_exceptions() noexcept {
     std::array<void*, 2> now{};
     std::memcpy(now.data(), abi::__cxa_get_globals(), sizeof now);

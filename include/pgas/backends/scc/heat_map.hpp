@@ -14,8 +14,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail::scc {
 
-/// Draws the chip with what each of its parts did in a run: 6 x 4 tiles, the links between them, controllers beside the
-/// routers they are at, and the system interface.
+/// Draws the chip with the load of each part: 6 x 4 tiles, the links between them, the controllers beside
+/// their routers, and the system interface.
 class heat_drawing {
  public:
   heat_drawing(pgas::scc::traffic const& t, std::string const& title) : traffic_(t) {
@@ -42,7 +42,7 @@ class heat_drawing {
   static constexpr double chip_bottom = top + tile_rows * step - gap;
 
   static double left_of(tile t) noexcept { return margin + column_of(t) * step; }
-  /// The first row is the lowest.
+  /// The y coordinate of a tile. The first row of tiles is the lowest.
   static double top_of(tile t) noexcept { return top + (tile_rows - 1 - row_of(t)) * step; }
 
   [[nodiscard]] double share(load const& l) const noexcept { return cycles_ > 0 ? l.busy / cycles_ : 0; }
@@ -59,7 +59,7 @@ class heat_drawing {
     for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
     return text;
   }
-  /// Half of the colours are for the first quarter, where most parts of most runs are.
+  /// The colour of a share. Half of the colours cover the first quarter, where most parts of most runs are.
   static std::string colour(double share) {
     if (share == 0) return "#f4f6f8";
     struct stop {
@@ -114,7 +114,8 @@ class heat_drawing {
     return traffic_.links[t * mesh::directions + d];
   }
 
-  /// Four arrows at most: to the east and to the north of it, there and back.
+  /// Draws the links of a tile to its eastern and northern neighbours, in both directions: at most four
+  /// arrows.
   void draw_links(tile t) {
     double const x = left_of(t), y = top_of(t), middle = side / 2, apart = 15;
     if (column_of(t) + 1 < tile_columns) {
@@ -130,7 +131,7 @@ class heat_drawing {
   void arrow(double x1, double y1, double x2, double y2, load const& l) {
     double const part = share(l), half = 5, head = 11;
     double const dx = x2 > x1 ? 1 : x2 < x1 ? -1 : 0, dy = y2 > y1 ? 1 : y2 < y1 ? -1 : 0;
-    double const xn = x2 - dx * head, yn = y2 - dy * head;  // where the head begins
+    double const xn = x2 - dx * head, yn = y2 - dy * head;  // the base of the arrow's head
     std::string points;
     for (auto const& [along, across] :
          {std::pair{0, half}, {1, half}, {1, half + 4}, {2, 0.0}, {1, -half - 4}, {1, -half}, {0, -half}}) {
@@ -183,7 +184,7 @@ class heat_drawing {
     out_.text(x, y + 106, "Arrows are links of one direction; a pointer on a part shows its requests.", "note start");
   }
 
-  /// What limits a run, most likely.
+  /// Lists the busiest parts, which most likely limit the run.
   void draw_busiest(double y) {
     std::vector<std::pair<std::string, load const*>> all;
     auto const add = [&](std::string const& what, std::vector<load> const& some) {
@@ -225,14 +226,14 @@ class heat_drawing {
 
 namespace scc {
 
-/// A picture of what a run did to the chip, as SVG: its tiles, links, controllers, buffers and registers, coloured by
-/// the share of the run for which each was in use.
+/// A picture of a run's traffic as SVG: tiles, links, controllers, buffers and registers. The colour of a
+/// part is the share of the run for which it was in use.
 [[nodiscard]] inline std::string heat_map(traffic const& t, std::string const& title) {
   return detail::scc::heat_drawing(t, title).finished();
 }
 
-/// Writes it to a file, whose name is its title. Throws errc::wrong_order if there was no run with a clock,
-/// errc::bad_file if it cannot be written.
+/// Writes the heat map to a file, whose name is its title. Throws errc::wrong_order if no run had a clock,
+/// errc::bad_file if the file cannot be written.
 inline void write_heat_map(traffic const& t, std::filesystem::path const& file) {
   if (t.links.empty()) {
     throw error(errc::wrong_order, -1, "heat map: no run has had a clock yet; choose one by scc::options::clock");

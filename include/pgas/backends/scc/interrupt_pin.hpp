@@ -11,20 +11,21 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// A core's interrupt pin. Any core raises it, by a write to the core's configuration register; its own core takes it,
-/// which lowers it and calls the handler.
+/// A core's interrupt pin. Any core raises it, by a write to the core's configuration register. Its own core
+/// takes the interrupt: it lowers the pin and calls the handler.
 ///
-/// States: down, and up, whoever has raised it and however often: what comes before it is taken is one interrupt. It is
-/// taken between two instructions, not while the core handles one or masks them, and stays up meanwhile; nor while an
-/// access is under way. With a clock, at the first instruction that begins after it was raised, and amid a computation
-/// that charge() stands for. Without one, at the first instruction after it, or, against an adversary, at any later
-/// one. Source: Barrelfish technical note 5, which raises the INTR line by a bit of the status word. The controller of
-/// interrupts that later boards have behind their system interface is not emulated.
+/// States: down and up. Any number of raises before a take are one interrupt. A core takes an interrupt
+/// between two instructions, never during an access. While it handles or masks interrupts the pin stays up.
+///
+/// With a clock, the core takes it at the first instruction that begins after the raise, or amid a
+/// computation that charge() stands for. Without a clock, it takes it at its first instruction after the
+/// raise; an adversary may choose any later one. The interrupt controller of later boards is not emulated.
+/// Source: Barrelfish technical note 5, which raises the INTR line by a bit of the status word.
 class interrupt_pin {
  public:
   using handler = std::function<void()>;
 
-  /// `time`, `oracle`: none for an emulator without them.
+  /// `time` and `oracle` are null for an emulator without them.
   interrupt_pin(rank_t core, scheduler& turns, clock* time, checker* oracle)
       : core_(core),
         turns_(&turns),
@@ -42,19 +43,19 @@ class interrupt_pin {
     if (computes_) turns_->time().bring_forward(core_, since_);
   }
 
-  // Its own core
+  // Called by its own core
 
-  /// Between two instructions: takes the interrupt if there is one, now or, so the adversary likes, later.
+  /// Called between two instructions: takes a pending interrupt, unless the adversary defers it.
   void look() {
     if (!may_take()) return;
     if (time_ != nullptr) {
-      turns_->until(turns_->time().now(core_));  // it is up if what has happened by now has raised it
+      turns_->until(turns_->time().now(core_));  // the pin is up only if the raise is in the core's past
     } else if (is_up_ && !dice_.one_in(std::max(1U, turns_->how().against.defer))) {
       return;
     }
     take();
   }
-  /// The same for a core that does nothing else any more: now.
+  /// Takes a pending interrupt at once: called by a core that waits and makes no accesses.
   void take() {
     while (is_up_ && may_take() && (time_ == nullptr || since_ <= turns_->time().now(core_))) {
       is_up_ = false;
@@ -65,7 +66,7 @@ class interrupt_pin {
       turns_->interrupt(*handler_);
     }
   }
-  /// Computes for so long, and takes what comes meanwhile when it comes.
+  /// Computes for `left` ticks. Interrupts that are raised meanwhile are taken at the time of their raise.
   void compute(ticks left) {
     if (time_ == nullptr) return look();
     auto& time = turns_->time();
@@ -73,7 +74,7 @@ class interrupt_pin {
       look();
       ticks const begin = time.now(core_);
       computes_ = true;
-      turns_->until(is_up_ ? std::min(begin + left, since_) : begin + left);  // it may be up, but later than now
+      turns_->until(is_up_ ? std::min(begin + left, since_) : begin + left);  // the raise may be later than now
       computes_ = false;
       ticks const passed = time.due(core_) - begin;
       time_->spend(core_, passed);
@@ -81,8 +82,8 @@ class interrupt_pin {
     }
     time_->spend(core_, left);
   }
-  /// Halts until the condition holds, which is looked at first and after each interrupt, and not amid one: as with hlt
-  /// right after sti, none is missed. No access is made meanwhile.
+  /// Halts until the condition holds. The core checks it first and after each interrupt, with interrupts
+  /// masked; like sti followed by hlt, this misses no interrupt. The core makes no access meanwhile.
   template <std::predicate Condition>
   void sleep_until(Condition&& condition, waiting_for const& why, team_ranks const& ranks) {
     for (;;) {
@@ -98,7 +99,7 @@ class interrupt_pin {
     }
   }
 
-  /// While it lives, interrupts stay where they are.
+  /// Masks interrupts while it lives: the pin stays up.
   class mask {
    public:
     explicit mask(interrupt_pin& p) noexcept : pin_(&p), before_(std::exchange(p.masked_, true)) {}
@@ -111,7 +112,7 @@ class interrupt_pin {
     bool before_;
   };
 
-  /// What happens at an interrupt; null: they wait until there is something. Returns what it was before.
+  /// Sets the handler of interrupts; with null, the pin stays up. Returns the handler before.
   handler const* handle_by(handler const* h) noexcept { return std::exchange(handler_, h); }
   [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
 
@@ -127,9 +128,9 @@ class interrupt_pin {
   bool is_up_ = false;
   bool masked_ = false;
   bool computes_ = false;
-  ticks since_ = 0;  ///< when it was raised
+  ticks since_ = 0;  ///< the time of the raise
   std::uint64_t taken_ = 0;
-  vector_clock known_{};  ///< to those who raised it: an interrupt is a signal
+  vector_clock known_{};  ///< the knowledge of the raising cores: an interrupt is a signal
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

@@ -8,18 +8,20 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// Interrupts between the cores of a team, as one of its cores sees them: it raises any core's, and handles its own.
+/// Interrupts between the cores of a team, for one of its ranks: it raises any core's pin, and handles its
+/// own.
 ///
-/// For who computes and need not poll, or sleeps: nothing is on the mesh until the interrupt comes. It is a signal and
-/// no flush: coherence is what its user does before and after it, and it overtakes what its raiser still has in the
-/// write-combining buffer.
-/// Source: Barrelfish technical note 5, whose interconnect announces messages by it.
+/// An interrupt reaches a core that computes without polls, or that sleeps; the mesh is idle until then. It
+/// is a signal and no flush. The program must clean before it and drop after it. An interrupt overtakes the
+/// bytes that are still in its raiser's write-combining buffer. Source: Barrelfish technical note 5, whose
+/// interconnect announces messages by it.
 class interrupts {
  public:
   interrupts(std::shared_ptr<detail::scc::chip> c, detail::team_ranks ranks)
       : chip_(std::move(c)), ranks_(std::move(ranks)), self_(ranks_.to_world(ranks_.self())) {}
 
-  /// A handler that is in place while this lives; then the one before it is again. Without any, interrupts wait.
+  /// Installs a handler for its lifetime; its destructor restores the handler before. Without any, interrupts
+  /// stay pending.
   class handler {
    public:
     handler(handler const&) = delete;
@@ -37,8 +39,9 @@ class interrupts {
     std::function<void()> const* before_;
   };
 
-  /// Interrupts a rank's core, or this one. One-sided: a store to its configuration register, complete when that core
-  /// can see it; those that come before it takes the first are one. Throws errc::out_of_range.
+  /// Interrupts a rank's core; `to` may be the calling rank. One-sided: a store to that core's configuration
+  /// register, complete when the core can see it. Raises before the core takes the first are one interrupt.
+  /// Throws errc::out_of_range.
   void raise(rank_t to) const {
     if (to < 0 || to >= ranks_.size()) detail::throw_bad_rank(self_, "raise", to, ranks_.size());
     rank_t const target = ranks_.to_world(to);
@@ -47,15 +50,17 @@ class interrupts {
     chip_->pin_of(target).raise(self_);
   }
 
-  /// Calls `what` on this core at each interrupt, between two instructions of whatever it does, and counts it.
+  /// Calls `what` on this core at each interrupt, between two instructions of its program, and counts the
+  /// interrupt.
   ///
-  /// It may do all that a program may, and is not itself interrupted; what it waits for must come without the code that
-  /// it has interrupted. What it throws comes out of that code.
+  /// The handler may do all that a program may, and is not itself interrupted. A wait in the handler must not
+  /// depend on the interrupted code. The interrupted code throws the handler's exceptions.
   [[nodiscard]] handler on_interrupt(std::function<void()> what) const { return {chip_, self_, std::move(what)}; }
 
-  /// Sleeps until the condition holds, which is looked at first and after each interrupt, with interrupts masked: none
-  /// is missed. No poll, nothing on the mesh. Requires a handler: without any no interrupt is taken. Who sleeps for
-  /// ever is named in the report of a deadlock, as waiting for `from`: all others, if it is empty.
+  /// Sleeps until the condition holds. It is checked first and after each interrupt, with interrupts masked,
+  /// so none is missed. The core does not poll, and the mesh stays idle. Requires a handler, since without
+  /// one no interrupt is taken. A report of a deadlock names a sleeping core as waiting for `from`, or for
+  /// all others if `from` is empty.
   template <std::predicate Condition>
   void sleep_until(Condition&& condition, group from = {}) const {
     std::vector<rank_t> others(from.begin(), from.end());
@@ -65,13 +70,13 @@ class interrupts {
     chip_->pin_of(self_).sleep_until(condition, {.operation = "sleep", .awaited = others}, ranks_);
   }
 
-  /// How many this core has taken.
+  /// The number of interrupts that this core has taken.
   [[nodiscard]] std::uint64_t taken() const noexcept { return chip_->pin_of(self_).taken(); }
 
  private:
   std::shared_ptr<detail::scc::chip> chip_;
   detail::team_ranks ranks_;
-  rank_t self_;  ///< number of the job
+  rank_t self_;  ///< number in the job
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::scc

@@ -10,14 +10,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// A core's look-up table: which page of the chip each 16 MiB of its physical addresses are.
+/// A core's look-up table: it maps each 16 MiB of the core's physical addresses to a page of the chip.
 ///
-/// Own pages come first, in order; a bounded number of entries are for pages of other cores, mapped when they are
-/// accessed; then all cores' message passing buffers. Caches are not asked: they know physical addresses only.
+/// The core's own pages come first, in order. A bounded number of entries follow for pages of other cores,
+/// mapped at their first access, and then all message passing buffers. A change to the table does not touch
+/// the caches.
 class lookup_table {
  public:
   static constexpr std::size_t entries = 256;
-  /// Where all cores' message passing buffers are mapped, an entry each.
+  /// The first entry of the message passing buffers; each buffer has one.
   static constexpr unsigned first_buffer = 192;
 
   lookup_table(memory& m, rank_t owner, rank_t cores, unsigned mappable_pages)
@@ -33,11 +34,11 @@ class lookup_table {
   }
 
   [[nodiscard]] page_number page_of(physical_address at) const noexcept { return pages_[at / page_bytes]; }
-  /// Where the emulator has a byte.
+  /// The address of a byte in the emulator.
   [[nodiscard]] std::byte* host(physical_address at) const noexcept {
     return hosts_[at / page_bytes] + at % page_bytes;
   }
-  /// Where a byte of the chip is mapped, if it is.
+  /// The physical address of a byte of the chip, if the byte is mapped.
   [[nodiscard]] std::optional<physical_address> physical(system_address at) const noexcept {
     for (unsigned entry = 0; entry < entries; ++entry) {
       if (hosts_[entry] != nullptr && pages_[entry] == at / page_bytes) {
@@ -49,21 +50,21 @@ class lookup_table {
 
   // Entries for pages of other cores
 
-  /// The entry that one was given, if it still has it; counts the use.
+  /// The entry that the page was given, if it still has it; counts the use.
   [[nodiscard]] std::optional<unsigned> use(page_number page) noexcept {
     auto const known = entry_of_.find(page);
     if (known == entry_of_.end()) return std::nullopt;
     ++at(known->second).uses;
     return known->second;
   }
-  /// The entry to give away next: a free one, if there is any.
+  /// The entry to give next: a free one, or else the one with the fewest uses.
   [[nodiscard]] unsigned least_used() const noexcept {
     auto const by_uses = [](mapped const& a, mapped const& b) { return a.uses < b.uses; };
     return first_mapped +
            static_cast<unsigned>(std::min_element(mapped_.begin(), mapped_.end(), by_uses) - mapped_.begin());
   }
   [[nodiscard]] bool is_used(unsigned entry) noexcept { return at(entry).uses != 0; }
-  /// Remembers that an entry is a page's from now on, and nobody else's.
+  /// Gives an entry to a page; its page before loses it.
   void give(unsigned entry, page_number page) {
     if (is_used(entry)) entry_of_.erase(at(entry).page);
     entry_of_[page] = entry;

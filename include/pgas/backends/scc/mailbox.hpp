@@ -9,10 +9,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 namespace scc {
 
-/// Where each receiver's sections begin in its buffer; and what each section's sender knew, for the oracle.
+/// The place of each receiver's sections in its buffer, and for the oracle the knowledge of each section's
+/// sender.
 class home_sections {
  public:
-  /// A line for how many were sent, one for how many were taken, and the message with its length.
+  /// A line counts the messages sent, a line counts those taken, and three hold the message and its length.
   static constexpr std::size_t section_bytes = 5 * line_bytes;
 
   home_sections(chip& c, std::vector<rank_t> members) : chip_(&c), members_(std::move(members)) {
@@ -33,7 +34,7 @@ class home_sections {
     return starts_[static_cast<std::size_t>(receiver)] +
            static_cast<std::uint32_t>(static_cast<std::size_t>(sender) * section_bytes);
   }
-  /// Of the messages, and of the room for them.
+  /// The clock of a section's messages, or of its room.
   [[nodiscard]] vector_clock& clock(rank_t receiver, rank_t sender, bool of_room) noexcept {
     return clocks_[(static_cast<std::size_t>(receiver) * members_.size() + static_cast<std::size_t>(sender)) * 2 +
                    (of_room ? 1 : 0)];
@@ -53,11 +54,12 @@ class home_sections {
 
 }  // namespace scc
 
-/// Messages through the receivers' message passing buffers: each sender has a section of its own in each, for one
-/// message, as in RCKMPI (Christgau 2017, section 2.3.3).
+/// Messages through the receivers' message passing buffers. Each sender has a section of its own in each
+/// buffer, for one message, as in RCKMPI (Christgau 2017, section 2.3.3).
 ///
-/// `sent` is written by the sender alone, `taken` by the receiver alone, both past all caches; the section is full
-/// while they differ. Memory: 160 bytes of each buffer of 8 KiB for each rank: one mailbox of 48 ranks.
+/// Only the sender writes `sent` and only the receiver writes `taken`, both past all caches. The section is
+/// full while the two differ. Memory: 160 bytes for each rank in each buffer of 8 KiB, so one mailbox of 48
+/// ranks fits.
 class scc_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 3 * scc::line_bytes - sizeof(std::uint32_t);
@@ -68,12 +70,13 @@ class scc_mailbox {
         ranks_(std::move(ranks)),
         core_(&chip_->at(ranks_.to_world(ranks_.self()))) {}
 
-  /// Sends unless the last message is still there. Throws errc::invalid_argument when it is too long.
+  /// Sends unless the previous message is still there. Throws errc::invalid_argument if the message is too
+  /// long.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {
       throw error(
           errc::invalid_argument, core_->number(), "try_send",
-          std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
+          std::to_string(message.size()) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
     }
     auto const section = at(to, ranks_.self());
     std::uint32_t const sent = number(section);
@@ -88,7 +91,7 @@ class scc_mailbox {
     return true;
   }
 
-  /// Handles what has arrived; returns how many messages that were.
+  /// Handles the messages that have arrived; returns their number.
   template <class Handler>
   std::size_t poll(Handler&& handler) {
     std::size_t handled = 0;

@@ -15,25 +15,25 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// What one entry of a look-up table maps: 16 MiB.
+/// The range that one entry of a look-up table maps: 16 MiB.
 inline constexpr std::size_t page_bytes = std::size_t{1} << 24U;
-/// What one entry of a page table maps: all of it is accessed in one way.
+/// The range that one entry of a page table maps. All of it is accessed in one way.
 inline constexpr std::size_t table_page_bytes = 4096;
-/// A core's message passing buffer: half of its tile's.
+/// The size of a core's message passing buffer, which is half of its tile's.
 inline constexpr std::size_t mpb_bytes = 8192;
 
-/// Names a page of the chip: first each core's own memory, then the buffers.
+/// The number of a page of the chip: first each core's own memory, then the buffers.
 using page_number = std::uint32_t;
-/// A byte of the chip, the same for every core.
+/// The address of a byte of the chip, the same for every core.
 using system_address = std::uint64_t;
 
-/// Free bytes of one address range, first fit.
+/// The free bytes of one address range, given out first fit.
 class extents {
  public:
   explicit extents(std::uint64_t bytes) : bytes_(bytes) { free_.emplace(0, bytes); }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Where `bytes` bytes begin that are the caller's from now on, or nothing.
+  /// Takes `bytes` bytes and returns their beginning; empty if no gap is large enough.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t bytes) {
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second < bytes) continue;
@@ -61,12 +61,12 @@ class extents {
 
  private:
   std::uint64_t bytes_;
-  std::map<std::uint64_t, std::uint64_t> free_;  ///< where, how many
+  std::map<std::uint64_t, std::uint64_t> free_;  ///< from the beginning to the size
 };
 
-/// All memory of the chip, by owner: each core's pages follow each other, so that a large part is contiguous.
+/// All memory of the chip, by owner. A core's pages are consecutive, so a large part is contiguous.
 ///
-/// Host memory is taken when it is touched.
+/// The host's memory is taken at its first access.
 class memory {
  public:
   memory(rank_t cores, unsigned own_pages) : cores_(static_cast<std::size_t>(cores)), own_pages_(own_pages) {
@@ -104,8 +104,8 @@ class memory {
     return host(static_cast<page_number>(at / page_bytes)) + at % page_bytes;
   }
 
-  /// Takes whole pages of the owner's memory, zeroed; returns where they begin in it. What one page holds is accessed
-  /// in one way, since the page table says which.
+  /// Takes whole, zeroed pages of the owner's memory; returns their beginning in it. A page table entry
+  /// chooses one way of access, so no page is shared.
   [[nodiscard]] std::uint64_t reserve(rank_t owner, std::uint64_t bytes) {
     extents& free = free_[static_cast<std::size_t>(owner)];
     auto const refuse = [&](std::string const& why) {
@@ -117,13 +117,13 @@ class memory {
     refuse("but no gap in the memory of core " + std::to_string(owner) + " is that large");
     return 0;
   }
-  /// Gives them back, zeroed for who takes them next.
+  /// Gives pages back, zeroed for their next use.
   void release(rank_t owner, std::uint64_t at, std::uint64_t bytes) {
     zero(host(first_page(owner)) + at, whole(bytes, table_page_bytes));
     free_[static_cast<std::size_t>(owner)].release(at, whole(bytes, table_page_bytes));
   }
 
-  /// The same for a core's message passing buffer.
+  /// Takes zeroed bytes of a core's message passing buffer.
   [[nodiscard]] std::uint64_t reserve_buffer(rank_t owner, std::uint64_t bytes) {
     auto const at = free_buffers_[static_cast<std::size_t>(owner)].reserve(whole(bytes, line_bytes));
     if (!at) {
@@ -145,7 +145,7 @@ class memory {
   }
   static void zero(std::byte* at, std::uint64_t bytes) noexcept {
     constexpr std::uint64_t large = std::uint64_t{1} << 20U;
-    // A large extent's pages go back to the system, which gives zeroed ones.
+    // The system takes back the pages of a large extent, and supplies zeroed ones later.
     if (bytes < large || ::madvise(at, bytes, MADV_DONTNEED) != 0) std::memset(at, 0, bytes);
   }
 

@@ -13,21 +13,21 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace scc {
 
-/// What passed one link of the mesh, or was served by one buffer, register block, controller or the system interface.
+/// The load of one link of the mesh, buffer, register block or controller, or of the system interface.
 struct load {
   std::string name;
   std::uint64_t requests = 0;
-  double busy = 0, queued = 0;  ///< core cycles: it was in use; requests waited for it
+  double busy = 0, queued = 0;  ///< core cycles in use; core cycles that requests waited
 };
 
-/// What a run with a clock did to the chip: for heat maps.
+/// The loads of all parts of the chip in a run with a clock: for heat maps.
 struct traffic {
-  std::vector<load> links;      ///< four of each tile, to the east, west, north and south, and two of its cores
+  std::vector<load> links;      ///< of each tile: to the east, west, north, south, out of its cores and into them
   std::vector<load> buffers;    ///< of each tile
   std::vector<load> registers;  ///< of each tile
   std::vector<load> controllers;
   load interface;
-  std::vector<double> clocks;  ///< of each core in the end, in core cycles
+  std::vector<double> clocks;  ///< each core's clock at the end, in core cycles
 };
 
 }  // namespace scc
@@ -38,7 +38,7 @@ using pgas::scc::cycles;
 using pgas::scc::ticks;
 using pgas::scc::timing;
 
-/// A tile of the chip, row by row from the lower left.
+/// The number of a tile of the chip: row by row, from the lower left.
 using tile = unsigned;
 inline constexpr unsigned tile_columns = 6, tile_rows = 4, tiles = tile_columns * tile_rows, controllers = 4;
 
@@ -49,17 +49,17 @@ constexpr unsigned hops(tile from, tile to) noexcept {
   auto const apart = [](unsigned a, unsigned b) { return a > b ? a - b : b - a; };
   return apart(column_of(from), column_of(to)) + apart(row_of(from), row_of(to));
 }
-/// A quarter of the chip has a controller of its own: the nearest.
+/// The controller of a core: the nearest of four, each with a quarter of the chip.
 constexpr unsigned domain_of(rank_t core) noexcept {
   return (column_of(tile_of(core)) >= tile_columns / 2 ? 1U : 0U) + (row_of(tile_of(core)) >= tile_rows / 2 ? 2U : 0U);
 }
-/// Whose router a controller is at: that of tile (0,0), (5,0), (0,2) or (5,2).
+/// The tile whose router a controller is at: (0,0), (5,0), (0,2) or (5,2).
 constexpr tile controller_tile(unsigned controller) noexcept {
   return (controller % 2) * (tile_columns - 1) + (controller / 2) * 2 * tile_columns;
 }
 inline constexpr tile interface_tile = 3;
 
-/// Something that serves one access at a time.
+/// A part of the chip that serves one access at a time.
 struct station {
   enum kind : std::uint8_t { buffer, registers, controller, interface };
   kind what;
@@ -77,26 +77,28 @@ struct station {
   [[nodiscard]] constexpr std::size_t index() const noexcept {
     return what * std::size_t{tiles} + number - (what == interface ? tiles - controllers : 0);
   }
-  /// Whom it takes turns with: a tile's registers are in its mesh interface, and its buffer is behind that, too.
-  /// Source: Christgau 2017, section 2.2.1.
+  /// The gate that orders its accesses. A tile's registers and its buffer share one: both are behind its mesh
+  /// interface. Source: Christgau 2017, section 2.2.1.
   [[nodiscard]] constexpr std::size_t gate() const noexcept {
     return (what == registers ? at(buffer, number) : *this).index();
   }
 };
 
-/// One direction between two routers, or between a tile's cores and its router: one flit of 16 bytes a mesh cycle.
+/// One direction between two routers, or between a tile's cores and its router. It passes one flit of 16
+/// bytes a mesh cycle.
 ///
-/// Passages are asked for ahead of time and not in order. Each takes the first gap that is long enough.
+/// Passages are requested ahead of time and in any order. Each takes the first gap that is long enough.
 class link {
  public:
-  /// When a packet that comes at `at` begins to pass; nobody will ask for what is before `past` any more.
+  /// Returns the tick at which a packet that arrives at `at` begins to pass. No later request is for a tick
+  /// before `past`.
   ticks pass(ticks at, ticks length, ticks past) {
     ++requests;
     busy += length;
     if (taken_.size() > 16) std::erase_if(taken_, [&](span const& s) { return s.end <= past; });
     ticks begin = at;
     auto i = taken_.end();
-    while (i != taken_.begin() && (i - 1)->end > at) --i;  // those before end too early to matter
+    while (i != taken_.begin() && (i - 1)->end > at) --i;  // earlier spans end too early to matter
     for (; i != taken_.end() && i->begin < begin + length; ++i) begin = std::max(begin, i->end);
     taken_.insert(i, {begin, begin + length});
     queued += begin - at;
@@ -110,10 +112,11 @@ class link {
   struct span {
     ticks begin, end;
   };
-  std::vector<span> taken_;  ///< in order, none overlap
+  std::vector<span> taken_;  ///< in order, without overlap
 };
 
-/// The routers of the chip and the links between them. A packet goes along its row first, then along the column.
+/// The routers of the chip and the links between them. A packet travels along its row first, then along the
+/// column.
 class mesh {
  public:
   enum direction : unsigned { east, west, north, south, out_of_cores, into_cores };
@@ -121,7 +124,7 @@ class mesh {
 
   explicit mesh(timing const& t) : flit_(t.mesh), hop_(t.in_ticks(t.hop)) {}
 
-  /// When the head of a packet that leaves a tile at `at` comes to another one.
+  /// Returns the tick at which the head of a packet that leaves a tile at `at` reaches another tile.
   ticks travel(tile from, tile to, ticks at, unsigned flits, ticks past) {
     while (from != to) {
       direction const d = next(from, to);
@@ -130,7 +133,7 @@ class mesh {
     }
     return at;
   }
-  /// Counts so many packets more, without a time.
+  /// Counts `times` further packets that take no time.
   void count(tile from, tile to, unsigned flits, std::uint64_t times) noexcept {
     for (; from != to; from = beside(from, next(from, to))) count_link(from, next(from, to), flits, times);
   }
@@ -138,7 +141,7 @@ class mesh {
     of(t, d).requests += times;
     of(t, d).busy += times * flits * flit_;
   }
-  /// Both cores of a tile share the way to its router and the way back.
+  /// Passes the link between a tile's cores and its router. Both cores share one link out and one back.
   ticks pass_cores(tile at_tile, direction d, ticks at, unsigned flits, ticks past) {
     return of(at_tile, d).pass(at, flits * flit_, past);
   }
@@ -171,17 +174,18 @@ class mesh {
   std::array<link, std::size_t{tiles} * directions> links_;
 };
 
-/// Which of those that wait for a station is next.
+/// Chooses the next core of those that wait for a station.
 ///
-/// A buffer or a register keeps no queue: what waits for it fills the nearest routers, each of which gives its output
-/// to its inputs in turn. So who is alone on an input is served more often than those who share one with many: the
-/// chip is unfair. Farther away, first come is first served. Source: Shahmirzadi 2014, section 2.4, for the fact; this
-/// is the usual reason, and how many routers fill was chosen to make it as unfair as it was found.
+/// A buffer or a register keeps no queue. Waiting packets fill the nearest routers, and each router serves
+/// its inputs in turn. A core alone on an input is therefore served more often than cores that share one: the
+/// chip is unfair. Farther away, the first to arrive is the first served. Source: Shahmirzadi 2014, section
+/// 2.4, for the unfairness. The mechanism is the usual cause, and the number of filled routers is fitted to
+/// the measured unfairness.
 class arbiter {
  public:
   using waiters = std::uint64_t;
 
-  /// `arrivals`: when each core's access came.
+  /// `arrivals`: the tick at which each core's access arrived.
   template <class Arrivals>
   rank_t choose(waiters who, tile at, Arrivals const& arrivals) noexcept {
     tile router = at;
@@ -210,7 +214,7 @@ class arbiter {
  private:
   static constexpr unsigned filled_routers = 2;
   static constexpr unsigned own = 4;
-  /// From where packets of a tile come to a router on their way: it is the last turn that counts.
+  /// The input by which packets of a tile reach a router. The last turn of their route decides.
   static unsigned input(tile from, tile router) noexcept {
     if (row_of(from) != row_of(router)) return row_of(from) > row_of(router) ? mesh::north : mesh::south;
     if (column_of(from) != column_of(router)) return column_of(from) > column_of(router) ? mesh::east : mesh::west;

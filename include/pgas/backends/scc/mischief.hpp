@@ -10,11 +10,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 using pgas::scc::dice;
 
-/// Decides, as options and seed determine, when a core's caches do what nobody asked for, and to which lines.
+/// The adversary of one core: options and seed decide when its caches act unasked, and on which lines.
 class mischief {
  public:
   struct fetched_line {
-    line_number number = ~line_number{0};  ///< of no line
+    line_number number = ~line_number{0};  ///< the number of no line
     bool tagged = false;
   };
 
@@ -24,7 +24,7 @@ class mischief {
   [[nodiscard]] bool fills() noexcept { return dice_.one_in(how_.fill); }
   [[nodiscard]] bool drains() noexcept { return dice_.one_in(how_.drain); }
 
-  /// A line has come from memory: the last ones are what may be fetched again.
+  /// Notes a line that came from memory. The adversary may fetch the latest ones again.
   void fetched(fetched_line f) noexcept {
     last_ = f.number;
     fetched_[next_++ % fetched_.size()] = f;
@@ -35,12 +35,12 @@ class mischief {
     }
   }
 
-  /// What a cache gives up: beside the last fill, where something is, or anywhere.
+  /// The place to evict: in half of the cases in the set of the last fill, else anywhere.
   template <class Cache>
   [[nodiscard]] std::size_t victim(Cache const& c) noexcept {
     return dice_.one_in(2) ? last_ % c.sets * c.ways + dice_.below(c.ways) : dice_.below(c.lines);
   }
-  /// One of the last lines or one beside it, in the same page: another may be accessed in another way.
+  /// One of the latest lines, or a neighbour in the same page, since another page may have another type.
   [[nodiscard]] std::optional<fetched_line> line_to_fill() noexcept {
     auto const [near, tagged] = fetched_[dice_.below(fetched_.size())];
     if (near == fetched_line{}.number) return std::nullopt;
@@ -53,7 +53,7 @@ class mischief {
  private:
   pgas::scc::adversary how_;
   dice dice_;
-  line_number last_ = 0;  ///< the line fetched last
+  line_number last_ = 0;  ///< the latest line
   std::array<fetched_line, 8> fetched_{};
   std::size_t next_ = 0;
 };

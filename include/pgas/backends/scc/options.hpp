@@ -10,49 +10,51 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// The parameter set of this name. Throws errc::invalid_argument if there is none.
+/// The set of parameters with this name. Throws errc::invalid_argument if there is none.
 inline timing const& timing_named(std::string_view name) {
   std::string known;
   for (auto const* t : all_timings) {
     if (t->name == name) return *t;
     known += (known.empty() ? "" : ", ") + std::string(t->name);
   }
-  throw error(errc::invalid_argument, -1,
-              "PGAS_CLOCK: no parameters of the chip are called " + std::string(name) + "; there are " + known);
+  throw error(
+      errc::invalid_argument, -1,
+      "PGAS_CLOCK: no set of parameters of the chip is called " + std::string(name) + "; choose one of " + known);
 }
 
-/// What the caches do that nobody asked for. Each number n of them means: at one access that leaves a core in n; 0:
+/// The caches' unasked actions. A number n means: at one in n of the accesses that leave a core; 0 means
 /// never.
 ///
-/// All of it is allowed to hardware, some of it not to the SCC itself: what is right against it is right on other
-/// memory, too.
+/// All hardware may act so, though the SCC itself does only in part. A program that is right against the
+/// adversary is therefore right on other memory, too.
 struct adversary {
-  unsigned fill = 0;   ///< fetches one of the last lines again, or one beside it
-  unsigned evict = 0;  ///< gives up a copy, and writes it back if it was modified
+  unsigned fill = 0;   ///< fetches one of the latest lines again, or a neighbour
+  unsigned evict = 0;  ///< evicts a copy, and writes it back if it was modified
   unsigned drain = 0;  ///< empties the write-combining buffer early
-  unsigned defer = 0;  ///< of those that could, one instruction in n takes the interrupt that is there; 0: the first
+  unsigned defer = 0;  ///< defers an interrupt: one in n of the possible instructions takes it; 0: the first does
 };
 
-/// How a chip is run: what a test, or the environment, chooses before a launch.
+/// The options of a run of the chip, which a test or the environment chooses before a launch.
 struct options {
   std::uint64_t seed = 0;
   scheduling schedule = scheduling::turns;
   adversary against{};
   bool check = true;                 ///< stop at the first stale byte
-  bool through_pages_cached = true;  ///< false: the chip's defect, reads of write-through pages miss always
-  unsigned own_pages = 42;           ///< 16 MiB pages of memory a core has
-  unsigned mappable_pages = 56;      ///< of other cores at one time: four pages of 14 cores, as in the paper
-  /// What everything takes: cores go in the order of virtual time, whatever `schedule` says, and nothing is hostile.
+  bool through_pages_cached = true;  ///< false: the chip's defect; reads of write-through pages always miss
+  unsigned own_pages = 42;           ///< 16 MiB pages of a core's own memory
+  unsigned mappable_pages = 56;      ///< pages of other cores mapped at a time: 4 of each of 14 cores, as in the paper
+  /// The chip's times. With a clock, cores go in the order of virtual time, whatever `schedule` says, without
+  /// an adversary.
   timing const* clock = nullptr;
   placement words = placement::distributed;     ///< of control words
   unsigned central_controller = 0;              ///< of placement::central
-  bool each_poll = false;                       ///< even those whose answer cannot differ, one by one
+  bool each_poll = false;                       ///< make every poll, even those that cannot see a change
   decisions* script = nullptr;                  ///< of scheduling::script
-  std::vector<switch_point>* record = nullptr;  ///< gets the changes of turns of each run, whatever its schedule
+  std::vector<switch_point>* record = nullptr;  ///< receives the changes of turns of each run, with any schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
-  /// PGAS_SEED=n: random schedules and a hostile memory, replayed by the same number. PGAS_CHECK=0: no oracle.
-  /// PGAS_CLOCK=name: one of all_timings.
+  /// PGAS_SEED=n chooses a random schedule and an adversary; the same number repeats the run. PGAS_CHECK=0
+  /// turns the oracle off. PGAS_CLOCK=name chooses one of all_timings.
   [[nodiscard]] static options from_environment() {
     options o;
     if (char const* text = std::getenv("PGAS_SEED"); text != nullptr && *text != '\0')
@@ -62,7 +64,7 @@ struct options {
     return o;
   }
 
-  /// A hostile memory and another schedule for each seed.
+  /// Chooses an adversary, and a schedule that depends on the seed.
   options& disturb(std::uint64_t with) noexcept {
     seed = with;
     schedule = with % 4 == 3 ? scheduling::priority : scheduling::random;
@@ -72,7 +74,7 @@ struct options {
   }
 };
 
-/// While it lives, this thread's launches are run with these options.
+/// Runs this thread's launches with these options while it lives.
 class with_options {
  public:
   explicit with_options(options o) noexcept : before_(std::exchange(chosen(), o)) {}

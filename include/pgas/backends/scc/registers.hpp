@@ -5,13 +5,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// A core's test-and-set register: each access is one at the register itself, and a scheduling point.
+/// A core's test-and-set register. Each access reaches the register itself, and is a scheduling point.
 class test_and_set_register {
  public:
   test_and_set_register(detail::scc::chip& c, rank_t self, rank_t owner) noexcept
       : chip_(&c), self_(self), owner_(owner) {}
 
-  /// True if it was free, and is taken from now on.
+  /// Returns true if the register was free; the caller has then taken it.
   [[nodiscard]] bool read() const {
     chip_->reach(self_, place(), detail::scc::asks::read_word);
     auto& r = chip_->register_of(owner_);
@@ -19,7 +19,7 @@ class test_and_set_register {
     if (!was_free) ++chip_->at(self_).count().register_spins;
     return was_free;
   }
-  /// Frees it, whoever has it and whatever is written.
+  /// Frees the register, whichever core has taken it.
   void write() const {
     chip_->reach(self_, place(), detail::scc::asks::write_word);
     auto& r = chip_->register_of(owner_);
@@ -35,7 +35,7 @@ class test_and_set_register {
   rank_t owner_;
 };
 
-/// An atomic increment register of the chip's system interface: there are two for each core.
+/// An atomic increment register of the chip's system interface, which has two for each core.
 class increment_register {
  public:
   increment_register(detail::scc::chip& c, rank_t self, std::size_t i) noexcept : chip_(&c), self_(self), index_(i) {}
@@ -45,12 +45,12 @@ class increment_register {
     reach(detail::scc::asks::read_word);
     return chip_->increments()[index_]++;
   }
-  /// Subtracts one, whatever is written.
+  /// Subtracts one, whatever value is written.
   void write() const {
     reach(detail::scc::asks::write_word);
     --chip_->increments()[index_];
   }
-  /// By way of its initialization register.
+  /// Sets the value, through the initialization register.
   void preset(std::int64_t value) const {
     reach(detail::scc::asks::write_word);
     chip_->increments()[index_] = value;

@@ -8,30 +8,32 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// How the emulator chooses whose turn it is at a scheduling point.
+/// The emulator's choice of the next turn at a scheduling point.
 enum class scheduling {
   turns,     ///< each core in turn, for a fixed number of points
   random,    ///< any core, for a random number of points
   priority,  ///< the core of highest priority, and a few points where the running one becomes the last (PCT)
-  script,    ///< what a search says: see decisions
-  replay,    ///< each core until it waits, but for the switches that are given: see switch_point
+  script,    ///< the choices of a search: see decisions
+  replay,    ///< each core until it waits, except for the given switches: see switch_point
 };
 
-/// A change of turns that a run made: where it is said by what one core did, so that it means the same in a run that
-/// leaves out others.
+/// A change of turns in a run. Its place is a count of one core's points, so it stays valid in a run that
+/// omits others.
 struct switch_point {
   rank_t from = 0;
-  std::uint64_t at = 0;  ///< how many scheduling points `from` had had
-  bool waits = false;    ///< `from` waited and somebody had to go on; else it could have gone on itself
+  std::uint64_t at = 0;  ///< the scheduling points that `from` had passed
+  bool waits = false;    ///< `from` waited, so a change was needed; else `from` could have gone on
   rank_t to = 0;
 
   friend bool operator==(switch_point const&, switch_point const&) = default;
 };
 
-/// The choices of one run, for searches: those given are taken, then the first possible one at each further point.
+/// The choices of one run, for searches. The run takes the given choices, and the first possible one at each
+/// further point.
 ///
-/// A choice is made wherever more than one core could go on. `taken` lists each with how many there were, so that
-/// a search can go on with the next one. After `most_switches` choices other than "go on" there is no choice.
+/// A point is a choice if more than one core can go on. `taken` lists each choice with the number of possible
+/// cores, so a search can continue with the next one. After `most_switches` changes of turns a core that can
+/// go on does.
 struct decisions {
   struct choice {
     std::uint32_t taken = 0;
@@ -41,7 +43,7 @@ struct decisions {
   std::vector<choice> taken;
   std::size_t most_switches = ~std::size_t{0};
 
-  /// Changes `given` to the next run of a depth-first search; false when there is none.
+  /// Changes `given` to the next run of a depth-first search; returns false after the last run.
   bool next() {
     while (!taken.empty() && taken.back().taken + 1 == taken.back().of) taken.pop_back();
     if (taken.empty()) return false;
@@ -53,7 +55,7 @@ struct decisions {
   }
 };
 
-/// A stream of numbers that its seed determines (splitmix64).
+/// A stream of random numbers that the seed determines (splitmix64).
 class dice {
  public:
   explicit dice(std::uint64_t seed) noexcept : state_(seed * 0xd1342543de82ef95U + 0x632be59bd9b4e019U) {}

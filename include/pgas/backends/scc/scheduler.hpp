@@ -17,12 +17,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// Runs one fiber for each core, one at a time, in an order that options and seed determine.
+/// Runs one fiber for each core, one at a time, in an order that the options and the seed determine.
 ///
-/// A fiber gives its turn away at a scheduling point or when it waits for a word; a change of the word wakes it. When
-/// nobody can go on, the job has failed and the sentence says who waits for whom: exact, at once, and without a clock.
+/// A fiber gives up its turn at a scheduling point, or when it waits for a word. A change of the word wakes
+/// it. If no fiber can go on, the job fails at once, with a sentence that lists which rank waits for which.
+/// No clock is needed for this.
 ///
-/// If options give it a clock, who has the earliest event goes first, and who waits looks again and again.
+/// If the options choose a clock, the core with the earliest event goes first, and a waiting core polls.
 class scheduler {
  public:
   static constexpr rank_t most_cores = turn_order::most_cores;
@@ -67,7 +68,7 @@ class scheduler {
   [[nodiscard]] std::uint64_t switches() const noexcept { return switches_; }
   [[nodiscard]] options const& how() const noexcept { return how_; }
 
-  /// An access left the running core: somebody else may go first.
+  /// An access leaves the running core, so another core may go first.
   void point() {
     ++points_;
     order_.count(current_);
@@ -80,13 +81,13 @@ class scheduler {
 
   [[nodiscard]] bool is_timed() const noexcept { return how_.clock != nullptr; }
   [[nodiscard]] timeline& time() noexcept { return time_; }
-  /// The clock of a core, as what others call a clock; without one, that of the world.
+  /// The virtual time of a core as a time point; without a clock, the time of the world.
   [[nodiscard]] time_point now(rank_t core) const {
     if (!is_timed()) return clock::now();
     double const us = static_cast<double>(time_.now(core)) / pgas::scc::ticks_a_microsecond;
     return started_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::micro>(us));
   }
-  /// The running core has its next event at `due`: returns when no other core has an earlier one.
+  /// The running core has its next event at `due`. Returns when no other core has an earlier one.
   void until(ticks due) {
     ++points_;
     time_.set_due(current_, due);
@@ -97,9 +98,10 @@ class scheduler {
       switch_out();
     }
   }
-  /// As wait(), but the running core looks again and again until look() is true. Each look is an access.
+  /// Like wait(), but the running core polls until look() is true. Each look is an access.
   ///
-  /// While all others wait in this way, too, or compute, looks repeat themselves: those that end before somebody can
+  /// While all other cores poll or compute too, the looks repeat themselves. Looks that end before any core
+  /// can change a word are therefore not made; `skip(count)` receives their number instead.
   /// change anything are not made one by one, but `skip(how many)` is told of them.
   template <std::predicate Look, class Skip>
   void poll(std::span<waiters* const> waiting, Look&& look, Skip&& skip, waiting_for const& why, std::string_view label,
@@ -133,7 +135,8 @@ class scheduler {
     if (late) waited.throw_late(self);
   }
 
-  /// Suspends the running core until a word in whose `waiting` it is changes. Throws as control::wait_until does.
+  /// Suspends the running core until a word changes that has the core in its `waiting`. Throws like
+  /// control::wait_until.
   template <std::predicate Condition>
   void wait(std::span<waiters* const> waiting, Condition&& condition, waiting_for const& why, std::string_view label,
             team_ranks const& ranks) {
@@ -152,8 +155,8 @@ class scheduler {
     }
   }
 
-  /// Calls an interrupt's handler on the running core. It may wait for something else than what it has interrupted
-  /// does.
+  /// Calls an interrupt's handler on the running core. The handler may wait although the interrupted code
+  /// waits too.
   template <std::invocable Handler>
   void interrupt(Handler const& handler) {
     rank_t const self = current_;
@@ -164,7 +167,8 @@ class scheduler {
     woken_ |= bit(self);
   }
 
-  /// Takes the turn from the running core until the others have had up to 2^attempt points, or none of them can go on.
+  /// Gives up the turn until the other cores have passed up to 2^attempt points, or until none of them can go
+  /// on.
   void pause(unsigned attempt, waiting_for const& why) {
     job_.check(why.operation);
     rank_t const self = current_;
@@ -179,11 +183,11 @@ class scheduler {
     pausing_ |= bit(self);
     runnable_ &= ~bit(self);
     switch_out();
-    pausing_ &= ~bit(self);  // the failure of the job wakes it, too
+    pausing_ &= ~bit(self);  // the job's failure wakes it, too
     job_.check(why.operation);
   }
 
-  /// Lets these cores look again.
+  /// Makes these cores runnable, so that they check their conditions again.
   void wake(waiters which) noexcept {
     which &= unfinished_;
     if (is_timed()) time_.wake(which & ~runnable_, current_);
@@ -216,7 +220,8 @@ class scheduler {
         end_pause(rank);
     }
   }
-  /// When all pause, time goes on without them: else who pauses briefly would keep the turn from who pauses for long.
+  /// If all cores pause, skips time to the end of the earliest pause. Else short pauses would starve long
+  /// ones.
   void end_earliest_pause() noexcept {
     std::uint64_t first = ~std::uint64_t{0};
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
@@ -227,7 +232,7 @@ class scheduler {
   }
 
   void change_turn() {
-    if (is_timed()) {  // nothing is accessed, but a loop over it must come to an end
+    if (is_timed()) {  // this was no access, but a loop over it must end
       time_.spend(current_, how_.clock->core);
       until(time_.now(current_));
       return;
@@ -265,7 +270,8 @@ class scheduler {
     return static_cast<ticks>(std::max(0.0, after.count()) * pgas::scc::ticks_a_microsecond) + 1;
   }
 
-  /// Deadlines are those of the world outside: this alone is not decided by the seed.
+  /// Ends waits past their deadline. Deadlines use the world's clock, the one input that the seed does not
+  /// decide.
   void end_late_waits() {
     for (auto& b : blocked_) {
       if (b.why == nullptr || b.deadline == no_deadline || b.timed_out || b.deadline > clock::now()) continue;
@@ -297,20 +303,20 @@ class scheduler {
 
   job job_;
   options how_;
-  dice dice_;  ///< of the order and of pauses
+  dice dice_;  ///< for the order and for pauses
   turn_order order_;
   std::vector<std::unique_ptr<fiber>> fibers_;
   std::vector<blocked> blocked_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
-  waiters idle_ = 0;                                    ///< with a clock: those that look in vain
-  waiters woken_ = 0;                                   ///< and those whose words have changed since they began to
-  waiters pausing_ = 0;                                 ///< cores that gave their turn away for a while
+  waiters idle_ = 0;                                    ///< with a clock: cores whose last look was in vain
+  waiters woken_ = 0;                                   ///< cores with a word that has changed since that look
+  waiters pausing_ = 0;                                 ///< cores that gave up their turn for a while
   std::array<std::uint64_t, most_cores> pause_ends_{};  ///< on the clock of points_ + skipped_
   std::uint64_t skipped_ = 0;                           ///< time that passed while all paused
   rank_t current_ = -1;
   rank_t next_ = -1;
-  rank_t last_ = -1;  ///< who had the turn before
+  rank_t last_ = -1;  ///< the core of the previous turn
   std::int64_t budget_ = 1;
   std::uint64_t points_ = 0;
   std::uint64_t turns_ = 0;

@@ -8,11 +8,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A window's memory on the chip, as one core reaches it.
+/// A window's memory on the chip, for one core.
 ///
-/// What a core caches, and how it writes, a page's type decides; here each operation is a mapping of its own:
-/// load and store are dcm, get is ncm, put is ncm_wcb; load_tagged and store_through are mpbt_wt. All end when they
-/// return, but for bytes in the write-combining buffer, which a flush drains.
+/// On the chip a page's type decides how a core caches it and writes to it. Here each operation is a mapping
+/// of its own: load and store are dcm, get is ncm, put is ncm_wcb; load_tagged and store_through are mpbt_wt.
+/// An operation is complete when it returns, except for bytes in the write-combining buffer, which a flush
+/// drains.
 class scc_segment {
   using page_type = pgas::scc::page_type;
 
@@ -35,7 +36,7 @@ class scc_segment {
   scc_segment& operator=(scc_segment&&) noexcept = default;
   ~scc_segment() {
     if (!home_) return;
-    // Nothing of this memory may come back to life when somebody else has it.
+    // Forgets all copies of the memory, so that none reaches the memory's next window.
     for (rank_t r = 0; r < size(); ++r) {
       auto const& p = part(r);
       for (std::uint64_t done = 0; done < p.bytes;) {
@@ -51,7 +52,7 @@ class scc_segment {
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return part(rank).bytes; }
 
-  // Past the caches. Not inlined, so that the oracle can name the line of the program.
+  // Past the caches. These are not inlined, so that the oracle can name the program's line.
   [[gnu::noinline]] void put(location at, bytes_in from) {
     write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
   }
@@ -78,13 +79,14 @@ class scc_segment {
   [[gnu::noinline]] void store(location at, bytes_in from) {
     write(page_type::dcm, at, from, true, __builtin_return_address(0));
   }
-  /// The chip has no cheaper way than all of L1 and then the kernel's routine for L2, and both also drop.
+  /// Writes back and drops all of L1, then the range in L2 by the kernel's routine: the chip has no cheaper
+  /// way.
   void clean(location at, std::size_t count) {
     if (count != 0) flush_caches(at, count);
   }
   void drop(location at, std::size_t count) { clean(at, count); }
   void drain_stores() { core_->drain(); }
-  /// In order, one access at a time: a drop is over when the next load begins.
+  /// Does nothing: the core is in order, so a drop is complete when the next load begins.
   void drain_all() noexcept {}
 
   // Through tagged lines of L1
@@ -96,12 +98,13 @@ class scc_segment {
   }
   void drop_tagged() noexcept { core_->drop_tagged(); }
 
-  /// Writes back and forgets all that this core caches.
+  /// Writes back and forgets all copies of this core.
   void flush_copies() {
     core_->write_back_l1();
     core_->flush_l2(0, scc::page_bytes);
   }
-  /// The chip of the paper cannot do this: a store past the caches that also drops its line in the target's.
+  /// A store past the caches that also drops the line in the target's cache. The chip of the paper cannot do
+  /// this.
   [[gnu::noinline]] void put_and_drop(location at, bytes_in from) {
     write(page_type::ncm, at, from, false, __builtin_return_address(0));
     scc::core& theirs = chip_->at(part(at.rank).owner);
@@ -110,7 +113,7 @@ class scc_segment {
 
   void copies_unseen(bool begins) noexcept { unseen_ = begins; }
 
-  // For who knows the chip
+  // For programs that know the chip
   [[nodiscard]] scc::core& on_core() const noexcept { return *core_; }
   [[nodiscard]] pgas::scc::counters const& counters() const noexcept { return core_->count(); }
 
@@ -136,7 +139,7 @@ class scc_segment {
     bool const is_own = p.owner == core_->number();
     for (std::size_t done = 0; done < bytes;) {
       auto const count = static_cast<std::size_t>(until_page_end(offset, bytes - done));
-      if (is_own) {  // own pages have the first entries, in order
+      if (is_own) {  // a core's own pages have the first entries, in order
         use(static_cast<scc::physical_address>(offset), done, count);
       } else {
         auto const page = static_cast<scc::page_number>(chip_->dram().first_page(p.owner) + offset / scc::page_bytes);

@@ -9,7 +9,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// Calls fails(subset) for every subset of so many switches, in order, until one fails or `runs` are over.
+/// Calls fails(subset) for the subsets of `count` switches, in order, until one fails or `runs` are used up.
 template <class Fails>
 bool some_subset_fails(std::vector<pgas::scc::switch_point> const& all, std::size_t count, std::size_t from,
                        std::vector<pgas::scc::switch_point>& chosen, std::size_t& runs, Fails const& fails) {
@@ -26,14 +26,15 @@ bool some_subset_fails(std::vector<pgas::scc::switch_point> const& all, std::siz
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// The fewest changes of turns with which a program still fails, of those of a run that failed.
+/// The fewest changes of turns with which a program still fails, taken from those of a failing run.
 ///
-/// `fails(options)` runs the program as the options say and returns whether it failed. Every change that is left is
-/// needed: without any one of them the program does not fail; and no smaller choice fails, as far as two thousand more
-/// runs can tell. Those of a core that waits, after which somebody has to go on, are left out where the core of the
-/// lowest number will do. Empty where the program fails without any, or does not fail at all. Costs: about as many runs
-/// as changes, at worst their square. Source: Zeller and Hildebrandt, Simplifying and isolating failure-inducing input,
-/// 2002 (ddmin); the search after it is ours, since what ddmin ends with need not be the smallest.
+/// `fails(options)` runs the program with the options and returns whether it failed. Every change in the
+/// result is needed: the program does not fail without it. No smaller choice fails either, as far as 2000
+/// further runs can tell. A change from a waiting core is omitted if the core of the lowest number may
+/// follow. The result is empty if the program fails without any change, or does not fail at all. Costs: about
+/// one run for each change, at worst their square. Source: Zeller and Hildebrandt, Simplifying and isolating
+/// failure-inducing input, 2002 (ddmin). The search after it is ours, since a result of ddmin need not be the
+/// smallest.
 template <std::predicate<options const&> Fails>
 std::vector<switch_point> fewest_switches(options how, Fails const& fails) {
   std::vector<switch_point> all;
@@ -46,7 +47,7 @@ std::vector<switch_point> fewest_switches(options how, Fails const& fails) {
     return fails(how);
   };
   if (fails_with({})) return {};
-  if (!fails_with(all)) return all;  // the clock had a say
+  if (!fails_with(all)) return all;  // the world's clock had an influence
 
   std::vector<switch_point> needed = all;
   for (std::size_t pieces = 2; needed.size() >= 2;) {
@@ -78,15 +79,15 @@ std::vector<switch_point> fewest_switches(options how, Fails const& fails) {
   return needed;
 }
 
-/// As a sentence: "core 1 gives way to core 0 at its point 17, ...".
+/// The changes as a sentence: "core 1 gives way to core 0 at its point 17, ...".
 inline std::string to_string(std::vector<switch_point> const& switches) {
   std::string text;
   for (auto const& s : switches) {
     if (!text.empty()) text += ", ";
-    text += s.from < 0
-                ? "core " + std::to_string(s.to) + " begins"
-                : "core " + std::to_string(s.from) + (s.waits ? " leaves off for core " : " gives way to core ") +
-                      std::to_string(s.to) + " at its point " + std::to_string(s.at);
+    text += s.from < 0 ? "core " + std::to_string(s.to) + " begins"
+                       : "core " + std::to_string(s.from) +
+                             (s.waits ? " waits and is followed by core " : " gives way to core ") +
+                             std::to_string(s.to) + " at its point " + std::to_string(s.at);
   }
   return text.empty() ? "no change of turns" : text;
 }

@@ -14,16 +14,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// The line of the program that an address belongs to, for a report: "life.cpp:40", by addr2line where it is
-/// installed, or the address in its file. Of inlined calls, the innermost one that is not in this library, else the
-/// outermost.
+/// The line of the program at an address, for a report, such as "life.cpp:40". It comes from addr2line if
+/// that is installed; else the result is the address in its file. Of inlined calls it is the innermost one
+/// outside this library, else the outermost.
 inline std::string line_of_program(void const* where) {
   if (where == nullptr) return "an unknown place";
   ::Dl_info info{};
   if (::dladdr(where, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
   auto const base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   auto const address = reinterpret_cast<std::uintptr_t>(where);
-  // A program that is not position-independent is linked at its addresses, and begins below 4 GiB.
+  // A program that is not position-independent is linked at its final addresses, which begin below 4 GiB.
   std::uintptr_t const offset = base < (std::uintptr_t{1} << 32U) ? address : address - base;
   std::array<char, 32> hex{};
   std::snprintf(hex.data(), hex.size(), "0x%zx", static_cast<std::size_t>(offset - 1));

@@ -11,8 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 using pgas::scc::ticks;
 
-/// Where each core is in virtual time, and when each has its next event: the earliest is first, the lower number
-/// of two at one time.
+/// The virtual time of each core, and the time of its next event. The earliest event is first; of two at one
+/// time, that of the lower core.
 class timeline {
  public:
   using cores = std::uint64_t;
@@ -23,25 +23,27 @@ class timeline {
 
   [[nodiscard]] ticks due(rank_t core) const noexcept { return due_[index(core)]; }
   void set_due(rank_t core, ticks at) noexcept { due_[index(core)] = at; }
-  /// A core that is not the running one has its event sooner: then, or where it is already.
+  /// Moves the event of a core that is not running forward to `at`, or to the core's present if that is
+  /// later.
   void bring_forward(rank_t core, ticks at) noexcept {
     ticks& due = due_[index(core)];
     due = std::min(due, std::max(at, now(core)));
     next_ = std::min(next_, due);
   }
-  /// Nothing happens before it any more.
+  /// The tick before which nothing happens any more.
   [[nodiscard]] ticks past() const noexcept { return past_; }
 
-  /// Whether the running core's event is certainly the first. Other cores' may be put off meanwhile, not forward.
+  /// Whether the running core's event is certainly the first. Other cores' events may meanwhile move back,
+  /// not forward.
   [[nodiscard]] bool is_first(rank_t running) noexcept {
     ticks const due = due_[index(running)];
     if (due >= next_) return false;
     past_ = std::max(past_, due);
     return true;
   }
-  /// Whose event is first, of these cores: it runs from now on.
+  /// Returns which of these cores has the first event, and makes it the running core.
   [[nodiscard]] rank_t earliest(cores among) noexcept {
-    // Two smallest of all, without a branch: this is done at every change of turns.
+    // Finds the two smallest without a branch, since every change of turns does this.
     ticks best = never, second = never;
     auto const end = static_cast<std::size_t>(std::bit_width(among));
     for (std::size_t core = 0; core < end; ++core) {
@@ -56,14 +58,14 @@ class timeline {
     past_ = std::max(past_, best);
     return static_cast<rank_t>(first);
   }
-  /// When the first of these cores has its event; never, if there are none.
+  /// The time of the first event of these cores; `never` if there are none.
   [[nodiscard]] ticks first_due(cores among) const noexcept {
     ticks best = never;
     for (; among != 0; among &= among - 1)
       best = std::min(best, due_[static_cast<std::size_t>(std::countr_zero(among))]);
     return best;
   }
-  /// These cores slept, and go on when `waker`, if any, is where it is.
+  /// Wakes sleeping cores. They go on at the present of `waker`, if there is one.
   void wake(cores which, rank_t waker) noexcept {
     ticks const at = waker < 0 ? past_ : std::max(past_, now(waker));
     for (; which != 0; which &= which - 1) {
@@ -80,7 +82,7 @@ class timeline {
   static std::size_t index(rank_t core) noexcept { return static_cast<std::size_t>(core); }
 
   std::array<ticks, 64> now_{}, due_{};
-  ticks next_ = 0;  ///< no event of another core's is before it
+  ticks next_ = 0;  ///< no event of another core is earlier
   ticks past_ = 0;
 };
 

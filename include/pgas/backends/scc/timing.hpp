@@ -8,59 +8,61 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// Virtual time: cycles of 3.2 GHz, of which each clock that the chip can have takes a whole number.
+/// Virtual time in cycles of 3.2 GHz: each possible clock of the chip takes a whole number of them.
 using ticks = std::uint64_t;
 inline constexpr double ticks_a_microsecond = 3200;
 
-/// A time as the chip's descriptions give it: so many cycles of each of its clocks.
+/// A time as the chip's descriptions state it: a number of cycles of each clock.
 struct cycles {
   double core = 0, mesh = 0, memory = 0;
 };
 
-/// What everything takes, from one source: no result should mix two of them.
+/// The times of the chip's operations, from one source: no result should mix two sources.
 ///
-/// An access takes what is said here and `hop` for each hop to its target's router, there and back, if it meets no
-/// other. It then `holds` its target: others that come meanwhile wait.
+/// An access without contention takes the time stated here, and `hop` for each hop to its target's router,
+/// there and back. It then `holds` its target: later accesses wait.
 struct timing {
   std::string_view name;
-  ticks core, mesh, memory;  ///< a cycle of each clock
+  ticks core, mesh, memory;  ///< ticks in a cycle of each clock
 
   cycles hop{.mesh = 4};  ///< one way
   cycles own_buffer_read, own_buffer_write, buffer_read, buffer_write;
   cycles memory_read, memory_write;  ///< a word past the caches, or a line read
   cycles memory_line_write;
-  cycles own_register_access, register_access;  ///< of a tile's configuration registers, with the test-and-set ones
+  cycles own_register_access, register_access;  ///< of a configuration register of a tile
   cycles interface_access;                      ///< of the increment registers behind the system interface
 
-  /// 24 cores do not feel each other, 48 do. Source: Shahmirzadi 2014, section 2.4.
+  /// 24 cores do not slow each other down, 48 do. Source: Shahmirzadi 2014, section 2.4.
   cycles buffer_holds{.mesh = 3.5};
   cycles register_holds{.mesh = 3.5};
   cycles interface_holds{.core = 20};
-  /// Eleven cores that poll beside a writer slow its uncached stores down 2.5 times. Source: Christgau and Schnor 2019,
-  /// table 3: 155 core cycles for a store when twelve are served in turn, which are eleven reads and a write.
+  /// Eleven cores that poll beside a writer slow its uncached stores down 2.5 times. Source: Christgau and
+  /// Schnor 2019, table 3: a store takes 155 core cycles when twelve cores are served in turn, so eleven
+  /// reads and one write.
   cycles memory_read_holds{.memory = 20};
-  /// Writes can be kept and written together, so that they hold a controller for less. Source: Christgau 2017, section
-  /// 3.4.5, from both sides. Twelve cores that store every 109 core cycles, and read a line for 32 stores, scale
-  /// without loss, so that it is 13 at most; polls at their controller make them collapse, which they do not if it
-  /// is 8.
+  /// A controller can keep writes and combine them, so a write holds it for less time than a read. Source:
+  /// Christgau 2017, section 3.4.5, for both bounds. At most 13: twelve cores that store every 109 core
+  /// cycles, and read a line for each 32 stores, scale without loss. More than 8: polls at their controller
+  /// make the same stores collapse.
   cycles memory_write_holds{.memory = 12};
 
   // In the core
   cycles l1_word{.core = 1};  ///< up to four bytes that hit, or that go to the write-combining buffer
   cycles l2_line{.core = 18};
   cycles drop_tagged{.core = 1};
-  /// WBINVD and the way into the kernel. Source for these: Christgau 2017, section 4.2.4.
+  /// WBINVD, and the entry into the kernel. Source for these: Christgau 2017, section 4.2.4.
   cycles write_back_l1{.core = 12000};
   cycles kernel{.core = 2000};
   cycles l2_flush_line{.core = 580};
-  cycles l2_flush_all{.core = 600000};  ///< by reading: modified lines come on top
+  cycles l2_flush_all{.core = 600000};  ///< the reads; modified lines take extra time
   cycles pause{.core = 533};            ///< the unit of a pause, doubled at each attempt: 1 us in the paper
-  /// From a core's interrupt pin to the first instruction of the handler. The way back is in no source: it takes
-  /// nothing. Source: Barrelfish technical note 5, lambda_IPI: delivery and trap, between two cores of a tile.
+  /// From a core's interrupt pin to the first instruction of the handler. No source has the time of the
+  /// return: it is 0. Source: Barrelfish technical note 5, lambda_IPI: delivery and trap, between two cores
+  /// of a tile.
   cycles interrupt{.core = 612};
 
   [[nodiscard]] constexpr ticks in_ticks(cycles const& c) const noexcept {
-    // NOLINTNEXTLINE(bugprone-incorrect-roundings): times are above zero, and lround is no constant expression
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): times are positive, and lround is not constexpr
     return static_cast<ticks>(c.core * static_cast<double>(core) + c.mesh * static_cast<double>(mesh) +
                               c.memory * static_cast<double>(memory) + 0.5);
   }
@@ -69,10 +71,11 @@ struct timing {
   }
 };
 
-/// The literature's formulas: 45 core cycles and 4 mesh cycles a hop and way for a buffer, 40 core, 46 memory and the
-/// hops for memory. A buffer of the own tile is reached by way of the router, since the way past it is defect.
-/// Source: the chip's Programmer's Guide, as field notes quote it. Of the registers it is known that they are like
-/// buffers, and that an increment register takes four times as long (Christgau 2017, section 2.2.5).
+/// The literature's formulas. A buffer takes 45 core cycles, and 4 mesh cycles for each hop and way. Memory
+/// takes 40 core cycles, 46 memory cycles and the hops. A core reaches its own tile's buffer through the
+/// router, since the bypass is defective. Source: the chip's Programmer's Guide, as field notes quote it.
+/// Registers take the time of buffers, and an increment register four times as long (Christgau 2017, section
+/// 2.2.5).
 constexpr timing formulas(std::string_view name, ticks core, ticks mesh, ticks memory) noexcept {
   cycles const buffer{.core = 45};
   cycles const own_buffer{.core = 45, .mesh = 8};
@@ -92,14 +95,14 @@ constexpr timing formulas(std::string_view name, ticks core, ticks mesh, ticks m
           .register_access = buffer,
           .interface_access = {.core = 180, .mesh = 78}};
 }
-/// Cores, mesh and memory at 533, 800 and 800 MHz: the default, and that of Christgau's work.
+/// Cores, mesh and memory at 533, 800 and 800 MHz: the default, and the setting of Christgau's work.
 inline constexpr timing formulas_533 = formulas("formulas-533", 6, 4, 4);
-/// The same with the memory at 1066 MHz, and 800, 1600 and 1066 MHz.
+/// The same with memory at 1066 MHz, and a chip at 800, 1600 and 1066 MHz.
 inline constexpr timing formulas_533_1066 = formulas("formulas-533-1066", 6, 4, 3);
 inline constexpr timing formulas_800 = formulas("formulas-800", 4, 2, 3);
 
-/// What Barrelfish measured at 533/800/800 MHz, loops and fills of lines included; the hops are the formulas'.
-/// Source: Barrelfish technical note 5, tables of the message passing buffers and of memory.
+/// Barrelfish's measurements at 533/800/800 MHz, including loops and fills of lines; the hops are the
+/// formulas'. Source: Barrelfish technical note 5, tables of the message passing buffers and of memory.
 inline constexpr timing barrelfish = [] {
   timing t = formulas("barrelfish", 6, 4, 4);
   t.own_buffer_read = {.core = 20};
@@ -118,7 +121,7 @@ inline constexpr timing barrelfish = [] {
 inline constexpr std::array<timing const*, 4> all_timings{&formulas_533, &formulas_533_1066, &formulas_800,
                                                           &barrelfish};
 
-/// Where control words are: each in the memory of its owner's controller, or all at one controller.
+/// The place of control words: at each owner's controller, or all at one controller.
 enum class placement { distributed, central };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::scc

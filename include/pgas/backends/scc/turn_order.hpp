@@ -14,16 +14,16 @@ using pgas::scc::dice;
 using pgas::scc::options;
 using pgas::scc::scheduling;
 
-/// A set of cores: bit r is core r. Those that wait for a word to change, mostly.
+/// A set of cores, mostly of those that wait for a word to change: bit r is core r.
 using waiters = std::uint64_t;
 constexpr waiters bit(rank_t rank) noexcept { return waiters{1} << static_cast<unsigned>(rank); }
 
-/// Whose turn is next where there is no clock, and how long it lasts: what options::schedule and the seed determine.
+/// The order and length of turns without a clock, as options::schedule and the seed determine them.
 class turn_order {
  public:
   static constexpr rank_t most_cores = 48;
 
-  /// `d` is drawn from for nothing else but what the seed determines, too.
+  /// `d` must serve only purposes that the seed determines.
   turn_order(options const& how, rank_t cores, dice& d) : how_(&how), dice_(&d) {
     if (how.schedule != scheduling::priority) return;
     for (rank_t r = 0; r < cores; ++r) priorities_.push_back(r);
@@ -31,10 +31,10 @@ class turn_order {
     next_change_ = d.below(points_guess);
   }
 
-  /// A scheduling point of this core's.
+  /// Counts a scheduling point of this core.
   void count(rank_t core) noexcept { ++points_of_[static_cast<std::size_t>(core)]; }
 
-  /// After how many points the next turn ends.
+  /// The length of the next turn, in scheduling points.
   [[nodiscard]] std::int64_t length() noexcept {
     switch (how_->schedule) {
       case scheduling::turns:
@@ -49,8 +49,8 @@ class turn_order {
     return 1;
   }
 
-  /// Who goes on, of those who can. In a search and for priorities it may be `current`, the running core if there is
-  /// one; `last` had the turn before.
+  /// Returns the next core of those that can go on. In a search and for priorities it may be `current`, the
+  /// running core, if there is one. `last` is the core of the previous turn.
   [[nodiscard]] rank_t next(waiters runnable, rank_t current, rank_t last, std::uint64_t points) {
     switch (how_->schedule) {
       case scheduling::turns: {
@@ -70,13 +70,13 @@ class turn_order {
     return current;
   }
 
-  /// Tells options::record of a change of turns.
+  /// Adds a change of turns to options::record.
   void record(rank_t from, bool waits, rank_t to) const {
     if (how_->record != nullptr) how_->record->push_back({from, points_of(from), waits, to});
   }
 
  private:
-  /// About how many points a test program has: PCT wants its changes spread over them.
+  /// The assumed number of points of a test program, since PCT spreads its changes over them.
   static constexpr std::size_t points_guess = 2000;
   static constexpr std::int64_t usual_turn = 64;
 
@@ -85,7 +85,8 @@ class turn_order {
     return static_cast<rank_t>(std::countr_zero(left));
   }
 
-  // Source: Burckhardt and others, A randomized scheduler with probabilistic guarantees of finding bugs, 2010.
+  // Source: Burckhardt and others, A randomized scheduler with probabilistic guarantees of finding bugs,
+  // 2010.
   rank_t first_by_priority(waiters runnable, rank_t current, std::uint64_t points) {
     if (points >= next_change_ && current >= 0) {
       auto const it = std::find(priorities_.begin(), priorities_.end(), current);

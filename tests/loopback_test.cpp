@@ -515,7 +515,7 @@ TEST_CASE("what names no memory or reaches past its end is an error of the asker
         require(false, "no machine has so much");
       } catch (pgas::error const& e) {
         require(e.code() == pgas::make_error_code(errc::no_space), "no space");
-        require(std::string(e.what()).find("18446744073709551615 bytes asked for") != std::string::npos, e.what());
+        require(std::string(e.what()).find("18446744073709551615 bytes were asked for") != std::string::npos, e.what());
       }
     }
     me.barrier();

@@ -151,7 +151,7 @@ TEST_CASE("pool_map says what is wrong with the memory that it is given") {
   }
   {
     environment const names(file.name().c_str(), nullptr, "4096");
-    CHECK(has(complaint(3), "bytes asked for"));
+    CHECK(has(complaint(3), "bytes were asked for"));
   }
   before.check("wrong names");
 }

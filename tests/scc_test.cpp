@@ -1150,7 +1150,7 @@ TEST_CASE("a part larger than a core's memory is refused with a sentence, and wh
         std::array<std::size_t, 2> const too_large{64, 2 * page_bytes + 1};
         auto const e = error_of([&] { static_cast<void>(me.b.reserve_segment(too_large)); });
         CHECK(has(e, errc::no_space));
-        CHECK(contains(e, "33554433 bytes asked for, a core of the chip has 33554432"));
+        CHECK(contains(e, "33554433 bytes were asked for: a core of the chip has only 33554432"));
         std::array<std::size_t, 2> const all{2 * page_bytes, 2 * page_bytes};
         CHECK_NOTHROW(static_cast<void>(me.b.reserve_segment(all)));
         std::array<std::size_t, 2> const more{0, 1};
@@ -1167,7 +1167,7 @@ TEST_CASE("three mailboxes of 17 ranks fill the message passing buffers; the nex
     for (int i = 0; i < 3; ++i) CHECK_NOTHROW(static_cast<void>(me.b.reserve_mailbox()));
     auto const e = error_of([&] { static_cast<void>(me.b.reserve_mailbox()); });
     CHECK(has(e, errc::no_space));
-    CHECK(contains(e, "2720 bytes of the message passing buffer of core 0 asked for, but of its 8192 not so many"));
+    CHECK(contains(e, "2720 bytes of the message passing buffer of core 0 were asked for: of its 8192 fewer are left"));
   });
 }
 

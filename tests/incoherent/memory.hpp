@@ -125,10 +125,10 @@ class registry {
 template <class Memory, class... Arguments>
 [[nodiscard]] std::shared_ptr<Memory> allocate(rank_t self, std::uint64_t bytes, Arguments const&... arguments) {
   auto const refuse = [&](std::string const& why) {
-    throw error(errc::no_space, self, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
+    throw error(errc::no_space, self, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
   };
   if (std::uint64_t const left = pgas::detail::available_memory(); bytes > left) {
-    refuse("memory for " + std::to_string(left) + " is left");
+    refuse("only " + std::to_string(left) + " are left");
   }
   try {
     return std::make_shared<Memory>(arguments...);

@@ -92,8 +92,8 @@ class loopback {
     }
     if (std::uint64_t const available = detail::available_memory(); total > available) {
       throw error(errc::no_space, agent_->rank(), "reserve",
-                  std::to_string(total) + " bytes were asked for, but only " + std::to_string(available) +
-                      " are left: ask for less, or on fewer ranks");
+                  std::to_string(total) + " bytes were asked for: only " + std::to_string(available) +
+                      " are left; take less, or use fewer ranks");
     }
     return reserve();
   }

@@ -104,7 +104,7 @@ class scc {
     if (ranks > max_ranks) {
       throw error(errc::invalid_argument, detail::job::supervisor,
                   "run: the chip has " + std::to_string(max_ranks) + " cores, and " + std::to_string(ranks) +
-                      " ranks were asked for");
+                      " ranks were asked for: ask for fewer");
     }
     auto job = detail::job::create(ranks, false);
     auto const chip = std::make_shared<detail::scc::chip>(job, pgas::scc::with_options::chosen());
@@ -144,7 +144,7 @@ class scc {
         home->parts()[static_cast<std::size_t>(rank())].bytes != own_bytes) {
       throw error(errc::mismatch, job_.rank(), "attach",
                   std::to_string(own_bytes) + " bytes for rank " + std::to_string(rank()) +
-                      " asked for, but that is not what was reserved");
+                      " were asked for, but that is not what was reserved");
     }
     return {chip_, std::move(home), ranks_};
   }
@@ -155,7 +155,7 @@ class scc {
     auto home = chip_->words.attach(which, job_.rank());
     if (!(home->words == words)) {
       throw error(errc::mismatch, job_.rank(), "attach",
-                  "other control words asked for than were reserved (" + std::string(label) + ")");
+                  "other control words were asked for than were reserved (" + std::string(label) + ")");
     }
     return {chip_, std::move(home), ranks_, label};
   }

@@ -173,7 +173,8 @@ class self {
   static bootstrap_type launch(rank_t ranks, Main const& main) {
     if (ranks != 1) {
       throw error(errc::invalid_argument, -1,
-                  "run: backend self has one rank, " + std::to_string(ranks) + " were asked for");
+                  "run: backend self has one rank, " + std::to_string(ranks) +
+                      " were asked for: ask for one, or choose another backend");
     }
     bootstrap_type boot;
     main(self{}, boot);
@@ -187,7 +188,8 @@ class self {
 
   static handle reserve_segment(std::span<std::size_t const> sizes) {
     if (sizes[0] > (std::size_t{1} << 47U)) {
-      throw error(errc::no_space, 0, "reserve", std::to_string(sizes[0]) + " bytes asked for: no machine has as much");
+      throw error(errc::no_space, 0, "reserve",
+                  std::to_string(sizes[0]) + " bytes were asked for: no machine has as much");
     }
     return {};
   }

@@ -135,9 +135,9 @@ class pool {
   /// Takes an extent of zeros that each of `holders` ranks will release; returns its offset.
   [[nodiscard]] std::uint64_t reserve(job const& j, std::uint64_t wanted, rank_t holders) const {
     if (wanted > bytes()) {
-      throw error(
-          errc::no_space, j.rank(), "reserve",
-          std::to_string(wanted) + " bytes asked for, the memory given to pool_map has " + std::to_string(bytes()));
+      throw error(errc::no_space, j.rank(), "reserve",
+                  std::to_string(wanted) + " bytes were asked for: the memory given to pool_map has only " +
+                      std::to_string(bytes()));
     }
     std::uint64_t const extent = j.take_extent((wanted + line - 1) / line * line, holders, bytes());
     static constexpr std::byte zeros[4096]{};

@@ -48,7 +48,7 @@ class pool_segment {
     if (largest > p.bytes() / sizes.size()) {
       throw error(errc::no_space, j.rank(), "reserve",
                   std::to_string(largest) + " bytes on each of " + std::to_string(ranks) +
-                      " ranks asked for, the memory given to pool_map has " + std::to_string(p.bytes()));
+                      " ranks were asked for: the memory given to pool_map has only " + std::to_string(p.bytes()));
     }
     std::uint64_t const stride = (largest + line_bytes - 1) / line_bytes * line_bytes;
     std::uint64_t const extent = p.reserve(j, header_bytes(ranks) + stride * sizes.size(), ranks);

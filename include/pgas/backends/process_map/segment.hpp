@@ -40,7 +40,8 @@ class mapped_segment {
     if (largest > j.block().arena_bytes / sizes.size()) {
       throw error(errc::no_space, j.rank(), "reserve",
                   std::to_string(largest) + " bytes on each of " + std::to_string(ranks) +
-                      " ranks asked for, the job's address space has " + std::to_string(j.block().arena_bytes));
+                      " ranks were asked for: the job's address space has only " +
+                      std::to_string(j.block().arena_bytes));
     }
     std::uint64_t const stride = (largest + unit - 1) / unit * unit;
     std::uint64_t const bytes = header_bytes(ranks) + stride * sizes.size();

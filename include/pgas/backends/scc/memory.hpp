@@ -109,12 +109,12 @@ class memory {
   [[nodiscard]] std::uint64_t reserve(rank_t owner, std::uint64_t bytes) {
     extents& free = free_[static_cast<std::size_t>(owner)];
     auto const refuse = [&](std::string const& why) {
-      throw error(errc::no_space, owner, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
+      throw error(errc::no_space, owner, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
     };
-    if (bytes > free.bytes()) refuse("a core of the chip has " + std::to_string(free.bytes()));
+    if (bytes > free.bytes()) refuse("a core of the chip has only " + std::to_string(free.bytes()));
     auto const at = free.reserve(whole(bytes, table_page_bytes));
     if (at) return *at;
-    refuse("but no gap in the memory of core " + std::to_string(owner) + " is that large");
+    refuse("no gap in the memory of core " + std::to_string(owner) + " is that large");
     return 0;
   }
   /// Gives pages back, zeroed for their next use.
@@ -129,7 +129,7 @@ class memory {
     if (!at) {
       throw error(errc::no_space, owner, "reserve_mailbox",
                   std::to_string(bytes) + " bytes of the message passing buffer of core " + std::to_string(owner) +
-                      " asked for, but of its " + std::to_string(mpb_bytes) + " not so many are left");
+                      " were asked for: of its " + std::to_string(mpb_bytes) + " fewer are left");
     }
     return *at;
   }

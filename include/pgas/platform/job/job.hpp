@@ -157,9 +157,9 @@ class job {
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared) const {
     std::uint64_t const wanted = std::max(in_pages(bytes), page);
     if (bytes > block().arena_bytes)
-      refuse(bytes, "the job's address space has " + std::to_string(block().arena_bytes));
+      refuse(bytes, "the job's address space has only " + std::to_string(block().arena_bytes));
     if (std::uint64_t const available = available_memory(); wanted > available) {
-      refuse(bytes, "memory for " + std::to_string(available) + " is left");
+      refuse(bytes, "only " + std::to_string(available) + " are left; take less, or use fewer ranks on this node");
     }
     std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
     if (int const why = take_memory(offset, std::max(in_pages(shared), page)); why != 0) {
@@ -196,7 +196,8 @@ class job {
   [[nodiscard]] std::uint64_t take_extent(std::uint64_t bytes, rank_t holders, std::uint64_t space) const {
     guard const hold(*this);
     job_block& b = block();
-    if (b.extent_count == job_block::max_extents) refuse(bytes, "but the job already has the most extents it can have");
+    if (b.extent_count == job_block::max_extents)
+      refuse(bytes, "the job already has the most windows that it can have; destroy some first");
     std::uint64_t offset = 0;
     std::uint32_t place = 0;
     for (; place < b.extent_count; ++place) {  // first gap that is large enough
@@ -317,7 +318,7 @@ class job {
   }
 
   [[noreturn]] void refuse(std::uint64_t bytes, std::string const& why) const {
-    throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes asked for, " + why);
+    throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
   }
 
   static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept { return (bytes + page - 1) / page * page; }

@@ -27,6 +27,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+/// How much address space a job asks for first. Space costs nothing until it is used, but under valgrind, which keeps a
+/// shadow of every mapped byte; valgrind is known by the library it preloads.
+[[nodiscard]] inline std::uint64_t wanted_arena_bytes() noexcept {
+  char const* const preloaded = std::getenv("LD_PRELOAD");
+  bool const in_valgrind =
+      preloaded != nullptr && std::string_view(preloaded).find("vgpreload") != std::string_view::npos;
+  return std::uint64_t{1} << (in_valgrind ? 30U : 40U);
+}
+
 /// One rank's (or the supervisor's) handle on a job: the job block and, behind it, an arena of payload, both
 /// in one memfd. Nothing has a name in any file system, so nothing can be left behind.
 ///
@@ -46,8 +55,8 @@ class job {
     }
     int const fd = ::memfd_create("pgas", MFD_CLOEXEC);
     if (fd < 0) throw error(errc::unsupported, supervisor, std::string("memfd_create: ") + std::strerror(errno));
-    // As much address space as the system lets us reserve: it costs nothing until it is used.
-    std::uint64_t arena = shared_arena ? std::uint64_t{1} << 40U : 0;
+    // The system may allow less than is asked for: then half of it, and so on.
+    std::uint64_t arena = shared_arena ? wanted_arena_bytes() : 0;
     for (;; arena /= 2) {
       std::uint64_t const bytes = block_bytes() + arena;
       if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {

@@ -169,8 +169,8 @@ TEST_CASE("block_cyclic: a block size known at run time gives the same mapping a
   for (std::size_t size = 1; size <= 12; ++size) check_dealt(block_cyclic<>{size}, size);
   check_dealt(block_cyclic<>{~std::size_t{0}}, 50);
   CHECK(block_cyclic<>{3} != block_cyclic<>{4});
-  CHECK(block_cyclic<>{0}.objection(9, 2).find("blocks of 0") != std::string::npos);
-  CHECK(block_cyclic<>{1}.objection(9, 2).empty());
+  CHECK(block_cyclic<>{0}.error_for(9, 2).value_or("").find("blocks of 0") != std::string::npos);
+  CHECK_FALSE(block_cyclic<>{1}.error_for(9, 2));
 }
 
 TEST_CASE("single_owner, whole: one rank owns every index") {
@@ -178,9 +178,9 @@ TEST_CASE("single_owner, whole: one rank owns every index") {
     for (rank_t owner = 0; owner < ranks; ++owner) {
       auto const d = pgas::single_owner{owner}.over(extent, ranks);
       CHECK(broken(d, {{{extent, owner}}, ranks}) == "");
-      CHECK(d.objection(extent, ranks).empty());
+      CHECK_FALSE(d.error_for(extent, ranks));
     }
-    CHECK(pgas::single_owner{ranks}.objection(extent, ranks).find("rank " + std::to_string(ranks)) == 0);
+    CHECK(pgas::single_owner{ranks}.error_for(extent, ranks).value_or("").find("rank " + std::to_string(ranks)) == 0);
     CHECK(broken(pgas::whole{}.over(extent, ranks), {{{extent, 0}}, 1}) == "");
   });
 }
@@ -197,10 +197,10 @@ TEST_CASE("irregular: each rank has one block of any size, also an empty one") {
   CHECK(broken(pgas::irregular{}, one_each({0})) == "");
   CHECK(d == pgas::irregular{0, 7, 0, 0, 1, 12, 3, 0});
   CHECK(d != pgas::irregular{0, 7, 0, 0, 1, 12, 0, 3});
-  CHECK(d.objection(23, 8).empty());
-  CHECK(d.objection(24, 8).find("23 indices together, for 24") != std::string::npos);
-  CHECK(d.objection(23, 7).find("8 blocks") != std::string::npos);
-  CHECK_FALSE(pgas::irregular{2, ~std::size_t{0}}.objection(1, 2).empty());
+  CHECK_FALSE(d.error_for(23, 8));
+  CHECK(d.error_for(24, 8).value_or("").find("23 indices together, for 24") != std::string::npos);
+  CHECK(d.error_for(23, 7).value_or("").find("8 blocks") != std::string::npos);
+  CHECK(pgas::irregular{2, ~std::size_t{0}}.error_for(1, 2));
 }
 
 TEST_CASE("distributions: each describes itself in words") {

@@ -191,7 +191,7 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
   CAPTURE(ranks);
   CAPTURE(per_node);
   auto const asked = rule.in_nodes_of(per_node);
-  REQUIRE(asked.objection(ranks).empty());
+  REQUIRE_FALSE(asked.error_for(ranks));
   auto const g = asked.over(ranks);
   auto const plain = rule.over(ranks);
   REQUIRE(g.extents() == plain.extents());
@@ -247,7 +247,7 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
                    D const&... each) {
   constexpr std::size_t N = sizeof...(D);
   auto const rule = tiled<D...>{each...}.on(asked);
-  if (!rule.objection(extents, ranks).empty()) return;
+  if (rule.error_for(extents, ranks)) return;
   auto const l = rule.over(extents, ranks);
   auto const& places = l.places();
   CAPTURE(l.describe());
@@ -418,18 +418,19 @@ TEST_CASE("grid: the ranks of a node have the block that cuts the fewest neighbo
   CHECK(grid{4, 6}.in_nodes_of(6).over(24).node_extents() == std::array{2, 3});
   CHECK(grid{5, 2}.in_nodes_of(5).over(10).node_extents() == std::array{1, 1});  // two rows and a half cut fewer
   CHECK(grid{4, 4}.in_nodes_of(4).describe() == "4 x 4 in nodes of 4");
-  CHECK(grid<2>{}.in_nodes_of(4).objection(6).find("places that 4 divides, and 6 are there") != std::string::npos);
-  CHECK(grid<2>{}.in_nodes_of(0).objection(6).find("places that 0 divides") != std::string::npos);
-  CHECK(grid<2>{}.in_nodes_of(4).objection(6, {true, true}).empty());
+  CHECK(grid<2>{}.in_nodes_of(4).error_for(6).value_or("").find("places that 4 divides, and 6 are there") !=
+        std::string::npos);
+  CHECK(grid<2>{}.in_nodes_of(0).error_for(6).value_or("").find("places that 0 divides") != std::string::npos);
+  CHECK_FALSE(grid<2>{}.in_nodes_of(4).error_for(6, {true, true}));
 }
 
 TEST_CASE("grid: one that the ranks do not fit is refused with both numbers") {
-  CHECK(grid{2, 0}.objection(6).empty());
-  CHECK(grid{2, 2}.objection(9).empty());
-  CHECK(grid{2, 0}.objection(7).find("that 2 divides, and 7") != std::string::npos);
-  CHECK(grid{4, 2}.objection(7).find("4 x 2 needs more than the 7 ranks") != std::string::npos);
-  CHECK(grid{1 << 20, 1 << 20}.objection(7).find("more than the 7") != std::string::npos);
-  CHECK_FALSE(grid{-1, 2}.objection(7).empty());
+  CHECK_FALSE(grid{2, 0}.error_for(6));
+  CHECK_FALSE(grid{2, 2}.error_for(9));
+  CHECK(grid{2, 0}.error_for(7).value_or("").find("that 2 divides, and 7") != std::string::npos);
+  CHECK(grid{4, 2}.error_for(7).value_or("").find("4 x 2 needs more than the 7 ranks") != std::string::npos);
+  CHECK(grid{1 << 20, 1 << 20}.error_for(7).value_or("").find("more than the 7") != std::string::npos);
+  CHECK(grid{-1, 2}.error_for(7));
 }
 
 TEST_CASE("tiled: one dimension, all extents to 12 on 1 to 9 ranks") {
@@ -551,12 +552,12 @@ TEST_CASE("tiled: blocks of any sizes beside each other") {
 
 TEST_CASE("layouts: what does not fit is said in a sentence") {
   auto const has = [](std::string const& text, char const* piece) { return text.find(piece) != std::string::npos; };
-  CHECK(tiled<block, block>{}.objection({3, 3}, 7).empty());
-  CHECK(has(tiled<block, block>{}.on(grid{2, 0}).objection({3, 3}, 7), "that 2 divides"));
-  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).objection({3, 3}, 2), "dimension 1: it is not divided"));
-  CHECK(has(tiled{irregular{1, 2}, block{}}.objection({3, 3}, 4), "dimension 0") == false);
-  CHECK(has(tiled{irregular{1, 2}, block{}}.objection({4, 3}, 4), "dimension 0: the sizes of 2 blocks"));
-  CHECK(has(tiled{block{}, block_cyclic<>{0}}.objection({4, 3}, 4), "dimension 1: blocks of 0"));
+  CHECK_FALSE(tiled<block, block>{}.error_for({3, 3}, 7));
+  CHECK(has(tiled<block, block>{}.on(grid{2, 0}).error_for({3, 3}, 7).value_or(""), "that 2 divides"));
+  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).error_for({3, 3}, 2).value_or(""), "dimension 1: it is not divided"));
+  CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({3, 3}, 4).value_or(""), "dimension 0") == false);
+  CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({4, 3}, 4).value_or(""), "dimension 0: the sizes of 2 blocks"));
+  CHECK(has(tiled{block{}, block_cyclic<>{0}}.error_for({4, 3}, 4).value_or(""), "dimension 1: blocks of 0"));
   CHECK(tiled{cyclic{}, block_cyclic<4>{}}.on(grid{0, 2}).padded(64).describe() ==
         "tiled(cyclic, block_cyclic(4)) on 0 x 2 padded to 64");
   CHECK(cyclic_tiles<2, 3>{}.padded(64).describe() == "cyclic_tiles(2 x 3) padded to 64");

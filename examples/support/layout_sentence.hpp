@@ -91,10 +91,10 @@ class one_of {
   [[nodiscard]] one_of over(std::size_t extent, pgas::rank_t ranks) const {
     return ask([&](auto const& d) { return one_of(d.over(extent, ranks)); });
   }
-  [[nodiscard]] std::string objection(std::size_t extent, pgas::rank_t ranks) const {
-    return ask([&](auto const& d) -> std::string {
-      if constexpr (requires { d.objection(extent, ranks); }) return d.objection(extent, ranks);
-      return "";
+  [[nodiscard]] std::optional<std::string> error_for(std::size_t extent, pgas::rank_t ranks) const {
+    return ask([&](auto const& d) -> std::optional<std::string> {
+      if constexpr (requires { d.error_for(extent, ranks); }) return d.error_for(extent, ranks);
+      return std::nullopt;
     });
   }
   [[nodiscard]] std::string describe() const {
@@ -354,8 +354,8 @@ class layout_reader {
     auto const rule = [&]<std::size_t... d>(std::index_sequence<d...>) {
       return pgas::tiled(narrowed<D>(each[d])...).padded(padded_);
     }(std::make_index_sequence<N>{});
-    if (auto const objection = rule.on(places).objection(extents, ranks); !objection.empty()) {
-      wrong(rule_->all, objection, "another grid(), or another number of ranks()");
+    if (auto const wrong_with = rule.on(places).error_for(extents, ranks)) {
+      wrong(rule_->all, *wrong_with, "another grid(), or another number of ranks()");
     }
     return drawn(rule.on(places.over(ranks)), extents, ranks);
   }

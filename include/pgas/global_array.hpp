@@ -338,9 +338,8 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   std::string const text = detail::array_text(extents, around, rule);
   detail::agree_on_array(team, extents, text, operation);
   rank_t const self = team.state()->backend.world_rank(team.rank());
-  std::string const objection = rule.objection(extents, team.size());
-  if (!objection.empty()) {
-    throw error(errc::invalid_argument, self, operation, "no array of " + text + " can be made: " + objection);
+  if (auto const wrong = rule.error_for(extents, team.size())) {
+    throw error(errc::invalid_argument, self, operation, "no array of " + text + " can be made: " + *wrong);
   }
   if constexpr (!box_layout<layout_type>) {
     PGAS_EXPECTS(light, !around.any(),

@@ -111,10 +111,10 @@ Rule some_places(random_source& same, Rule const& rule, cell_index<Rule::dimensi
     std::array<rank_t, N> only;
     only.fill(1);
     only[same.below(N)] = 0;
-    if (chosen.on(pgas::grid<N>(only)).objection(extents, ranks).empty()) chosen = chosen.on(pgas::grid<N>(only));
+    if (!chosen.on(pgas::grid<N>(only)).error_for(extents, ranks)) chosen = chosen.on(pgas::grid<N>(only));
   } else if (same.one_in(2)) {
     auto const in_nodes = chosen.on(pgas::grid<N>{}.in_nodes_of(2));
-    if (in_nodes.objection(extents, ranks).empty()) chosen = in_nodes;
+    if (!in_nodes.error_for(extents, ranks)) chosen = in_nodes;
   }
   return chosen;
 }

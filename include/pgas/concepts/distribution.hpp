@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 
@@ -22,7 +23,8 @@ struct index_range {
 /// `local_index` counts the indices of their owner, in ascending order. `local_block` is the number of an index's block
 /// among its owner's, and `phase` its place in that block: UPC's words. `block_of(rank, local_block)` are the indices
 /// of a block; a rank has `blocks(rank)` of them, none of them empty. `over(extent, ranks)` is the same rule for other
-/// numbers. What has conditions has also `objection(extent, ranks)`: a sentence against them, or nothing.
+/// numbers. A distribution with conditions also has `error_for(extent, ranks)`: a std::optional<std::string> that says
+/// what is wrong with them, or is empty.
 /// Axiom: for every i in [0, extent), global_index(owner(i), local_index(i)) == i, and the
 /// local indices of a rank are 0, ..., local_size(rank) - 1: a bijection.
 template <class D>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <optional>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
@@ -53,7 +54,7 @@ struct margins {
 /// Cuts between tiles go through the whole array. A rank owns `tiles(rank)` of them, none of them empty; `tile_of(rank,
 /// k)` is one, in the order of its memory, and `tile_at(index)` the one in which a cell lies. What a program writes is
 /// the rule alone; `over(extents, ranks, bytes of an element, margins)` is the same rule for an array, if
-/// `objection(extents, ranks)` is empty.
+/// `error_for(extents, ranks)` is empty.
 /// Axiom: global_index(owner(i), offset(i)) == i for every cell i, and offset(i) < part_size(owner(i)).
 template <class L, std::size_t N = L::dimensions>
 concept layout = std::regular<L> && L::dimensions == N &&
@@ -70,7 +71,7 @@ concept layout = std::regular<L> && L::dimensions == N &&
                    { l.tile_at(index) } noexcept -> std::same_as<tile<N>>;
                    { l.overflows(k) } noexcept -> std::same_as<bool>;
                    { l.over(index, rank, k, around) } -> std::same_as<L>;
-                   { l.objection(index, rank) } -> std::convertible_to<std::string>;
+                   { l.error_for(index, rank) } -> std::same_as<std::optional<std::string>>;
                    { l.describe() } -> std::convertible_to<std::string>;
                  };
 

@@ -31,8 +31,9 @@ class block_cyclic {
     other.ranks_ = ranks;
     return other;
   }
-  [[nodiscard]] std::string objection(std::size_t, rank_t) const {
-    return block_size() == 0 ? "blocks of 0 indices hold nothing; give block_cyclic a size" : "";
+  [[nodiscard]] std::optional<std::string> error_for(std::size_t, rank_t) const {
+    if (block_size() != 0) return std::nullopt;
+    return "blocks of 0 indices hold nothing; give block_cyclic a size";
   }
   [[nodiscard]] std::string describe() const { return "block_cyclic(" + std::to_string(block_size()) + ")"; }
 

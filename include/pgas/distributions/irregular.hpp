@@ -28,9 +28,9 @@ class irregular {
   }
   /// The same table: it says how many indices and ranks there are.
   [[nodiscard]] irregular over(std::size_t, rank_t) const noexcept { return *this; }
-  [[nodiscard]] std::string objection(std::size_t extent, rank_t ranks) const {
+  [[nodiscard]] std::optional<std::string> error_for(std::size_t extent, rank_t ranks) const {
     if (extent == this->extent() && ranks == this->ranks() && std::is_sorted(firsts_->begin(), firsts_->end()))
-      return "";
+      return std::nullopt;
     return "the sizes of " + std::to_string(this->ranks()) + " blocks are given, " + std::to_string(this->extent()) +
            " indices together, for " + std::to_string(extent) + " indices on " + std::to_string(ranks) +
            " ranks; give one size for each rank";

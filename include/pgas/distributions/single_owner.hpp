@@ -18,8 +18,8 @@ class single_owner {
     other.ranks_ = ranks;
     return other;
   }
-  [[nodiscard]] std::string objection(std::size_t, rank_t ranks) const {
-    if (owner_ >= 0 && owner_ < ranks) return "";
+  [[nodiscard]] std::optional<std::string> error_for(std::size_t, rank_t ranks) const {
+    if (owner_ >= 0 && owner_ < ranks) return std::nullopt;
     return "rank " + std::to_string(owner_) + " is to own all indices, and there are " + std::to_string(ranks) +
            " ranks";
   }

@@ -41,7 +41,7 @@ class cyclic_tiles {
     other.tile_size_ = ((B * ...) + padding - 1) / padding * padding;
     return other;
   }
-  [[nodiscard]] std::string objection(index_type const&, rank_t) const { return ""; }
+  [[nodiscard]] std::optional<std::string> error_for(index_type const&, rank_t) const { return std::nullopt; }
   [[nodiscard]] std::string describe() const {
     return "cyclic_tiles(" + detail::joined(shape, " x ") + ")" +
            (line_bytes_ == 0 ? "" : " padded to " + std::to_string(line_bytes_));

@@ -76,18 +76,18 @@ class tiled {
     with_each([&](auto d) { std::get<d>(other.each_) = std::get<d>(each_).over(extents[d], other.grid_.extent(d)); });
     return other;
   }
-  [[nodiscard]] std::string objection(index_type const& extents, rank_t ranks) const {
-    std::string found = asked_.objection(ranks, undivided);
-    if (!found.empty()) return found;
+  [[nodiscard]] std::optional<std::string> error_for(index_type const& extents, rank_t ranks) const {
+    std::optional<std::string> found = asked_.error_for(ranks, undivided);
+    if (found) return found;
     auto const places = asked_.over(ranks, undivided);
     with_each([&](auto d) {
       auto const& one = std::get<d>(each_);
-      std::string mine;
-      if constexpr (requires { one.objection(extents[d], ranks); }) mine = one.objection(extents[d], places.extent(d));
+      std::optional<std::string> mine;
+      if constexpr (requires { one.error_for(extents[d], ranks); }) mine = one.error_for(extents[d], places.extent(d));
       if (detail::is_undivided<std::tuple_element_t<d, std::tuple<D...>>>() && places.extent(d) != 1) {
         mine = "it is not divided, and the grid of " + places.describe() + " divides it";
       }
-      if (found.empty() && !mine.empty()) found = "dimension " + std::to_string(d) + ": " + mine;
+      if (!found && mine) found = "dimension " + std::to_string(d) + ": " + *mine;
     });
     return found;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
@@ -32,7 +33,7 @@ class grid {
   }
 
   /// This grid for so many ranks, with what is 0 chosen; what is in `undivided` is then 1.
-  /// Requires that objection() has none.
+  /// Requires that error_for() is empty.
   [[nodiscard]] constexpr grid over(rank_t ranks, std::array<bool, N> const& undivided = {}) const noexcept {
     grid best = extents_over(ranks, undivided);
     best.ranks_per_node_ = ranks_per_node_;
@@ -44,12 +45,12 @@ class grid {
     return best;
   }
 
-  /// What is wrong with it for so many ranks: a sentence, or nothing.
-  [[nodiscard]] std::string objection(rank_t ranks, std::array<bool, N> const& undivided = {}) const {
-    std::string found = objection_to_extents(ranks);
-    if (!found.empty()) return found;
+  /// What is wrong with this grid for so many ranks, as a sentence; empty if nothing is.
+  [[nodiscard]] std::optional<std::string> error_for(rank_t ranks, std::array<bool, N> const& undivided = {}) const {
+    std::optional<std::string> found = error_of_extents(ranks);
+    if (found) return found;
     rank_t const places = extents_over(ranks, undivided).size();
-    if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0)) return "";
+    if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0)) return std::nullopt;
     return "a grid of " + describe() + " needs a number of places that " + std::to_string(ranks_per_node_) +
            " divides, and " + std::to_string(places) + " are there";
   }
@@ -123,7 +124,7 @@ class grid {
     return all.best;
   }
 
-  [[nodiscard]] std::string objection_to_extents(rank_t ranks) const {
+  [[nodiscard]] std::optional<std::string> error_of_extents(rank_t ranks) const {
     rank_t fixed = 1;
     bool any_free = false;
     for (rank_t e : extents_) {
@@ -133,7 +134,7 @@ class grid {
       }
       if (e > 0) fixed *= e;
     }
-    if (!any_free || ranks % fixed == 0) return "";
+    if (!any_free || ranks % fixed == 0) return std::nullopt;
     return "a grid of " + describe() + " needs a number of ranks that " + std::to_string(fixed) + " divides, and " +
            std::to_string(ranks) + " are there";
   }

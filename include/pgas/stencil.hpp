@@ -126,6 +126,10 @@ class stencil {
   /// one shape, as stage gives it, or views of it; not the same memory. Local.
   template <class From, class To, class Kernel>
   static void sweep(From const& from, To const& to, part_box_type const& cells, Kernel kernel) {
+    static_assert(
+        !std::is_pointer_v<Kernel>,
+        "stencil: pass a lambda or a function object; a function pointer is called for each cell, which keeps "
+        "compilers from vectorizing the loop. Write [](auto... u) { return f(u...); } in place of f");
     if (cells.empty()) return;
     auto const in = detail::memory_of<dimensions>(from);
     auto const out = detail::memory_of<dimensions>(to);

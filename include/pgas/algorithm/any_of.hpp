@@ -5,12 +5,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Whether holds(cell) is true of a cell; every rank returns the same. False of no cells.
+/// Every rank returns whether holds(cell) is true for at least one cell; false for an array without cells.
 ///
-/// Collective over the team, which must be the array's; ranks may own nothing. A rank stops at the first of its cells
-/// that decides. Throws errc::invalid_argument for a team that is not the array's.
-/// Costs one value a rank. MPI: a local loop and MPI_Allreduce of MPI_LOR; DASH: dash::any_of; the standard:
-/// std::any_of.
+/// Collective over the team, which must be the array's; ranks may own nothing. A rank stops at its first cell
+/// for which holds is true.
+/// Throws errc::invalid_argument if the team is not the array's. Costs one value per rank.
+/// MPI: a local loop and MPI_Allreduce with MPI_LOR; DASH: dash::any_of; the standard: std::any_of.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           detail::predicate_on<Array> Holds>
 [[nodiscard]] bool any_of(team<Backend, Coherence, Protocols> team, Array const& a, Holds holds) {
@@ -19,14 +19,16 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return team.all_reduce(mine, op::max{}) != 0;
 }
 
-/// Whether it is true of all cells. True of no cells. Else like any_of.
+/// Every rank returns whether holds(cell) is true for all cells; true for an array without cells. Otherwise
+/// like any_of.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           detail::predicate_on<Array> Holds>
 [[nodiscard]] bool all_of(team<Backend, Coherence, Protocols> team, Array const& a, Holds holds) {
   return !any_of(team, a, std::not_fn(std::move(holds)));
 }
 
-/// Whether it is true of no cell. Else like any_of.
+/// Every rank returns whether holds(cell) is true for no cell; true for an array without cells. Otherwise
+/// like any_of.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           detail::predicate_on<Array> Holds>
 [[nodiscard]] bool none_of(team<Backend, Coherence, Protocols> team, Array const& a, Holds holds) {

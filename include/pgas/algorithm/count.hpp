@@ -5,11 +5,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Every rank returns of how many cells holds(cell) is true.
+/// Every rank returns the number of cells for which holds(cell) is true.
 ///
-/// Collective over the team, which must be the array's; ranks may own nothing. holds is called once for each cell, on
-/// its owner. Throws errc::invalid_argument for a team that is not the array's.
-/// Costs one value a rank. MPI: a local loop and MPI_Allreduce; the standard: std::count_if.
+/// Collective over the team, which must be the array's; ranks may own nothing. holds is called once per cell,
+/// on the cell's owner.
+/// Throws errc::invalid_argument if the team is not the array's. Costs one value per rank.
+/// MPI: a local loop and MPI_Allreduce; the standard: std::count_if.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           detail::predicate_on<Array> Holds>
 [[nodiscard]] std::size_t count_if(team<Backend, Coherence, Protocols> team, Array const& a, Holds holds) {
@@ -21,7 +22,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return static_cast<std::size_t>(team.all_reduce(own));
 }
 
-/// How many cells are equal to value. Else like count_if.
+/// Every rank returns the number of cells equal to value. Otherwise like count_if.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array>
   requires std::equality_comparable<typename Array::value_type>
 [[nodiscard]] std::size_t count(team<Backend, Coherence, Protocols> team, Array const& a,

@@ -10,7 +10,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The number of no cell.
+/// The number that stands for "no cell".
 inline constexpr std::uint64_t no_cell = UINT64_MAX;
 
 /// The global index of the cell with this number in row-major order.
@@ -22,18 +22,18 @@ constexpr std::array<std::size_t, N> index_of(std::uint64_t number,
   return index;
 }
 
-/// Whether f may be asked of a cell.
+/// A predicate that can be called with a cell of the array.
 template <class F, class Array>
 concept predicate_on = std::predicate<F&, typename Array::value_type const&>;
 
-/// The number of the first own cell, in row-major order of the array, of which holds(cell) is true, or no_cell.
+/// The row-major number, in the whole array, of the first own cell for which holds(cell) is true, or no_cell.
 template <any_global_array Array, class Holds>
 std::uint64_t first_own(Array const& a, Holds& holds) {
   constexpr std::size_t last = Array::dimensions - 1;
   auto const pitches = dense_pitches(a.extents());
   std::uint64_t first = no_cell;
   for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
-    // The order of tiles in memory is not that of cells in the array, but that of cells in a tile is.
+    // Tiles lie in memory in another order than in the array; the cells of one tile lie in the same order.
     auto const mine = a.layout().tile_of(a.rank(), k);
     std::array<std::size_t, Array::dimensions> row{};
     do {
@@ -54,14 +54,13 @@ std::uint64_t first_own(Array const& a, Holds& holds) {
 
 }  // namespace detail
 
-/// Every rank returns the index of the first cell, in row-major order of the whole array, of which holds(cell) is true;
-/// nothing if there is none: `if (auto const at = find_if(team, a, is_zero)) use(a.at(*at));`.
+/// Every rank returns the global index of the first cell for which holds(cell) is true, in row-major order of
+/// the whole array, or nothing: `if (auto const at = find_if(team, a, is_zero)) use(a.at(*at));`.
 ///
-/// Collective over the team, which must be the array's; ranks may own nothing. The same cell on every layout and number
-/// of ranks. holds is called for some cells only, and on their owners.
-/// Throws errc::invalid_argument for a team that is not the array's.
-/// Costs one value a rank. MPI: a local loop and MPI_Allreduce of MPI_MIN; DASH: dash::find_if; the standard:
-/// std::find_if.
+/// Collective over the team, which must be the array's; ranks may own nothing. The result is the same on
+/// every layout and number of ranks. holds is called for some cells only, each on its owner.
+/// Throws errc::invalid_argument if the team is not the array's. Costs one value per rank.
+/// MPI: a local loop and MPI_Allreduce with MPI_MIN; DASH: dash::find_if; the standard: std::find_if.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           detail::predicate_on<Array> Holds>
 [[nodiscard]] std::optional<typename Array::index_type> find_if(team<Backend, Coherence, Protocols> team,
@@ -72,7 +71,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return detail::index_of(first, a.extents());
 }
 
-/// The first cell that is equal to value. Else like find_if.
+/// Every rank returns the index of the first cell equal to value. Otherwise like find_if.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array>
   requires std::equality_comparable<typename Array::value_type>
 [[nodiscard]] std::optional<typename Array::index_type> find(

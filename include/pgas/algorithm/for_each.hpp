@@ -10,8 +10,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Calls use(global index of a row's first cell, the row as plain memory) for each run of own cells along the last
-/// dimension, in the order of memory. Mode is stage's.
+/// Calls use(global index of the first cell, row) for each row of own cells along the last dimension, in the
+/// order of memory. A row is plain memory; Mode is that of stage.
 template <any_global_array Array, hints Mode, class Use>
 void for_each_own_row(Array const& a, hint<Mode> mode, Use&& use) {
   constexpr std::size_t dimensions = Array::dimensions;
@@ -29,11 +29,13 @@ void for_each_own_row(Array const& a, hint<Mode> mode, Use&& use) {
 
 }  // namespace detail
 
-/// Calls f(cell) for each cell, on its owner, in the order of its memory: `for_each(a, [](double& x) { x *= 2; })`.
+/// Calls f(cell) for each own cell, in the order of memory: `for_each(a, [](double& x) { x *= 2; })`.
 ///
-/// Each rank does its own part, so all that want all cells call it; it communicates nothing, and ranks may own nothing.
-/// What it stores is seen by others after the next fence. A rank is one thread, and ranks are as many as cores: the
-/// standard's parallel execution, which g++ has by TBB, would only divide the same cores once more.
+/// Local: each rank that calls it works on its own part, without communication; ranks may own nothing. Other
+/// ranks see the stored values after the next fence.
+/// A rank is one thread, and there are as many ranks as cores. The standard's parallel execution would divide
+/// the same cores once more.
+/// The standard: std::for_each.
 template <any_global_array Array, class F>
   requires std::invocable<F&, typename Array::value_type&>
 void for_each(Array const& a, F f) {
@@ -42,7 +44,7 @@ void for_each(Array const& a, F f) {
   });
 }
 
-/// The same with f(global index, cell).
+/// Calls f(global index, cell) for each own cell. Otherwise like for_each.
 template <any_global_array Array, class F>
   requires std::invocable<F&, typename Array::index_type const&, typename Array::value_type&>
 void for_each_index(Array const& a, F f) {
@@ -54,13 +56,14 @@ void for_each_index(Array const& a, F f) {
   });
 }
 
-/// Stores value to each cell. Else like for_each.
+/// Stores value to each own cell. Otherwise like for_each.
 template <any_global_array Array>
 void fill(Array const& a, typename Array::value_type const& value) {
   detail::for_each_own_row(a, write_only, [&](auto const&, auto row) { std::fill(row.begin(), row.end(), value); });
 }
 
-/// Stores first + k to the cell with number k, in row-major order of the whole array. Else like for_each.
+/// Stores first + k to each own cell, where k is the number of the cell in row-major order of the whole
+/// array. Otherwise like for_each.
 template <any_global_array Array>
 void iota(Array const& a, typename Array::value_type first) {
   using value_type = typename Array::value_type;
@@ -71,11 +74,12 @@ void iota(Array const& a, typename Array::value_type first) {
   });
 }
 
-/// Stores f(cell of `from`) to the cell of `to` with the same index, which one rank must own in both; where in its part
-/// does not matter. Else like for_each.
+/// Stores f(cell of `from`) to each own cell of `to`, from the cell with the same index. Otherwise like
+/// for_each.
 ///
-/// Throws errc::invalid_argument, before it stores anything, when the extents differ, or this rank owns a cell of `to`
-/// and not that of `from`: copy the one to the other's layout first.
+/// Requires that each cell has the same owner in both arrays; positions within the parts may differ.
+/// Throws errc::invalid_argument before anything is stored if the extents differ, or if this rank owns a cell
+/// in `to` but not in `from`. Remedy: copy one array to the other's layout first.
 template <any_global_array From, any_global_array To, class F>
   requires(From::dimensions == To::dimensions && std::invocable<F&, typename From::value_type const&>)
 void transform(From const& from, To const& to, F f) {

@@ -9,14 +9,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Stores to cell k of `counts` of how many cells of an array bucket(cell) is k. What is in no bucket of `counts` is
-/// not counted: `histogram(a, [](double x) { return static_cast<std::size_t>(x * 10); }, counts)`.
+/// Stores in cell k of `counts` the number of cells of an array for which bucket(cell) is k: `histogram(a,
+/// [](double x) { return static_cast<std::size_t>(x * 10); }, counts)`. Cells whose bucket lies outside
+/// `counts` are not counted.
 ///
-/// Collective over the team, which both arrays are made on; ranks may own nothing of either. bucket is called once for
-/// each cell, on its owner, which counts in a private copy of `counts` and accumulates that. When it returns all counts
-/// are in place. Requires no open epoch on `counts`, and that these are integers.
-/// Throws errc::invalid_argument when the arrays have different numbers of ranks.
-/// Costs two fences, and an accumulate for each rank and tile of `counts` in which this rank counted something.
+/// Collective over the team on which both arrays were made; ranks may own nothing of either. bucket is called
+/// once per cell, on the cell's owner. Each owner counts in a private copy and then accumulates that copy
+/// into `counts`. All counts are in place when the call returns.
+/// Requires that no epoch is open on `counts`, and that the counts are integers.
+/// Throws errc::invalid_argument if the arrays have different numbers of ranks.
+/// Costs two fences, and one accumulate for each pair of rank and tile of `counts` in which that rank counted
+/// a cell.
 /// MPI: a local loop and MPI_Reduce_scatter.
 template <any_global_array Array, class Bucket, any_global_array Counts>
   requires(Counts::dimensions == 1 && std::integral<typename Counts::value_type> &&
@@ -45,9 +48,12 @@ void histogram(Array const& a, Bucket bucket, Counts const& counts) {
   epoch.close();
 }
 
-/// The same with buckets between ascending edges: cells with edges[k] <= cell < edges[k + 1] are in bucket k.
-/// Throws errc::invalid_argument, too, when there is not one edge more than there are counts, or edges descend.
-/// NumPy: histogram, whose last bucket has its upper edge, too.
+/// Counts cells between ascending edges: cell k of `counts` becomes the number of cells with edges[k] <= cell
+/// < edges[k + 1]. Otherwise like histogram with a function.
+///
+/// Throws errc::invalid_argument also if there is not exactly one edge more than there are counts, or if the
+/// edges descend.
+/// NumPy: histogram, whose last bucket also includes its upper edge.
 template <any_global_array Array, any_global_array Counts>
   requires(Counts::dimensions == 1 && std::integral<typename Counts::value_type>)
 void histogram(Array const& a, std::span<typename Array::value_type const> edges, Counts const& counts) {
@@ -58,7 +64,7 @@ void histogram(Array const& a, std::span<typename Array::value_type const> edges
   PGAS_EXPECTS(light, std::is_sorted(edges.begin(), edges.end()),
                throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
                            "the " + std::to_string(edges.size()) + " edges do not ascend; sort them"));
-  // Below the first edge this is the largest number, which is no bucket.
+  // Cells below the first edge get the largest number, which is no bucket.
   histogram(
       a,
       [edges](typename Array::value_type const& cell) {

@@ -5,7 +5,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A cell's value and its index.
+/// A cell's value and its global index.
 template <class T, std::size_t N>
 struct located {
   T value{};
@@ -25,13 +25,13 @@ struct extremes {
 
 namespace detail {
 
-/// A cell that a rank offers as the smallest, or as the largest; no_cell if it has none.
+/// The cell that a rank offers as the smallest or the largest; the number is no_cell if the rank has none.
 template <class T>
 struct numbered {
   T value{};
   std::uint64_t number = no_cell;
 
-  /// Takes the other one where that is better, or as good and has a smaller number.
+  /// Takes the other cell if it is better, or equally good with a smaller number.
   template <class Better>
   void improve(numbered const& other, Better& better) {
     if (other.number == no_cell) return;
@@ -51,7 +51,7 @@ std::array<numbered<typename Array::value_type>, 2> own_extremes(Array const& a,
     auto const of_row = [&](auto found) {
       return numbered<typename Array::value_type>{*found, number + static_cast<std::uint64_t>(found - row.begin())};
     };
-    // The first largest is the first smallest of the reversed order.
+    // The first largest cell is the first smallest one in reversed order.
     own[0].improve(of_row(std::min_element(row.begin(), row.end(), std::ref(less))), less);
     own[1].improve(of_row(std::min_element(row.begin(), row.end(), std::ref(greater))), greater);
   });
@@ -60,14 +60,16 @@ std::array<numbered<typename Array::value_type>, 2> own_extremes(Array const& a,
 
 }  // namespace detail
 
-/// Every rank returns the smallest and the largest cell and where they are; nothing of no cells. Of equal ones it is
-/// that with the smallest index in row-major order, also of the largest, where the standard takes the last.
+/// Every rank returns the smallest and the largest cell with their global indices, or nothing for an array
+/// without cells. Among equal cells the one with the smallest index in row-major order counts, for the
+/// largest cell as well; std::minmax_element takes the last largest.
 ///
-/// Collective over the team, which must be the array's; ranks may own nothing. The same cells on every layout and
-/// number of ranks. less(a, b) is a strict weak order: floating-point cells that are no numbers have none.
-/// Throws errc::invalid_argument for a team that is not the array's.
-/// Costs two cells a rank. MPI: a local loop and MPI_Allreduce of MPI_MINLOC and MPI_MAXLOC; DASH: dash::min_element;
-/// the standard: std::minmax_element.
+/// Collective over the team, which must be the array's; ranks may own nothing. The result is the same on
+/// every layout and number of ranks.
+/// Requires that less(a, b) is a strict weak order; floating-point arrays with NaN have none.
+/// Throws errc::invalid_argument if the team is not the array's. Costs two cells per rank.
+/// MPI: a local loop and MPI_Allreduce with MPI_MINLOC and MPI_MAXLOC; DASH: dash::min_element; the standard:
+/// std::minmax_element.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Less = std::less<>>
   requires std::predicate<Less&, typename Array::value_type const&, typename Array::value_type const&>
@@ -88,7 +90,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return extremes<T, Array::dimensions>{located_at(best[0]), located_at(best[1])};
 }
 
-/// The smallest cell. Else like minmax_element.
+/// Every rank returns the smallest cell with its index. Otherwise like minmax_element.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Less = std::less<>>
   requires std::predicate<Less&, typename Array::value_type const&, typename Array::value_type const&>
@@ -98,7 +100,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return both ? std::optional(both->min) : std::nullopt;
 }
 
-/// The largest cell. Else like minmax_element.
+/// Every rank returns the largest cell with its index. Otherwise like minmax_element.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Less = std::less<>>
   requires std::predicate<Less&, typename Array::value_type const&, typename Array::value_type const&>

@@ -8,15 +8,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// In what order reduce combines cells.
+/// The order in which reduce combines cells.
 enum class reduction_order {
-  by_owner,  ///< each rank its own cells, then the ranks' results: the same bits for the same layout and ranks
-  by_row     ///< each row of the last dimension, then the rows' results in order: the same bits on every layout
+  by_owner,  ///< own cells, then the ranks' results in rank order: the same bits for the same layout and ranks
+  by_row     ///< the cells of each row, then the rows' results in order: the same bits on every layout
 };
 
 namespace detail {
 
-/// A collective call of another team than the array's would wait for ranks that never come.
+/// Refuses another team than the array's: the collective call would wait for ranks that never join it.
 template <class Team, class Array>
 void check_team(Team const& team, Array const& a, std::string_view operation) {
   PGAS_EXPECTS(light, static_cast<void const*>(team.state().get()) == static_cast<void const*>(a.state().team.get()),
@@ -31,7 +31,7 @@ void combine(std::optional<T>& so_far, T const& value, Op& op) {
   so_far = so_far ? std::optional<T>(op(*so_far, value)) : std::optional<T>(value);
 }
 
-/// The results of ranks that have one, in rank order.
+/// Combines init and the results of all ranks that have one, in rank order.
 template <class Team, class T, class Op>
 T combine_ranks(Team& team, std::optional<T> const& mine, T init, Op& op) {
   struct offer {
@@ -44,7 +44,8 @@ T combine_ranks(Team& team, std::optional<T> const& mine, T init, Op& op) {
   return init;
 }
 
-/// This rank's share of the rows, whoever owns them: each folded from its first cell on.
+/// Folds this rank's share of the rows, whichever ranks own their cells. Each row is folded from its first
+/// cell on.
 template <class Array, class Op>
 std::vector<typename Array::value_type> fold_rows(Array const& a, index_range rows, Op& op) {
   using T = typename Array::value_type;
@@ -71,13 +72,14 @@ std::vector<typename Array::value_type> fold_rows(Array const& a, index_range ro
 
 }  // namespace detail
 
-/// Every rank returns op over init and all cells; `reduce(team, a, 0.0)` is their sum.
+/// Every rank returns op over init and all cells; `reduce(team, a, 0.0)` is the sum.
 ///
-/// Collective over the team, which must be the array's. op is associative. By owner, the default, own cells are
-/// combined where they are, in the order of memory, and one value a rank is sent. By row the result has the same bits
-/// on every layout, backend and number of ranks: rows are got from their owners, so all cells may travel.
-/// Throws errc::invalid_argument for a team that is not the array's. MPI: a local loop and MPI_Allreduce; the standard:
-/// std::reduce.
+/// Collective over the team, which must be the array's; ranks may own nothing. op must be associative.
+/// By owner, the default, each rank combines its own cells in the order of memory and sends one value. By
+/// row, the result has the same bits on every layout, backend and number of ranks, but rows are fetched from
+/// their owners, so all cells may travel.
+/// Throws errc::invalid_argument if the team is not the array's.
+/// MPI: a local loop and MPI_Allreduce; the standard: std::reduce.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Op = op::sum>
   requires operation_on<Op, typename Array::value_type>
@@ -94,7 +96,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
     return detail::combine_ranks(team, own, init, op);
   }
   if (a.size() == 0) return init;
-  // Rows in blocks, so that their results stand in rank order.
+  // Rows are divided in blocks, so that their results stand in rank order.
   std::size_t const all = a.size() / a.extent(Array::dimensions - 1);
   block const shares(all, team.size());
   auto const mine = detail::fold_rows(a, shares.block_of(team.rank(), 0), op);

@@ -8,8 +8,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The numbers of a rank's tiles among all tiles in the order of cells: `first`, `first + step` and so on, or, where
-/// tiles are not dealt in turn, the numbers themselves.
+/// The numbers of a rank's tiles among all tiles, in the order of cells. Tiles dealt in turn have the numbers
+/// `first`, `first + step` and so on; otherwise `each` lists the numbers.
 struct tile_numbers {
   std::size_t first = 0;
   std::size_t step = 1;
@@ -18,7 +18,8 @@ struct tile_numbers {
   [[nodiscard]] std::size_t operator[](std::size_t k) const { return each.empty() ? first + k * step : each[k]; }
 };
 
-/// What is the same on all ranks: whether no rank has more than one tile, how many ranks have one, how many there are.
+/// Facts that are the same on all ranks: whether each rank has at most one tile, the number of ranks with
+/// tiles, and the number of tiles.
 struct tile_counts {
   bool one_each = true;
   std::size_t owners = 0;
@@ -36,7 +37,7 @@ tile_counts count_tiles(Layout const& l) {
   return counts;
 }
 
-/// Collective, since a rank cannot tell from its own tiles whether all are dealt in turn.
+/// Collective: a rank cannot tell from its own tiles whether all tiles are dealt in turn.
 template <class Team, class Layout>
 tile_numbers number_tiles(Team& team, Layout const& l, std::size_t owners) {
   rank_t const rank = team.rank();
@@ -60,8 +61,8 @@ tile_numbers number_tiles(Team& team, Layout const& l, std::size_t owners) {
   return found;
 }
 
-/// Calls use(owner, elements in its part, first of own tiles) for the elements of a dealt array that have this rank's
-/// numbers, plus `shift`: once for each owner where they are at equal distances.
+/// Calls use(owner, elements in its part, first of own tiles) for the elements of a block-distributed array
+/// that have this rank's tile numbers plus `shift`. Elements at equal distances on one owner take one call.
 template <class Use>
 void for_each_numbered(tile_numbers const& numbers, std::size_t shift, std::size_t own, block const& dealt, Use&& use) {
   for (std::size_t k = 0; k < own;) {
@@ -74,8 +75,8 @@ void for_each_numbered(tile_numbers const& numbers, std::size_t shift, std::size
   }
 }
 
-/// What op gives of all cells before each own tile, from what it gives of each own tile: of ranks that have one tile,
-/// or none, by one value a rank.
+/// The result of op over all cells before each own tile, from the result of each own tile. For layouts with
+/// at most one tile per rank; sends one value per rank.
 template <class Team, class Layout, class T, class Op>
 std::vector<std::optional<T>> scan_ranks(Team& team, Layout const& l, std::vector<T> const& own, Op& op) {
   struct offer {
@@ -85,7 +86,7 @@ std::vector<std::optional<T>> scan_ranks(Team& team, Layout const& l, std::vecto
   offer mine;
   if (!own.empty()) mine = {own[0], l.tile_of(team.rank(), 0).cells.first[0]};
   auto offers = team.all_gather(mine);
-  // In the order of their cells, which need not be that of the ranks.
+  // The offers are sorted by their cells, which may lie in another order than the ranks.
   std::stable_sort(offers.begin(), offers.end(), [](offer const& x, offer const& y) { return x.first < y.first; });
   std::optional<T> before;
   for (offer const& one : offers) {
@@ -95,8 +96,9 @@ std::vector<std::optional<T>> scan_ranks(Team& team, Layout const& l, std::vecto
   return std::vector<std::optional<T>>(own.size(), before);
 }
 
-/// The same of tiles in any number: all tiles' values, in their order, are dealt to the ranks in blocks and scanned
-/// there. A tile's value has its number plus one, so that what is before it has its number.
+/// The same for any number of tiles. The values of all tiles, in the order of tiles, form an array in blocks
+/// and are scanned there. A tile's value is stored at its number plus one, so the element with its own number
+/// holds the scan of the tiles before it.
 template <class Team, class Layout, class T, class Op>
 std::vector<std::optional<T>> scan_tiles(Team& team, Layout const& l, tile_counts const& counts,
                                          std::vector<T> const& own, Op& op) {
@@ -135,14 +137,14 @@ std::vector<std::optional<T>> scan_tiles(Team& team, Layout const& l, tile_count
   epoch.close();
   std::vector<std::optional<T>> before(own.size());
   for (std::size_t k = 0; k < own.size(); ++k) {
-    if (numbers[k] == 0) continue;  // nothing is before the first
+    if (numbers[k] == 0) continue;  // no cell comes before the first tile
     before[k] = before_block[static_cast<std::size_t>(dealt.owner(numbers[k]))];
     combine(before[k], scanned[k], op);
   }
   return before;
 }
 
-/// Both scans: with init each cell gets what is before it, without what is up to it.
+/// The exclusive scan if there is an init, otherwise the inclusive scan.
 template <class Team, class From, class To, class Op>
 void scan(Team& team, From const& from, To const& to, std::optional<typename From::value_type> const& init, Op& op,
           std::string_view operation) {
@@ -157,7 +159,7 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
   }
   std::uint8_t const fits = aligned ? 1 : 0;
   if (team.all_reduce(fits, op::min{}) == 0) {
-    // On all ranks, also those whose own cells would do: they would wait for the others.
+    // All ranks throw, also those whose own cells are aligned: they would wait for the others.
     throw error(errc::invalid_argument, from.state().job_rank(), operation,
                 "an array of " + joined(from.extents(), " x ") + ", " + l.describe() + ", and one of " +
                     joined(to.extents(), " x ") + ", " + to.layout().describe() +
@@ -188,7 +190,7 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
     }
     T running = *so_far;
     for (; i < in.size(); ++i) {
-      T const value = in[i];  // before it is overwritten, where both arrays are one
+      T const value = in[i];  // read first: both arrays may be one
       T const next = op(running, value);
       out[i] = init ? running : next;
       running = next;
@@ -198,18 +200,20 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
 
 }  // namespace detail
 
-/// Stores to each cell of `to` what op gives of all cells of `from` up to the one with the same index, in their order:
-/// `inclusive_scan(team, a, a)` makes prefix sums in place.
+/// Stores in each cell of `to` the result of op over all cells of `from` up to and including the cell with
+/// the same index: `inclusive_scan(team, a, a)` makes prefix sums in place.
 ///
-/// Collective over the team, which must be that of both arrays; ranks may own nothing, and both arrays may be one. On
-/// any layout, as long as each rank owns the same cells in both; where they lie in its part does not matter. op is
-/// associative; it need not commute. The same bits each time on the same layout and number of ranks. When it returns
-/// this rank's own cells are there, and an epoch on `to` that is opened next shows them to others.
-/// Throws errc::invalid_argument, on every rank and before it stores anything, when extents or owners differ, or the
+/// Collective over the team, which must be that of both arrays; ranks may own nothing, and both arrays may be
+/// one. Any layout will do if each rank owns the same cells in both arrays; positions within the parts may
+/// differ. op must be associative but need not commute. The same layout and number of ranks give the same
+/// bits each time.
+/// Own cells are in place when the call returns. The next epoch on `to` shows them to other ranks.
+/// Throws errc::invalid_argument on every rank, before anything is stored, if extents or owners differ or the
 /// team is another.
-/// Costs two passes over own cells, and one value a rank where no rank has more than one tile; else, as of cyclic
-/// layouts, an array of one value a tile, to which each rank puts its own and gets those before them, in one strided
-/// transfer for each other rank. MPI: a local scan, MPI_Exscan, and a second pass; the standard: std::inclusive_scan.
+/// Costs two passes over own cells. Layouts with at most one tile per rank send one value per rank. Other
+/// layouts, such as cyclic ones, need an array of one value per tile, and two strided transfers between each
+/// pair of ranks.
+/// MPI: a local scan, MPI_Exscan and a second pass; the standard: std::inclusive_scan.
 /// Blelloch 1990, "Prefix sums and their applications": reduce, scan of the reductions, scan.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array From,
           any_global_array To, class Op = op::sum>
@@ -220,7 +224,8 @@ void inclusive_scan(team<Backend, Coherence, Protocols> team, From const& from, 
   detail::scan(team, from, to, std::nullopt, op, "inclusive_scan");
 }
 
-/// The same of init and all cells before it. std::exclusive_scan.
+/// Stores in each cell of `to` the result of op over init and all cells of `from` before the cell with the
+/// same index. Otherwise like inclusive_scan. The standard: std::exclusive_scan.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array From,
           any_global_array To, class Op = op::sum>
   requires(From::dimensions == 1 && To::dimensions == 1 &&

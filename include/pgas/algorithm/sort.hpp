@@ -8,7 +8,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// A sorted cell and whose it is and where: no two are equal, however many cells are.
+/// A sorted cell with its rank and its position there, so that no two samples are equal even if all cells
+/// are.
 template <class T>
 struct sort_sample {
   T value{};
@@ -16,7 +17,7 @@ struct sort_sample {
   std::uint64_t position = 0;
 };
 
-/// Every so many of its sorted cells a rank offers one: all of them offer no more than the square of their number.
+/// The distance between two samples of a rank. All ranks together offer at most ranks * ranks samples.
 inline std::size_t sample_distance(std::size_t cells, std::size_t ranks) noexcept {
   std::size_t const most = ranks * ranks;
   return cells / most + (cells % most != 0 ? 1 : 0);
@@ -29,7 +30,7 @@ std::vector<sort_sample<T>> samples_of(std::span<T const> sorted, std::uint64_t 
   return samples;
 }
 
-/// Those of all samples that begin buckets 1 to ranks - 1.
+/// The samples that begin buckets 1 to ranks - 1.
 template <class T, class Less>
 std::vector<sort_sample<T>> splitters_of(std::vector<sort_sample<T>> samples, std::size_t ranks, Less& less) {
   std::sort(samples.begin(), samples.end(), [&](sort_sample<T> const& x, sort_sample<T> const& y) {
@@ -42,13 +43,14 @@ std::vector<sort_sample<T>> splitters_of(std::vector<sort_sample<T>> samples, st
   return splitters;
 }
 
-/// Where a rank's sorted cells are cut into buckets: bucket b has those from cut b to the next.
+/// The positions at which a rank's sorted cells are cut into buckets: bucket b holds the cells from cut b to
+/// cut b + 1.
 template <class T, class Less>
 std::vector<std::uint64_t> cuts_of(std::span<T const> sorted, std::uint64_t rank,
                                    std::vector<sort_sample<T>> const& splitters, Less& less) {
   std::vector<std::uint64_t> cuts{0};
   for (auto const& s : splitters) {
-    // Of equal cells those of lower ranks come first, then those before the sample.
+    // Among equal cells, those of lower ranks come first, then those before the sample.
     if (s.rank == rank) {
       cuts.push_back(s.position);
       continue;
@@ -61,7 +63,7 @@ std::vector<std::uint64_t> cuts_of(std::span<T const> sorted, std::uint64_t rank
   return cuts;
 }
 
-/// Merges neighbouring sorted runs, given by where each begins and the last ends, until one is left.
+/// Merges neighbouring sorted runs until one is left. Run k lies between `ends[k]` and `ends[k + 1]`.
 template <class T, class Less>
 void merge_runs(std::span<T> values, std::vector<std::size_t> ends, Less& less) {
   auto const at = [&](std::size_t i) { return values.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -76,7 +78,7 @@ void merge_runs(std::span<T> values, std::vector<std::size_t> ends, Less& less) 
   }
 }
 
-/// All ranks' values, one rank's after the other's.
+/// The values of all ranks, in rank order.
 template <class Team, class T>
 std::vector<T> gather_all(Team& team, std::vector<T> const& mine) {
   auto const parts = make_window<T>(team, mine.size());
@@ -99,18 +101,21 @@ std::vector<T> gather_all(Team& team, std::vector<T> const& mine) {
 
 }  // namespace detail
 
-/// Sorts the cells of a one-dimensional array by less, on any layout: cell 0 is then the smallest of all. Equal cells
-/// come in any order.
+/// Sorts the cells of a one-dimensional array of any layout by less, so that cell 0 is the smallest. Equal
+/// cells come in any order.
 ///
-/// Collective over the team, which must be the array's; ranks may own nothing. Each rank sorts its own cells, all agree
-/// on splitters, and each gets one bucket of all ranks' cells, merges it, and puts it where it belongs. A bucket has no
-/// more than about twice the cells of an equal share, also where many or all cells are equal. When it returns, all
-/// ranks' cells are in place. Requires no open epoch on the array, and of less that it is a strict weak order.
-/// Throws errc::invalid_argument for a team that is not the array's, errc::no_space when there is no memory for a
-/// second copy of own cells that others can read; a third, of the bucket, is private.
-/// Costs each cell twice through the network, samples in the square of the number of ranks to each rank, three windows
-/// and four fence epochs. DASH: dash::sort; the standard: std::sort. Shi and Schaeffer 1992, "Parallel sorting by
-/// regular sampling", with a sample's rank and place as part of its value, so that equal cells are divided, too.
+/// Collective over the team, which must be the array's; ranks may own nothing. Each rank sorts its own cells,
+/// and all ranks agree on splitters. Each rank then gets one bucket from all ranks, merges it, and puts it in
+/// place. A bucket has at most about twice the cells of an equal share, even if many cells are equal. All
+/// cells are in place when the call returns.
+/// Requires that no epoch is open on the array, and that less is a strict weak order.
+/// Throws errc::invalid_argument if the team is not the array's, and errc::no_space if memory for a second
+/// copy of own cells, which other ranks can read, is missing. The bucket is a third, private copy.
+/// Costs two network transfers of each cell, samples in the square of the number of ranks to each rank, three
+/// windows and four fence epochs.
+/// DASH: dash::sort; the standard: std::sort.
+/// Shi and Schaeffer 1992, "Parallel sorting by regular sampling". Here rank and position are part of a
+/// sample's value, so that equal cells are divided too.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           class Less = std::less<>>
   requires(Array::dimensions == 1 &&
@@ -137,7 +142,7 @@ void sort(team<Backend, Coherence, Protocols> team, Array const& a, Less less = 
   auto const splitters = detail::splitters_of(detail::gather_all(team, samples), ranks, less);
   auto const cuts = detail::gather_all(team, detail::cuts_of<T>(stage(runs, read_only).span(), self, splitters, less));
 
-  // This rank's bucket: a sorted run of each rank's.
+  // This rank's bucket consists of one sorted run from each rank.
   std::vector<std::size_t> ends{0};
   std::size_t first = 0;
   for (std::size_t r = 0; r < ranks; ++r) {

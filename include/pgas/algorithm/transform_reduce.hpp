@@ -5,13 +5,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Every rank returns op over init and f(cell) of all cells: `transform_reduce(team, a, 0.0, op::sum{}, square)`.
+/// Every rank returns op over init and f(cell) for all cells: `transform_reduce(team, a, 0.0, op::sum{},
+/// square)`.
 ///
-/// Collective over the team, which must be the array's; ranks may own nothing. The result has init's type. op is
-/// associative: a rank's own cells are combined in the order of memory, then the ranks' results in rank order, so that
-/// the bits are the same each time on the same layout and number of ranks.
-/// Throws errc::invalid_argument for a team that is not the array's.
-/// Costs one value a rank. MPI: a local loop and MPI_Allreduce; the standard: std::transform_reduce.
+/// Collective over the team, which must be the array's; ranks may own nothing. The result has the type of
+/// init. op must be associative: each rank combines its own cells in the order of memory, then the ranks'
+/// results are combined in rank order. The same layout and number of ranks therefore give the same bits each
+/// time.
+/// Throws errc::invalid_argument if the team is not the array's. Costs one value per rank.
+/// MPI: a local loop and MPI_Allreduce; the standard: std::transform_reduce.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           transportable T, class Op, class F>
   requires(operation_on<Op, T> && std::is_invocable_r_v<T, F&, typename Array::value_type const&>)
@@ -24,14 +26,15 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return detail::combine_ranks(team, own, init, op);
 }
 
-/// Every rank returns op over init and f(cell of a, cell of b) of all cells: `transform_reduce(team, a, b, 0.0)` is the
-/// dot product of two arrays.
+/// Every rank returns op over init and f(cell of a, cell of b) for all pairs of cells:
+/// `transform_reduce(team, a, b, 0.0)` is the dot product of two arrays.
 ///
-/// Collective over the team, which must be both arrays'. Each cell has one owner in both; where in its part does not
-/// matter, and own cells are combined in the order of a's memory. Else like transform_reduce of one array.
-/// Throws errc::invalid_argument, on every rank, with both layouts when the arrays are not aligned: copy one of them to
-/// the other's layout first. Costs a second value a rank where the layouts are not the same. The standard:
-/// std::transform_reduce; BLAS: dot.
+/// Collective over the team, which must be that of both arrays. Each cell must have the same owner in both;
+/// positions within the parts may differ. Own cells are combined in the order of a's memory. Otherwise like
+/// transform_reduce of one array.
+/// Throws errc::invalid_argument on every rank, with both layouts, if the arrays are not aligned. Remedy:
+/// copy one array to the other's layout first. Costs a second value per rank if the layouts differ.
+/// The standard: std::transform_reduce; BLAS: dot.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array First,
           any_global_array Second, transportable T, class Op = op::sum, class F = std::multiplies<>>
   requires(First::dimensions == Second::dimensions && operation_on<Op, T> &&

@@ -11,13 +11,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The order of an array's dimensions in another one: dimension d of the other is dimension `axes[d]` of this.
+/// An order of dimensions: dimension d of the result is dimension `axes[d]` of the source.
 template <std::size_t N>
 using permutation = std::array<std::size_t, N>;
 
 namespace detail {
 
-/// Values in another order of dimensions: `values[d]` is that of dimension `axes[d]`.
+/// Reorders one value per dimension: `result[d]` is the value of dimension `axes[d]`.
 template <std::size_t N>
 constexpr std::array<std::size_t, N> permuted(std::array<std::size_t, N> const& of,
                                               permutation<N> const& axes) noexcept {
@@ -25,7 +25,7 @@ constexpr std::array<std::size_t, N> permuted(std::array<std::size_t, N> const& 
   for (std::size_t d = 0; d < N; ++d) other[d] = of[axes[d]];
   return other;
 }
-/// The same the other way round.
+/// The inverse of permuted.
 template <std::size_t N>
 constexpr std::array<std::size_t, N> permuted_back(std::array<std::size_t, N> const& of,
                                                    permutation<N> const& axes) noexcept {
@@ -44,9 +44,9 @@ constexpr bool is_permutation(permutation<N> const& axes) noexcept {
   return true;
 }
 
-/// Copies `count` elements, in dimensions of `to`, where neighbours along each dimension are so far apart. The last
-/// dimension is dense in `to`, dimension `dense` in `from`. With `streams` the last such copy is followed by
-/// end_streaming().
+/// Copies a box of `count` elements between two memories with these pitches; all three are in dimensions of
+/// `to`. The last dimension is dense in `to`, dimension `dense` is dense in `from`. With `streams`,
+/// end_streaming() must follow the last such copy.
 template <class T, std::size_t N>
 void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
                    std::array<std::size_t, N> const& from_pitches, std::size_t dense, T* to,
@@ -66,7 +66,8 @@ void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
   } while (advance(index, outer));
 }
 
-/// This rank's part of `to` from the parts of `from`, where these are memory that it can read.
+/// Fills this rank's part of `to` by loads from the parts of `from`, which must be memory that this rank can
+/// read.
 template <class From, class To>
 void transpose_by_load(From const& from, To const& to, permutation<From::dimensions> const& axes, std::size_t dense) {
   constexpr std::size_t dimensions = From::dimensions;
@@ -86,7 +87,7 @@ void transpose_by_load(From const& from, To const& to, permutation<From::dimensi
   if (streams) end_streaming();
 }
 
-/// The same where they must be got: in pieces, which are transposed here.
+/// Fills this rank's part of `to` by gets: each piece is fetched and then transposed here.
 template <class Epoch, class From, class To>
 void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<From::dimensions> const& axes,
                       std::size_t dense) {
@@ -123,17 +124,20 @@ void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<
 
 }  // namespace detail
 
-/// Copies all cells of one array to another whose dimensions are in another order: cell i of `to` becomes that cell j
-/// of `from` with `j[axes[d]] == i[d]`, whatever layouts, halos and policies the two have.
+/// Copies all cells of `from` to an array whose dimensions are in another order: cell i of `to` becomes cell
+/// j of `from`, where `j[axes[d]] == i[d]`. Layouts, halos and policies of the two arrays may differ.
 ///
-/// Collective over the team, which both arrays are made on; ranks may own nothing. Each rank fills its own cells of
-/// `to`, from other ranks' memory where that is mapped, in blocks that fit a cache. When it returns they are there,
-/// `from` may be changed, and an epoch on `to` that is opened next shows them to others. Requires no open epoch on
-/// either array.
-/// Throws errc::invalid_argument when axes are no permutation, extents do not fit, or both arrays are one.
-/// Costs two fences, and each cell travels once; where memory is not mapped a get for each own tile of `to`, or each
-/// MiB of it, and each tile of `from` with cells of it, so that a layout of `to` in small tiles is slow there.
-/// MPI: MPI_Alltoallw of vector types; the standard on one rank: none; NumPy: transpose(axes).
+/// Collective over the team on which both arrays were made; ranks may own nothing. Each rank fills its own
+/// cells of `to`, from mapped memory of other ranks if there is any, in blocks that fit a cache. Own cells
+/// are in place when the call returns, and `from` may be changed. The next epoch on `to` shows the cells to
+/// other ranks.
+/// Requires that no epoch is open on either array.
+/// Throws errc::invalid_argument if axes is no permutation, if the extents do not fit, or if both arrays are
+/// one.
+/// Costs two fences, and each cell travels once. Without mapped memory, a rank issues one get for each tile
+/// of `from` that meets an own tile of `to`, or each MiB of that tile. Small tiles in `to` are therefore slow
+/// there.
+/// MPI: MPI_Alltoallw with vector types; NumPy: transpose(axes).
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && From::dimensions >= 2 &&
            std::same_as<typename From::value_type, typename To::value_type>)
@@ -142,7 +146,7 @@ void transpose(From const& from, To const& to, permutation<From::dimensions> con
   PGAS_EXPECTS(light, detail::is_permutation(axes),
                throw error(errc::invalid_argument, from.state().job_rank(), operation,
                            "(" + detail::joined(axes, ", ") + ") is no order of " + std::to_string(From::dimensions) +
-                               " dimensions; name each of them once"));
+                               " dimensions; name each dimension once"));
   PGAS_EXPECTS(light, detail::permuted(from.extents(), axes) == to.extents(),
                throw error(errc::invalid_argument, from.state().job_rank(), operation,
                            "an array of " + detail::joined(from.extents(), " x ") + " with its dimensions in order (" +
@@ -150,9 +154,10 @@ void transpose(From const& from, To const& to, permutation<From::dimensions> con
                                detail::joined(detail::permuted(from.extents(), axes), " x ") +
                                " cells and does not fit one of " + detail::joined(to.extents(), " x ")));
   PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
-               detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
-                                   "both arrays are one; ranks would overwrite what others still read"));
-  std::size_t dense = 0;  // the dimension of `to` along which cells of `from` are next to each other
+               detail::throw_error(
+                   errc::invalid_argument, from.state().job_rank(), operation,
+                   "both arrays are one, and ranks would overwrite cells that others still read; make a second array"));
+  std::size_t dense = 0;  // the dimension of `to` that is dense in `from`
   while (axes[dense] != From::dimensions - 1) ++dense;
   fence epoch{from, read_only};
   if constexpr (From::state_type::is_direct && To::is_contiguous) {
@@ -163,8 +168,8 @@ void transpose(From const& from, To const& to, permutation<From::dimensions> con
   epoch.close();
 }
 
-/// Swaps two dimensions: `transpose(a, b)` the two of a matrix, `transpose<0, 2>(a, b)` any two. Else like transpose
-/// with axes.
+/// Copies with two dimensions swapped: `transpose(a, b)` transposes a matrix, `transpose<0, 2>(a, b)` swaps
+/// any two. Otherwise like transpose with axes.
 template <std::size_t Axis1 = 0, std::size_t Axis2 = 1, any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && Axis1 < From::dimensions && Axis2 < From::dimensions &&
            (Axis1 != Axis2) && std::same_as<typename From::value_type, typename To::value_type>)

@@ -10,7 +10,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// `count` indices from `first` on.
+/// `count` consecutive indices from `first` on.
 struct index_range {
   std::size_t first = 0;
   std::size_t count = 0;
@@ -18,15 +18,18 @@ struct index_range {
   friend constexpr bool operator==(index_range, index_range) = default;
 };
 
-/// Deals the indices of one dimension to ranks, in *blocks* of consecutive ones: *where*.
+/// A distribution of the indices of one dimension over ranks, in *blocks* of consecutive indices.
 ///
-/// `local_index` counts the indices of their owner, in ascending order. `local_block` is the number of an index's block
-/// among its owner's, and `phase` its place in that block: UPC's words. `block_of(rank, local_block)` are the indices
-/// of a block; a rank has `blocks(rank)` of them, none of them empty. `over(extent, ranks)` is the same rule for other
-/// numbers. A distribution with conditions also has `error_for(extent, ranks)`: a std::optional<std::string> that says
-/// what is wrong with them, or is empty.
-/// Axiom: for every i in [0, extent), global_index(owner(i), local_index(i)) == i, and the
-/// local indices of a rank are 0, ..., local_size(rank) - 1: a bijection.
+/// `local_index` counts the indices of one owner in ascending order. `local_block` is the number of an
+/// index's block among its owner's blocks, and `phase` is the position in that block; both are UPC's words. A
+/// rank has `blocks(rank)` blocks, none of them empty; `block_of(rank, local_block)` gives the indices of
+/// one.
+/// `over(extent, ranks)` is the same rule for another extent and number of ranks. A distribution with
+/// conditions on these two also has `error_for(extent, ranks)`. It returns a std::optional<std::string>,
+/// which is empty or says what is wrong.
+/// Axiom: global_index(owner(i), local_index(i)) == i for every i in [0, extent), and the local indices of a
+/// rank are 0, ..., local_size(rank) - 1. The distribution is thus a bijection.
+/// UPC: the layout qualifier of a shared array; HPF: DISTRIBUTE.
 template <class D>
 concept distribution = std::regular<D> && requires(D const& d, std::size_t i, rank_t rank) {
   { d.extent() } noexcept -> std::same_as<std::size_t>;
@@ -43,14 +46,15 @@ concept distribution = std::regular<D> && requires(D const& d, std::size_t i, ra
   { d.describe() } -> std::convertible_to<std::string>;
 };
 
-/// No rank has more than one block: its indices are consecutive from `first(rank)` on, which ascends with the ranks.
+/// A distribution with at most one block per rank: a rank's indices are consecutive from `first(rank)` on,
+/// and `first` ascends with the ranks.
 template <class D>
 concept contiguous_distribution = distribution<D> && D::one_block && requires(D const& d, rank_t rank) {
   { d.first(rank) } noexcept -> std::same_as<std::size_t>;
 };
 
-/// The indices that a rank owns, in the order of its memory: a forward range that goes from phase to phase and from
-/// local_block to local_block without a division. `for (std::size_t i : owned_indices(d, rank))`.
+/// The indices that a rank owns, as a forward range in the order of memory: `for (std::size_t i :
+/// owned_indices(d, rank))`. Iteration needs no division.
 template <distribution D>
 class owned_indices {
  public:
@@ -69,7 +73,7 @@ class owned_indices {
     }
 
     constexpr std::size_t operator*() const noexcept { return block_.first + phase_; }
-    /// Where this index lies: phase and local_block.
+    /// The position of this index: its phase in the block, and the number of the block.
     [[nodiscard]] constexpr std::size_t phase() const noexcept { return phase_; }
     [[nodiscard]] constexpr std::size_t local_block() const noexcept { return local_block_; }
     constexpr iterator& operator++() noexcept {
@@ -106,7 +110,7 @@ class owned_indices {
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return distribution_.local_size(rank_); }
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
-  /// Valid as long as the range is.
+  /// Iterators are valid as long as the range.
   [[nodiscard]] constexpr iterator begin() const noexcept { return {distribution_, rank_, 0}; }
   [[nodiscard]] constexpr iterator end() const noexcept { return {distribution_, rank_, distribution_.blocks(rank_)}; }
 

@@ -9,16 +9,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A box of cells that one rank owns, and where it lies in that rank's part: the cell next in dimension d is
-/// `pitches[d]` elements further. Along the last dimension cells are neighbours.
+/// A box of cells that one rank owns, with its position in that rank's part. The next cell in dimension d
+/// lies `pitches[d]` elements further. Cells are contiguous along the last dimension.
 template <std::size_t N>
 struct tile {
   rank_t owner = 0;
   box<N> cells;                        ///< in global indices
-  std::size_t offset = 0;              ///< of its first cell
+  std::size_t offset = 0;              ///< of the first cell in the part
   std::array<std::size_t, N> pitches;  ///< the last one is 1
 
-  /// Where one of its cells lies in the part.
+  /// The offset in the part of a cell of this tile.
   [[nodiscard]] constexpr std::size_t offset_of(std::array<std::size_t, N> const& index) const noexcept {
     std::size_t at = offset;
     for (std::size_t d = 0; d < N; ++d) at += (index[d] - cells.first[d]) * pitches[d];
@@ -27,8 +27,8 @@ struct tile {
   friend constexpr bool operator==(tile const&, tile const&) = default;
 };
 
-/// Cells of one owner at equal distances: in each dimension d `blocks[d]` blocks of `length[d]` of them, `step[d]` from
-/// one to the next in the array and next to each other in the part.
+/// Cells of one owner at equal distances. Each dimension d has `blocks[d]` blocks of `length[d]` cells. In
+/// the array, blocks begin `step[d]` cells apart; in the part, they are adjacent.
 template <std::size_t N>
 struct share {
   rank_t owner = 0;
@@ -36,11 +36,11 @@ struct share {
   std::array<std::size_t, N> blocks{};
   std::array<std::size_t, N> length{};
   std::array<std::size_t, N> step{};
-  std::size_t offset = 0;  ///< of its first cell in the part
+  std::size_t offset = 0;  ///< of the first cell in the part
   std::array<std::size_t, N> pitches{};
 };
 
-/// Room around a rank's own cells, on each side.
+/// The number of elements before and after a rank's own cells, in each dimension.
 template <std::size_t N>
 struct margins {
   std::array<std::size_t, N> before{};
@@ -49,12 +49,15 @@ struct margins {
   friend constexpr bool operator==(margins const&, margins const&) = default;
 };
 
-/// Deals the cells of N dimensions to ranks, in tiles, and places them in the ranks' parts: *where*, in N dimensions.
+/// A distribution of the cells of an N-dimensional array over ranks, in tiles, with the position of each cell
+/// in its owner's part.
 ///
-/// Cuts between tiles go through the whole array. A rank owns `tiles(rank)` of them, none of them empty; `tile_of(rank,
-/// k)` is one, in the order of its memory, and `tile_at(index)` the one in which a cell lies. What a program writes is
-/// the rule alone; `over(extents, ranks, bytes of an element, margins)` is the same rule for an array, if
-/// `error_for(extents, ranks)` is empty.
+/// The cuts between tiles pass through the whole array. A rank owns `tiles(rank)` tiles, none of them empty.
+/// `tile_of(rank, k)` is tile k in the order of memory, and `tile_at(index)` is the tile that contains a
+/// cell.
+/// A program writes the rule alone. `over(extents, ranks, bytes of an element, margins)` is the same rule for
+/// an array. It requires that `error_for(extents, ranks)` is empty; otherwise that sentence says what is
+/// wrong.
 /// Axiom: global_index(owner(i), offset(i)) == i for every cell i, and offset(i) < part_size(owner(i)).
 template <class L, std::size_t N = L::dimensions>
 concept layout = std::regular<L> && L::dimensions == N &&
@@ -75,8 +78,9 @@ concept layout = std::regular<L> && L::dimensions == N &&
                    { l.describe() } -> std::convertible_to<std::string>;
                  };
 
-/// A rank's own cells are one array of N dimensions in its part, whatever cells they are: the first at `origin(rank)`,
-/// `local_extents(rank)` of them, `pitches(rank)` apart.
+/// A layout in which a rank's own cells form one N-dimensional array in its part, even if they are scattered
+/// over the array. It begins at `origin(rank)` and has `local_extents(rank)` cells, `pitches(rank)` elements
+/// apart.
 template <class L>
 concept matrix_layout = layout<L> && requires(L const& l, rank_t rank) {
   { l.origin(rank) } noexcept -> std::same_as<std::size_t>;
@@ -84,8 +88,9 @@ concept matrix_layout = layout<L> && requires(L const& l, rank_t rank) {
   { l.pitches(rank) } noexcept -> std::same_as<std::array<std::size_t, L::dimensions>>;
 };
 
-/// And they are one box of the array, so that cells next to each other in a part are so in the array, on a grid of
-/// ranks: what can have ghost cells. Along a dimension d its distribution is `along<d>()`.
+/// A matrix layout in which own cells are also one box of the array, on a grid of ranks. Neighbours in a part
+/// are then neighbours in the array, so that the array can have ghost cells. `along<d>()` is the distribution
+/// of dimension d.
 template <class L>
 concept box_layout = matrix_layout<L> && L::one_box && requires(L const& l, rank_t rank) {
   { l.box_of(rank) } noexcept -> std::same_as<box<L::dimensions>>;

@@ -6,9 +6,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Contiguous blocks, as even as they can be: the first extent % ranks blocks have one index more.
+/// Contiguous blocks of almost equal size: the first extent % ranks blocks have one index more.
 ///
-/// With more ranks than indices the last ranks own nothing. UPC: `[*]`; HPF: BLOCK.
+/// If there are more ranks than indices, the last ranks own nothing. UPC: `[*]`; HPF: BLOCK.
 class block {
  public:
   static constexpr bool one_block = true;
@@ -33,7 +33,7 @@ class block {
   [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
     return base() + (static_cast<std::size_t>(rank) < larger() ? 1 : 0);
   }
-  /// The first global index of a rank's block; extent() when the rank, and all after it, own nothing.
+  /// The first global index of a rank's block; extent() if this rank and all ranks after it own nothing.
   [[nodiscard]] constexpr std::size_t first(rank_t rank) const noexcept {
     auto const r = static_cast<std::size_t>(rank);
     return r * base() + (r < larger() ? r : larger());
@@ -58,7 +58,7 @@ class block {
 
   std::size_t extent_ = 0;
   rank_t ranks_ = 1;
-  std::size_t larger_ = 0;  ///< how many blocks have one index more; this and the next once, not at each look-up
+  std::size_t larger_ = 0;  ///< number of blocks with one index more; divided once, not at each look-up
   detail::divisor base_{0};
   detail::divisor base_and_one_{1};
 };

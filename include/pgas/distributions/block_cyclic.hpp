@@ -7,15 +7,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Blocks of B indices, dealt to the ranks one after the other; the last block may be shorter.
+/// Blocks of B indices, dealt to the ranks in turn; the last block may be shorter.
 ///
-/// B known when compiling makes a power of two shift and mask; `block_cyclic<>{b}` takes it when running.
-/// UPC: `[B]`, the formulas of Ferreras 2008, equation 5.1; HPF: CYCLIC(B); ScaLAPACK's rows and columns.
+/// A power of two that is known at compile time becomes shift and mask. `block_cyclic<>{b}` takes the block
+/// size at run time.
+/// UPC: `[B]`, with the formulas of Ferreras 2008, equation 5.1; HPF: CYCLIC(B); ScaLAPACK: rows and columns
+/// of matrices.
 template <std::size_t B = 0>
 class block_cyclic {
  public:
   static constexpr bool one_block = false;
-  /// Whether the size of blocks is part of the type.
+  /// Whether the block size is part of the type.
   static constexpr bool is_static = B != 0;
 
   constexpr block_cyclic() = default;
@@ -33,7 +35,7 @@ class block_cyclic {
   }
   [[nodiscard]] std::optional<std::string> error_for(std::size_t, rank_t) const {
     if (block_size() != 0) return std::nullopt;
-    return "blocks of 0 indices hold nothing; give block_cyclic a size";
+    return "blocks of 0 indices hold nothing; give block_cyclic a block size";
   }
   [[nodiscard]] std::string describe() const { return "block_cyclic(" + std::to_string(block_size()) + ")"; }
 
@@ -80,6 +82,6 @@ class block_cyclic {
   [[no_unique_address]] divisor divide_;
 };
 static_assert(distribution<block_cyclic<4>> && distribution<block_cyclic<3>> && distribution<block_cyclic<>>);
-static_assert(sizeof(block_cyclic<4>) == 2 * sizeof(std::size_t), "a static size of blocks takes no memory");
+static_assert(sizeof(block_cyclic<4>) == 2 * sizeof(std::size_t), "a static block size takes no memory");
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

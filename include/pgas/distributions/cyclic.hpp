@@ -5,7 +5,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Index i is rank i % ranks': each index is a block of its own. UPC's default; HPF: CYCLIC.
+/// Index i belongs to rank i % ranks; each index is a block of its own. UPC: the default; HPF: CYCLIC.
 class cyclic {
  public:
   static constexpr bool one_block = false;

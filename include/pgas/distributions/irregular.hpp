@@ -10,10 +10,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Contiguous blocks of any sizes, one a rank, in rank order: `irregular{5, 0, 12}`.
+/// Contiguous blocks of given sizes, one per rank, in rank order: `irregular{5, 0, 12}`.
 ///
-/// The table of first indices is shared by all copies: memory is O(ranks), and owner() searches it, O(log ranks).
-/// Global Arrays: ga_create_irregular; PETSc: the ranges of a Vec.
+/// All copies share one table of first indices, of O(ranks) memory. owner() searches it in O(log ranks) time.
+/// Global Arrays: NGA_Create_irreg; PETSc: the ownership ranges of a Vec.
 class irregular {
  public:
   static constexpr bool one_block = true;
@@ -26,7 +26,7 @@ class irregular {
     sizes.push_back(next);
     firsts_ = std::make_shared<std::vector<std::size_t> const>(std::move(sizes));
   }
-  /// The same table: it says how many indices and ranks there are.
+  /// Returns the same distribution, because the table determines both extent and ranks.
   [[nodiscard]] irregular over(std::size_t, rank_t) const noexcept { return *this; }
   [[nodiscard]] std::optional<std::string> error_for(std::size_t extent, rank_t ranks) const {
     if (extent == this->extent() && ranks == this->ranks() && std::is_sorted(firsts_->begin(), firsts_->end()))
@@ -45,7 +45,7 @@ class irregular {
   [[nodiscard]] rank_t ranks() const noexcept { return static_cast<rank_t>(firsts_->size() - 1); }
 
   [[nodiscard]] rank_t owner(std::size_t i) const noexcept {
-    // The last block that begins at or before i: blocks before it that begin there, too, are empty.
+    // The owner has the last block that begins at or before i; other blocks that begin there are empty.
     auto const after = std::upper_bound(firsts_->begin(), firsts_->end(), i);
     return static_cast<rank_t>(after - firsts_->begin() - 1);
   }

@@ -5,7 +5,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// All indices are one rank's, `single_owner{3}`; rank 0's unless told otherwise. UPC: `[]`.
+/// All indices belong to one rank: `single_owner{3}`, or rank 0 by default. UPC: `[]`.
 class single_owner {
  public:
   static constexpr bool one_block = true;
@@ -20,8 +20,8 @@ class single_owner {
   }
   [[nodiscard]] std::optional<std::string> error_for(std::size_t, rank_t ranks) const {
     if (owner_ >= 0 && owner_ < ranks) return std::nullopt;
-    return "rank " + std::to_string(owner_) + " is to own all indices, and there are " + std::to_string(ranks) +
-           " ranks";
+    return "rank " + std::to_string(owner_) + " is to own all indices, but there are " + std::to_string(ranks) +
+           " ranks; name one of them";
   }
   [[nodiscard]] std::string describe() const { return "single_owner(" + std::to_string(owner_) + ")"; }
 

@@ -5,13 +5,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A dimension that is not divided: whoever owns one of its indices owns all.
+/// An undivided dimension: the owner of one of its indices owns all of them.
 ///
-/// It has one rank, however many are offered: a grid of ranks has extent 1 there. UPC: `[]`; HPF: `*`.
+/// It uses one rank however many there are, so a grid of ranks has extent 1 in this dimension. UPC: `[]`;
+/// HPF: `*`.
 class whole {
  public:
   static constexpr bool one_block = true;
-  /// How many ranks it can use.
+  /// The largest number of ranks that this distribution can use.
   static constexpr rank_t max_ranks = 1;
 
   constexpr whole() = default;

@@ -7,12 +7,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Tiles of B... cells, each contiguous in memory, dealt to the ranks one after the other in row-major order:
-/// `cyclic_tiles<8, 8>{}`. A tile at the edge has as much memory as any other.
+/// Tiles of B... cells, each contiguous in memory, dealt to the ranks in turn in row-major order:
+/// `cyclic_tiles<8, 8>{}`. A tile at the edge occupies as much memory as any other.
 ///
-/// A tile is one transfer, and one matrix for BLAS. `padded(64)` makes every tile start on a line of 64 bytes, if parts
-/// do. Ferreras 2008, multidimensional blocking, equations 5.3 to 5.5 with the tile's number divided once and not
-/// twice.
+/// A tile is one transfer, and one matrix for BLAS. `padded(64)` makes every tile start on a line of 64
+/// bytes, if parts do.
+/// Ferreras 2008, multidimensional blocking, equations 5.3 to 5.5; here a tile's number is divided once
+/// instead of twice.
 template <std::size_t... B>
 class cyclic_tiles {
   static_assert(sizeof...(B) >= 1 && sizeof...(B) <= 4, "cyclic_tiles: arrays have one to four dimensions");
@@ -26,7 +27,7 @@ class cyclic_tiles {
 
   constexpr cyclic_tiles() = default;
 
-  /// The same with tiles that start on lines of so many bytes.
+  /// The same layout with tiles that start on lines of `line_bytes` bytes.
   [[nodiscard]] constexpr cyclic_tiles padded(std::size_t line_bytes) const noexcept {
     cyclic_tiles other = *this;
     other.line_bytes_ = line_bytes;
@@ -53,11 +54,11 @@ class cyclic_tiles {
   [[nodiscard]] constexpr rank_t owner(index_type const& index) const noexcept {
     return static_cast<rank_t>(number(index) % size());
   }
-  /// The number of a cell's tile among its owner's: UPC's word.
+  /// The number of a cell's tile among its owner's tiles, in UPC's word.
   [[nodiscard]] constexpr std::size_t local_block(index_type const& index) const noexcept {
     return number(index) / size();
   }
-  /// The number of a cell in its tile: UPC's word.
+  /// The number of a cell in its tile, in UPC's word.
   [[nodiscard]] constexpr std::size_t phase(index_type const& index) const noexcept {
     std::size_t in_tile = 0;
     for (std::size_t d = 0; d < dimensions; ++d) in_tile = in_tile * shape[d] + index[d] % shape[d];
@@ -96,7 +97,7 @@ class cyclic_tiles {
     return tile_of(owner(index), local_block(index));
   }
 
-  /// Whether some number of elements or bytes is more than an address can say.
+  /// Whether a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     constexpr std::size_t most = PTRDIFF_MAX;
     std::size_t bytes = element_bytes;
@@ -121,7 +122,7 @@ class cyclic_tiles {
   static constexpr index_type shape{B...};
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return static_cast<std::size_t>(ranks_); }
-  /// How many tiles there are along each dimension.
+  /// The number of tiles along each dimension.
   [[nodiscard]] constexpr index_type counts() const noexcept {
     index_type all{};
     for (std::size_t d = 0; d < dimensions; ++d) {
@@ -129,7 +130,7 @@ class cyclic_tiles {
     }
     return all;
   }
-  /// The number of a cell's tile among all.
+  /// The number of a cell's tile among all tiles.
   [[nodiscard]] constexpr std::size_t number(index_type const& index) const noexcept {
     auto const all = counts();
     std::size_t tile = 0;

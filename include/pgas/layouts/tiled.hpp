@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// A dimension that no grid divides.
+/// Whether D is a dimension that no grid divides.
 template <class D>
 constexpr bool is_undivided() noexcept {
   if constexpr (requires { D::max_ranks; }) {
@@ -27,13 +27,14 @@ constexpr bool is_undivided() noexcept {
 
 }  // namespace detail
 
-/// A distribution for each dimension, over a grid of ranks: `tiled{block{}, block{}}.on(grid{2, 3})`.
+/// One distribution per dimension, over a grid of ranks: `tiled{block{}, block{}}.on(grid{2, 3})`.
 ///
-/// A rank's own cells are one array in its part, in row-major order of local indices: the tiles of block-cyclic
-/// dimensions lie beside each other, and have its pitch as leading dimension. `padded(64)` makes every row of own
-/// cells start on a line of 64 bytes, if parts do. Unless told otherwise the grid is as square as can be.
-/// Ferreras 2008 proposes a grid (section 5.3.2) without a formula; ScaLAPACK: its block-cyclic matrices;
-/// HPF: DISTRIBUTE (...) ONTO.
+/// A rank's own cells form one array in its part, in row-major order of local indices. The tiles of
+/// block-cyclic dimensions lie side by side in it, with its pitch as leading dimension.
+/// `padded(64)` makes every row of own cells start on a line of 64 bytes, if parts do. The default grid is as
+/// square as possible.
+/// Ferreras 2008 proposes a grid (section 5.3.2) without a formula; ScaLAPACK: block-cyclic matrices; HPF:
+/// DISTRIBUTE (...) ONTO.
 template <distribution... D>
 class tiled {
   static_assert(sizeof...(D) >= 1 && sizeof...(D) <= 4, "tiled: arrays have one to four dimensions");
@@ -51,13 +52,14 @@ class tiled {
     requires(dimensions > 0)
       : each_(each...) {}
 
-  /// The same on this grid; a grid with fewer places than there are ranks leaves the last ones without cells.
+  /// The same layout on this grid. If the grid has fewer places than there are ranks, the last ranks own no
+  /// cells.
   [[nodiscard]] constexpr tiled on(grid<dimensions> const& places) const noexcept {
     tiled other = *this;
     other.asked_ = places;
     return other;
   }
-  /// The same with rows that start on lines of so many bytes.
+  /// The same layout with rows that start on lines of `line_bytes` bytes.
   [[nodiscard]] constexpr tiled padded(std::size_t line_bytes) const noexcept {
     tiled other = *this;
     other.line_bytes_ = line_bytes;
@@ -102,11 +104,11 @@ class tiled {
 
   [[nodiscard]] constexpr index_type const& extents() const noexcept { return extents_; }
   [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
-  /// How the ranks are arranged.
+  /// The arrangement of the ranks.
   [[nodiscard]] constexpr grid<dimensions> const& places() const noexcept { return grid_; }
-  /// How many elements there are around own cells: as asked, or more before rows that are to start on lines.
+  /// The number of elements around own cells: the margins asked for, or more before rows that start on lines.
   [[nodiscard]] constexpr margins<dimensions> const& room() const noexcept { return around_; }
-  /// Who of them owns which indices of dimension d.
+  /// The distribution of the indices of dimension d over the ranks along that dimension.
   template <std::size_t d>
   [[nodiscard]] constexpr auto const& along() const noexcept {
     return std::get<d>(each_);
@@ -116,7 +118,7 @@ class tiled {
   [[nodiscard]] constexpr std::size_t offset(index_type const& index) const noexcept {
     return place_and_offset(index).second;
   }
-  /// Both at once: less than each by itself.
+  /// The owner and the offset of a cell; costs less than both calls.
   [[nodiscard]] constexpr std::pair<rank_t, std::size_t> owner_and_offset(index_type const& index) const noexcept {
     auto const [place, offset] = place_and_offset(index);
     return {grid_.rank(place), offset};
@@ -132,29 +134,29 @@ class tiled {
     return index;
   }
 
-  /// Where a rank's first own cell lies in its part.
+  /// The offset of a rank's first own cell in its part.
   [[nodiscard]] constexpr std::size_t origin(rank_t rank) const noexcept {
     auto const pitch = pitches(rank);
     std::size_t first = 0;
     for (std::size_t d = 0; d < dimensions; ++d) first += around_.before[d] * pitch[d];
     return first;
   }
-  /// How many own cells a rank has along each dimension.
+  /// The number of own cells of a rank along each dimension.
   [[nodiscard]] constexpr index_type local_extents(rank_t rank) const noexcept {
     return grid_.has(rank) ? local_extents_at(grid_.place(rank)) : index_type{};
   }
-  /// How many elements of a part lie between neighbours along each dimension.
+  /// The distance in elements between neighbours of a part along each dimension.
   [[nodiscard]] constexpr index_type pitches(rank_t rank) const noexcept {
     return pitches_at(grid_.has(rank) ? grid_.place(rank) : place_type{});
   }
-  /// How many elements of a part there are along each dimension, margins and padding included.
+  /// The number of elements of a part along each dimension, margins and padding included.
   [[nodiscard]] constexpr index_type part_extents(rank_t rank) const noexcept {
     index_type all = local_extents(rank);
     if (box_type{{}, all}.size() == 0) return {};
     for (std::size_t d = 0; d < dimensions; ++d) all[d] = part_extent(d, all[d]);
     return all;
   }
-  /// A rank without cells has no part.
+  /// The number of elements of a part; 0 for a rank without cells.
   [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept {
     return box_type{{}, part_extents(rank)}.size();
   }
@@ -175,7 +177,7 @@ class tiled {
   [[nodiscard]] constexpr tile_type tile_at(index_type const& index) const noexcept {
     return tile_at(place_of(index), each([&](auto const& one, std::size_t d) { return one.local_block(index[d]); }));
   }
-  /// Whether for_each_share is better than for_each_tile: rows of tiles are short, and there are many of them.
+  /// Whether for_each_share is faster than for_each_tile: the rows of tiles are short, and there are many.
   [[nodiscard]] constexpr bool has_many_short_rows(box_type const& cells) const noexcept {
     if constexpr (one_box) {
       return false;
@@ -184,7 +186,7 @@ class tiled {
              tile_at(cells.first).cells.count[last] < 64;
     }
   }
-  /// Calls use(share) until all of `cells` are in one: a few for each owner, however many tiles it has.
+  /// Calls use(share) until all of `cells` are covered: a few shares per owner, however many tiles it has.
   template <class Use>
   void for_each_share(box_type const& cells, Use&& use) const {
     std::array<std::vector<band>, dimensions> bands;
@@ -210,7 +212,7 @@ class tiled {
       use(std::as_const(one));
     } while (detail::advance(which, counts));
   }
-  /// The cells that a rank owns.
+  /// The box of cells that a rank owns.
   [[nodiscard]] constexpr box_type box_of(rank_t rank) const noexcept
     requires one_box
   {
@@ -221,7 +223,7 @@ class tiled {
     return own;
   }
 
-  /// Whether some number of elements or bytes is more than an address can say.
+  /// Whether a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     constexpr std::size_t most = PTRDIFF_MAX;
     std::size_t bytes = element_bytes;
@@ -255,7 +257,7 @@ class tiled {
   template <distribution One>
   static std::vector<band> bands_of(One const& one, index_range range) {
     std::vector<band> found;
-    std::vector<std::size_t> last_of(static_cast<std::size_t>(one.ranks()), SIZE_MAX);  // an owner's last band
+    std::vector<std::size_t> last_of(static_cast<std::size_t>(one.ranks()), SIZE_MAX);  // each owner's last band
     std::size_t const end = range.first + range.count;
     for (std::size_t i = range.first; i < end;) {
       rank_t const owner = one.owner(i);
@@ -276,14 +278,14 @@ class tiled {
     return found;
   }
 
-  /// Calls use(d) with d a constant, for each dimension in order.
+  /// Calls use(d) for each dimension in order, with d a constant.
   template <class Use>
   static constexpr void with_each(Use&& use) {
     [&]<std::size_t... d>(std::index_sequence<d...>) {
       (use(std::integral_constant<std::size_t, d>{}), ...);
     }(std::index_sequence_for<D...>{});
   }
-  /// The numbers value(distribution, d).
+  /// The array of value(distribution, d) over all dimensions d.
   template <class Value>
   [[nodiscard]] constexpr auto each(Value&& value) const {
     return [&]<std::size_t... d>(std::index_sequence<d...>) {
@@ -337,11 +339,11 @@ class tiled {
   std::tuple<D...> each_{};
   grid<dimensions> asked_{};
   std::size_t line_bytes_ = 0;
-  // Of an array:
+  // For an array:
   index_type extents_{};
   rank_t ranks_ = 1;
   grid<dimensions> grid_ = grid<dimensions>{}.over(1);
-  std::size_t padding_ = 1;  ///< rows start at multiples of so many elements
+  std::size_t padding_ = 1;  ///< rows start at multiples of this number of elements
   margins<dimensions> around_{};
 };
 

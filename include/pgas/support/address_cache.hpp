@@ -12,20 +12,21 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What an address_cache has been asked, and has done.
+/// The counters of an address_cache.
 struct address_cache_counts {
   std::uint64_t hits = 0;
-  std::uint64_t misses = 0;         ///< was not there, or no longer right
-  std::uint64_t evictions = 0;      ///< forgotten for want of room
-  std::uint64_t invalidations = 0;  ///< forgotten since it was no longer right
+  std::uint64_t misses = 0;         ///< the key was absent, or its value no longer right
+  std::uint64_t evictions = 0;      ///< removed to make room
+  std::uint64_t invalidations = 0;  ///< removed because the value was no longer right
 
   friend bool operator==(address_cache_counts const&, address_cache_counts const&) = default;
 };
 
-/// Where remote objects are, the last `capacity` ones that were asked for; none with capacity 0. Belongs to one thread.
+/// A cache of the addresses of remote objects: the `capacity` most recently used ones, none with capacity 0.
+/// It belongs to one thread.
 ///
-/// Source: the remote address cache of Ferreras 2008, section 6.3, whose limit, 100, is `usual_capacity`. Who knows
-/// whether an address is still right is its user: see heap.hpp.
+/// Its user decides whether a cached address is still right; see heap.hpp. Ferreras 2008, section 6.3: the
+/// remote address cache, whose limit of 100 is `usual_capacity`.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class address_cache {
  public:
@@ -33,7 +34,8 @@ class address_cache {
 
   explicit address_cache(std::size_t capacity = usual_capacity) noexcept : capacity_(capacity) {}
 
-  /// What was inserted under the key, if is_right(value); else null, and it is forgotten. Valid until the next insert.
+  /// Returns the value inserted under the key if is_right(value), valid until the next insert. Otherwise
+  /// removes the value and returns null.
   template <std::predicate<Value const&> Right>
   [[nodiscard]] Value const* find(Key const& key, Right&& is_right) {
     auto const at = places_.find(key);
@@ -47,7 +49,8 @@ class address_cache {
     return ++counts_.hits, &at->second->second;
   }
 
-  /// Requires that the key is not there. Forgets what was not asked for longest, if there is no room.
+  /// Inserts a value, and removes the least recently used one if the cache is full. Requires that the key is
+  /// absent.
   void insert(Key const& key, Value const& value) {
     if (capacity_ == 0) return;
     if (order_.size() == capacity_) {
@@ -66,7 +69,7 @@ class address_cache {
   using entries = std::list<std::pair<Key, Value>>;
 
   std::size_t capacity_;
-  entries order_;  ///< the last one asked for first
+  entries order_;  ///< the most recently used first
   std::unordered_map<Key, typename entries::iterator, Hash> places_;
   address_cache_counts counts_;
 };

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Draws into an SVG text; lengths are pixels.
+/// A drawing that is written as SVG; lengths are pixels.
 class svg_canvas {
  public:
   void rect(double x, double y, double width, double height, std::string const& style) {
@@ -18,14 +18,14 @@ class svg_canvas {
     body_ += "<line x1='" + number(x1) + "' y1='" + number(y1) + "' x2='" + number(x2) + "' y2='" + number(y2) + "' " +
              style + "/>\n";
   }
-  /// `points`: "x,y x,y ...".
+  /// `points` are the corners, as "x,y x,y ...".
   void polygon(std::string const& points, std::string const& style) {
     body_ += "<polygon points='" + points + "' " + style + "/>\n";
   }
-  /// What is drawn until end_group() says this where a pointer rests on it.
+  /// Begins a group that shows the text `says` under the pointer; end_group() ends it.
   void begin_group(std::string const& says) { body_ += "<g><title>" + says + "</title>\n"; }
   void end_group() { body_ += "</g>\n"; }
-  /// `look` is a class, or several, of the style sheet below.
+  /// `look` names classes of the style sheet below.
   void text(double x, double y, std::string const& what, std::string const& look, std::string const& more = "") {
     body_ += "<text x='" + number(x) + "' y='" + number(y) + "' class='" + look + "' " + more + ">";
     for (char const c : what) body_ += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);

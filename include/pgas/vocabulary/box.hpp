@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A box of cells: `count[d]` of them from `first[d]` on, in each dimension d.
+/// A box of cells: `count[d]` consecutive indices from `first[d]` on, in each dimension d.
 template <std::size_t N>
 struct box {
   std::array<std::size_t, N> first{};
@@ -19,7 +19,7 @@ struct box {
     for (std::size_t c : count) cells *= c;
     return cells;
   }
-  /// Whether it lies within [0, extents).
+  /// Whether the box lies within [0, extents).
   [[nodiscard]] constexpr bool is_within(std::array<std::size_t, N> const& extents) const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
       if (count[d] > extents[d] || first[d] > extents[d] - count[d]) return false;
@@ -29,7 +29,7 @@ struct box {
   friend constexpr bool operator==(box const&, box const&) = default;
 };
 
-/// The cells of both; empty if there are none.
+/// The cells that lie in both boxes; empty if there are none.
 template <std::size_t N>
 constexpr box<N> intersection(box<N> const& a, box<N> const& b) noexcept {
   box<N> both;
@@ -45,7 +45,7 @@ constexpr box<N> intersection(box<N> const& a, box<N> const& b) noexcept {
 
 namespace detail {
 
-/// Numbers as messages show them: "10 x 4".
+/// Numbers as messages show them: `joined({10, 4}, " x ")` is "10 x 4".
 template <class Numbers>
 std::string joined(Numbers const& numbers, char const* between) {
   std::string text;
@@ -53,7 +53,8 @@ std::string joined(Numbers const& numbers, char const* between) {
   return text;
 }
 
-/// Goes to the next index below `count` in row-major order, of the first `dimensions` only; false after the last.
+/// Advances to the next index below `count` in row-major order, in the first `dimensions` dimensions only.
+/// Returns false after the last index.
 template <std::size_t N>
 constexpr bool advance(std::array<std::size_t, N>& index, std::array<std::size_t, N> const& count,
                        std::size_t dimensions = N) noexcept {

@@ -8,11 +8,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Where an element is: whose part of a window, and its index there. A plain value that may be stored in
-/// windows and sent, and means the same on every rank of the window's team.
+/// The address of an element of a window: the rank that owns it and its index in that rank's part. A plain
+/// value that may be stored in windows and sent; it means the same on every rank of the window's team.
 ///
-/// Arithmetic stays within one part. It is dereferenced by an open epoch, `epoch[p]`, and becomes a `T*` by
-/// `window.local(p)` where the part can be reached by load and store. UPC++: global_ptr.
+/// Arithmetic stays within one part. An open epoch dereferences it, `epoch[p]`. `window.local(p)` turns it
+/// into a `T*` if load and store reach the part. UPC++: global_ptr.
 template <class T>
 struct global_ptr {
   rank_t rank = -1;
@@ -26,7 +26,7 @@ struct global_ptr {
   constexpr global_ptr& operator--() noexcept { return *this -= 1; }
   friend constexpr global_ptr operator+(global_ptr p, std::ptrdiff_t n) noexcept { return p += n; }
   friend constexpr global_ptr operator-(global_ptr p, std::ptrdiff_t n) noexcept { return p -= n; }
-  /// The distance between two pointers into the same part.
+  /// The distance in elements between two pointers into the same part.
   friend constexpr std::ptrdiff_t operator-(global_ptr a, global_ptr b) noexcept { return a.index - b.index; }
   friend constexpr auto operator<=>(global_ptr, global_ptr) noexcept = default;
 };

@@ -12,9 +12,10 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// Ranks arranged in N dimensions, the last one fastest: `grid{2, 3}` has ranks 0, 1, 2 in its first row.
 ///
-/// An extent of 0 is to be chosen: `over(ranks)` makes those as equal as they can be, larger ones first.
-/// Ranks past the last place of a grid have none. `in_nodes_of(4)` places ranks in two levels: each four with
-/// consecutive numbers, those of one node, have a block of the grid, if then more neighbours share a node.
+/// An extent of 0 is free. `over(ranks)` chooses the free extents as equal as possible, larger ones first.
+/// Ranks beyond the last place of the grid have no place.
+/// `in_nodes_of(4)` places ranks in two levels. Four ranks with consecutive numbers are one node and get one
+/// block of the grid, if more neighbours then share a node.
 /// MPI: MPI_Dims_create and the coordinates of MPI_Cart_create, with reorder for nodes.
 template <std::size_t N>
 class grid {
@@ -25,15 +26,15 @@ class grid {
     requires(sizeof...(Extents) == N)
   constexpr explicit grid(Extents... extents) noexcept : extents_{static_cast<rank_t>(extents)...} {}
 
-  /// The same for nodes of so many ranks; a grid that has no more places than a node has ranks is on one node.
+  /// The same grid for nodes of `ranks_per_node` ranks. A grid with no more places than that is on one node.
   [[nodiscard]] constexpr grid in_nodes_of(rank_t ranks_per_node) const noexcept {
     grid other = *this;
     other.ranks_per_node_ = ranks_per_node;
     return other;
   }
 
-  /// This grid for so many ranks, with what is 0 chosen; what is in `undivided` is then 1.
-  /// Requires that error_for() is empty.
+  /// The same grid for `ranks` ranks, with its free extents chosen; free extents of `undivided` dimensions
+  /// become 1. Requires that error_for() is empty.
   [[nodiscard]] constexpr grid over(rank_t ranks, std::array<bool, N> const& undivided = {}) const noexcept {
     grid best = extents_over(ranks, undivided);
     best.ranks_per_node_ = ranks_per_node_;
@@ -45,7 +46,7 @@ class grid {
     return best;
   }
 
-  /// What is wrong with this grid for so many ranks, as a sentence; empty if nothing is.
+  /// A sentence that says what is wrong with this grid for `ranks` ranks, or nothing if the grid fits.
   [[nodiscard]] std::optional<std::string> error_for(rank_t ranks, std::array<bool, N> const& undivided = {}) const {
     std::optional<std::string> found = error_of_extents(ranks);
     if (found) return found;
@@ -61,9 +62,9 @@ class grid {
 
   [[nodiscard]] constexpr rank_t extent(std::size_t d) const noexcept { return extents_[d]; }
   [[nodiscard]] constexpr std::array<rank_t, N> const& extents() const noexcept { return extents_; }
-  /// How many places of one node there are along each dimension; 1 each where ranks are in their order.
+  /// The extents of one node's block; all 1 if ranks are in their order.
   [[nodiscard]] constexpr std::array<rank_t, N> const& node_extents() const noexcept { return node_; }
-  /// How many places there are.
+  /// The number of places.
   [[nodiscard]] constexpr rank_t size() const noexcept { return product(extents_); }
 
   [[nodiscard]] constexpr bool has(rank_t rank) const noexcept { return rank >= 0 && rank < size(); }
@@ -81,7 +82,7 @@ class grid {
     for (std::size_t d = 0; d < N; ++d) r = r * extents_[d] + place[d];
     return r;
   }
-  /// The place of a rank that has one.
+  /// The place of a rank. Requires has(rank).
   [[nodiscard]] constexpr std::array<rank_t, N> place(rank_t rank) const noexcept {
     std::array<rank_t, N> at{};
     rank_t node = rank / node_size_;
@@ -139,7 +140,7 @@ class grid {
            std::to_string(ranks) + " are there";
   }
 
-  /// The block of so many places that divides the grid and cuts the fewest neighbours apart.
+  /// The block of `places` places that divides the grid and separates the fewest pairs of neighbours.
   [[nodiscard]] constexpr std::array<rank_t, N> node_of(rank_t places) const noexcept {
     std::array<rank_t, N> best = one_each();
     std::array<rank_t, N> now{};
@@ -157,7 +158,8 @@ class grid {
     choose(choose, 0, places);
     return best;
   }
-  /// How many pairs of neighbours are in two nodes if nodes are such blocks, or ranks in their order.
+  /// The number of pairs of neighbours on two nodes, if nodes are such blocks; cut_in_order: if ranks are in
+  /// their order.
   [[nodiscard]] constexpr std::int64_t cut_by(std::array<rank_t, N> const& block) const noexcept {
     std::int64_t cut = 0;
     for (std::size_t d = 0; d < N; ++d) {
@@ -176,12 +178,12 @@ class grid {
     return cut;
   }
 
-  /// Tries all ways to be a product and keeps the one with the least sum: of larger first ones that are equal, the
-  /// first.
+  /// Tries all factorizations of the ranks into free extents and keeps the one with the least sum. Among
+  /// equal sums it keeps the first, which has the larger extents first.
   struct chooser {
     grid best;
     std::array<rank_t, N> now;
-    rank_t least;  ///< 0: none yet
+    rank_t least;  ///< the least sum so far; 0 before the first
 
     constexpr void choose(grid const& given, std::size_t d, rank_t rest) noexcept {
       if (d == N) {
@@ -208,7 +210,7 @@ class grid {
   std::array<rank_t, N> extents_{};
   rank_t ranks_per_node_ = 1;
   std::array<rank_t, N> node_ = one_each();
-  rank_t node_size_ = 1;  ///< places of node_: 1 where there is no second level
+  rank_t node_size_ = 1;  ///< the places of node_; 1 without a second level
 };
 
 template <std::convertible_to<rank_t>... Extents>

@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Elements [first, first + count) of this rank's own part, as the private side of a transfer.
+/// The elements [first, first + count) of this rank's own part, as the origin side of a transfer.
 struct own_part {
   std::size_t first = 0;
   std::size_t count = 0;

@@ -7,20 +7,20 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Some of n ranks: a look, a store and a count to put one in or out, since that is most of what an epoch of one access
-/// costs this rank.
+/// A set of ranks among n. Inserting and erasing take a load, a store and a count, because they are most of
+/// what an epoch with one access costs.
 class rank_set {
  public:
   explicit rank_set(rank_t ranks) : has_(static_cast<std::size_t>(ranks)) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool contains(rank_t rank) const noexcept { return has_[static_cast<std::size_t>(rank)] != 0; }
-  /// Requires that it is not there.
+  /// Requires that the rank is not in the set.
   void insert(rank_t rank) noexcept {
     has_[static_cast<std::size_t>(rank)] = 1;
     ++count_;
   }
-  /// Requires that it is there.
+  /// Requires that the rank is in the set.
   void erase(rank_t rank) noexcept {
     has_[static_cast<std::size_t>(rank)] = 0;
     --count_;

@@ -6,19 +6,21 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A started operation: made by a segment, moved, tested and waited for by its caller.
+/// A started operation, made by a segment; its caller moves it, tests it and waits for it.
 ///
-/// `test()` says whether the operation is complete at the origin (a put's source may be reused, a
-/// get's destination holds the data) and never blocks; `wait()` returns once it is. Both may be
-/// called again afterwards. A request must end before the epoch that made it. MPI: MPI_Rput's
-/// request; completion at the target still needs a flush or the epoch's end.
+/// `test()` returns whether the operation is complete at the origin, and never blocks. A put is then done
+/// with its source; a get has filled its destination. `wait()` returns once the operation is complete. Both
+/// may be called again afterwards.
+/// A request must end before the epoch that made it. Completion at the target still needs a flush or the end
+/// of the epoch.
+/// MPI: the request of MPI_Rput or MPI_Rget.
 template <class R>
 concept request = std::movable<R> && requires(R& r) {
   { r.test() } -> std::same_as<bool>;
   r.wait();
 };
 
-/// The request of an operation that was complete when it returned: costs nothing.
+/// The request of an operation that was complete when the call returned. It costs nothing.
 struct done {
   [[nodiscard]] static constexpr bool test() noexcept { return true; }
   static constexpr void wait() noexcept {}

@@ -6,16 +6,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A two-dimensional block of a part, in elements: `rows` rows of `cols`, `pitch` apart, from `first` on.
+/// A two-dimensional block of a part, in elements: `rows` rows of `cols` elements each, from `first` on. Rows
+/// begin `pitch` elements apart.
 ///
-/// MPI: a vector datatype; OpenSHMEM: ibput and iget.
+/// MPI: MPI_Type_vector; OpenSHMEM: ibput and ibget.
 struct rows_of {
   std::size_t first = 0;
   std::size_t rows = 0;
   std::size_t cols = 0;
   std::size_t pitch = 0;
 
-  /// One past the last element touched, minus `first`; the largest number if that is larger than any.
+  /// The position after the last element, relative to `first`; the largest number if the sum overflows.
   [[nodiscard]] constexpr std::size_t reach() const noexcept {
     if (rows == 0 || cols == 0) return 0;
     constexpr std::size_t most = ~std::size_t{0};
@@ -24,7 +25,8 @@ struct rows_of {
   [[nodiscard]] constexpr std::size_t size() const noexcept { return rows * cols; }
 };
 
-/// `count` single elements, `stride` apart, from `first` on: a block of one column.
+/// `count` single elements from `first` on, `stride` elements apart: a block of one column. OpenSHMEM: iput
+/// and iget.
 constexpr rows_of strided(std::size_t first, std::size_t count, std::size_t stride) noexcept {
   return {.first = first, .rows = count, .cols = 1, .pitch = stride};
 }

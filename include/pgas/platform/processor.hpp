@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-// Only what a compiler brings by itself, so that other processors' code can be checked without their system's headers.
+// Includes only headers of the compiler, so that another processor's code can be checked without its system's
+// headers.
 #include <cstddef>
 #include <cstdint>
 
@@ -12,15 +13,16 @@
 #elif defined(__riscv)
 #include <pgas/platform/processor/riscv.hpp>
 #else
-#error "platform/processor.hpp: how this processor writes back and drops lines is not written down yet"
+#error "platform/processor.hpp: the cache instructions of this processor are missing; add them in platform/processor/"
 #endif
 
 /// The cache maintenance of real processors, for memory that hardware does not keep coherent.
 ///
-/// To release:  stores; clean; drain_stores; store a flag, clean it; drain_stores.
-/// To acquire:  drop the flag; drain_all; load it; once it is seen, drop the data; drain_all; loads. In this order: a
-///              line dropped before the flag was seen may be back, fetched by speculation, before the data is there.
-/// Source: the processors' manuals; the ordering rules are written down in processor/*.hpp with each instruction.
+/// To release:  store; clean; drain_stores; store the flag and clean it; drain_stores.
+/// To acquire:  drop the flag; drain_all; load it; once it is set, drop the data; drain_all; load.
+/// The order matters: speculation may fetch a line again that was dropped before the flag was seen, and the
+/// data may not be in memory then.
+/// Source: the processors' manuals; processor/*.hpp states the ordering rules beside each instruction.
 namespace pgas::inline PGAS_ASSERTIONS::processor {
 
 #if defined(__x86_64__)
@@ -31,13 +33,13 @@ using here = aarch64;
 using here = riscv;
 #endif
 
-/// Whether put_past writes its own bytes and no others: else no two ranks may put to one line.
+/// Whether put_past writes its own bytes and no others. If false, no two ranks may put into one line.
 inline constexpr bool puts_are_exact = here::puts_are_exact;
 
-/// The length of a line, as the processor says: clean and drop walk by it.
+/// The length of a line, as the processor reports it; clean and drop advance by it.
 inline std::size_t line_bytes() noexcept { return here::line_bytes(); }
 
-/// Calls step(line) once for every line that the range touches, its first and last partial ones included.
+/// Calls step(line) once for every line that the range touches, including partial lines at its ends.
 template <class Step>
 void each_line(std::byte* address, std::size_t bytes, std::size_t line, Step&& step) {
   if (bytes == 0) return;
@@ -46,25 +48,25 @@ void each_line(std::byte* address, std::size_t bytes, std::size_t line, Step&& s
   for (std::size_t left = (before + bytes - 1) / line + 1; left != 0; --left, at += line) step(at);
 }
 
-// Out of line: a call costs nothing against the first line, and three loops at each use would.
+// Not inlined: a call costs nothing against the first line, but three loops at each use would.
 
 /// Writes the lines of a range back to memory; complete after drain_stores.
 [[gnu::noinline]] inline void clean(std::byte* address, std::size_t bytes) noexcept {
   here::with_clean([=](auto step) { each_line(address, bytes, line_bytes(), step); });
 }
 
-/// Forgets the lines of a range, after writing back those that were modified; complete after drain_all.
+/// Writes the modified lines of a range back, and forgets all its lines; complete after drain_all.
 [[gnu::noinline]] inline void drop(std::byte* address, std::size_t bytes) noexcept {
   here::with_drop([=](auto step) { each_line(address, bytes, line_bytes(), step); });
 }
 
-/// Cleans and puts before it reach memory before stores after it do.
+/// Orders earlier cleans and puts before later stores, at the memory.
 inline void drain_stores() noexcept { here::drain_stores(); }
 
-/// Drops, cleans and puts before it are complete before loads and stores after it begin.
+/// Completes earlier drops, cleans and puts before later loads and stores begin.
 inline void drain_all() noexcept { here::drain_all(); }
 
-/// Copies to memory and leaves no copy in the cache; complete after drain_stores. `from` is read through the cache.
+/// Copies to memory past the cache; complete after drain_stores. It reads `from` through the cache.
 template <class Processor = here>
 [[gnu::noinline]] void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   if constexpr (Processor::puts_are_exact) {

@@ -9,20 +9,20 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What a rank does between two looks at what it waits for, once the first few looks have not ended the wait.
+/// A rank's actions between two looks at an awaited word, once the first few looks have not ended the wait.
 ///
-/// Chosen when a job starts, by PGAS_WAIT or --pgas-wait, and not as a type: a wait that has come so far has lost more
-/// time than the choice takes, and what ends waits, a store, knows nothing of it. Whatever is chosen, a wait notices
-/// that the job has failed, that its deadline has passed, and that ranks wait for each other.
+/// PGAS_WAIT or --pgas-wait chooses the policy when a job starts. It is not a type: such a wait has already
+/// lost more time than the choice takes, and the store that ends the wait is the same. With each policy a
+/// wait notices the job's failure, its deadline, and ranks that wait for each other.
 ///
-/// Sleeps are timed: an eighth of the time waited so far, and a millisecond at most. Nobody wakes a sleeper: whoever
-/// signals would have to look whether somebody sleeps, after a full fence, at each store to a control word, and would
-/// lose more by that than a sleeper gains.
+/// Sleeps are timed: an eighth of the time waited so far, and at most a millisecond. Nothing wakes a sleeper.
+/// A signaller would need a full fence and a look for sleepers at each store to a control word, and would
+/// lose more than a sleeper gains.
 enum class wait_policy {
-  adaptive,  ///< spins a while if each rank has a core, then yields, then sleeps: the default
-  spin,      ///< looks on and keeps its core: the soonest answer however late it comes; for a core for each rank
-  yield,     ///< lets others have the core between two looks, and never sleeps: for ranks that share cores
-  park,      ///< sleeps after a few microseconds: for cores that have other work to do
+  adaptive,  ///< spins for a while if each rank has a core, then yields, then sleeps: the default
+  spin,      ///< keeps its core and looks: the fastest answer; take it with a core for each rank
+  yield,     ///< gives up the core between two looks and never sleeps: take it when ranks share cores
+  park,      ///< sleeps after a few microseconds: take it when the cores have other work
 };
 
 inline constexpr std::array<std::string_view, 4> wait_policy_names{"adaptive", "spin", "yield", "park"};
@@ -39,7 +39,7 @@ inline constexpr std::array<std::string_view, 4> wait_policy_names{"adaptive", "
 
 namespace detail {
 
-/// What PGAS_WAIT names, if it is set.
+/// The policy that PGAS_WAIT names, if it is set.
 [[nodiscard]] inline wait_policy wait_policy_from_environment() {
   char const* const name = std::getenv("PGAS_WAIT");
   return name == nullptr || *name == '\0' ? wait_policy::adaptive : wait_policy_named(name);

@@ -9,9 +9,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What the ranks of one job and their supervisor share beside payload: who runs, who waits for whom,
-/// who failed, which extents are taken. Plain numbers and characters only, since ranks may be
-/// different programs mapped at different addresses.
+/// The memory that the ranks of a job and their supervisor share beside payload: phases, waits, the failure,
+/// and extents. It holds plain numbers and characters only, since ranks may be different programs at
+/// different addresses.
 struct job_block {
   static constexpr std::uint32_t layout = 0x70670001;  ///< changes whenever this struct does
   static constexpr std::size_t max_ranks = 1024;
@@ -19,18 +19,19 @@ struct job_block {
   static constexpr std::size_t max_entries = 64;
   static constexpr std::size_t max_value = 4096;
 
-  /// A rank runs the body of a job; it has returned from it, and its program may run another; it is gone for good.
+  /// running: in the body of a job. returned: the body has ended, but the program may run another. finished:
+  /// gone for good.
   enum phase : std::uint32_t { absent, running, returned, finished };
 
-  /// One rank's wait, written by that rank alone and read by whoever looks for a deadlock.
+  /// One rank's wait. That rank alone writes it; a search for deadlocks reads it.
   struct alignas(128) rank_record {
     std::atomic<std::uint32_t> phase{absent};
     std::atomic<std::uint32_t> process{0};
-    std::atomic<std::uint64_t> wait{0};    ///< odd while a wait is published; grows with each
+    std::atomic<std::uint64_t> wait{0};    ///< odd while a wait is published; each wait adds two
     std::atomic<std::uint64_t> checks{0};  ///< how often the published wait has found its condition false
     std::array<std::atomic<char>, 24> operation{};
     std::array<std::atomic<char>, 24> label{};
-    std::array<std::atomic<std::uint64_t>, max_ranks / 64> awaited{};  ///< a bit per rank of the job
+    std::array<std::atomic<std::uint64_t>, max_ranks / 64> awaited{};  ///< one bit for each rank of the job
   };
 
   /// A published key of the bootstrap.
@@ -40,7 +41,7 @@ struct job_block {
     std::array<std::byte, max_value> value{};
   };
 
-  /// A live piece of the arena. The table is sorted by offset.
+  /// An extent of the arena that is in use. The table is sorted by offset.
   struct extent {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
@@ -52,14 +53,15 @@ struct job_block {
   std::uint64_t arena_bytes = 0;
   double timeout_seconds = 0;  ///< of every wait; 0: none
 
-  /// How the job failed: what was noticed first, and its cause if the failed rank could still tell.
+  /// A failure of the job: the first symptom, and the cause if the failed rank could still tell it.
   struct failure_note {
     std::int32_t rank = -1;
     std::int32_t code = 0;
     std::array<char, 1024> text{};
   };
 
-  /// 0: well; 1: someone writes the symptom; 2: failed, the symptom is final; 3: so is the cause.
+  /// 0: no failure; 1: a rank writes the symptom; 2: failed, the symptom is final; 3: the cause is final,
+  /// too.
   alignas(128) std::atomic<std::uint32_t> failure{0};
   failure_note symptom;
   failure_note cause;
@@ -69,7 +71,7 @@ struct job_block {
   std::uint32_t extent_count = 0;
   std::array<extent, max_extents> extents{};
 
-  alignas(128) std::atomic<std::uint64_t> arrived{0};  ///< at the bootstrap's fence, ever
+  alignas(128) std::atomic<std::uint64_t> arrived{0};  ///< all arrivals at the bootstrap's fence
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
 };

@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// One rank's share of an extent of the arena, released when it goes.
+/// One rank's share of an extent of the arena. The destructor releases it.
 class held_extent {
  public:
   held_extent(job j, std::uint64_t offset) noexcept : job_(std::move(j)), offset_(offset) {}
@@ -23,7 +23,7 @@ class held_extent {
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return job_.arena() + offset_; }
-  /// Takes the memory of a piece of it, whole pages, near to this rank.
+  /// Takes the memory of whole pages of the extent, near this rank.
   void populate(std::uint64_t offset, std::uint64_t bytes) const { job_.populate(offset_ + offset, bytes); }
   [[nodiscard]] job const& owner() const noexcept { return job_; }
 

@@ -27,8 +27,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// How much address space a job asks for first. Space costs nothing until it is used, but under valgrind, which keeps a
-/// shadow of every mapped byte; valgrind is known by the library it preloads.
+/// The address space that a job asks for first. Unused address space costs nothing, except under valgrind,
+/// which keeps a shadow of every mapped byte. Its preloaded library reveals valgrind.
 [[nodiscard]] inline std::uint64_t wanted_arena_bytes() noexcept {
   char const* const preloaded = std::getenv("LD_PRELOAD");
   bool const in_valgrind =
@@ -36,18 +36,19 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
   return std::uint64_t{1} << (in_valgrind ? 30U : 40U);
 }
 
-/// One rank's (or the supervisor's) handle on a job: the job block and, behind it, an arena of payload, both
-/// in one memfd. Nothing has a name in any file system, so nothing can be left behind.
+/// A handle of one rank, or of the supervisor, on a job. One memfd holds the job block and behind it an arena
+/// of payload. The memfd has no name in any file system, so nothing can be left behind.
 ///
-/// The arena is sparse: extents take memory when they are reserved and give it back when their last
-/// holder releases them. Ranks name memory by offset, never by address.
-/// It is the bootstrap of ranks on one node. Copies refer to the same mapping.
+/// The arena is sparse. An extent takes its memory when it is reserved, and gives the memory back when its
+/// last holder releases it. Ranks name memory by offset, never by address. A job is the bootstrap of ranks on
+/// one node. Copies refer to the same mapping.
 class job {
  public:
-  /// Who holds the handle when it is nobody's rank.
+  /// The rank number of a handle that belongs to no rank.
   static constexpr rank_t supervisor = -1;
 
-  /// Makes the block and an arena for a new job. `shared_arena` false: block only, for ranks that share no payload.
+  /// Makes the block and an arena for a new job. With `shared_arena` false there is no arena: the ranks share
+  /// no payload.
   [[nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
       throw error(errc::invalid_argument, supervisor,
@@ -55,7 +56,7 @@ class job {
     }
     int const fd = ::memfd_create("pgas", MFD_CLOEXEC);
     if (fd < 0) throw error(errc::unsupported, supervisor, std::string("memfd_create: ") + std::strerror(errno));
-    // The system may allow less than is asked for: then half of it, and so on.
+    // If the system refuses so much address space, asks for half of it, and so on.
     std::uint64_t arena = shared_arena ? wanted_arena_bytes() : 0;
     for (;; arena /= 2) {
       std::uint64_t const bytes = block_bytes() + arena;
@@ -77,7 +78,8 @@ class job {
     }
   }
 
-  /// Joins a job whose memfd this process inherited, by a descriptor of its own: a program may do so again later.
+  /// Joins a job whose memfd this process inherited. The handle has a descriptor of its own, so a program may
+  /// join again.
   [[nodiscard]] static job attach(int fd, rank_t rank) {
     struct ::stat info {};
     if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < block_bytes()) {
@@ -99,7 +101,7 @@ class job {
     return joined;
   }
 
-  /// The same job, seen as one of its ranks.
+  /// The same job, as one of its ranks sees it.
   [[nodiscard]] job as(rank_t rank) const {
     job copy = *this;
     copy.rank_ = rank;
@@ -108,9 +110,9 @@ class job {
 
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
-  /// How this rank waits.
+  /// The wait policy of the job.
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
-  /// Whether there are more ranks than cores; found once, since waits ask for it.
+  /// Whether there are more ranks than cores. Computed once, since waits ask for it.
   [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
   [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
   [[nodiscard]] job_block& block() const noexcept { return *std::launder(static_cast<job_block*>(mapping_->base)); }
@@ -127,7 +129,7 @@ class job {
     record(rank).phase.store(job_block::finished, std::memory_order_release);
   }
 
-  /// Records the job's failure; the first one counts. Every wait of every rank then throws.
+  /// Records the job's failure; only the first record counts. All waits of all ranks then throw.
   void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
     std::uint32_t well = 0;
     if (!block().failure.compare_exchange_strong(well, 1, std::memory_order_acq_rel)) return;
@@ -135,8 +137,8 @@ class job {
     block().failure.store(2, std::memory_order_release);  // pairs with the acquire in failed()
   }
 
-  /// Records why this rank's main ended early, also when a guard on the way out has marked the failure
-  /// already without knowing its cause.
+  /// Records why this rank's main ended early. It adds the cause to a failure that a guard has already
+  /// recorded during unwinding.
   void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
     mark_failed(rank_, what, code);
     if (!failed() || block().symptom.rank != rank_ || block().failure.load(std::memory_order_acquire) != 2) return;
@@ -161,8 +163,8 @@ class job {
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders) const {
     return reserve(bytes, holders, bytes);
   }
-  /// The same, where only the first `shared` bytes are taken now: each rank takes what it will use most, by `populate`,
-  /// at the same time as the others.
+  /// Takes `bytes` bytes like the other overload, but only the memory of the first `shared` now. Each rank
+  /// then takes the memory that it will use most, by `populate`, at the same time as the others.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared) const {
     std::uint64_t const wanted = std::max(in_pages(bytes), page);
     if (bytes > block().arena_bytes)
@@ -178,7 +180,8 @@ class job {
     return offset;
   }
 
-  /// Takes the memory of a piece of an extent, whole pages, on this rank's node and with its page table's entries.
+  /// Takes the memory of whole pages of an extent on this rank's node, and fills the entries of its page
+  /// table.
   void populate(std::uint64_t offset, std::uint64_t bytes) const {
     if (bytes == 0) return;
 #if defined(MADV_POPULATE_WRITE)
@@ -191,8 +194,8 @@ class job {
     if (int const why = take_memory(offset, bytes); why != 0) refuse(bytes, std::strerror(why));  // before Linux 5.14
   }
 
-  /// Gives up `shares` shares of the extent at `offset`; the last one returns its memory to the system. Never blocks
-  /// for long.
+  /// Gives up `shares` shares of the extent at `offset`. The last one returns the memory to the system.
+  /// Blocks only briefly.
   void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
     give_extent(offset, shares, [this](job_block::extent const& unused) {
       ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(block_bytes() + unused.offset),
@@ -200,8 +203,8 @@ class job {
     });
   }
 
-  /// Enters an extent of `bytes` bytes into the table, somewhere in a space of `space` bytes, and returns its offset.
-  /// The space is the arena, or memory that is not the job's: then every extent of the job is there.
+  /// Enters an extent of `bytes` bytes into the table and returns its offset in a space of `space` bytes. The
+  /// space is the arena, or memory outside the job; a job uses one of the two for all its extents.
   [[nodiscard]] std::uint64_t take_extent(std::uint64_t bytes, rank_t holders, std::uint64_t space) const {
     guard const hold(*this);
     job_block& b = block();
@@ -209,7 +212,7 @@ class job {
       refuse(bytes, "the job already has the most windows that it can have; destroy some first");
     std::uint64_t offset = 0;
     std::uint32_t place = 0;
-    for (; place < b.extent_count; ++place) {  // first gap that is large enough
+    for (; place < b.extent_count; ++place) {  // finds the first gap that is large enough
       if (b.extents[place].offset - offset >= bytes) break;
       offset = b.extents[place].offset + b.extents[place].bytes;
     }
@@ -221,7 +224,8 @@ class job {
     return offset;
   }
 
-  /// Gives up shares of an extent; calls when_unused(extent) before the last one takes it out of the table.
+  /// Gives up shares of an extent. Before the last share takes the extent out of the table, calls
+  /// when_unused(extent).
   template <class WhenUnused>
   void give_extent(std::uint64_t offset, rank_t shares, WhenUnused&& when_unused) const noexcept {
     if (failed()) return;  // a dead rank may hold the lock; the memory goes with the job
@@ -237,7 +241,7 @@ class job {
       std::move(it + 1, end, it);
       --b.extent_count;
     } catch (error const&) {
-      // The job failed while we waited for the lock.
+      // The job failed during the wait for the lock.
     }
   }
 
@@ -267,7 +271,7 @@ class job {
   void fence() const;                                    // in wait.hpp: it waits
   void fail(std::string_view what) const noexcept { mark_failed(rank_, what); }
 
-  /// The value put under `key`, or null.
+  /// The entry under `key`, or null.
   [[nodiscard]] job_block::entry const* find(std::string_view key) const noexcept {
     job_block& b = block();
     std::uint32_t const count = b.entry_count.load(std::memory_order_acquire);
@@ -299,7 +303,8 @@ class job {
     int fd;
   };
 
-  /// The block's lock: held for a few hundred nanoseconds, at start-up and window creation only.
+  /// Holds the block's lock. It is held for some hundred nanoseconds, at start-up and at the creation of
+  /// windows only.
   class guard {
    public:
     explicit guard(job const& j) : lock_(j.block().lock) {
@@ -317,7 +322,7 @@ class job {
     std::atomic<std::uint32_t>& lock_;
   };
 
-  /// Takes memory now: without it a later store would end the rank by SIGBUS. Returns what went wrong, or 0.
+  /// Takes memory now: a later store without memory would end the rank by SIGBUS. Returns an errno, or 0.
   [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     int result = 0;
     do {

@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The rank and descriptor that a launcher handed down in PGAS_RANK and PGAS_JOB_FD, if it did.
+/// The rank and descriptor that a launcher passed in PGAS_RANK and PGAS_JOB_FD, if there are any.
 struct inherited {
   int fd = -1;
   rank_t rank = -1;
@@ -19,8 +19,8 @@ struct inherited {
   }
 };
 
-/// Runs main(job of the rank) on ranks that are processes: this one if a launcher has started it, else `ranks` new
-/// ones. Returns the job when all have ended.
+/// Runs main(job of the rank) on ranks that are processes. If a launcher has started this process, it is one
+/// of them; else `ranks` new ones are started. Returns the job when all have ended.
 template <class Main>
 job launch_processes(rank_t ranks, bool shared_arena, Main const& main) {
   if (auto const given = inherited::find(); given.fd >= 0) {

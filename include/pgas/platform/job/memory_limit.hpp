@@ -8,9 +8,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// How many bytes of memory this process may still take: the machine's free memory or what the control group
-/// leaves, whichever is less. Asked before memory is taken, since going past it later means death by
-/// signal instead of an error.
+/// The bytes of memory that this process may still take: the smaller of the machine's free memory and the
+/// rest of the control group's limit. Checked before memory is taken, since a process past the limit dies by
+/// a signal without an error.
 inline std::uint64_t available_memory() noexcept {
   constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   auto const number_in = [](char const* path, char const* format) noexcept {

@@ -17,9 +17,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The supervisor of ranks that are processes: their parent, and no rank itself.
 ///
-/// It reaps each, writes a death into the job block, lets the others end by the errors their waits
-/// throw, then ends who is left: after `patience` by SIGTERM, after as long again by SIGKILL. A rank dies
-/// with its supervisor, whatever kills it.
+/// It reaps each rank and records a death in the job block. The other ranks then end by the errors that their
+/// waits throw. It ends the remaining ranks: after `patience` by SIGTERM, after as long again by SIGKILL. A
+/// rank dies with its supervisor, whatever ends the supervisor.
 class supervisor {
  public:
   explicit supervisor(job const& j) : job_(j), parent_(::getpid()) {}
@@ -32,10 +32,11 @@ class supervisor {
     for (auto& c : children_) reap(c, true);
   }
 
-  /// Starts one process for each rank, which runs main(job of the rank) and ends without the parent's exit handlers.
+  /// Starts one process for each rank. The process runs main(job of the rank) and skips the parent's exit
+  /// handlers.
   template <class Main>
   void start(Main const& main) {
-    std::fflush(nullptr);  // or each child would write it again
+    std::fflush(nullptr);  // otherwise each child would write the buffers again
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
       ::pid_t const pid = ::fork();
       if (pid == 0) child(rank, main);
@@ -48,7 +49,7 @@ class supervisor {
     }
   }
 
-  /// Returns when every rank has ended; throws what made the job fail, if it did.
+  /// Returns when every rank has ended. Throws the job's failure, if there is one.
   void wait() {
     auto deadline = clock::time_point::max();
     int next_signal = SIGTERM;
@@ -75,7 +76,7 @@ class supervisor {
 
   struct process {
     ::pid_t pid = 0;
-    int watch = -1;  ///< a pidfd: readable when the process has ended; -1 where the kernel has none
+    int watch = -1;  ///< a pidfd, readable when the process has ended; -1 if the kernel has none
     rank_t rank = 0;
     bool running = true;
   };
@@ -83,7 +84,7 @@ class supervisor {
   template <class Main>
   [[noreturn]] void child(rank_t rank, Main const& main) const noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent_) ::_exit(1);  // the supervisor died before the line above
+    if (::getppid() != parent_) ::_exit(1);  // the supervisor died before prctl
     job const mine = job_.as(rank);
     bool const returned = run_rank(mine, [&] { main(mine); });
     if (returned) mine.mark_finished(rank);
@@ -91,7 +92,7 @@ class supervisor {
     ::_exit(returned ? 0 : 1);
   }
 
-  /// Waits up to 100 ms for ends; false when nobody runs any more.
+  /// Waits up to 100 ms for the end of a process; returns false when none is running.
   bool look() {
     std::vector<::pollfd> watched;
     for (auto const& c : children_) {
@@ -114,7 +115,7 @@ class supervisor {
     if (ended == 0) return;
     c.running = false;
     if (c.watch >= 0) ::close(c.watch);
-    if (ended < 0) return;  // somebody else reaped it
+    if (ended < 0) return;  // the program reaped it elsewhere
     std::string const who = "rank " + std::to_string(c.rank) + " (process " + std::to_string(c.pid) + ")";
     if (WIFSIGNALED(status)) {
       int const signal = WTERMSIG(status);
@@ -131,7 +132,7 @@ class supervisor {
   std::vector<process> children_;
 };
 
-/// Runs main(job of the rank) in a process for each rank; returns when all have ended, throws if one failed.
+/// Runs main(job of the rank) in a process for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
 void run_processes(job const& j, Main const& main) {
   supervisor ranks(j);

@@ -7,12 +7,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The ranks of a team as numbers of the job: all of them without a list, or some with one.
+/// The ranks of a team as numbers in the job: all of them without a list, or some with one.
 class team_ranks {
  public:
   team_ranks(rank_t self, rank_t size) noexcept : self_(self), size_(size) {}
 
-  /// The sub-team of `members`, numbers in this team, in which this rank is number `self`.
+  /// The sub-team of `members`, which are numbers in this team. This rank has number `self` in the sub-team.
   [[nodiscard]] team_ranks sub_team(group members, rank_t self) const {
     std::vector<rank_t> world;
     world.reserve(members.size());
@@ -39,7 +39,7 @@ class team_ranks {
   std::shared_ptr<std::vector<rank_t> const> world_;
 };
 
-/// Runs one rank's main and tells the job how it ended; true if it returned.
+/// Runs one rank's main and records its end in the job; returns true if main returned.
 template <class Main>
 bool run_rank(job const& j, Main&& main) noexcept {
   rank_t const self = j.rank();
@@ -57,7 +57,7 @@ bool run_rank(job const& j, Main&& main) noexcept {
   return false;
 }
 
-/// Throws what made the job fail, if it did: the last act of a supervisor.
+/// Throws the job's failure, if there is one. A supervisor calls it last.
 inline void throw_failure(job const& j) {
   if (j.failed()) throw error(j.failure_code(), j.failed_rank(), j.failure_text());
 }

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Runs main(job of the rank) on a thread for each rank; returns when all have ended, throws if one failed.
+/// Runs main(job of the rank) on a thread for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
 void run_threads(job const& j, Main const& main) {
   std::vector<std::thread> threads;

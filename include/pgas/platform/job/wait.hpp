@@ -15,42 +15,44 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// How often a wait looks before it asks for anything else, so also before it knows whether ranks share cores. If they
-/// do, the awaited one is likely not running, and looking on only delays it.
+/// The number of looks before a wait does anything else, even before it asks whether ranks share cores. If
+/// ranks share cores, the awaited rank is likely not running, and further looks only delay it.
 inline constexpr int first_looks = 8;
 
-/// How many further looks follow each other at once where there is a core for every rank: with the first ones they
-/// last as long as a signal that is under way between two cores. A pause among them would last up to 140
-/// cycles, half of what the line needs; many more looks keep the line from its writer.
+/// The number of further looks without a pause, if there is a core for every rank. Together with the first
+/// looks they last as long as a signal needs between two cores. A pause would last up to 140 cycles, half the
+/// time in which the line arrives; many more looks would keep the line from its writer.
 inline constexpr int eager_looks = 24;
 
-/// How often a wait looks in all before it yields where there is a core for every rank.
+/// The number of all looks before a wait yields, if there is a core for every rank.
 inline constexpr int patient_looks = 4000;
 
-/// Whether a rank that waits keeps its core for a while. Where ranks share cores the awaited one is likely not running,
-/// and needs it.
+/// Whether a waiting rank keeps its core for a while. If ranks share cores, the awaited rank likely needs
+/// this core.
 inline bool keeps_core(job const& j) noexcept {
   return j.waits() == wait_policy::spin || (j.waits() == wait_policy::adaptive && !j.shares_cores());
 }
 
-/// How often a wait gives the core away before it starts to keep time. A yield between ranks that share a core costs
-/// half a microsecond, and reading the clock or copying the awaited ranks at each would be felt.
+/// The number of yields before a wait starts to keep time. A yield between ranks that share a core takes half
+/// a microsecond; to read the clock or copy the awaited ranks at each yield would be felt.
 inline constexpr int eager_yields = 256;
 
-/// The same for wait_policy::park: a few microseconds, which is less than it takes to fall asleep and wake up.
+/// The same for wait_policy::park: a few microseconds, which is less than a rank takes to fall asleep and
+/// wake up.
 inline constexpr int brief_looks = 64;
 inline constexpr int brief_yields = 16;
 
-/// A wait that has outlasted its spinning and its first yields: yields on, then sleeps, longer the longer it lasts, if
-/// the job's wait_policy lets it, and notices whatever makes waiting pointless.
+/// A wait that has outlasted its spinning and its first yields. It yields on, and then sleeps if the job's
+/// wait_policy allows that. Meanwhile it notices whatever makes the wait futile.
 ///
 /// `pause()` throws errc::rank_failed (or the code of the failure) when the job has failed, errc::timed_out
-/// past the deadline, errc::deadlock when this rank and all it may hear from wait for each other.
-/// A sleep is at most an eighth of the time waited so far and at most a millisecond: a signal needs
+/// past the deadline, and errc::deadlock when this rank and all ranks that could signal it wait for each
+/// other. A sleep lasts at most an eighth of the time waited so far, and at most a millisecond. Timed sleeps
+/// spare the signaller a wake-up call, which would cost it a full fence and sometimes a system call.
 /// no wake-up call, which would cost its sender a full fence and sometimes a system call.
 class long_wait {
  public:
-  /// `awaited` are numbers of the job, copied when the wait is published.
+  /// `awaited` has numbers in the job. The wait copies them when it is published.
   template <class Awaited>
   long_wait(job const& j, waiting_for const& why, std::string_view label, Awaited const& awaited)
       : job_(j), why_(why), label_(label), started_(clock::now()), deadline_(why.deadline) {
@@ -78,7 +80,7 @@ class long_wait {
     job_.check(why_.operation);
     if (now >= deadline_) time_out(waited);
     publish();
-    // release: a look-out that reads this count knows that the condition was false after it.
+    // release: a search for a deadlock that reads this count knows that the condition was false at that time.
     job_.record().checks.fetch_add(1, std::memory_order_release);
     if (now >= next_look_) look_for_deadlock(now);
     if (how == wait_policy::yield) std::this_thread::yield();
@@ -117,8 +119,8 @@ class long_wait {
     next_look_ = started_ + std::chrono::seconds(1);
   }
 
-  /// The largest set of ranks that are finished, or wait for members of the set only; empty if this
-  /// rank is not in it. Nobody outside the set can signal any of its members.
+  /// The largest set of ranks in which each rank has finished, or waits for ranks of the set only. Nothing
+  /// outside the set can signal any of its ranks. The result is empty if this rank is not in the set.
   [[nodiscard]] std::vector<sighting> stuck() const {
     auto const size = static_cast<std::size_t>(job_.size());
     std::vector<bool> in(size);
@@ -159,7 +161,8 @@ class long_wait {
   void look_for_deadlock(clock::time_point now) {
     next_look_ = now + std::chrono::milliseconds(500);
     auto set = stuck();
-    // Stable: the same waits as at the last look, and each has found its condition false since.
+    // The set is stable if its waits are the same as at the last look and each has found its condition false
+    // since.
     bool const stable = !set.empty() && set == last_ &&
                         std::equal(set.begin(), set.end(), last_.begin(), [&](auto const& a, auto const& b) {
                           return a.checks >= b.checks + 2 || job_.record(a.rank).phase.load() == job_block::finished;
@@ -228,7 +231,7 @@ class long_wait {
   bool published_ = false;
 };
 
-/// The rest of a wait that its first looks did not end. `awaited` is called for the job's ranks only when the wait is
+/// Continues a wait after its first looks. It calls `awaited`, for the ranks in the job, only if the wait is
 /// long.
 template <std::predicate Condition, class Awaited>
 [[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label,
@@ -253,7 +256,7 @@ template <std::predicate Condition, class Awaited>
   while (!looks(at_once)) patience.pause();
 }
 
-/// Returns once `condition()` is true: looks, yields, then waits long.
+/// Returns once `condition()` is true: it looks, then yields, then starts a long wait.
 template <std::predicate Condition, class Awaited>
 void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label, Awaited&& awaited) {
   for (int i = 0; i < first_looks; ++i) {
@@ -262,17 +265,17 @@ void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::
   wait_on(j, condition, why, label, awaited);
 }
 
-/// The longest pause between two attempts, as a power of two: about as long as a hand-over between ranks that a system
-/// call suspends.
+/// The longest pause between two attempts, as a power of two. It lasts about as long as a hand-over between
+/// ranks through a system call.
 inline constexpr unsigned longest_pause = 10;
 
-/// Lets others go on between two attempts: for a random number of up to 2^attempt looks, or of yields where it does not
-/// keep its core. The number is the rank's own: ranks that turned each other away must not try again in step.
+/// Pauses between two attempts: for a random number of up to 2^attempt looks, or of yields if it does not
+/// keep its core. Each rank has its own random numbers, so that ranks which met do not meet again in step.
 inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   static thread_local std::uint64_t calls = 0;
   j.check(why.operation);
   std::uint64_t mixed = (++calls * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(j.rank()) * 0xd1342543de82ef95U);
-  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // splitmix64's
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // from splitmix64
   mixed ^= mixed >> 27U;
   std::uint64_t const most = std::uint64_t{1} << std::min(attempt, longest_pause);
   if (!keeps_core(j)) {
@@ -291,14 +294,15 @@ inline void job::get(std::string_view key, bytes_out into) const {
       *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
       [&]() -> auto& { return none; });
   if (entry->bytes != into.size()) {
-    throw error(errc::mismatch, rank_, "bootstrap", "the value of '" + std::string(key) + "' has another size");
+    throw error(errc::mismatch, rank_, "bootstrap",
+                "the value of '" + std::string(key) + "' has another size; the ranks must run the same program");
   }
   if (!into.empty()) std::memcpy(into.data(), entry->value.data(), into.size());
 }
 
 inline void job::fence() const {
   auto const ranks = static_cast<std::uint64_t>(size());
-  // acq_rel: pairs with itself and with the acquire below; carries what each rank put before.
+  // acq_rel: pairs with itself and with the acquire below; carries the keys that each rank has put.
   std::uint64_t const before = block().arrived.fetch_add(1, std::memory_order_acq_rel);
   std::uint64_t const all = (before / ranks + 1) * ranks;
   wait_for(

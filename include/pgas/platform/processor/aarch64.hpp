@@ -7,10 +7,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::processor {
 
-/// Armv8, in user mode where the system allows it (SCTLR_EL1.UCI; Linux does): to the point of coherency, which is
-/// memory.
+/// Armv8, in user mode if the system allows it (SCTLR_EL1.UCI; Linux does). Maintenance is to the point of
+/// coherency, which is memory.
 struct aarch64 {
-  /// There is no store past the cache: a put is a store and a clean, which writes the rest of the line too.
+  /// No store goes past the cache. A put is a store and a clean, which writes the rest of the line, too.
   static constexpr bool puts_are_exact = false;
 
   struct dc_cvac {
@@ -26,7 +26,7 @@ struct aarch64 {
     }
   };
 
-  /// The shortest line of any data cache, so that a walk by it meets every line.
+  /// The shortest line of all data caches, so that a walk meets every line.
   static std::size_t line_bytes() noexcept {
     std::uint64_t type = 0;
     asm("mrs %0, ctr_el0" : "=r"(type));
@@ -42,8 +42,8 @@ struct aarch64 {
     return use(dc_civac{});
   }
 
-  // dsb and not dmb, which orders accesses but does not wait for maintenance to be complete; of the whole system, since
-  // who shares this memory is outside the inner domain.
+  // dsb, since dmb orders accesses but does not wait for maintenance. For the whole system (sy), since the
+  // other users of this memory are outside the inner domain.
   [[gnu::always_inline]] static void drain_stores() noexcept { asm volatile("dsb sy" : : : "memory"); }
   [[gnu::always_inline]] static void drain_all() noexcept { asm volatile("dsb sy" : : : "memory"); }
 };

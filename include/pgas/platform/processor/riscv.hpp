@@ -7,12 +7,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::processor {
 
-/// RISC-V with Zicbom, in user mode where the system allows it (senvcfg.CBCFE).
+/// RISC-V with Zicbom, in user mode if the system allows it (senvcfg.CBCFE).
 struct riscv {
-  /// There is no store past the cache: a put is a store and a clean, which may write the rest of the line too.
+  /// No store goes past the cache. A put is a store and a clean, which may write the rest of the line, too.
   static constexpr bool puts_are_exact = false;
 
-  // As numbers, since an assembler refuses the names unless it is told that the processor has them.
+  // Encoded as numbers, since an assembler rejects the names unless it knows that the processor has them.
   struct cbo_clean {
     static constexpr char const* name = "cbo.clean";
     [[gnu::always_inline]] void operator()(std::byte* line) const noexcept {
@@ -26,7 +26,7 @@ struct riscv {
     }
   };
 
-  /// What the profiles from RVA22 on prescribe (Zic64b); nothing in user mode tells.
+  /// The length that profiles from RVA22 on prescribe (Zic64b); user mode cannot query it.
   static constexpr std::size_t line_bytes() noexcept { return 64; }
 
   template <class Use>
@@ -38,7 +38,7 @@ struct riscv {
     return use(cbo_flush{});
   }
 
-  // Cache operations count as stores.
+  // Cache operations are ordered as stores.
   [[gnu::always_inline]] static void drain_stores() noexcept { asm volatile("fence rw, w" : : : "memory"); }
   [[gnu::always_inline]] static void drain_all() noexcept { asm volatile("fence rw, rw" : : : "memory"); }
 };

@@ -7,10 +7,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::processor {
 
-/// x86-64, in user mode: lines can be written back, with or without being kept, but never discarded.
+/// x86-64, in user mode: an instruction can write a line back and keep or drop it, but none can discard a
+/// line.
 ///
-/// Each instruction is assembly with a memory operand, so that it needs no compiler option and works on the
-/// operand it is given at every level of optimization.
+/// Each instruction is assembly with a memory operand. It needs no compiler option, and works on the operand
+/// at every level of optimization.
 struct x86_64 {
   /// A put past the cache changes its own bytes and no others.
   static constexpr bool puts_are_exact = true;
@@ -34,7 +35,7 @@ struct x86_64 {
     }
   };
 
-  /// What this processor has, asked for once.
+  /// The features of this processor, queried once.
   struct features {
     bool has_clwb = false;
     bool has_clflushopt = false;
@@ -68,28 +69,30 @@ struct x86_64 {
 
   static std::size_t line_bytes() noexcept { return features::here().line_bytes; }
 
-  /// Calls use(step), where step(line) writes a line back by the cheapest instruction there is.
+  /// Calls use(step), where step(line) writes a line back by the cheapest instruction of this processor.
   template <class Use>
   static auto with_clean(Use&& use) {
     if (features::here().has_clwb) return use(clwb{});
     if (features::here().has_clflushopt) return use(clflushopt{});
     return use(clflush{});
   }
-  /// Calls use(step), where step(line) writes a line back and forgets it. Never clwb, which may keep the line.
+  /// Calls use(step), where step(line) writes a line back and drops it. Never clwb, which may keep the line.
   template <class Use>
   static auto with_drop(Use&& use) {
     if (features::here().has_clflushopt) return use(clflushopt{});
     return use(clflush{});
   }
 
-  // Later stores wait for it, and it for cleans and for puts past the cache. Later loads do not.
+  // sfence: waits for earlier cleans and puts past the cache, and holds later stores back. It does not hold
+  // loads back.
   [[gnu::always_inline]] static void drain_stores() noexcept { asm volatile("sfence" : : : "memory"); }
 
-  // Not sfence: a load may pass an older sfence, and an older clflush or clflushopt even of its own line, and then
-  // returns the copy that was to be dropped. Only mfence holds later loads back.
+  // mfence, not sfence. A load may pass an earlier sfence, and an earlier clflush or clflushopt even of its
+  // own line. It would then return the copy that should be dropped. Only mfence holds later loads back.
   [[gnu::always_inline]] static void drain_all() noexcept { asm volatile("mfence" : : : "memory"); }
 
-  // A store past the cache first evicts what copy there is, then reaches memory with the bytes it names only.
+  // A store past the cache first evicts any copy. It then writes the bytes that it names, and no others, to
+  // memory.
 
   [[gnu::always_inline]] static void put_8(std::byte* to, std::uint64_t value) noexcept {
     asm volatile("movnti %1, %0" : "=m"(*reinterpret_cast<std::uint64_t*>(to)) : "r"(value) : "memory");
@@ -97,8 +100,8 @@ struct x86_64 {
   [[gnu::always_inline]] static void put_4(std::byte* to, std::uint32_t value) noexcept {
     asm volatile("movnti %1, %0" : "=m"(*reinterpret_cast<std::uint32_t*>(to)) : "r"(value) : "memory");
   }
-  /// 16 bytes of which only those are written whose mask has its highest bit set. `to` is a multiple of 16, so that
-  /// none of them, written or not, lies on another page.
+  /// Writes those of 16 bytes whose byte of the mask has its highest bit set. `to` is a multiple of 16, so
+  /// that all 16 bytes, written or not, lie on one page.
   [[gnu::always_inline]] static void put_masked(std::byte* to, std::byte const (&value)[16],
                                                 std::byte const (&mask)[16]) noexcept {
     asm volatile(
@@ -110,9 +113,9 @@ struct x86_64 {
         : "memory", "xmm0", "xmm1");
   }
 
-  /// Copies past the cache: whole words where `to` is at a word's beginning, else the few bytes up to the next one.
-  /// Ragged ends are no ordinary stores: those would bring the line into the cache, and cleaning it would write
-  /// neighbours' bytes as old as the copy.
+  /// Copies past the cache: whole words from the first aligned one on, and single bytes at both ends. The
+  /// ends must not be ordinary stores. Those would bring the line into the cache, and a clean would write
+  /// neighbours' old bytes.
   static void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     while (bytes != 0) {
       auto const address = reinterpret_cast<std::uintptr_t>(to);

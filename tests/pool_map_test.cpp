@@ -130,7 +130,7 @@ TEST_CASE("pool_map says what is wrong with the memory that it is given") {
   }
   {
     environment const names("/dev/zero", nullptr, nullptr);
-    CHECK(has(complaint(2), "must be said, by PGAS_POOL_BYTES"));
+    CHECK(has(complaint(2), "size of a device is unknown; set PGAS_POOL_BYTES"));
   }
   named_file const file(65536);
   {

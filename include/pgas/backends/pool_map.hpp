@@ -10,29 +10,33 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Ranks that map memory which hosts share and no hardware keeps coherent between them: CXL pools, PCI memory.
+/// Ranks that map memory of several hosts, which no hardware keeps coherent between them: CXL pools, PCI
+/// memory.
 ///
-/// Payload and control words lie in the memory that `Source` names, and agree by cache maintenance alone: puts go past
-/// the cache, boundaries clean and drop, a control word is cleaned by each store and dropped before each load. There is
-/// no read-modify-write between hosts, so protocols are made of slots, and elements are guarded by a bakery.
-/// Ranks are processes of one job on one host so far; what starts and supervises them, and tells that one has failed,
-/// is in the job's own memory. The memory is used by one job at a time, and what it held is lost. Default: the path in
-/// PGAS_POOL. From code: `run<basic_pool_map<my_source>>(...)`, see pool_source.
+/// Payload and control words lie in the memory that `Source` names. Only cache maintenance makes copies
+/// agree. Puts pass the cache, and boundaries clean and drop. Each store cleans its control word, and each
+/// load drops the word first. Hosts have no read-modify-write in common. Protocols therefore use slots only,
+/// and a bakery guards elements.
+///
+/// So far the ranks are processes of one job on one host. Their start, supervision and failures use the job's
+/// own memory. One job at a time uses the memory, and overwrites its contents. The default is the path in
+/// PGAS_POOL; in code, use `run<basic_pool_map<my_source>>(...)`, see pool_source.
 template <pool_source Source, class Cache = processor_cache>
 class basic_pool_map {
  public:
   using segment_type = detail::pool_segment<Cache>;
   using control_type = detail::pool_control<Cache>;
   using default_coherence = coherence::write_back;
-  using handle = std::uint64_t;  ///< an extent's offset
+  using handle = std::uint64_t;  ///< the offset of an extent
 
   static constexpr std::string_view name = "pool_map";
   static constexpr progress progress_by = progress::hardware;
 
-  /// Runs main(backend, bootstrap) on each rank, `ranks` of them unless a launcher has decided; returns the bootstrap.
+  /// Runs main(backend, bootstrap) on `ranks` ranks, or on a launcher's ranks if one has started this
+  /// process. Returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    auto const memory = detail::pool<Cache>::map(Source::open());  // before there are ranks: they inherit the mapping
+    auto const memory = detail::pool<Cache>::map(Source::open());  // the ranks inherit it
     return detail::launch_processes(ranks, false, [&](detail::job const& mine) {
       detail::job own = mine;
       main(basic_pool_map(own, memory), own);

@@ -13,13 +13,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What the ranks of a process_map are.
+/// The form of a process_map's ranks.
 enum class ranks_are { processes, threads };
 
 /// Ranks of one node that map the same memory: remote access is a load or a store.
 ///
-/// All payload and control words are extents of one memfd. As processes (the default) ranks are forked by
-/// `run`, or started by pgas-run; as threads they are for sanitizers and debuggers.
+/// All payload and control words are extents of one memfd. `run` forks the ranks, or pgas-run starts them;
+/// ranks that are threads are for sanitizers and debuggers.
 template <ranks_are Kind>
 class basic_process_map {
  public:
@@ -29,12 +29,13 @@ class basic_process_map {
   using user_segment_type = detail::user_segment;
   using user_coherence = coherence::separate;
   using default_coherence = coherence::coherent;
-  using handle = std::uint64_t;  ///< an extent's offset
+  using handle = std::uint64_t;  ///< the offset of an extent
 
   static constexpr std::string_view name = Kind == ranks_are::processes ? "process_map" : "thread_map";
   static constexpr progress progress_by = progress::hardware;
 
-  /// Runs main(backend, bootstrap) on each rank, `ranks` of them unless a launcher has decided; returns the bootstrap.
+  /// Runs main(backend, bootstrap) on `ranks` ranks, or on a launcher's ranks if one has started this
+  /// process. Returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
     auto const body = [&main](detail::job const& mine) {
@@ -61,7 +62,8 @@ class basic_process_map {
     return detail::mapped_segment::reserve(job_, sizes);
   }
   segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const { return {{job_, extent}, ranks_}; }
-  /// Memory that ranks have stays where it is: what is reserved is the table that says where.
+  /// Reserves the table of the parts' addresses only, since the memory that ranks already have stays in
+  /// place.
   handle reserve_user_segment(std::span<std::size_t const> sizes) const {
     return reserve_segment(std::vector<std::size_t>(sizes.size(), user_segment_type::entry_bytes()));
   }

@@ -17,8 +17,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The file that a trace goes to. Until the ranks have ended, what they record is in a file without a name beside it:
-/// whoever dies, nothing is left behind, and the old file stays until all of the new one is there.
+/// The file of a trace. While ranks run, their records go to a nameless file beside it. A rank that dies
+/// leaves nothing behind, and the old trace stays until the new one is complete.
 class trace_file {
  public:
   explicit trace_file(std::filesystem::path path) : path_(std::move(path)) {
@@ -30,18 +30,19 @@ class trace_file {
   trace_file& operator=(trace_file const&) = delete;
   ~trace_file() { ::close(records_); }
 
-  /// What PGAS_TRACE names, if it is set.
+  /// The path that PGAS_TRACE names, if it is set.
   static std::optional<std::filesystem::path> from_environment() {
     char const* const name = std::getenv("PGAS_TRACE");
     if (name == nullptr || *name == '\0') return std::nullopt;
     return name;
   }
 
-  /// Ranks append what they record.
+  /// The descriptor to which ranks append their records.
   [[nodiscard]] int records() const noexcept { return records_; }
 
   [[nodiscard]] bool is_finished() const noexcept { return finished_; }
-  /// What went wrong matters more than a trace that cannot be written.
+  /// Writes the trace of a failed job. The job's failure matters more, so a trace that cannot be written is
+  /// only reported.
   void finish_in_failure(std::string_view program) noexcept {
     try {
       finish(program);
@@ -75,7 +76,7 @@ class trace_file {
   }
 
  private:
-  /// Opens `temporary_`, which is new.
+  /// Opens `temporary_`, which must be new.
   int make(bool appends) {
     temporary_ = path_.string() + ".XXXXXX";
     int const file = ::mkostemp(temporary_.data(), (appends ? O_APPEND : 0) | O_CLOEXEC);
@@ -99,14 +100,15 @@ class trace_file {
 
 namespace backends {
 
-/// Another backend that writes down what its ranks do: epochs, waits, collectives, transfers, and what makes copies
-/// agree, as spans of a Chrome trace in the file that PGAS_TRACE or `--pgas-trace` names, for chrome://tracing and
-/// ui.perfetto.dev. Without the name it does nothing of its own.
+/// Another backend that also traces its ranks: epochs, waits, collectives, transfers and cache operations.
+/// They become spans of a Chrome trace in the file that PGAS_TRACE or `--pgas-trace` names, for
+/// chrome://tracing and ui.perfetto.dev. Without a name it records nothing.
 ///
-/// A type and no option of every backend, since what an option costs is on the path of each put: programs on other
-/// backends contain nothing of it. So is what it changes: where memory is shared a put is a call here and no store, and
-/// elements are modified by calls. On `scc` time is the chip's; without a choice of parameters, that of formulas_533.
-/// The trace of a job that failed ends where each rank ended; what a killed rank had not yet written is missing.
+/// This is a type, since an option would cost every backend a test in the path of each put. A program on
+/// another backend contains none of it. The cost is here: on shared memory a put is a call and no store, and
+/// elements are modified by calls. On `scc` the time is the chip's; if no parameters are chosen, those of
+/// formulas_533. The trace of a failed job ends where each rank ended. It lacks the records that a killed
+/// rank had not yet written.
 template <backend Inner>
 class traced : public Inner {
  public:
@@ -114,7 +116,7 @@ class traced : public Inner {
   using control_type = detail::traced_control<typename Inner::control_type>;
   using handle = typename Inner::handle;
 
-  /// As Inner's; throws errc::bad_file if the trace cannot be written.
+  /// Launches as Inner does. Throws errc::bad_file if the trace cannot be written.
   template <class Main>
   static auto launch(rank_t ranks, Main const& main) {
     auto const path = detail::trace_file::from_environment();
@@ -122,8 +124,9 @@ class traced : public Inner {
       return Inner::launch(ranks, [&](auto&& b, auto& boot) { main(traced(std::move(b), nullptr), boot); });
     }
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
-      throw error(errc::unsupported, -1,
-                  "trace: ranks that a launcher starts have no file in common: start the program without pgas-run");
+      throw error(
+          errc::unsupported, -1,
+          "trace: ranks that a launcher starts have no file in common: start the program itself, without pgas-run");
     }
     if constexpr (requires { Inner::use_clock(); }) Inner::use_clock();
     detail::trace_file file(*path);

@@ -9,10 +9,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Control words in a pool: a line each, that is written back by each store and dropped before each load.
+/// Control words in a pool, one line each. A store writes its line back, and a load drops the line first.
 ///
-/// Only loads and stores: a locked instruction is indivisible among the cores of one host, and no other agent of the
-/// pool could be asked. Cells are there, and what would modify them does not compile.
+/// The words have loads and stores only: a locked instruction is atomic among the cores of one host, and the
+/// pool has no other agent. Cells exist, but their modifications do not compile.
 template <class Cache>
 class pool_control {
  public:
@@ -63,7 +63,7 @@ class pool_control {
     word* at_;
   };
 
-  /// What `reserve` takes for these words.
+  /// The bytes that `reserve` takes for these words.
   static std::uint64_t bytes(rank_t ranks, control_words words) noexcept {
     return std::max<std::uint64_t>(static_cast<std::uint64_t>(ranks) * (words.slots + words.cells), 1) *
            pool<Cache>::line;
@@ -104,14 +104,16 @@ class pool_control {
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
  private:
-  // acquire or weaker is asked for; the drain gives more: the load is from memory, and no later one comes before it.
+  // acquire or weaker is requested; drain_all gives more. The load reads memory, and no later load precedes
+  // it.
   static word load_now(word* at, std::memory_order order) noexcept {
     Cache::drop(reinterpret_cast<std::byte*>(at), sizeof(word));
     Cache::drain_all();
     return std::atomic_ref(*at).load(order);
   }
-  // release: what this rank has put and cleaned was drained by its boundary, before. The second drain is for what comes
-  // after: the word is in memory before any later store, and, with the next load's drain_all, before any later load.
+  // release: the boundary has drained this rank's puts and cleans before. The second drain orders later
+  // accesses. The word is in memory before any later store and, through the drain_all of the next load,
+  // before any later load.
   static void store_through(word* at, word value, std::memory_order order) noexcept {
     std::atomic_ref(*at).store(value, order);
     Cache::clean(reinterpret_cast<std::byte*>(at), sizeof(word));

@@ -20,28 +20,28 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A piece of memory to be mapped: a device of a memory pool, a file on one, or, to try it, any file.
+/// Memory to be mapped: a device of a memory pool, a file on one, or any file for a trial.
 struct pool_memory {
-  int fd = -1;               ///< readable and writable; closed by who takes it, once it is mapped
-  std::uint64_t offset = 0;  ///< a multiple of what the system can map
-  std::uint64_t bytes = 0;   ///< 0: up to the end, where the system knows it
+  int fd = -1;               ///< readable and writable; the mapping closes it
+  std::uint64_t offset = 0;  ///< a multiple of the size that the system can map
+  std::uint64_t bytes = 0;   ///< 0: up to the end, if the system knows it
 };
 
-/// Says which memory pool_map uses: `open()` is called once by run, before there are ranks, or by each rank that a
-/// launcher has started.
+/// A source of memory for pool_map. run calls `open()` once, before the ranks start; with a launcher, each
+/// rank does.
 template <class S>
 concept pool_source = requires {
   { S::open() } -> std::same_as<pool_memory>;
 };
 
-/// The path in PGAS_POOL; PGAS_POOL_OFFSET and PGAS_POOL_BYTES name a part of it.
+/// The path in PGAS_POOL. PGAS_POOL_OFFSET and PGAS_POOL_BYTES name a part of it.
 struct pool_from_environment {
   static pool_memory open() {
     char const* const path = std::getenv("PGAS_POOL");
     if (path == nullptr || *path == '\0') {
       throw error(
           errc::invalid_argument, -1,
-          "pool_map: no memory is given; set PGAS_POOL to the path of a file or device, and PGAS_POOL_OFFSET and "
+          "pool_map: there is no memory; set PGAS_POOL to the path of a file or device, and PGAS_POOL_OFFSET and "
           "PGAS_POOL_BYTES to use a part of it");
     }
     pool_memory memory{.fd = -1, .offset = number("PGAS_POOL_OFFSET"), .bytes = number("PGAS_POOL_BYTES")};
@@ -68,14 +68,14 @@ struct pool_from_environment {
 };
 static_assert(pool_source<pool_from_environment>);
 
-/// How a rank reaches a pool: through this processor's cache. Tests put an emulated one in its place.
+/// A rank's access to a pool, through this processor's cache. Tests use an emulated cache in its place.
 struct processor_cache {
   static_assert(processor::puts_are_exact,
-                "pool_map: this processor cannot store past its cache, so a put would write back whole lines, with "
-                "neighbours' bytes as old as the copy");
+                "pool_map: this processor cannot store past its cache, so a put would write back whole lines with "
+                "neighbours' old bytes; use process_map");
 
   static std::size_t line_bytes() noexcept { return processor::line_bytes(); }
-  /// Null, with errno, where it cannot be mapped.
+  /// Returns null, with errno, if the memory cannot be mapped.
   static std::byte* map(pool_memory const& m) noexcept {
     void* const base =
         ::mmap(nullptr, m.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd, static_cast<::off_t>(m.offset));
@@ -94,11 +94,11 @@ struct processor_cache {
 
 namespace detail {
 
-/// Memory that a source has given, mapped into this process and those forked from it. Copies are the same mapping.
+/// The memory of a source, mapped into this process and its children. Copies refer to the same mapping.
 template <class Cache>
 class pool {
  public:
-  /// What is shared between ranks begins on lines of this length, and only one rank stores to each through its cache.
+  /// Shared objects begin on lines of this length. Through its cache, only one rank stores to each line.
   static constexpr std::size_t line = 64;
 
   static pool map(pool_memory given) {
@@ -107,7 +107,7 @@ class pool {
     struct ::stat info {};
     if (::fstat(given.fd, &info) != 0) refuse(std::string("the descriptor of its memory: ") + std::strerror(errno));
     if (S_ISREG(info.st_mode)) {
-      // A store past a file's end would end the rank by a signal.
+      // A store past the end of a file would end the rank by a signal.
       auto const size = static_cast<std::uint64_t>(info.st_size);
       std::uint64_t const left = given.offset < size ? size - given.offset : 0;
       if (given.bytes == 0) given.bytes = left;
@@ -116,9 +116,9 @@ class pool {
                std::to_string(given.offset) + " on");
       }
     }
-    if (given.bytes == 0) refuse("how much of a device may be used must be said, by PGAS_POOL_BYTES");
+    if (given.bytes == 0) refuse("the size of a device is unknown; set PGAS_POOL_BYTES");
     if (Cache::line_bytes() != line) {
-      refuse("this processor's lines have " + std::to_string(Cache::line_bytes()) + " bytes, not " +
+      refuse("a line of this processor has " + std::to_string(Cache::line_bytes()) + " bytes, not " +
              std::to_string(line));
     }
     std::byte* const base = Cache::map(given);
@@ -132,7 +132,7 @@ class pool {
   [[nodiscard]] std::byte* data() const noexcept { return mapping_->base; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return mapping_->bytes; }
 
-  /// Takes an extent of zeros that each of `holders` ranks will release; returns its offset.
+  /// Takes a zeroed extent that each of `holders` ranks will release; returns its offset.
   [[nodiscard]] std::uint64_t reserve(job const& j, std::uint64_t wanted, rank_t holders) const {
     if (wanted > bytes()) {
       throw error(errc::no_space, j.rank(), "reserve",
@@ -174,8 +174,8 @@ class pool {
   std::shared_ptr<mapping const> mapping_;
 };
 
-/// One rank's share of an extent of a pool, released when it goes. What this rank may have stored there and not cleaned
-/// is cleaned first: written back later, it would destroy what the next owner of the memory has put.
+/// One rank's share of an extent of a pool. The destructor first cleans this rank's stores: a later
+/// write-back would destroy the puts of the memory's next owner. It then releases the share.
 template <class Cache>
 class held_pool_extent {
  public:

@@ -10,10 +10,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Payload in a pool, seen through this processor's cache, which nobody keeps coherent with other hosts'.
+/// Payload in a pool, accessed through this processor's cache, which is not coherent with other hosts'
+/// caches.
 ///
-/// The extent begins with the sizes of all parts. Parts begin on lines: only their owners store to them through a
-/// cache, all others put past theirs.
+/// The extent begins with the sizes of all parts. A part begins on a line. Only its owner stores to it
+/// through a cache; the other ranks' puts pass their caches.
 template <class Cache>
 class pool_segment {
  public:
@@ -23,7 +24,7 @@ class pool_segment {
   static constexpr bool drop_may_write_back = true;
   static constexpr bool write_allocates = true;
   static constexpr bool tagged_drop = false;
-  /// A locked instruction is indivisible among the cores of one host only.
+  /// A locked instruction is atomic among the cores of one host only.
   template <class T>
   static constexpr bool is_atomic = false;
 
@@ -32,7 +33,7 @@ class pool_segment {
         ranks_(std::move(ranks)),
         header_(extent_.data()),
         base_(header_ + header_bytes(ranks_.size())) {
-    // What this rank still has of the memory's last use is dropped now: a first get may come before any boundary.
+    // Drops this rank's copies of the memory's last use, since a first get may come before any boundary.
     Cache::drop(header_, header_bytes(ranks_.size()));
     Cache::drain_all();
     std::memcpy(&stride_, header_, sizeof stride_);
@@ -61,7 +62,7 @@ class pool_segment {
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  // Through the cache: the header never changes.
+  // Reads through the cache, since the header never changes.
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
     std::size_t bytes = 0;
     std::memcpy(&bytes, header_ + sizeof stride_ + static_cast<std::size_t>(rank) * sizeof bytes, sizeof bytes);
@@ -79,7 +80,7 @@ class pool_segment {
 
   static void flush(rank_t) noexcept { drain_stores(); }
   static void flush_all() noexcept { drain_stores(); }
-  // A put has taken its source and a get has filled its destination when they return.
+  // When they return, a put has read its source and a get has filled its destination.
   static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_local_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 

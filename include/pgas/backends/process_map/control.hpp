@@ -8,12 +8,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Control words in the job's arena: every word on lines of its own, every access a native atomic.
+/// Control words in the job's arena. Every word has lines of its own, and every access is a native atomic.
 class mapped_control {
  public:
   static constexpr rmw read_modify_write = rmw::native;
   static constexpr bool can_park = true;
-  /// Two lines: processors fetch lines in pairs, so a neighbour on the other half would still be felt.
+  /// Two lines for each word: processors fetch lines in pairs, so a neighbour on the pair's other line would
+  /// slow it down.
   static constexpr std::size_t stride = 128;
 
   class slot_type {
@@ -105,7 +106,7 @@ class mapped_control {
   team_ranks ranks_;
   std::string label_;
   std::size_t share_;  ///< of one rank, in bytes
-  std::byte* slots_;   ///< rank 0's first
+  std::byte* slots_;   ///< the first slot of rank 0
   std::byte* cells_;
 };
 static_assert(control<mapped_control>);

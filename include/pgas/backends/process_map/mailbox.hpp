@@ -9,10 +9,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A ring of messages in the job's arena for each sender and receiver.
+/// A ring of messages in the job's arena, for each sender and receiver.
 ///
-/// Source: Lamport's single-producer single-consumer queue, 1977. `sent` is stored by the sender alone, `taken` by the
-/// receiver alone, each on lines of its own; both only grow, and sent - taken lies in [0, capacity].
+/// Source: Lamport's single-producer single-consumer queue, 1977. Only the sender stores `sent` and only the
+/// receiver stores `taken`, each on lines of its own. Both only grow, and sent - taken lies in [0, capacity].
 /// Memory: ranks * ranks rings of 16 messages.
 class mapped_mailbox {
  public:
@@ -24,16 +24,16 @@ class mapped_mailbox {
 
   mapped_mailbox(held_extent extent, team_ranks ranks) : extent_(std::move(extent)), ranks_(std::move(ranks)) {}
 
-  /// Sends unless the ring is full. Throws errc::invalid_argument when the message is longer than max_message_bytes.
+  /// Sends unless the ring is full. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {
       throw error(
           errc::invalid_argument, ranks_.self(), "try_send",
-          std::to_string(message.size()) + " bytes do not fit a message of " + std::to_string(max_message_bytes));
+          std::to_string(message.size()) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
     }
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
-    // acquire: pairs with the release of taken in poll; the slot is free to be written again.
+    // acquire: pairs with the release of taken in poll; the slot is free for the next message.
     if (sent - std::atomic_ref(r.taken).load(std::memory_order_acquire) == capacity) return false;
     entry& e = r.entries[sent % capacity];
     e.bytes = message.size();
@@ -42,7 +42,7 @@ class mapped_mailbox {
     return true;
   }
 
-  /// Handles what has arrived, in each sender's order; returns how many messages that were.
+  /// Handles the messages that have arrived, in each sender's order; returns their number.
   template <class Handler>
   std::size_t poll(Handler&& handler) {
     std::size_t handled = 0;

@@ -13,20 +13,20 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The memory of another process of this host, whatever kind it is: each move is a system call, without that process'
+/// The memory of another process of this host, of any kind. Each move is a system call without that process'
 /// help.
 ///
-/// The kernel allows it to who may trace the process: a process of the same user, unless Yama's ptrace_scope or a
-/// container's filter forbids it. Only trying tells.
+/// The kernel allows a move if the caller may trace the process: a process of the same user, unless Yama's
+/// ptrace_scope or a container's filter forbids it. Only a trial shows whether it does.
 class process_memory {
  public:
   explicit process_memory(::pid_t process) noexcept : process_(process) {}
 
-  /// Moves rows between this process and address `there`; returns 0, or an errno: EPERM and ENOSYS where it is
-  /// forbidden, ESRCH when the process is gone, EFAULT when it has no such memory, or none that can be written.
+  /// Moves rows between this process and address `there`. Returns 0 or an errno: EPERM or ENOSYS if moves are
+  /// forbidden, ESRCH if the process is gone, EFAULT if it has no such memory, or none that can be written.
   [[nodiscard]] int put(std::uint64_t there, std::size_t there_pitch, std::byte const* from, std::size_t from_pitch,
                         row_shape shape) const noexcept {
-    // iovec has no const; the call that writes there only reads here.
+    // iovec has no const; process_vm_writev only reads here.
     return move(::process_vm_writev, const_cast<std::byte*>(from), from_pitch, there, there_pitch, shape);
   }
   [[nodiscard]] int get(std::uint64_t there, std::size_t there_pitch, std::byte* into, std::size_t into_pitch,
@@ -35,7 +35,7 @@ class process_memory {
   }
 
  private:
-  static constexpr std::size_t most_rows = 256;  ///< of one call; the kernel takes 1024, which would be 32 KiB of stack
+  static constexpr std::size_t most_rows = 256;  ///< in one call; the kernel takes 1024: 32 KiB of stack
 
   template <class Call>
   int move(Call call, std::byte* here, std::size_t here_pitch, std::uint64_t there, std::size_t there_pitch,
@@ -46,7 +46,7 @@ class process_memory {
     std::size_t const all = shape.rows * shape.row_bytes;
     std::array<::iovec, most_rows> here_rows;
     std::array<::iovec, most_rows> there_rows;
-    for (std::size_t done = 0; done < all;) {  // a call may do less than it was asked for: 2 GiB are its most
+    for (std::size_t done = 0; done < all;) {  // a call may move less than all: 2 GiB at most
       std::size_t const first = done / shape.row_bytes;
       std::size_t const skip = done % shape.row_bytes;
       std::size_t const rows = std::min(most_rows, shape.rows - first);

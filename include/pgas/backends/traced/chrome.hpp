@@ -9,18 +9,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// In which of its rank's rows each event is drawn, so that those of a row nest; sorts them by rank and time.
+/// Chooses the row of each event in its rank's drawing, so that the events of a row nest. Sorts events by
+/// rank and time.
 ///
-/// Most epochs of a rank nest. One that ends after another has begun and ended, as an exposure beside an access may, or
-/// locks on several parts, goes to a row below.
+/// Most epochs of a rank nest. An epoch that overlaps another without nesting goes to a row below: an
+/// exposure beside an access, or locks on several parts.
 inline std::vector<std::size_t> rows_of_trace(std::vector<traced_event>& events) {
-  // Of two with equal times the one that was recorded later ended later, and is around the other.
+  // Of two events with equal times the later record ended later, so it encloses the other.
   std::reverse(events.begin(), events.end());
   std::stable_sort(events.begin(), events.end(), [](traced_event const& a, traced_event const& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
   std::vector<std::size_t> rows;
-  std::vector<std::vector<std::int64_t>> open;  // of each row of this rank: the ends of those that go on
+  std::vector<std::vector<std::int64_t>> open;  // of each row of this rank: the ends of open events
   rank_t rank = -1;
   for (auto const& e : events) {
     if (std::exchange(rank, e.rank) != e.rank) open.clear();
@@ -37,9 +38,9 @@ inline std::vector<std::size_t> rows_of_trace(std::vector<traced_event>& events)
   return rows;
 }
 
-/// A trace as chrome://tracing and Perfetto (ui.perfetto.dev) read it: ranks are rows, times microseconds since the
-/// first event.
-/// Source: Trace Event Format, Google 2016: an array of complete events (X) and metadata (M).
+/// A trace in the format of chrome://tracing and Perfetto (ui.perfetto.dev). Ranks are rows, and times are
+/// microseconds since the first event. Source: Trace Event Format, Google 2016: an array of complete events
+/// (X) and metadata (M).
 inline std::string chrome_trace(std::vector<traced_event> events, std::string_view program) {
   auto const rows = rows_of_trace(events);
   std::int64_t first = events.empty() ? 0 : events.front().begin;

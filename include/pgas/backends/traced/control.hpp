@@ -7,7 +7,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Control words of another backend, whose waits are spans of a trace; so is what the library begins on them.
+/// Control words of another backend. Their waits are spans of a trace, and so are the library's spans on
+/// them.
 template <control Inner>
 class traced_control : public Inner {
  public:

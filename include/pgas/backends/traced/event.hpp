@@ -12,18 +12,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What one rank did from one time to another, as numbers and names of the job.
+/// One operation of a rank, with its times. Ranks are numbers in the job.
 struct traced_event {
   std::int64_t begin = 0, end = 0;  ///< nanoseconds of the rank's clock
   rank_t rank = 0;
   span_kind kind{};
   std::uint64_t bytes = 0;
   std::string name;           ///< of the operation
-  std::string place;          ///< "window 3", or nothing
-  std::vector<rank_t> ranks;  ///< with whom
+  std::string place;          ///< "window 3", or empty
+  std::vector<rank_t> ranks;  ///< the other ranks of the operation
 };
 
-/// Events as bytes, in chunks that are found again: who dies while it writes leaves half of one.
+/// Events as bytes, in chunks with a checkable end: a rank that dies during a write leaves an incomplete
+/// chunk.
 class traced_chunk {
  public:
   traced_chunk() { clear(); }
@@ -49,7 +50,7 @@ class traced_chunk {
   }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
 
-  /// All events of the chunks that are whole.
+  /// All events of the complete chunks.
   static std::vector<traced_event> read(std::string_view all) {
     std::vector<traced_event> events;
     for (std::size_t at = all.find(mark); at != all.npos; at = all.find(mark, at)) {

@@ -13,8 +13,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What one rank does, as it does it: kept in its own memory, and appended to a file that all ranks have open when it
-/// has become much, and in the end.
+/// Records the operations of one rank in its own memory. It appends them to a file that all ranks have open,
+/// when many have come together and at the end.
 class recorder {
  public:
   recorder(int file, rank_t rank, std::function<time_point()> now) : file_(file), rank_(rank), now_(std::move(now)) {}
@@ -28,7 +28,7 @@ class recorder {
   void add(traced_event&& e) {
     e.rank = rank_;
     e.end = now();
-    // What makes copies agree often has nothing to do.
+    // A cache operation often has nothing to do, and takes no time.
     if (e.kind == span_kind::memory && e.end == e.begin) return;
     chunk_.add(e);
     if (chunk_.size() >= much) write();
@@ -39,13 +39,13 @@ class recorder {
 
   void write() noexcept {
     if (chunk_.is_empty()) return;
-    // One call, so that chunks of several ranks lie one after the other: the file is opened to append.
+    // A single call appends a chunk, so the chunks of several ranks do not mix.
     auto const bytes = chunk_.finished();
     ssize_t written = 0;
     do written = ::write(file_, bytes.data(), bytes.size());
     while (written < 0 && errno == EINTR);
     if (written != static_cast<ssize_t>(bytes.size()) && !std::exchange(complained_, true)) {
-      std::fprintf(stderr, "pgas: rank %d: some of its trace is lost: %s\n", rank_,
+      std::fprintf(stderr, "pgas: rank %d: its trace is incomplete, since a write failed: %s\n", rank_,
                    std::generic_category().message(written < 0 ? errno : ENOSPC).c_str());
     }
     chunk_.clear();
@@ -58,7 +58,7 @@ class recorder {
   bool complained_ = false;
 };
 
-/// From its making to its end it is a span of the trace; an empty one is of none.
+/// A span of the trace from its construction to its destruction; an empty one records nothing.
 class recorded_span {
  public:
   recorded_span() = default;
@@ -77,7 +77,7 @@ class recorded_span {
   void end() {
     if (auto const to = std::exchange(to_, nullptr)) to->add(std::move(what_));
   }
-  /// It was nothing.
+  /// Discards the span.
   void forget() noexcept { to_ = nullptr; }
 
  private:
@@ -85,7 +85,7 @@ class recorded_span {
   traced_event what_;
 };
 
-/// Where spans come from: a control or a segment of one team.
+/// A source of spans: a control or a segment of one team.
 class span_source {
  public:
   span_source(std::shared_ptr<recorder> to, std::vector<rank_t> world, std::string_view place)
@@ -95,15 +95,15 @@ class span_source {
     if (!to_) return {};
     traced_event e{.kind = kind, .bytes = bytes, .name = std::string(operation), .place = place_, .ranks = {}};
     for (rank_t r : ranks) {
-      // One that does not exist is about to be refused.
+      // A rank that does not exist is skipped: the operation is about to be refused.
       if (r >= 0 && static_cast<std::size_t>(r) < world_.size()) e.ranks.push_back(world_[static_cast<std::size_t>(r)]);
     }
     return {to_, std::move(e)};
   }
 
  private:
-  std::shared_ptr<recorder> to_;  ///< none: nothing is recorded
-  std::vector<rank_t> world_;     ///< the team's ranks, as numbers of the job
+  std::shared_ptr<recorder> to_;  ///< null: nothing is recorded
+  std::vector<rank_t> world_;     ///< the team's ranks, as numbers in the job
   std::string place_;
 };
 

@@ -119,6 +119,7 @@ SUITES = {
         Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, rounds=5),
         Part({'ours': 'bench_fft3d'}, ranks=(1,), slow=True, rounds=3),  # how much the second core gains
         Part({'ours': 'bench_kernels', 'openmp': 'openmp_kernels', 'rma': 'mpi_gups'}),
+        Part({'ours': 'bench_fields'}, ranks=(1,)),
     ],
     # What is counted is the same in each run: two rounds, so that a difference would be seen.
     'counts': [
@@ -203,6 +204,7 @@ TARGETS = [
     Target(r'get_box/.*', raw=1),
     Target(r'own_cells/(local\(i, j\)|for_each)/8', raw=1.02),
     Target(r'heat/.*', raw=1.02, ahead=1),
+    Target(r'fields/.*', raw=1.03, ranks=(1, 1)),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),
     Target(r'gups/.*', raw=1 / 0.9, ahead=10),
     Target(r'stencil/.*', raw=1, ahead=1),

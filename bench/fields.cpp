@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// Sweeps over one, two and four coupled fields in two and three dimensions, on one rank: element access as users write
+// it against the same loops over pointers, whose memory the compiler is told to be apart.
+#include <pgas/pgas.hpp>
+#include <utility>
+
+#include "program.hpp"
+#include "shapes.hpp"
+
+namespace {
+
+/// `Fields` arrays that are read and as many that are written, each a cube of `side` cells with ghost cells around.
+template <class Team, std::size_t Fields, std::size_t N>
+class sweep {
+  static auto make(Team& team, std::size_t side) {
+    std::array<std::size_t, N> extents;
+    extents.fill(side);
+    return pgas::make_array<double>(team, extents, pgas::halo{.width = 1});
+  }
+  using array = decltype(make(std::declval<Team&>(), 1));
+  using every_field = std::make_index_sequence<Fields>;
+
+ public:
+  sweep(Team& team, std::size_t side) : side_(side) {
+    for (std::size_t f = 0; f < Fields; ++f) {
+      in_.push_back(make(team, side));
+      out_.push_back(make(team, side));
+      auto const cells = in_.back().window().local();
+      for (std::size_t k = 0; k < cells.size(); ++k) cells[k] = static_cast<double>((k * (f + 3)) % 17);
+    }
+  }
+
+  void measure(bench::meter& m) {
+    bench::row_key const key{.row = "fields/" + std::to_string(Fields) + " of " + std::to_string(N) + "-D",
+                             .mode = std::to_string(side_) + " by u(i, j)"};
+    m.measure(key, {bench::everybody("", [this] { by_index(every_field{}); }),
+                    bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
+  }
+
+ private:
+  /// Each field relaxes, and its neighbour pulls at it.
+  static double value(double neighbours, double other) noexcept { return 0.9 * neighbours + 0.1 * other; }
+
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_index(std::index_sequence<F...>) const {
+    auto const u = std::tuple(pgas::stage(in_[F], pgas::read_only).view()...);
+    auto const v = std::tuple(pgas::stage(out_[F], pgas::write_only).view()...);
+    auto const at = [&]<std::size_t f>(std::integral_constant<std::size_t, f>, auto... index) {
+      auto const& mine = std::get<f>(u);
+      std::get<f>(v)(index...) = value(neighbours(mine, index...), std::get<(f + 1) % Fields>(u)(index...));
+    };
+    for (std::size_t i = 0; i < side_; ++i) {
+      for (std::size_t j = 0; j < side_; ++j) {
+        if constexpr (N == 2) {
+          (at(std::integral_constant<std::size_t, F>{}, i, j), ...);
+        } else {
+          for (std::size_t k = 0; k < side_; ++k) (at(std::integral_constant<std::size_t, F>{}, i, j, k), ...);
+        }
+      }
+    }
+  }
+  template <class View>
+  [[gnu::always_inline]] static double neighbours(View const& u, std::size_t i, std::size_t j) noexcept {
+    return 0.25 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));
+  }
+  template <class View>
+  [[gnu::always_inline]] static double neighbours(View const& u, std::size_t i, std::size_t j, std::size_t k) noexcept {
+    return (1 / 6.0) *
+           (u(i - 1, j, k) + u(i + 1, j, k) + u(i, j - 1, k) + u(i, j + 1, k) + u(i, j, k - 1) + u(i, j, k + 1));
+  }
+
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_pointer(std::index_sequence<F...>) const {
+    std::size_t const pitch = side_ + 2;
+    std::size_t const plane = pitch * pitch;
+    std::size_t const layers = N == 2 ? 1 : side_;
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      for (std::size_t row = 0; row < side_; ++row) {
+        std::size_t const first = (N == 2 ? 0 : (layer + 1) * plane) + (row + 1) * pitch + 1;
+        std::array<double const*, Fields> const from{in_[F].window().local().data() + first...};
+        std::array<double*, Fields> const to{out_[F].window().local().data() + first...};
+        row_by_pointer<F...>(from, to, side_, pitch, plane);
+      }
+    }
+  }
+  template <std::size_t... F>
+  [[gnu::always_inline]] static void row_by_pointer(std::array<double const*, Fields> const from,
+                                                    std::array<double*, Fields> const to, std::size_t count,
+                                                    std::size_t pitch, std::size_t plane) noexcept {
+    auto const around = [&](double const* u) {
+      double const in_plane = *(u - pitch) + u[pitch] + *(u - 1) + u[1];
+      return N == 2 ? 0.25 * in_plane : (1 / 6.0) * (in_plane + *(u - plane) + u[plane]);
+    };
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+    for (std::size_t c = 0; c < count; ++c) {
+      ((to[F][c] = value(around(from[F] + c), from[(F + 1) % Fields][c])), ...);
+    }
+  }
+
+  std::size_t side_;
+  std::vector<array> in_;
+  std::vector<array> out_;
+};
+
+template <std::size_t Fields, class Team>
+void measure_fields(Team& team, bench::meter& m) {
+  sweep<Team, Fields, 2>(team, 256).measure(m);
+  sweep<Team, Fields, 3>(team, 40).measure(m);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) {
+    measure_fields<1>(team, m);
+    measure_fields<2>(team, m);
+    measure_fields<4>(team, m);
+  });
+}

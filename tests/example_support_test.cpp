@@ -64,7 +64,7 @@ void store(fs::path const& path, std::string_view content) {
 
 std::string load(fs::path const& path) { return example::read_file(path, 1U << 24); }
 
-// The compiler may have been given a relative name of this file, and the test may run elsewhere.
+// The compiler may have got a relative name of this file, and the test may run in another folder.
 fs::path data(std::string_view name) {
   fs::path const beside = fs::path(__FILE__).parent_path() / "../examples/data" / name;
   if (fs::exists(beside)) return beside;
@@ -133,7 +133,7 @@ std::string encode(std::size_t rows, std::size_t cols, png_kind const& kind, std
   return out;
 }
 
-// The checksum of PNG chunks, so that a damaged chunk gets past it and reaches the decoder.
+// The checksum of PNG chunks. With it, a damaged chunk passes the check and reaches the decoder.
 std::uint32_t crc(std::string_view bytes) {
   std::uint32_t sum = 0xffffffffU;
   for (char const c : bytes) {
@@ -180,7 +180,7 @@ std::map<std::string, std::string> sample_images() {
   };
 }
 
-/// Life on a torus, as plainly as it can be written.
+/// Life on a torus, written as plainly as possible.
 class torus {
  public:
   torus(example::pattern const& pattern, std::size_t rows, std::size_t cols)
@@ -233,7 +233,7 @@ std::string drain(int descriptor) {
   return all;
 }
 
-/// A terminal of some width whose screen can be read; false where the system has none to give.
+/// A terminal of a given width whose screen can be read; false if the system provides none.
 class pseudo_terminal {
  public:
   explicit pseudo_terminal(std::size_t columns) : master_(::posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -328,7 +328,7 @@ TEST_CASE("a grey PNG is read exactly at 1, 2, 4, 8 and 16 bits, interlaced or n
     }
 }
 
-TEST_CASE("colours become grey by how bright they look, and equal channels stay what they are") {
+TEST_CASE("colours become grey by their perceived brightness, and equal channels keep their value") {
   auto const picture = example::decode_image(
       "x", encode(1, 5, {.colour = PNG_COLOR_TYPE_RGB}, {255, 0, 0, 0, 255, 0, 0, 0, 255, 51, 51, 51, 255, 255, 255}));
   REQUIRE(picture.pixels.size() == 5);
@@ -339,7 +339,7 @@ TEST_CASE("colours become grey by how bright they look, and equal channels stay 
   CHECK(picture.pixels[4] == 1.0F);
 }
 
-TEST_CASE("what is transparent is cold, by an alpha channel, a palette or a key colour") {
+TEST_CASE("transparent pixels are cold, by an alpha channel, a palette or a key colour") {
   CHECK(example::decode_image("x", encode(1, 3, {.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {255, 255, 255, 0, 255, 51}))
             .pixels == std::vector<float>{1, 0, 51.0F / 255.0F});
   std::vector<png_byte> const white_twice{255, 255, 255, 0, 255, 255, 255, 255};
@@ -353,7 +353,7 @@ TEST_CASE("what is transparent is cold, by an alpha channel, a palette or a key 
         std::vector<float>{0, 1});
 }
 
-TEST_CASE("the content of an image file decides what it is, and not its name") {
+TEST_CASE("the content of an image file decides its format, and not its name") {
   scratch_folder const folder;
   store(folder / "a.pgm", encode(1, 2, {}, {0, 255}));
   store(folder / "b.png", "P2 2 1 255 0 255");
@@ -361,7 +361,7 @@ TEST_CASE("the content of an image file decides what it is, and not its name") {
   CHECK(example::read_image(folder / "b.png").pixels == std::vector<float>{0, 1});
 }
 
-TEST_CASE("the heat input that comes with the examples is a picture with cold and hot places") {
+TEST_CASE("the heat input of the examples is a picture with cold and hot places") {
   auto const picture = example::read_image(data("pgas.png"));
   CHECK(picture.rows == 256);
   CHECK(picture.cols == 256);
@@ -371,7 +371,7 @@ TEST_CASE("the heat input that comes with the examples is a picture with cold an
 
 // ---- images: what is refused -----------------------------------------------------------------------
 
-TEST_CASE("a file that cannot be opened or read is named together with the reason") {
+TEST_CASE("the error for a file that cannot be opened or read names it and the reason") {
   scratch_folder const folder;
   std::string const missing = (folder / "none.png").string();
   CHECK(message([&] { (void)example::read_image(missing); }) ==
@@ -386,7 +386,7 @@ TEST_CASE("a file that cannot be opened or read is named together with the reaso
   }
 }
 
-TEST_CASE("a device that never ends is given up at the limit") {
+TEST_CASE("reading an endless device stops at the limit") {
   CHECK(message([] { (void)example::read_file("/dev/zero", 1000000); }) ==
         "cannot read '/dev/zero': the file is larger than 1000000 bytes");
 }
@@ -415,7 +415,7 @@ TEST_CASE("a PGM header is checked word by word") {
         "cannot read 'x': expected the next grey value at byte 16, found no digit");
 }
 
-TEST_CASE("a picture of more than 2^28 pixels is refused before any memory is taken for it") {
+TEST_CASE("a picture of more than 2^28 pixels is refused before memory is reserved for it") {
   CHECK(image_message("P5 16385 16384 255 ") ==
         "cannot read 'x': the picture is too large: 16384 rows of 16385 pixels, more than 268435456");
   CHECK(image_message("P5 99999999999999999999 99999999999999999999 255 ").find("too large") != std::string::npos);
@@ -425,7 +425,7 @@ TEST_CASE("a picture of more than 2^28 pixels is refused before any memory is ta
   CHECK(image_message(png).find("too large") != std::string::npos);
 }
 
-TEST_CASE("a short file that claims a large picture is truncated, and costs no memory either") {
+TEST_CASE("a short file that claims a large picture is refused as truncated, before memory is reserved") {
   CHECK(image_message("P5 16384 16384 255 abc") ==
         "cannot read 'x': the file is truncated: 268435456 pixels need 268435456 bytes, and 3 follow the header");
   CHECK(image_message("P2 16384 16384 255 1 2 3").find("truncated") != std::string::npos);
@@ -435,26 +435,26 @@ TEST_CASE("a short file that claims a large picture is truncated, and costs no m
   CHECK(image_message(png) == "cannot read 'x': damaged PNG file: the file is truncated");
 }
 
-TEST_CASE("a PNG of no rows or no columns is empty") {
+TEST_CASE("a PNG without rows or columns is refused as empty") {
   std::string png = encode(1, 1, {}, {0});
   png.replace(16, 8, "\0\0\0\0\0\0\0\x02"s);
   repair_checksums(png);
   CHECK(image_message(png) == "cannot read 'x': the picture is empty: 2 rows of 0 pixels");
 }
 
-TEST_CASE("a damaged PNG is refused with what libpng says") {
+TEST_CASE("a damaged PNG is refused with the message of libpng") {
   std::string png = encode(1, 1, {}, {0});
   png[png.find("IDAT") + 5] ^= 1;
   CHECK(image_message(png).find("cannot read 'x': damaged PNG file: ") == 0);
 }
 
-TEST_CASE("a binary image that lost its end, at any byte, is refused") {
+TEST_CASE("a binary image that is cut off at any byte is refused") {
   for (auto const& [kind, whole] : sample_images()) {
     CAPTURE(kind);
     CHECK(image_message(whole) == "no error");
     for (std::size_t length = 0; length < whole.size(); ++length) {
       std::string const why = image_message(std::string_view(whole).substr(0, length));
-      if (kind == "P2") continue;  // a text may lose a last blank or digit unnoticed; here it only must not crash
+      if (kind == "P2") continue;  // a text may lose its last blank or digit unnoticed; it only must not crash
       CAPTURE(length);
       CHECK(why.starts_with("cannot read 'x': "));
     }
@@ -484,7 +484,7 @@ TEST_CASE("an image with flipped bytes is read or refused by a sentence, with or
 
 // ---- images: what is written -----------------------------------------------------------------------
 
-TEST_CASE("a written PNG is read back with its size, brighter where it is hotter") {
+TEST_CASE("a written PNG is read back with its size, and hotter cells are brighter") {
   scratch_folder const folder;
   std::vector<float> values;
   for (int i = 0; i < 255; ++i) values.push_back(static_cast<float>(i) / 254.0F);
@@ -497,7 +497,7 @@ TEST_CASE("a written PNG is read back with its size, brighter where it is hotter
   for (std::size_t i = 1; i < picture.pixels.size(); ++i) CHECK(picture.pixels[i] >= picture.pixels[i - 1]);
 }
 
-TEST_CASE("a photo comes back in its colours, and a grey picture with one channel") {
+TEST_CASE("a colour photo keeps its colours, and a grey picture its single channel") {
   scratch_folder const folder;
   example::photo colours{3, 2, 3, {}};
   for (int i = 0; i < 18; ++i) colours.pixels.push_back(static_cast<float>(i * 15) / 255.0F);
@@ -519,7 +519,7 @@ TEST_CASE("a photo comes back in its colours, and a grey picture with one channe
   CHECK(example::read_photo(folder / "c.pgm").pixels == std::vector<float>{0, 1});
 }
 
-TEST_CASE("a photo of another number of channels or pixels is refused") {
+TEST_CASE("a photo with another number of channels or pixels is refused") {
   CHECK(message([&] {
           example::write_photo("a.png", {2, 1, 1, {0, 0}});
         }) == "cannot write 'a.png': a photo has 1 or 3 channels, not 2");
@@ -528,14 +528,14 @@ TEST_CASE("a photo of another number of channels or pixels is refused") {
         }) == "cannot write 'a.png': 1 rows of 1 pixels do not match 2 values");
 }
 
-TEST_CASE("float and double values give the same file, and the same values the same bytes") {
+TEST_CASE("float and double values give the same file, and equal values give equal bytes") {
   scratch_folder const folder;
   example::write_png(folder / "a.png", 2, 3, std::vector<float>{0, 0.25F, 0.5F, 0.75F, 1, 0.125F});
   example::write_png(folder / "b.png", 2, 3, std::vector<double>{0, 0.25, 0.5, 0.75, 1, 0.125});
   CHECK(load(folder / "a.png") == load(folder / "b.png"));
 }
 
-TEST_CASE("values beyond 0 and 1 are clamped, and what is no number shows a colour of its own") {
+TEST_CASE("values below 0 and above 1 are clamped, and NaN has a colour of its own") {
   scratch_folder const folder;
   double constexpr infinite = std::numeric_limits<double>::infinity();
   double constexpr nan = std::numeric_limits<double>::quiet_NaN();
@@ -556,7 +556,7 @@ TEST_CASE("a PNG replaces an older one and leaves no other file") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("when the disk is full, the older picture stays and nothing half-written does") {
+TEST_CASE("on a full disk the older picture stays, and no partial file is left") {
   scratch_folder const folder;
   store(folder / "a.png", "older");
   std::vector<float> const values(64 * 64, 0.5F);
@@ -574,7 +574,7 @@ TEST_CASE("when the disk is full, the older picture stays and nothing half-writt
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("a PNG that cannot be written is named together with the reason") {
+TEST_CASE("the error for a PNG that cannot be written names it and the reason") {
   scratch_folder const folder;
   std::vector<float> const values(6);
   std::string const nowhere = (folder / "none" / "a.png").string();
@@ -591,7 +591,7 @@ TEST_CASE("a PNG that cannot be written is named together with the reason") {
         std::string::npos);
 }
 
-TEST_CASE("frame names sort as their numbers do") {
+TEST_CASE("frame names sort in the order of their numbers") {
   CHECK(example::frame_name("heat", 7) == "heat-00007.png");
   CHECK(example::frame_name("out/heat", 123456) == "out/heat-123456.png");
 }
@@ -607,7 +607,7 @@ TEST_CASE("a pattern has its name, its rule, its size and its cells") {
   CHECK(glider.cells == std::vector<std::uint8_t>{0, 1, 0, 0, 0, 1, 1, 1, 1});
 }
 
-TEST_CASE("outside of a pattern all is dead, also at indices that wrapped around") {
+TEST_CASE("every cell outside of a pattern is dead, also at indices that wrapped around") {
   auto const blinker = example::read_rle(data("blinker.rle"));
   std::size_t const zero = 0;
   CHECK(blinker(0, 2) == 1);
@@ -617,7 +617,7 @@ TEST_CASE("outside of a pattern all is dead, also at indices that wrapped around
   CHECK(blinker(0, zero - 1) == 0);
 }
 
-TEST_CASE("short rows, counted row ends, empty rows and missing rows are dead to their end") {
+TEST_CASE("short rows, counted row ends, empty rows and missing rows are filled with dead cells") {
   auto const p = example::parse_rle("x", "x = 3, y = 5\no2$bo$!");
   CHECK(p.cells == std::vector<std::uint8_t>{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
   CHECK(example::parse_rle("x", "x=2,y=1\no9$!").cells == std::vector<std::uint8_t>{1, 0});
@@ -627,14 +627,14 @@ TEST_CASE("dots are dead and capital letters alive, as editors for more than two
   CHECK(example::parse_rle("x", "x = 6, y = 1\n.A2.BX!").cells == std::vector<std::uint8_t>{0, 1, 0, 0, 1, 1});
 }
 
-TEST_CASE("Windows line ends, blank lines, folded runs, late remarks and text behind the end are tolerated") {
+TEST_CASE("Windows line ends, blank lines, folded runs, late remarks and text after the end are tolerated") {
   auto const p =
       example::parse_rle("x", "\r\n#N  Two words \r\n#C no\r\n\r\nx=3,y=2\r\n2\r\no b$\r\n#C late\r\n3o!\r\nbye");
   CHECK(p.name == "Two words");
   CHECK(p.cells == std::vector<std::uint8_t>{1, 1, 0, 1, 1, 1});
 }
 
-TEST_CASE("a rule is read in each of the usual forms, and is B3/S23 when there is none") {
+TEST_CASE("a rule is read in each of the usual forms, and a missing rule is B3/S23") {
   auto const rule = [](std::string const& text) {
     return to_string(example::parse_rle("x", "x = 1, y = 1" + text + "\no!").rule);
   };
@@ -659,7 +659,7 @@ TEST_CASE("a rule tells for each number of neighbours whether a cell lives on") 
   }
 }
 
-TEST_CASE("a malformed header is refused with the place and what was expected there") {
+TEST_CASE("a malformed header is refused with the place and the expected text") {
   std::string const form = "expected the header 'x = <columns>, y = <rows>', here 'x', ";
   CHECK(rle_message("") == "cannot read 'x': line 1, column 1: " + form + "found the end of the file");
   CHECK(rle_message("#C a\nbo$!") == "cannot read 'x': line 2, column 1: " + form + "found 'b'");
@@ -677,7 +677,7 @@ TEST_CASE("a malformed header is refused with the place and what was expected th
         "cannot read 'x': line 1, column 16: expected 'rule = <rule>', found 'o'");
 }
 
-TEST_CASE("an empty or a huge pattern is refused before any memory is taken for it") {
+TEST_CASE("an empty or huge pattern is refused before memory is reserved for it") {
   CHECK(rle_message("x = 0, y = 1\n!") == "cannot read 'x': line 1, column 5: expected x of at least 1, found 0");
   CHECK(rle_message("x = 1, y = 0\n!") == "cannot read 'x': line 1, column 12: expected y of at least 1, found 0");
   CHECK(rle_message("x = 1, y = 99999999999999999999999\n!") ==
@@ -686,7 +686,7 @@ TEST_CASE("an empty or a huge pattern is refused before any memory is taken for 
         "cannot read 'x': line 1, column 1: expected at most 268435456 cells, found 16385 x 16384");
 }
 
-TEST_CASE("a bad rule is refused with the place and what was expected there") {
+TEST_CASE("a bad rule is refused with the place and the expected text") {
   std::string const head = "x = 1, y = 1, rule = ";
   std::string const at = "cannot read 'x': line 1, column ";
   CHECK(rle_message(head + "\no!") == at + "22: expected a rule such as B3/S23 or 23/3, found the end of the line");
@@ -698,7 +698,7 @@ TEST_CASE("a bad rule is refused with the place and what was expected there") {
   CHECK(rle_message("#r 2x") == "cannot read 'x': line 1, column 5: expected '/' in a rule such as 23/3, found 'x'");
 }
 
-TEST_CASE("a malformed pattern is refused with the place and what was expected there") {
+TEST_CASE("a malformed pattern is refused with the place and the expected text") {
   std::string const head = "x = 3, y = 2\n";
   std::string const at = "cannot read 'x': line 2, column ";
   CHECK(rle_message(head + "bo3!") == at + "3: expected b, o or $ after the run count 3, found '!'");
@@ -717,11 +717,11 @@ TEST_CASE("a malformed pattern is refused with the place and what was expected t
   CHECK(rle_message(head + "o\0!"s).find("found byte 0x00") != std::string::npos);
 }
 
-TEST_CASE("a pattern file that is missing is named together with the reason") {
+TEST_CASE("the error for a missing pattern file names it and the reason") {
   CHECK(message([] { (void)example::read_rle("none.rle"); }) == "cannot read 'none.rle': No such file or directory");
 }
 
-TEST_CASE("a pattern that lost its end, at any byte, is refused, and flipped bytes never crash") {
+TEST_CASE("a pattern that is cut off at any byte is refused, and flipped bytes never crash") {
   std::mt19937 random(31415);
   std::string const whole = load(data("gosper_glider_gun.rle"));
   for (std::size_t length = 0; length <= whole.rfind('!'); ++length) {
@@ -737,13 +737,13 @@ TEST_CASE("a pattern that lost its end, at any byte, is refused, and flipped byt
   }
 }
 
-TEST_CASE("the oscillators that come with the examples have the period that they state") {
+TEST_CASE("the oscillators of the examples have the period that they state") {
   CHECK(period("blinker.rle", 8) == 2);
   CHECK(period("pulsar.rle", 20) == 3);
   CHECK(period("pentadecathlon.rle", 24) == 15);
 }
 
-TEST_CASE("the glider is back after four generations for each cell of the torus") {
+TEST_CASE("the glider returns after four generations for each cell of the torus") {
   CHECK(period("glider.rle", 8) == 32);
   CHECK(period("glider.rle", 13) == 52);
 }
@@ -763,7 +763,7 @@ TEST_CASE("the gun adds a glider of five cells every 30 generations") {
 
 // ---- progress --------------------------------------------------------------------------------------
 
-TEST_CASE("off a terminal, progress is one line at the end") {
+TEST_CASE("on an output that is no terminal, progress is one line at the end") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   {
@@ -794,7 +794,7 @@ TEST_CASE("progress without a known total counts, and a whole number such as a p
   CHECK(text.ends_with(", population 1234567\n"));
 }
 
-TEST_CASE("progress of a rank that does not speak prints nothing") {
+TEST_CASE("only the rank that reports progress prints it") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   {
@@ -806,7 +806,7 @@ TEST_CASE("progress of a rank that does not speak prints nothing") {
   ::close(ends[0]);
 }
 
-TEST_CASE("on a terminal, progress redraws one line ten times a second at most, and ends it") {
+TEST_CASE("on a terminal, progress redraws one line at most ten times a second, and ends it") {
   pseudo_terminal screen(100);
   if (!screen) return;
   auto const start = std::chrono::steady_clock::now();
@@ -831,7 +831,7 @@ TEST_CASE("on a terminal, progress redraws one line ten times a second at most, 
   CHECK(static_cast<double>(draws) <= seconds * 10 + 2);
 }
 
-TEST_CASE("progress never fills the last column of a terminal, and covers what stood there before") {
+TEST_CASE("progress never fills the last column of a terminal, and overwrites the earlier line") {
   for (std::size_t const columns : {20U, 40U, 60U, 80U, 200U}) {
     CAPTURE(columns);
     pseudo_terminal screen(columns);
@@ -858,7 +858,7 @@ TEST_CASE("progress never fills the last column of a terminal, and covers what s
   }
 }
 
-TEST_CASE("an exception that passes a progress bar leaves a finished line") {
+TEST_CASE("an exception that unwinds a progress bar leaves a finished line") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   CHECK_THROWS_AS(

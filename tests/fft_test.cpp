@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the examples fft3d and fft_image stand on: distributed transforms, and the numbers that the NAS benchmark FT
-// prescribes.
+// The foundations of the examples fft3d and fft_image: distributed transforms, and the numbers that the NAS
+// benchmark FT prescribes.
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -14,19 +14,19 @@ using example::cell;
 
 namespace {
 
-/// Where memory is direct, where it is not, and where it does not agree by itself.
+/// Direct memory, memory reached by messages, and memory that does not agree by itself.
 using kinds_of_memory = std::tuple<process_model, loopback_model, write_back_model>;
 
 using extents = std::array<std::size_t, 3>;
 
-/// Another number for each cell.
+/// A different number for each cell.
 cell some(std::size_t i) {
   example::nas::random next(2 * i);
   double const real = next();
   return {real, next()};
 }
 
-/// One coefficient, by the definition.
+/// One coefficient, computed by its definition.
 cell coefficient(extents const& n, extents const& k) {
   cell sum = 0;
   for (std::size_t z = 0; z < n[0]; ++z) {
@@ -55,14 +55,14 @@ void require_near(cell found, cell expected, std::string_view what) {
   if (!(std::abs(found - expected) < 1e-12 * (1 + std::abs(expected)))) require_equal(found, expected, what);
 }
 
-/// There by the definition, and back to what was there.
+/// The transform agrees with the definition, and its inverse restores the cells.
 template <class Team>
 void there_and_back(Team& team, extents const& n, pgas::grid<2> const& ranks) {
   example::distributed_fft const fft(team, n, ranks, example::effort::estimate);
   auto const cells = fft.make_cells();
   auto const spectrum = fft.make_spectrum();
   auto const number = [&](extents const& at) { return (at[0] * n[1] + at[1]) * n[2] + at[2]; };
-  for (int again = 0; again < 2; ++again) {  // nothing of the first time is in the way of the second
+  for (int again = 0; again < 2; ++again) {  // the second run must not meet leftovers of the first
     each_own_cell(cells, [&](extents const& at, cell& c) { c = some(number(at)); });
     fft.forward(cells, spectrum);
     each_own_cell(spectrum, [&](extents const& at, cell const& c) {
@@ -77,7 +77,7 @@ void there_and_back(Team& team, extents const& n, pgas::grid<2> const& ranks) {
 
 }  // namespace
 
-TEST_CASE("a distributed transform is the transform, and its inverse undoes it; also where ranks own nothing") {
+TEST_CASE("a distributed transform equals its definition and its inverse undoes it, also with ranks that own nothing") {
   everywhere<kinds_of_memory>(
       [](auto& team) {
         for (extents const& n :
@@ -90,7 +90,7 @@ TEST_CASE("a distributed transform is the transform, and its inverse undoes it; 
       {1, 2, 3, 4, 6});
 }
 
-TEST_CASE("a transform of planes that hold no cells does nothing, and says so") {
+TEST_CASE("a transform of planes without cells does nothing, and says so") {
   CHECK_FALSE(example::plane_transform());
   CHECK_FALSE(example::plane_transform(0, 3, example::lines::rows, example::plane_transform::forward,
                                        example::effort::estimate));
@@ -98,7 +98,7 @@ TEST_CASE("a transform of planes that hold no cells does nothing, and says so") 
                                  example::effort::estimate));
 }
 
-TEST_CASE("the numbers of NAS FT begin as its definition has them, and go on anywhere as from the beginning") {
+TEST_CASE("the numbers of NAS FT begin as its definition says, and continue the same from any place") {
   example::nas::random all(0);
   // 5^13 times the seed is below 2^64
   std::uint64_t const first = std::uint64_t{1220703125} * 314159265 % (std::uint64_t{1} << 46U);
@@ -110,7 +110,7 @@ TEST_CASE("the numbers of NAS FT begin as its definition has them, and go on any
   }
 }
 
-TEST_CASE("waves of NAS FT decay by their frequency, in both directions alike") {
+TEST_CASE("waves of NAS FT decay by their frequency, equally in both directions") {
   auto const even = example::nas::decay(8);
   auto const odd = example::nas::decay(5);
   CHECK(even[0] == 1);
@@ -121,7 +121,7 @@ TEST_CASE("waves of NAS FT decay by their frequency, in both directions alike") 
   CHECK(std::log(even[1]) == doctest::Approx(-4e-6 * std::numbers::pi * std::numbers::pi));
 }
 
-TEST_CASE("a class of NAS FT that is not known is refused by name, with those there are") {
+TEST_CASE("an unknown class of NAS FT is refused by name, with the known ones") {
   CHECK(example::nas::problem_of("A").extents == extents{128, 256, 256});
   CHECK(example::nas::problem_of("B").checksums.size() == 20);
   CHECK_THROWS_WITH(static_cast<void>(example::nas::problem_of("s")), "there is no class 's'; there are S, W, A, B");

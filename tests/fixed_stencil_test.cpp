@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Stencils of offsets known at compile time equal a serial run on a padded array: with the exchange under way, and
-// several steps between two exchanges, over grids of ranks, fixed, periodic and reflecting edges, any widths.
+// Stencils with offsets known at compile time equal a serial run on a padded array. The exchange runs at the
+// same time, and several steps share an exchange. Grids of ranks; fixed, periodic and reflecting edges; any
+// widths.
 #include <pgas/stencil.hpp>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace {
 
 using number_type = std::uint32_t;
 
-// Each neighbour counts otherwise, so that none can stand for another; numbers wrap around, so that all are exact.
+// Each neighbour has its own weight, so that none can stand for another. Unsigned numbers wrap around, so all
+// are exact.
 constexpr auto kernel = [](auto... neighbours) {
   number_type sum = 1;
   ((sum = sum * 31 + neighbours), ...);
@@ -27,7 +29,7 @@ number_type start_value(place<N> const& at) {
   return value;
 }
 
-/// All of an array on one rank.
+/// All cells of an array on one rank.
 template <class Array>
 class serial_cells {
  public:
@@ -36,7 +38,7 @@ class serial_cells {
   explicit serial_cells(Array const& a) : array_(&a), cells_(a.size()), next_(a.size()) {
     for_each([&](std::size_t k, place<N> const& at) { cells_[k] = start_value(at); });
   }
-  /// What is at a place of the padded array.
+  /// Returns the value at a place of the padded array.
   [[nodiscard]] number_type operator()(place<N> const& at) const {
     auto const [seen, within] = image_in(*array_, at);
     return within ? cells_[number_at(seen)] : start_value(seen);
@@ -86,7 +88,7 @@ void check_own(Array const& a, serial_cells<Array> const& serial, int round) {
   });
 }
 
-/// Whether the array has the cells that the stencil sees in its mirrors.
+/// Whether the array has all cells that the stencil sees in its mirrors.
 template <class Stencil, class Array>
 bool fits_mirrors(Array const& a) {
   for (std::size_t d = 0; d < Array::dimensions; ++d) {
@@ -96,7 +98,7 @@ bool fits_mirrors(Array const& a) {
   return true;
 }
 
-/// One step a round, then some rounds of several: `deepest` halos are so many times as wide as the stencil.
+/// Rounds of one step, then rounds of several. `deepest` halos are that many times as wide as the stencil.
 template <class Stencil, class Team, class Rule>
 void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t deepest, Rule const& rule) {
   constexpr std::size_t N = Rule::dimensions;
@@ -156,7 +158,7 @@ using one_of_each = std::tuple<process_model, write_back_model>;
 
 }  // namespace
 
-TEST_CASE("part_box: what is around a box is covered once, by two boxes a dimension at most") {
+TEST_CASE("part_box: at most two boxes a dimension cover the surroundings of a box, each cell once") {
   random_source rng(1);
   for (int round = 0; round < 400; ++round) {
     part_box<3> all;
@@ -197,7 +199,7 @@ TEST_CASE("stencil: any offsets in one dimension and two equal a serial run") {
       {1, 2, 3, 4, 6});
 }
 
-TEST_CASE("stencil: without diagonals, rows not divided, equal a serial run, with corners and without") {
+TEST_CASE("stencil: without diagonals and with undivided rows, it equals a serial run, with and without corners") {
   everywhere<one_of_each>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -219,7 +221,7 @@ TEST_CASE("stencil: three dimensions and four equal a serial run") {
       {1, 2, 6});
 }
 
-TEST_CASE("stencil: on the emulated chip, which sees every race and every copy that is too old") {
+TEST_CASE("stencil: the emulated chip, which sees every race and every stale copy, reports none") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 2; ++seed) {
@@ -229,7 +231,7 @@ TEST_CASE("stencil: on the emulated chip, which sees every race and every copy t
       {1, 2, 4, 6});
 }
 
-TEST_CASE("stencil: arrays that do not fit it are refused with the reason") {
+TEST_CASE("stencil: arrays that do not fit the stencil are refused with the reason") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         halo const one{.width = 1, .edges = edge::periodic};

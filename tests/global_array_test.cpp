@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What distributed arrays promise, on every model: shapes, names of cells, boxes across owners, staging, errors.
+// The promises of distributed arrays, on every model: shapes, names of cells, boxes across owners, staging,
+// errors.
 #include <limits>
 #include <pgas/stage.hpp>
 #include <utility>
@@ -18,7 +19,7 @@ namespace {
 using pgas::array_shape;
 using pgas::halos;
 
-// What needs no communication is checked by the compiler.
+// The compiler checks everything that needs no communication.
 constexpr array_shape<2> plate({10, 6}, {halo{2, edge::fixed}, halo{1, edge::periodic}}, 4);
 static_assert(plate.pitch() == 6 + 2 && plate.part_rows(0) == 3 + 4 && plate.part_rows(3) == 2 + 4);
 static_assert(plate.part_size(0) == 7 * 8 && plate.origin() == 2 * 8 + 1);
@@ -71,7 +72,7 @@ TEST_CASE("global_array: each cell has one owner, and the owners' boxes cover th
   });
 }
 
-TEST_CASE("global_array: a cell is named by its global indices, and stored and loaded through an epoch") {
+TEST_CASE("global_array: an epoch stores and loads a cell by its global indices") {
   everywhere([](auto& team) {
     auto const grid = make_array<int>(team, {7, 3}, {halo{.width = 1}, halo{.width = 2}});
     auto const line = make_array<double>(team, 11, halo{.width = 2});
@@ -108,9 +109,9 @@ TEST_CASE("global_array: a cell is named by its global indices, and stored and l
   });
 }
 
-TEST_CASE("global_array: random boxes put and got across owners are those of a serial matrix") {
+TEST_CASE("global_array: random boxes put and got across owners equal those of a serial matrix") {
   everywhere([](auto& team) {
-    random_source same(7);  // on every rank
+    random_source same(7);  // the same on every rank
     random_source own(100 + static_cast<std::uint64_t>(team.rank()));
     for (int array = 0; array < 4; ++array) {
       std::size_t const rows = 1 + same.below(12);
@@ -167,7 +168,7 @@ TEST_CASE("global_array: ranges of one dimension are put and got across owners")
   });
 }
 
-TEST_CASE("global_array: stage gives own cells as plain memory, for reading, overwriting and changing a few") {
+TEST_CASE("global_array: stage gives own cells as plain memory, to read, to overwrite and to change in part") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {9, 4}, halo{.width = 1});
     {
@@ -212,7 +213,7 @@ TEST_CASE("global_array: stage gives own cells as plain memory, for reading, ove
   });
 }
 
-TEST_CASE("global_array: an array moves and is swapped, also while an epoch is open on it") {
+TEST_CASE("global_array: an array may be moved and swapped, also while an epoch is open on it") {
   everywhere([](auto& team) {
     auto a = make_array<int>(team, {5, 3});
     auto b = make_array<int>(team, {5, 3});
@@ -248,7 +249,7 @@ TEST_CASE("global_array: ranks that ask for different arrays all learn who asks 
         static_cast<void>(make_array<int>(team, {9, 9}));
       }
     });
-    fill_by_index(make_array<int>(team, {4, 4}), 0);  // the team is as good as before
+    fill_by_index(make_array<int>(team, {4, 4}), 0);  // the team works as before
     team.barrier();
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ghost cells of arrays over grids of ranks hold what a padded serial array holds: one to four dimensions, any widths,
-// fixed, periodic and reflecting edges, with and without corners.
+// Ghost cells of arrays over grids of ranks equal those of a padded serial array: one to four dimensions, any
+// widths, fixed, periodic and reflecting edges, with and without corners.
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <utility>
@@ -13,7 +13,7 @@ using namespace pgas;
 
 namespace {
 
-/// What there must be at a place: a number of its own for each cell within the array and round, and for each beyond.
+/// The value due at a place: a different number for each cell and round, and for each cell beyond the array.
 template <class Array>
 int expected(Array const& a, place<Array::dimensions> at, int round) {
   auto const [seen, within] = image_in(a, at);
@@ -85,7 +85,7 @@ TEST_CASE("halo: random grids, extents, widths and edges in three dimensions and
       {1, 2, 4, 6, 8});
 }
 
-TEST_CASE("halo: blocks of any sizes beside each other, also empty ones") {
+TEST_CASE("halo: blocks of different sizes, some empty, exchange with each other") {
   everywhere<few_models>([](auto& team) {
     std::vector<std::size_t> sizes;
     for (rank_t r = 0; r < team.size(); ++r) sizes.push_back(static_cast<std::size_t>(r * 7 % 4));
@@ -97,12 +97,13 @@ TEST_CASE("halo: blocks of any sizes beside each other, also empty ones") {
   });
 }
 
-TEST_CASE("halo: on a grid ranks without a common edge or corner do not wait for each other") {
+TEST_CASE("halo: on a grid, ranks without a common edge or corner do not wait for each other") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<int>(team, {5, 10}, tiled{block{}, block{}}.on(grid{1, 5}), halo{.width = 1});
         auto const go = make_window<int>(team, 1);
-        // Ranks stand in a row. Rank 0 exchanges only when the last rank has done so; rank 1 is its only neighbour.
+        // The ranks form a row. Rank 0 exchanges only after the last rank has done so; its only neighbour is
+        // rank 1.
         if (team.rank() == 0) {
           lock_all epoch{go};
           while (epoch.atomic_load(0, 0) == 0) std::this_thread::yield();
@@ -117,7 +118,7 @@ TEST_CASE("halo: on a grid ranks without a common edge or corner do not wait for
       {5});
 }
 
-TEST_CASE("halo: grids of blocks on the emulated chip, which sees every race and every copy that is too old") {
+TEST_CASE("halo: the emulated chip, which sees every race and every stale copy, reports none for grids of blocks") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random(team, seed + 500, 9, 2, tiled<block, block>{});

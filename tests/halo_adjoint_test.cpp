@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is scattered into ghost cells comes back to their owners, and several arrays are exchanged at once, as on padded
-// serial arrays: over grids of ranks, any widths, fixed, periodic and reflecting edges, with and without corners.
+// Contributions scattered into ghost cells return to their owners, and several arrays are exchanged at once,
+// as on padded serial arrays: grids of ranks, any widths, fixed, periodic and reflecting edges, with and
+// without corners.
 #include <pgas/accumulate_halo.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/exchange_halos.hpp>
@@ -13,7 +14,7 @@ using namespace pgas;
 
 namespace {
 
-/// What a rank scatters to a place of its part in a round.
+/// The contribution of a rank to a place of its part in a round.
 template <std::size_t N>
 std::uint32_t contribution(rank_t rank, place<N> const& local, int round) {
   std::uint32_t value = static_cast<std::uint32_t>(rank * 10 + round + 1);
@@ -21,8 +22,8 @@ std::uint32_t contribution(rank_t rank, place<N> const& local, int round) {
   return value;
 }
 
-/// Whether a ghost cell comes from its owner in an exchange: not beyond a fixed edge, nor in a corner of divided
-/// dimensions of an array without.
+/// Whether an exchange brings a ghost cell from its owner. It does not beyond a fixed edge, nor in a corner
+/// of divided dimensions of an array without corners.
 template <class Array>
 bool has_owner(Array const& a, rank_t rank, place<Array::dimensions> const& local,
                place<Array::dimensions> const& global) {
@@ -42,7 +43,8 @@ place<N> index_in(cell_index<N> const& extents, std::size_t k) {
   return at;
 }
 
-/// By an operation that leaves `neutral` in ghost cells; if `split`, with more of it on own cells meanwhile.
+/// Uses an operation that leaves `neutral` in ghost cells. If `split`, own cells get contributions during the
+/// exchange too.
 template <class Array, class Op = op::sum>
 void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool split = false) {
   constexpr std::size_t N = Array::dimensions;
@@ -53,7 +55,7 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
         std::apply(cells, local) = contribution<N>(a.rank(), local, round);
       });
     }
-    // Every rank knows what all have scattered.
+    // Every rank knows all contributions of all ranks.
     std::vector<std::uint32_t> serial(a.size(), neutral);
     for (rank_t r = 0; r < a.ranks(); ++r) {
       for_each_in_part(a, r, [&](auto const& local, auto const& global, int) {
@@ -125,7 +127,7 @@ TEST_CASE("accumulate_halo: each contribution counts once, in one dimension and 
       {1, 2, 3, 4, 6});
 }
 
-TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions and four, some not divided") {
+TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions and four, with some undivided") {
   everywhere<one_of_each>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -136,7 +138,7 @@ TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions a
       {1, 2, 4, 6});
 }
 
-TEST_CASE("accumulate_halo: on the emulated chip, which sees every race and every copy that is too old") {
+TEST_CASE("accumulate_halo: the emulated chip, which sees every race and every stale copy, reports none") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random(team, seed + 500, 9, 2, tiled<block, block>{});
@@ -144,7 +146,7 @@ TEST_CASE("accumulate_halo: on the emulated chip, which sees every race and ever
       {1, 2, 4, 6});
 }
 
-TEST_CASE("accumulate_halo: sums of doubles have the same bits each time") {
+TEST_CASE("accumulate_halo: sums of doubles have the same bits in each run") {
   everywhere<one_of_each>(
       [](auto& team) {
         random_source rng(static_cast<std::uint64_t>(team.rank()) + 7);
@@ -172,7 +174,7 @@ TEST_CASE("accumulate_halo: sums of doubles have the same bits each time") {
       {4, 6});
 }
 
-TEST_CASE("accumulate_halo: the adjoint: <exchange(x), y> is <x, accumulate(y)>") {
+TEST_CASE("accumulate_halo: it is the adjoint of the exchange: <exchange(x), y> is <x, accumulate(y)>") {
   everywhere<one_of_each>(
       [](auto& team) {
         auto const around =
@@ -214,7 +216,7 @@ T value_of(place<N> const& at, int round) {
   return static_cast<T>(contribution<N>(0, at, round) % 251);
 }
 
-/// Exchanges several arrays at once, of different elements, and requires that each has its ghost cells.
+/// Exchanges several arrays of different elements at once, and requires that each has its ghost cells.
 template <class... Arrays>
 void check_together(Arrays const&... arrays) {
   for (int round = 0; round < 3; ++round) {
@@ -270,7 +272,7 @@ void check_random_together(Team& team, std::uint64_t seed, Rule const& rule) {
     auto const b = make_array<unsigned char>(team, extents, chosen, around);
     auto const c = make_array<double>(team, extents, chosen, around);
     check_together(a, b, c);
-    exchange_halo(b);  // one alone in between
+    exchange_halo(b);  // one array alone in between
     check_together(c, a);
   }
 }
@@ -285,7 +287,8 @@ TEST_CASE("halo: several arrays are exchanged in one round") {
       {1, 2, 3, 4, 6});
 }
 
-TEST_CASE("halo: several arrays are exchanged in one round on the emulated chip, which sees every race") {
+TEST_CASE(
+    "halo: the emulated chip, which sees every race, reports none when several arrays are exchanged in one round") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 2; ++seed) check_random_together(team, seed + 50, tiled<block, block>{});
@@ -293,7 +296,7 @@ TEST_CASE("halo: several arrays are exchanged in one round on the emulated chip,
       {1, 2, 4, 6});
 }
 
-TEST_CASE("halo: arrays whose neighbours differ, or are one, are not exchanged together") {
+TEST_CASE("halo: a common exchange of arrays with different neighbours, or of one array twice, is refused") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         auto const a = make_array<int>(team, {12, 12}, halo{.width = 1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ghost cells hold what a padded serial array holds, on every model: any width, fixed and periodic, any number of
-// ranks.
+// Ghost cells equal those of a padded serial array, on every model: any width, fixed and periodic edges, any
+// number of ranks.
 #include <map>
 #include <optional>
 #include <pgas/distributions/irregular.hpp>
@@ -25,11 +25,11 @@ using index_t = std::ptrdiff_t;
 
 index_t wrapped(index_t i, index_t extent) { return ((i % extent) + extent) % extent; }
 
-/// What a cell within the array holds in a round, and what one beyond a fixed edge does.
+/// The value of a cell within the array in a round, and that of a cell beyond a fixed edge.
 int inside(index_t i, index_t j, int round) { return static_cast<int>(i * 100 + j) + round * 100'000; }
 int beyond(index_t i, index_t j) { return -1 - static_cast<int>((i + 50) * 100 + j + 50); }
 
-/// What the cell at signed global indices must hold after an exchange.
+/// The value due at signed global indices after an exchange.
 template <class Array>
 int expected(Array const& a, index_t i, index_t j, int round) {
   constexpr std::size_t last = Array::dimensions - 1;
@@ -88,7 +88,7 @@ void set_all_edges(Array const& a) {
     pgas::set_edges(a, [](index_t i) { return beyond(i, 0); });
   } else {
     pgas::set_edges(a, [&a](index_t i, index_t j) {
-      // Along a periodic dimension the cells beyond the other's edge repeat, too.
+      // Along a periodic dimension, the cells beyond the other dimension's edge repeat too.
       if (a.shape().halo(0).edges == edge::periodic) i = wrapped(i, static_cast<index_t>(a.extent(0)));
       if (a.shape().halo(1).edges == edge::periodic) j = wrapped(j, static_cast<index_t>(a.extent(1)));
       return beyond(i, j);
@@ -96,7 +96,7 @@ void set_all_edges(Array const& a) {
   }
 }
 
-/// Two arrays in turn, as stencils use them; `between` runs while an exchange is pending.
+/// Exchanges two arrays in turn, as stencils do; `between` runs while an exchange is pending.
 template <class Array, class Between>
 void exchange_some_rounds(Array a, Array b, Between&& between) {
   set_all_edges(a);
@@ -115,14 +115,15 @@ void exchange_some_rounds(Array a, Array b, Between&& between) {
 
 namespace {
 
-/// The index that is seen at a place within or beyond an array.
+/// The index whose value is seen at a place within or beyond an array.
 index_t image_of(index_t i, index_t extent, edge edges) {
   if (edges != edge::reflecting) return wrapped(i, extent);
   index_t const in_both = wrapped(i, 2 * extent);
   return in_both < extent ? in_both : 2 * extent - 1 - in_both;
 }
 
-/// Requires that each ghost index gets what it shows, from its owner, once, and that who sends and who waits agree.
+/// Requires that each ghost index arrives once, from the owner of its value, and that senders and receivers
+/// agree.
 template <pgas::contiguous_distribution D>
 void check_line(D const& indices, halo const& h) {
   auto const extent = static_cast<index_t>(indices.extent());
@@ -164,7 +165,7 @@ void check_line(D const& indices, halo const& h) {
 
 }  // namespace
 
-TEST_CASE("halo_line: every ghost index comes from its owner, once, and who sends and who waits agree") {
+TEST_CASE("halo_line: every ghost index comes once from its owner, and senders and receivers agree") {
   for (edge edges : {edge::fixed, edge::periodic, edge::reflecting}) {
     for (std::size_t width = 0; width <= 10; ++width) {
       for (std::size_t after : {width, (width + 3) % 11}) {
@@ -189,7 +190,7 @@ TEST_CASE("halo_line: every ghost index comes from its owner, once, and who send
   }
 }
 
-TEST_CASE("halo_plan: a rank in the middle has as many neighbours, whatever the number of ranks") {
+TEST_CASE("halo_plan: a rank in the middle has the same number of neighbours with any number of ranks") {
   auto const targets = [](auto const& rule, auto const& extents, auto const& around, rank_t ranks, rank_t self) {
     constexpr std::size_t N = std::remove_cvref_t<decltype(rule)>::dimensions;
     pgas::array_shape<N, std::remove_cvref_t<decltype(rule)>> const shape(extents, around, ranks, rule);
@@ -212,7 +213,7 @@ TEST_CASE("halo_plan: a rank in the middle has as many neighbours, whatever the 
   CHECK(targets(space{}, std::array<std::size_t, 3>{90, 90, 90}, pgas::halos<3>(h), 729, 91).size() == 26);
 }
 
-TEST_CASE("halo: ghost cells of one dimension, any width, also wider than blocks and than the array") {
+TEST_CASE("halo: ghost cells in one dimension are right at any width, also wider than blocks and than the array") {
   everywhere([](auto& team) {
     for (std::size_t extent : {0U, 1U, 2U, 5U, 9U}) {
       for (std::size_t width : {1U, 2U, 3U, 4U, 11U}) {
@@ -225,7 +226,8 @@ TEST_CASE("halo: ghost cells of one dimension, any width, also wider than blocks
   });
 }
 
-TEST_CASE("halo: ghost cells of two dimensions with corners, each dimension fixed or periodic, any width") {
+TEST_CASE(
+    "halo: ghost cells in two dimensions with corners are right, each dimension fixed or periodic, at any width") {
   everywhere([](auto& team) {
     for (auto const& [rows, cols] : {std::pair{1U, 1U}, {3U, 2U}, {4U, 7U}, {13U, 5U}}) {
       for (std::size_t width : {1U, 2U, 3U, 4U}) {
@@ -240,7 +242,7 @@ TEST_CASE("halo: ghost cells of two dimensions with corners, each dimension fixe
   });
 }
 
-TEST_CASE("halo: while an exchange is pending own cells can be read, and another array stored to") {
+TEST_CASE("halo: while an exchange is pending, own cells can be read and another array can be written") {
   everywhere([](auto& team) {
     random_source rng(static_cast<std::uint64_t>(team.rank()));
     halo const h{.width = 2, .edges = edge::periodic};
@@ -263,7 +265,7 @@ TEST_CASE("halo: while an exchange is pending own cells can be read, and another
   });
 }
 
-TEST_CASE("halo: one array exchanged again and again: nobody puts before the last ghost cells have been read") {
+TEST_CASE("halo: in repeated exchanges no rank puts before the last ghost cells have been read") {
   everywhere([](auto& team) {
     random_source rng(3 * static_cast<std::uint64_t>(team.rank()));
     auto const a = make_array<int>(team, {8, 40}, halo{.width = 1, .edges = edge::periodic});
@@ -276,7 +278,7 @@ TEST_CASE("halo: one array exchanged again and again: nobody puts before the las
   });
 }
 
-TEST_CASE("halo: the exchange ends with its guard's life, and the guard may move") {
+TEST_CASE("halo: an exchange ends with the life of its guard, and the guard may be moved") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, 9, halo{.width = 2, .edges = edge::periodic});
     store_own(a, 1);
@@ -288,7 +290,7 @@ TEST_CASE("halo: the exchange ends with its guard's life, and the guard may move
   });
 }
 
-TEST_CASE("halo: a second exchange of an array before the first has finished is an error") {
+TEST_CASE("halo: a second exchange of an array before the first has ended is an error") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, 14, halo{.width = 1, .edges = edge::periodic});
     auto pending = begin_exchange(a);
@@ -305,7 +307,7 @@ TEST_CASE("halo: ranks without a common edge do not wait for each other") {
       [](auto& team) {
         auto const a = make_array<int>(team, 70, halo{.width = 1});
         auto const go = pgas::make_window<int>(team, 1);
-        // Rank 0 exchanges only when the last rank, which is no neighbour, has done so.
+        // Rank 0 exchanges only after the last rank, which is not its neighbour.
         if (team.rank() == 0) {
           pgas::lock_all epoch{go};
           while (epoch.atomic_load(0, 0) == 0) std::this_thread::yield();
@@ -324,7 +326,7 @@ TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for
   pgas::scc::with_options const calm(pgas::scc::options{});
   pgas::run<pgas::backends::scc>(3, [](auto& team) {
     auto const a = pgas::make_array<double>(team, {9, 62}, pgas::halo{.width = 1});
-    pgas::exchange_halo(a);  // whatever the first one has to find out
+    pgas::exchange_halo(a);  // the first exchange also makes its plan
     auto const before = a.window().state().segment.counters();
     pgas::exchange_halo(a);
     auto const after = a.window().state().segment.counters();
@@ -334,7 +336,7 @@ TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for
       std::size_t const bytes = put.count[0] * a.shape().pitch() * sizeof(double);
       lines += (first + bytes - 1) / 32 - first / 32 + 1;
     }
-    // write_only has erased the drop at start; what is left is the one at wait.
+    // write_only removes the drop at the start; the drop at the wait remains.
     require_equal(after.tagged_drops - before.tagged_drops, std::uint64_t{1}, "drops");
     require_equal(after.pushes - before.pushes, std::uint64_t{lines}, "pushes");
     require_equal(after.write_backs - before.write_backs, std::uint64_t{0}, "write-backs");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is saved is what HDF5's own functions read, what they write is loaded, on any layout; what fails is told by
-// every rank, and nothing stays behind.
+// HDF5's own functions read saved arrays, and arrays load datasets written by those functions, on any layout.
+// Every rank reports a failure, and no partial file stays.
 #include <complex>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/files/hdf5.hpp>
@@ -14,7 +14,7 @@ using namespace pgas;
 
 namespace {
 
-/// HDF5 says yes.
+/// Requires that a call of HDF5 succeeded.
 hid_t good(hid_t result) {
   require(result >= 0, "HDF5 does it");
   return result;
@@ -36,7 +36,7 @@ std::pair<std::vector<hsize_t>, std::vector<T>> read_by_hdf5(fs::path const& pat
   return {extents, values};
 }
 
-/// Writes a dataset by HDF5's own functions; `how` is told what it is made with.
+/// Writes a dataset by HDF5's own functions; `how` holds its creation properties.
 template <class T>
 void write_by_hdf5(
     fs::path const& path, char const* name, hid_t type, std::vector<hsize_t> const& extents,
@@ -53,7 +53,7 @@ void write_by_hdf5(
   H5Fclose(file);
 }
 
-/// An array is saved and loaded, whole and in a box, in a group and not.
+/// Saves and loads an array, whole and in a box, inside a group and outside.
 template <std::size_t N, class Team, class Rule>
 void save_and_load(Team& team, fs::path const& folder, cell_index<N> const& extents, Rule const& rule,
                    std::uint64_t seed) {
@@ -101,7 +101,7 @@ void save_type(Team& team, fs::path const& folder) {
   pgas::load(b, where);
   check(b, serial);
   if (team.rank() == 0) {
-    // HDF5 converts what it knows as a number; of the others it must know the name.
+    // HDF5 converts the types that it knows as numbers. For all others it must know the name.
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
       std::vector<double> const numbers(serial.begin(), serial.end());
       require(read_by_hdf5<double>(where.file, "t", H5T_NATIVE_DOUBLE).second == numbers, "HDF5 knows the type");
@@ -112,7 +112,7 @@ void save_type(Team& team, fs::path const& folder) {
 
 }  // namespace
 
-TEST_CASE("hdf5: what is saved HDF5 reads, and what it writes is loaded, on every memory and layout") {
+TEST_CASE("hdf5: HDF5 reads every saved array, and arrays load HDF5's datasets, on every memory and layout") {
   temporary_folder const folder;
   everywhere<few_models>([&](auto& team) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -128,7 +128,7 @@ TEST_CASE("hdf5: what is saved HDF5 reads, and what it writes is loaded, on ever
   CHECK(folder.names() == std::set<std::string>{"a.h5"});
 }
 
-TEST_CASE("hdf5: integers, floating point and complex numbers and bool have types, complex and bool those of h5py") {
+TEST_CASE("hdf5: integers, floating point, complex numbers and bool have HDF5 types, the last two as in h5py") {
   temporary_folder const folder;
   everywhere<std::tuple<process_model>>(
       [&](auto& team) {
@@ -153,7 +153,7 @@ TEST_CASE("hdf5: integers, floating point and complex numbers and bool have type
       {3});
 }
 
-TEST_CASE("hdf5: a file is the same bytes each time: those that HDF5 writes when it keeps no times") {
+TEST_CASE("hdf5: a file has the same bytes in each run, those that HDF5 writes without times") {
   temporary_folder const folder;
   std::vector<double> const numbers(30, 0.5);
   everywhere<std::tuple<process_model>>(
@@ -171,7 +171,7 @@ TEST_CASE("hdf5: a file is the same bytes each time: those that HDF5 writes when
   CHECK(content_of(folder.path / "a.h5") == content_of(folder.path / "b.h5"));
 }
 
-TEST_CASE("hdf5: what is not such a dataset is refused by every rank, with what it is and what is wanted") {
+TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is and what was expected") {
   temporary_folder const folder;
   std::vector<hsize_t> const shape{3, 4};
   std::vector<double> const numbers(12, 1);
@@ -222,7 +222,7 @@ TEST_CASE("hdf5: what is not such a dataset is refused by every rank, with what 
       {1, 3});
 }
 
-TEST_CASE("hdf5: what cannot be saved is told by every rank, and the old file stays alone") {
+TEST_CASE("hdf5: every rank reports an array that cannot be saved, and the old file stays, without another") {
   temporary_folder const folder;
   write_to(folder.path / "a.h5", "old");
   everywhere<std::tuple<process_model>>(

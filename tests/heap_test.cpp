@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Pieces that single ranks make, alone, and others reach by handles; the cache of their places; what is refused.
+// Pieces that a rank allocates alone and other ranks reach by handles; the cache of their places; errors.
 #include <algorithm>
 #include <optional>
 #include <pgas/heap.hpp>
@@ -15,7 +15,7 @@ using pgas::piece_handle;
 
 namespace {
 
-// Where entries are loads, messages, and go past caches that nobody keeps coherent.
+// Entries reached by loads, by messages, and past incoherent caches.
 using heap_models = std::tuple<process_model, loopback_model, scc_model>;
 
 struct node {
@@ -29,13 +29,13 @@ std::string me(auto& team, std::string const& operation) {
 
 }  // namespace
 
-TEST_CASE("heap: a list of nodes that each rank has made alone is walked by every rank") {
+TEST_CASE("heap: every rank walks a list whose nodes each rank made alone") {
   everywhere<heap_models>([](auto& team) {
     constexpr int each = 4;
     auto heap = make_heap<node>(team, 20);
     rank_t const n = team.size();
     std::vector<piece_handle> mine;
-    for (int i = 0; i < each; ++i) mine.push_back(heap.make(2).release());  // the value is in its second element
+    for (int i = 0; i < each; ++i) mine.push_back(heap.make(2).release());  // its second element is the value
     auto roots = make_window<piece_handle>(team, each);
     {
       pgas::fence epoch{roots};
@@ -62,7 +62,7 @@ TEST_CASE("heap: a list of nodes that each rank has made alone is walked by ever
   });
 }
 
-TEST_CASE("heap: a piece that was freed is gone on every rank, also where its place is remembered and used again") {
+TEST_CASE("heap: a freed piece is gone on every rank, also when its place is remembered and used again") {
   everywhere<heap_models>([](auto& team) {
     auto heap = make_heap<int>(team, 10, {.pieces = 2, .cached = 10});
     rank_t const n = team.size();
@@ -88,8 +88,7 @@ TEST_CASE("heap: a piece that was freed is gone on every rank, also where its pl
   });
 }
 
-TEST_CASE(
-    "heap: what a rank has opened it finds again without asking, up to a limit, until its owner frees something") {
+TEST_CASE("heap: a rank reopens a piece without asking, up to a limit, until the owner frees a piece") {
   everywhere<heap_models>(
       [](auto& team) {
         auto heap = make_heap<int>(team, 100, {.pieces = 50, .cached = 2});
@@ -113,17 +112,17 @@ TEST_CASE(
           require(heap.open(all[piece][rank]) == opened_piece{static_cast<rank_t>(rank), 5 * piece, 5}, "its place");
         };
         open(0, static_cast<std::size_t>(team.rank()));
-        expect(0, 0, 0, 0);  // its own are not asked for
+        expect(0, 0, 0, 0);  // own pieces are found without asking
         open(0, right), open(1, left), open(0, right);
         expect(1, 2, 0, 0);
-        open(2, left);  // for want of room, piece 1 of the left rank is forgotten
+        open(2, left);  // piece 1 of the left rank is forgotten to make room
         expect(1, 3, 1, 0);
         open(0, right);
         expect(2, 3, 1, 0);
         open(1, left);  // and now piece 2
         expect(2, 4, 2, 0);
         team.barrier();
-        if (static_cast<rank_t>(left) == 0) {  // this is rank 1: it frees what nobody remembers
+        if (static_cast<rank_t>(left) == 0) {  // this is rank 1: it frees a piece that no rank remembers
           mine.pop_back();
         }
         team.barrier();
@@ -145,7 +144,7 @@ TEST_CASE(
       {3, 4});
 }
 
-TEST_CASE("heap: live pieces never overlap, and what was freed is whole again") {
+TEST_CASE("heap: live pieces never overlap, and all freed space can be allocated as one piece") {
   std::uint64_t const seed = next_seed();
   everywhere<std::tuple<process_model>>(
       [seed](auto& team) {
@@ -182,10 +181,10 @@ TEST_CASE("heap: live pieces never overlap, and what was freed is whole again") 
       {2});
 }
 
-TEST_CASE("heap: who opens a handle while its owner frees and makes pieces finds that piece, or that it is gone") {
+TEST_CASE("heap: opening a handle while its owner frees and makes pieces finds that very piece, or reports it gone") {
   auto const body = [](auto& team, std::uint64_t pieces) {
     auto const count_of = [](std::uint64_t number) { return number % 97 + 1; };
-    auto heap = make_heap<char>(team, 97, {.pieces = 1, .cached = 0});  // one entry, used by each in turn
+    auto heap = make_heap<char>(team, 97, {.pieces = 1, .cached = 0});  // one entry, used by each piece in turn
     auto sent = make_window<piece_handle>(team, 1);
     pgas::lock_all epoch{sent};
     if (team.rank() == 0) {
@@ -212,7 +211,7 @@ TEST_CASE("heap: who opens a handle while its owner frees and makes pieces finds
   everywhere<std::tuple<loopback_model>>([&](auto& team) { body(team, 400); }, {2, 3});
 }
 
-TEST_CASE("heap: what does not fit, and handles that name nothing here, are refused with numbers and rank") {
+TEST_CASE("heap: pieces that do not fit and handles that name nothing are refused with numbers and rank") {
   everywhere<heap_models>(
       [](auto& team) {
         auto heap = make_heap<int>(team, 20, {.pieces = 3});

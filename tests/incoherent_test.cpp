@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The backend that lies about caches: that it lies as announced, and that every step of write_back is needed
-// against it. How the library fares on it is for the conformance suites.
+// The backend with deliberately incoherent caches: it misbehaves as announced, and every step of write_back
+// is needed against it. The conformance suites run the library on it.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -43,21 +43,21 @@ static_assert(coherence::uncached::fits<segment_type> && !coherence::coherent::f
 
 // ---- helpers ---------------------------------------------------------------------------------------
 
-/// One rank of a test: its backend and the way to the others.
+/// One rank of a test: its backend, and its bootstrap to reach the other ranks.
 struct seat {
   backend& b;
   job& boot;
 
   [[nodiscard]] rank_t rank() const { return b.rank(); }
-  /// Everybody is here, and sees what was done before: orders threads, makes no copies agree.
+  /// Waits until every rank is here and sees earlier actions. Orders threads; does not make copies agree.
   void all_here() const { boot.fence(); }
 
-  /// Collective: memory with `bytes` bytes a rank.
+  /// Collective: makes memory with `bytes` bytes a rank.
   [[nodiscard]] segment_type segment(std::size_t bytes) const {
     std::vector<std::size_t> const sizes(static_cast<std::size_t>(b.size()), bytes);
     return b.attach_segment(agree("segment", [&] { return b.reserve_segment(sizes); }), bytes);
   }
-  /// Collective: control words.
+  /// Collective: makes control words.
   [[nodiscard]] control words(control_words w) const {
     return b.attach_control(agree("control", [&] { return b.reserve_control(w); }), w, "test words");
   }
@@ -97,7 +97,7 @@ int get(segment_type& s, location at) {
   return value;
 }
 
-/// What `body` throws, in words; empty if it returns.
+/// The text of the exception that `body` throws, or an empty string if it returns.
 template <class Body>
 std::string message_of(Body&& body) {
   try {
@@ -136,7 +136,7 @@ TEST_CASE("a stale copy stays stale until it is dropped and the drop is drained"
   });
 }
 
-TEST_CASE("a store is visible to its rank at once, to others when it is cleaned and the clean is drained") {
+TEST_CASE("a store is visible to its rank at once, and to others once it is cleaned and the clean is drained") {
   on_ranks(2, no_adversary, [](seat me) {
     auto s = me.segment(64);
     location const at = element(0, 3);
@@ -187,8 +187,8 @@ TEST_CASE("a modified line written back destroys a neighbour's put") {
     if (me.rank() == 0) store(s, element(0, 0), 1);
     me.all_here();
     if (me.rank() == 1) {
-      put(s, element(0, 1), 2);  // same line
-      put(s, element(0, 8), 3);  // the next one
+      put(s, element(0, 1), 2);  // the same line
+      put(s, element(0, 8), 3);  // the next line
       s.flush(0);
       CHECK(get(s, element(0, 1)) == 2);
     }
@@ -207,7 +207,7 @@ TEST_CASE("a modified line written back destroys a neighbour's put") {
 TEST_CASE("a drop writes modified copies back") {
   on_ranks(1, no_adversary, [](seat me) {
     auto s = me.segment(40);
-    store(s, element(0, 9), 4);  // in a line of 8 bytes: the part's last
+    store(s, element(0, 9), 4);  // a line of 8 bytes: the last of the part
     s.drop({0, 0}, 40);
     s.drain_all();
     CHECK(s.counters().write_backs == 1);
@@ -216,7 +216,7 @@ TEST_CASE("a drop writes modified copies back") {
   });
 }
 
-TEST_CASE("a fill finds what this rank has cleaned but not drained, and an older clean never overtakes a newer store") {
+TEST_CASE("a fill finds lines that this rank has cleaned but not drained, and no older clean overtakes a newer store") {
   on_ranks(1, no_adversary, [](seat me) {
     auto s = me.segment(32);
     store(s, element(0, 0), 1);
@@ -266,7 +266,7 @@ TEST_CASE("clean and drop act on every line that their range touches, and on no 
   });
 }
 
-TEST_CASE("the adversary fetches, evicts and drains by itself, and the same seed does the same") {
+TEST_CASE("the adversary fetches, evicts and drains by itself, and repeats the same actions for the same seed") {
   auto const trace = [](std::uint64_t seed) {
     counters total;
     on_ranks(1, {.seed = seed}, [&](seat me) {
@@ -287,7 +287,7 @@ TEST_CASE("the adversary fetches, evicts and drains by itself, and the same seed
   CHECK_FALSE(one == trace(2));
 }
 
-TEST_CASE("one rank alone sees its own stores against 200 seeds") {
+TEST_CASE("one rank alone sees its own stores, against 200 seeds") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     on_ranks(1, {.seed = seed, .evict = 4, .drain = 2, .discard = 0}, [&](seat me) {
       auto s = me.segment(200);
@@ -325,7 +325,7 @@ TEST_CASE("one rank alone sees its own stores against 200 seeds") {
 
 // ---- transfers -------------------------------------------------------------------------------------
 
-TEST_CASE("a put arrives at flush and not before, and only at the target that is flushed") {
+TEST_CASE("a put arrives at flush and not before, and only at the flushed target") {
   on_ranks(3, no_adversary, [](seat me) {
     auto s = me.segment(32);
     auto const others_get = [&](int at_0, int at_1) {
@@ -351,7 +351,7 @@ TEST_CASE("a put arrives at flush and not before, and only at the target that is
   });
 }
 
-TEST_CASE("a put takes its source at once, and does not touch this rank's copies") {
+TEST_CASE("a put reads its source at once, and does not touch this rank's copies") {
   on_ranks(1, no_adversary, [](seat me) {
     auto s = me.segment(32);
     CHECK(load(s, element(0, 0)) == 0);
@@ -377,7 +377,7 @@ TEST_CASE("a get sees its rank's own earlier put") {
   }
 }
 
-TEST_CASE("an rput's source is read before its wait returns, an rget's destination holds the data after it") {
+TEST_CASE("the source of an rput is read before its wait returns, and an rget's destination holds the data after it") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     on_ranks(2, {.seed = seed}, [](seat me) {
       auto s = me.segment(32);
@@ -398,7 +398,7 @@ TEST_CASE("an rput's source is read before its wait returns, an rget's destinati
   }
 }
 
-TEST_CASE("a get may be late: its destination holds the data after flush_local and perhaps not before") {
+TEST_CASE("a get may be late: its destination holds the data after flush_local, and may not hold them before") {
   int late = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     on_ranks(1, {.seed = seed}, [&](seat me) {
@@ -418,7 +418,7 @@ TEST_CASE("a get may be late: its destination holds the data after flush_local a
 
 // ---- control words ---------------------------------------------------------------------------------
 
-TEST_CASE("a slot's wrong writer is named, and so is the right one") {
+TEST_CASE("the error for a slot's wrong writer names that writer and the right one") {
   std::array<std::string, 3> said;
   on_ranks(3, {}, [&](seat me) {
     auto words = me.words({.slots = 2, .cells = 0});
@@ -490,7 +490,7 @@ TEST_CASE("a plain store that meets a read-modify-write can be lost") {
   CHECK(lost > 0);
 }
 
-TEST_CASE("waits end with the value, the index, or the deadline") {
+TEST_CASE("waits end with the value, with the index, or at the deadline") {
   std::string late;
   on_ranks(2, {}, [&](seat me) {
     auto words = me.words({.slots = 3, .cells = 0});
@@ -517,7 +517,7 @@ TEST_CASE("waits end with the value, the index, or the deadline") {
   CHECK(contains(late, "timed out"));
 }
 
-TEST_CASE("a wait for a rank that has failed ends, and the launch throws its reason") {
+TEST_CASE("a wait for a rank that has failed ends, and the launch throws the rank's error") {
   std::string waiter;
   auto const launch = message_of([&] {
     on_ranks(2, {}, [&](seat me) {
@@ -537,7 +537,7 @@ TEST_CASE("a wait for a rank that has failed ends, and the launch throws its rea
 
 // ---- memory ----------------------------------------------------------------------------------------
 
-TEST_CASE("parts may differ in size and be empty; what does not fit is refused with rank, bytes and bound") {
+TEST_CASE("parts may differ in size and be empty, and bad ranges are refused with rank, bytes and bound") {
   std::array<std::string, 5> said;
   on_ranks(2, {}, [&](seat me) {
     std::vector<std::size_t> const sizes{0, 12};
@@ -572,9 +572,9 @@ TEST_CASE("parts may differ in size and be empty; what does not fit is refused w
   CHECK(contains(said[4], "all its ranks have attached"));
 }
 
-TEST_CASE("a sub-team numbers its ranks anew, and its memory is its own") {
+TEST_CASE("a sub-team numbers its ranks from 0 and has memory of its own") {
   on_ranks(4, {}, [](seat me) {
-    // Odd ranks, in reverse: 3, 1; and even ones.
+    // The odd ranks in reverse (3, 1), and the even ones.
     std::vector<rank_t> const members = me.rank() % 2 == 1 ? std::vector<rank_t>{3, 1} : std::vector<rank_t>{0, 2};
     rank_t const self = members[0] == me.rank() ? 0 : 1;
     auto sub = me.b.sub_team(members, self);
@@ -596,7 +596,7 @@ TEST_CASE("a sub-team numbers its ranks anew, and its memory is its own") {
   });
 }
 
-TEST_CASE("a read-only access emits no clean, a write-only one no drop") {
+TEST_CASE("a read-only access emits no clean, and a write-only one no drop") {
   on_ranks(2, no_adversary, [](seat me) {
     auto s = me.segment(256);
     rank_t const target = 1 - me.rank();
@@ -623,11 +623,12 @@ TEST_CASE("a read-only access emits no clean, a write-only one no drop") {
 
 // ---- litmus: message passing there and back --------------------------------------------------------
 
-/// How a protocol uses its boundary: as agreed, or wrongly.
+/// The ways in which a protocol uses its boundary: the right one and wrong ones.
 enum class order { right, refresh_before_the_signal, no_flush };
 
-/// Rank 0 stores to its own part and posts; rank 1 reads that, puts beside it and completes; rank 0 reads the
-/// put. Three rounds, so that there are copies from the round before. True if every value was right.
+/// Rank 0 stores to its own part and posts. Rank 1 reads the value, puts beside it and completes. Rank 0
+/// reads the put. Three rounds, so that copies from earlier rounds exist. Returns whether every value was
+/// right.
 template <class Policy, order Order = order::right>
 bool passes(adversary const& a) {
   std::atomic<bool> right{true};
@@ -681,7 +682,7 @@ bool passes(adversary const& a) {
         wait(access, static_cast<word>(round));
         expect(element(0, 0), 10 + round, [](auto&&... x) { Policy::get(x...); });
         expect(element(0, 8), 20 + round, [](auto&&... x) { Policy::get(x...); });
-        for (std::size_t i : {1U, 9U}) {  // each in a line that rank 0 stored to
+        for (std::size_t i : {1U, 9U}) {  // both in lines that rank 0 stored to
           int const value = 30 + round + static_cast<int>(i);
           Policy::put(s, element(0, i), std::as_bytes(std::span(&value, 1)));
         }
@@ -702,7 +703,7 @@ void check_all_seeds() {
   std::cout << "covered: " << seeds << " seeds of message passing there and back with " << Policy::name << "\n";
 }
 
-/// The first seed against which a wrong program shows itself.
+/// The first seed against which a wrong program fails.
 template <class Policy, order Order = order::right>
 std::optional<std::uint64_t> caught(adversary a = {}) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -722,7 +723,7 @@ TEST_CASE("message passing with uncached gives the right value against 500 seeds
   check_all_seeds<coherence::uncached>();
 }
 
-TEST_CASE("message passing gives a wrong value without one of write_back's steps") {
+TEST_CASE("message passing gives a wrong value without each one of write_back's steps") {
   for (step const missing :
        {step::clean_own, step::drop_own, step::drop_remote, step::drain_stores, step::drain_all, step::fence_kind}) {
     pgas_test::lacking const mutant(missing);
@@ -738,7 +739,7 @@ TEST_CASE("message passing gives a wrong value without flush, without any step, 
   CHECK(caught<coherence::write_back, order::refresh_before_the_signal>());
 }
 
-TEST_CASE("a drop before the signal is enough where nothing is fetched by speculation") {
+TEST_CASE("a drop before the signal is enough on memory that does not fetch by speculation") {
   CHECK_FALSE(caught<coherence::write_back, order::refresh_before_the_signal>({.fill = 0}));
 }
 

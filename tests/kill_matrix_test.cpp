@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every step of every coherence policy, left out: which program notices, and how. The table is
-// tests/coherence/README.md; PGAS_WRITE_MATRIX=1 writes it anew.
+// Leaves out every step of every coherence policy, and finds the program that fails without it, and how. The
+// table is tests/coherence/README.md; PGAS_WRITE_MATRIX=1 writes it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -22,14 +22,15 @@ namespace coherence = pgas::coherence;
 
 namespace {
 
-/// What became of a program.
+/// The outcome of a program.
 enum class outcome { right, wrong_value, reported };
 
-/// Runs it on two ranks against memory that misbehaves as this seed says. `watched`: with the oracle, where there is
-/// one.
+/// Runs the program on two ranks against memory that misbehaves by this seed. `watched`: with the oracle, if
+/// the backend has one.
 template <class Backend, class Program, class Policy, class Protocols>
 outcome play(std::uint64_t seed, bool watched, std::string* report = nullptr) {
-  // Seed 0: memory that does what it must as late as it may. Even seeds: the adversary does much; odd ones: less.
+  // Seed 0: memory does what it must, as late as it may. The adversary does much with even seeds, less with
+  // odd ones.
   incoherent::adversary against{.seed = seed};
   if (seed == 0) against = incoherent::no_adversary;
   if (seed % 2 == 1)
@@ -64,15 +65,15 @@ using every_program =
 
 struct killed {
   std::string_view program;
-  std::string missing;  ///< what the oracle says, in short
+  std::string missing;  // the oracle's report, in short
 };
 
-/// The first program that gives a wrong value, and what the oracle says of it. None within so many seeds if nothing is
-/// to be found.
+/// Finds the first program that gives a wrong value, and the oracle's report of it. Empty if no seed up to
+/// the limit shows one.
 template <class Backend, class Policy, class Protocols, class... Programs>
 std::optional<killed> kill(noticed_by<Programs...>, bool lives) {
-  // On the chip a seed decides everything. The other memory's ranks are threads: which one is quicker, the system
-  // decides, and on a machine with other things to do what is to be found needs many more tries.
+  // On the chip a seed decides everything. The other memory's ranks are threads: the system decides which is
+  // quicker, so a failure may need many more seeds on a busy machine.
   std::uint64_t const seeds = std::is_same_v<Backend, pgas::backends::scc> ? 100 : lives ? 1000 : 10000;
   std::optional<killed> found;
   auto const by = [&]<class Program>(std::type_identity<Program>) {
@@ -100,7 +101,7 @@ constexpr std::array steps{
     named_step{step::drop_own, "drop_own"},         named_step{step::drop_remote, "drop_remote"},
     named_step{step::drain_stores, "drain_stores"}, named_step{step::drain_all, "drain_all"},
 };
-/// Of policies that clean and drop by ranges, and put past the cache.
+/// Steps of the policies that clean and drop by ranges and put past the cache.
 constexpr std::array parts_of_steps{
     named_step{step::last_line_of_clean, "last line of clean"},
     named_step{step::last_line_of_drop, "last line of drop"},
@@ -120,7 +121,8 @@ constexpr std::array calls{
     named_call{call::unlock_publish, "publish of unlock_all"},
 };
 
-/// Why a mutant may live: its step does nothing. Whatever is not listed must be killed, and what is must live.
+/// The reason why a mutant may live: its step does nothing. Each listed mutant must live, and each other one
+/// must be killed.
 struct nothing_to_kill {
   std::string_view policy;
   std::string_view backend;
@@ -157,7 +159,7 @@ nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view
   return found == survivors.end() ? nullptr : found;
 }
 
-/// The table, row by row; every row is checked against what is listed.
+/// The table, row by row; every row is checked against the list.
 struct matrix {
   std::ostringstream table;
   bool as_expected = true;
@@ -218,14 +220,15 @@ void check_right() {
   }
 }
 
-/// The paper's measured shortcut: the own part cached without maintenance, the others' written through.
+/// The shortcut measured in the paper: the own part cached without maintenance, the others' parts written
+/// through.
 using shortcut = coherence::local_and_remote<coherence::unsafe_none, coherence::write_through>;
-/// The same made right.
+/// The same, with the maintenance that it needs.
 using cached_own_part = coherence::local_and_remote<coherence::write_back, coherence::write_through>;
 
 }  // namespace
 
-TEST_CASE("on the chip, each policy gives the right values in every kind of epoch, against every seed") {
+TEST_CASE("each policy gives the right values on the chip in every kind of epoch, against every seed") {
   using chip = pgas::backends::scc;
   check_right<chip, coherence::write_through>();
   check_right<chip, coherence::write_back>();
@@ -242,7 +245,7 @@ TEST_CASE("the paper's shortcut, an own part cached without maintenance, gives w
   CHECK(found->missing != "");
 }
 
-TEST_CASE("kill matrix: a policy without one of its steps is wrong, and the table says who noticed") {
+TEST_CASE("kill matrix: a policy without one of its steps is wrong, and the table names the program that noticed") {
   using chip = pgas::backends::scc;
   matrix m;
   m.without_each_of<chip, coherence::write_through>(steps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever rank is killed at whatever moment, and the supervisor too: an error that names it, soon, and
-// nothing left behind.
+// Kills any rank at any moment, and the supervisor too. Each kill gives an error that names the rank, soon,
+// and leaves nothing behind.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,8 @@ namespace {
 constexpr rank_t ranks = 3;
 using team_type = pgas::team<pgas::backends::process_map>;
 
-/// Memory that the test and all ranks share, apart from the job: where ranks say that they are in the state.
+/// Memory that the test and all ranks share outside of the job: the ranks report there that they have reached
+/// the state.
 struct scene {
   std::atomic<int> arrived{0};
   std::atomic<::pid_t> process[16]{};
@@ -41,13 +42,13 @@ class shared_scene {
   scene* at_;
 };
 
-/// A moment in a rank's life: it is killed there, while the others are where they would be.
+/// A moment in a rank's life. The rank is killed there, while the others are in the state that belongs to it.
 struct state {
   char const* name;
   void (*reach)(team_type&, rank_t victim);
 };
 
-/// A rank is forked from this test, with the handlers that report a crash of the test: they are not for it.
+/// A rank is forked from this test with its crash handlers, which must not report the rank.
 void forget_handlers() {
   for (int const signal : {SIGTERM, SIGSEGV, SIGABRT, SIGINT, SIGILL, SIGFPE}) ::signal(signal, SIG_DFL);
 }
@@ -158,7 +159,7 @@ state const states[] = {
          ::usleep(20'000);
          die();
        }
-       while (epoch.atomic_load(victim, 0) == 0) std::this_thread::yield();  // never; only a signal ends it
+       while (epoch.atomic_load(victim, 0) == 0) std::this_thread::yield();  // never; only a signal ends the loop
      }},
     {"exit: it has left the last barrier",
      [](team_type& team, rank_t victim) {
@@ -191,7 +192,7 @@ bool exists(::pid_t process) { return ::kill(process, 0) == 0; }
 
 }  // namespace
 
-TEST_CASE("kill -9 of each rank in each state: an error that names it within 3 seconds, and nothing left behind") {
+TEST_CASE("kill -9 of each rank in each state: an error names the rank within 3 seconds, and nothing is left behind") {
   for (auto const& state : states) {
     for (rank_t victim = 0; victim < ranks; ++victim) {
       leftovers const before;
@@ -221,7 +222,7 @@ auto with_protocols_of(team_type& team) {
   return team.with<pgas::coherence::coherent, pgas::protocols<pgas::default_fence, Post, Lock>>();
 }
 
-/// Kills each rank in a state; the others learn who it was.
+/// Kills each rank in a state; the errors of the other ranks name it.
 void each_rank_dies(std::string const& name, void (*reach)(team_type&, rank_t)) {
   for (rank_t victim = 0; victim < ranks; ++victim) {
     leftovers const before;
@@ -241,7 +242,7 @@ void each_rank_dies(std::string const& name, void (*reach)(team_type&, rank_t)) 
 
 }  // namespace
 
-TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that names it, whatever the protocol") {
+TEST_CASE("kill -9 of a lock's holder or of a waiting rank: an error names the rank, for every protocol") {
   std::apply(
       []<class... Lock>(Lock...) {
         auto const one = []<class L>(L) {
@@ -252,7 +253,7 @@ TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that 
               pgas::lock held{w, 0, pgas::exclusive};
               held.put(0, 0, 1);
               team.barrier();
-              ::usleep(20'000);  // the others wait for it
+              ::usleep(20'000);  // the other ranks wait for the lock
               die();
             }
             team.barrier();
@@ -282,10 +283,10 @@ TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that 
               pgas::lock held{w, 0, pgas::exclusive};
               held.put(0, 0, 1);
               team.barrier();
-              team.barrier();  // where the victim never comes
+              team.barrier();  // the victim never comes here
             } else {
               team.barrier();
-              ::usleep(10'000);  // behind the victim
+              ::usleep(10'000);  // after the victim
               pgas::lock wanted{w, 0, pgas::exclusive};
               wanted.put(0, 0, 1);
             }
@@ -296,7 +297,9 @@ TEST_CASE("kill -9 of who holds a lock, and of who waits for one: an error that 
       target_lock_protocols{});
 }
 
-TEST_CASE("kill -9 of a target that does not post, and of an origin that does not complete, whatever the protocol") {
+TEST_CASE(
+    "kill -9 of a target before its post or of an origin before its complete: an error names the rank, for every "
+    "protocol") {
   std::apply(
       []<class... Post>(Post...) {
         auto const one = []<class P>(P) {
@@ -326,7 +329,7 @@ TEST_CASE("kill -9 of a target that does not post, and of an origin that does no
       post_protocols{});
 }
 
-TEST_CASE("kill -9 at random moments of a busy program") {
+TEST_CASE("kill -9 at random moments of a busy program: an error names the rank, and nothing is left behind") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     leftovers const before;
     stopwatch const watch;
@@ -335,7 +338,7 @@ TEST_CASE("kill -9 at random moments of a busy program") {
       rank_t const victim = rng.rank_below(ranks);
       auto const delay = 1000 + rng.below(15'000);
       if (team.rank() == victim) {
-        // A thread that kills its process whatever the rank is doing.
+        // A thread that kills its process at any moment of the rank's work.
         std::thread([delay] {
           ::usleep(static_cast<::useconds_t>(delay));
           die();
@@ -359,7 +362,7 @@ TEST_CASE("kill -9 at random moments of a busy program") {
   }
 }
 
-TEST_CASE("a rank that dies of a signal of its own is named with it") {
+TEST_CASE("the error for a rank that dies of a signal names the signal") {
   leftovers const before;
   auto const e = error_of<process_model>(2, [](auto& team) {
     forget_handlers();
@@ -371,7 +374,7 @@ TEST_CASE("a rank that dies of a signal of its own is named with it") {
   before.check("after the signal");
 }
 
-TEST_CASE("kill -9 of the supervisor ends every rank, whatever it does") {
+TEST_CASE("kill -9 of the supervisor ends every rank, in any state") {
   for (int const how : {0, 1, 2}) {
     leftovers const before;
     shared_scene at;
@@ -386,10 +389,10 @@ TEST_CASE("kill -9 of the supervisor ends every rank, whatever it does") {
           if (how == 0) {
             for (;;) team.barrier();
           } else if (how == 1) {
-            if (team.rank() == 0) ::usleep(60'000'000);  // the others sleep in the barrier
+            if (team.rank() == 0) ::usleep(60'000'000);  // the other ranks sleep in the barrier
             team.barrier();
           } else {
-            for (std::atomic<int> spin{0};;) spin.fetch_add(1, std::memory_order_relaxed);  // computes and asks nobody
+            for (std::atomic<int> spin{0};;) spin.fetch_add(1, std::memory_order_relaxed);  // calls nothing
           }
         });
       } catch (...) {}
@@ -405,7 +408,7 @@ TEST_CASE("kill -9 of the supervisor ends every rank, whatever it does") {
     auto const any_alive = [&] {
       for (rank_t r = 0; r < ranks; ++r) {
         if (!exists(at->process[r])) continue;
-        // Dead, but not yet reaped by whoever inherited it?
+        // Whether the process is dead, though its new parent may not have reaped it yet.
         std::string const path = "/proc/" + std::to_string(at->process[r].load()) + "/stat";
         char text[512] = {};
         int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -425,7 +428,7 @@ TEST_CASE("kill -9 of the supervisor ends every rank, whatever it does") {
   }
 }
 
-TEST_CASE("a rank that does not listen is ended by force") {
+TEST_CASE("a rank that ignores the request to end is killed") {
   leftovers const before;
   stopwatch const watch;
   auto const e = error_of<process_model>(2, [](auto& team) {
@@ -438,7 +441,7 @@ TEST_CASE("a rank that does not listen is ended by force") {
   before.check("after the force");
 }
 
-TEST_CASE("16 ranks on few cores: a thousand fences do not spin the suite away") {
+TEST_CASE("a thousand fences of 16 ranks on few cores end in time") {
   stopwatch const watch;
   pgas::run<pgas::backends::process_map>(16, [](auto& team) {
     auto w = make_window<int>(team, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Arrays on any layout: cells, boxes, own parts, tiles and bad input, against arrays of one rank.
+// Arrays on any layout: cells, boxes, own parts, tiles and bad input, compared with arrays of one rank.
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>
@@ -16,10 +16,10 @@ using namespace pgas;
 
 namespace {
 
-/// Boxes got from one array and put into another, all of them with layouts and extents of their own.
+/// Gets boxes from one array and puts them into another; each array has its own layout and extents.
 template <std::size_t N, class Team, class... Rules>
 void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const&... rules) {
-  random_source same(seed);  // on every rank
+  random_source same(seed);  // the same on every rank
   random_source own(seed + 1000 * static_cast<std::uint64_t>(team.rank() + 1));
   std::uint32_t name = 0;
   auto const make = [&](auto const& rule) {
@@ -75,7 +75,7 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
       });
     });
   }
-  // In the end each rank finds in its own part, and through epochs in all, what there should be.
+  // At the end, each rank finds the expected cells in its own part, and through epochs in all parts.
   std::apply(
       [&](auto&... each) {
         auto const check = [&](auto& one) {
@@ -105,7 +105,7 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
 
 }  // namespace
 
-TEST_CASE("layouts: random boxes moved between arrays of one dimension are those of serial arrays") {
+TEST_CASE("layouts: random boxes moved between arrays of one dimension equal those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       copy_boxes<1>(team, seed, 300, block{}, cyclic{}, block_cyclic<4>{}, tiled{block_cyclic<>{seed + 1}}.padded(64),
@@ -114,7 +114,7 @@ TEST_CASE("layouts: random boxes moved between arrays of one dimension are those
   });
 }
 
-TEST_CASE("layouts: random boxes moved between arrays of two dimensions are those of serial arrays") {
+TEST_CASE("layouts: random boxes moved between arrays of two dimensions equal those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 11; seed <= 14; ++seed) {
       copy_boxes<2>(team, seed, 22, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
@@ -123,7 +123,7 @@ TEST_CASE("layouts: random boxes moved between arrays of two dimensions are thos
   });
 }
 
-TEST_CASE("layouts: random boxes moved between arrays of three dimensions are those of serial arrays") {
+TEST_CASE("layouts: random boxes moved between arrays of three dimensions equal those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 21; seed <= 24; ++seed) {
       copy_boxes<3>(team, seed, 7, by_rows<3>{}, tiled{block{}, block_cyclic<2>{}, block{}}.padded(32),
@@ -132,7 +132,7 @@ TEST_CASE("layouts: random boxes moved between arrays of three dimensions are th
   });
 }
 
-TEST_CASE("layouts: random boxes moved between arrays of four dimensions are those of serial arrays") {
+TEST_CASE("layouts: random boxes moved between arrays of four dimensions equal those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 31; seed <= 33; ++seed) {
       copy_boxes<4>(team, seed, 5, by_rows<4>{}, tiled{cyclic{}, block{}, block_cyclic<2>{}, block{}});
@@ -140,7 +140,7 @@ TEST_CASE("layouts: random boxes moved between arrays of four dimensions are tho
   });
 }
 
-TEST_CASE("layouts: rows of any sizes, also none, are owned as asked") {
+TEST_CASE("layouts: blocks of rows of any sizes, also none, have the requested owners") {
   everywhere<few_models>([](auto& team) {
     std::vector<std::size_t> sizes;
     for (rank_t r = 0; r < team.size(); ++r) sizes.push_back(static_cast<std::size_t>(r * 5 % 4));
@@ -177,7 +177,7 @@ TEST_CASE("layouts: padded rows and tiles start on lines of memory, and a tile's
   });
 }
 
-TEST_CASE("layouts: a halo lies around own cells of a grid of blocks, and nowhere else") {
+TEST_CASE("layouts: a halo lies around the own cells of a grid of blocks, and around no other layout's") {
   everywhere<few_models>([](auto& team) {
     auto const a = make_array<int>(team, {5, 6, 4}, tiled{block{}, block{}, block{}},
                                    {halo{.width = 1}, halo{.width = 2, .after = 0}, halo{.width = 0, .after = 3}});
@@ -216,7 +216,7 @@ TEST_CASE("layouts: a halo lies around own cells of a grid of blocks, and nowher
   });
 }
 
-TEST_CASE("layouts: what cannot be is refused on every rank, with both sides of the matter") {
+TEST_CASE("layouts: an impossible layout is refused on every rank, with both sides of the contradiction") {
   everywhere<few_models>([](auto& team) {
     auto const ranks = team.size();
     std::string const self = "rank " + std::to_string(team.rank());

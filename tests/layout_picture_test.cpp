@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A sentence about a layout means what the library makes of it, and its picture shows that.
+// A sentence about a layout means the layout that the library makes, and its picture shows that.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -10,7 +10,7 @@ using namespace example;
 
 namespace {
 
-/// Who owns cell (i, j), according to the tiles of a picture: -1 where none is, -2 where two are.
+/// The owner of cell (i, j) by the tiles of a picture: -1 if there is none, -2 if there are two.
 std::vector<int> owners(drawn_layout const& l) {
   std::vector<int> all(l.extents[0] * l.extents[1], -1);
   for (auto const& t : l.tiles) {
@@ -24,7 +24,7 @@ std::vector<int> owners(drawn_layout const& l) {
   return all;
 }
 
-/// The same, according to a layout of the library.
+/// The same by a layout of the library.
 template <pgas::layout L>
 std::vector<int> owners(L const& rule, std::array<std::size_t, L::dimensions> const& extents, pgas::rank_t ranks) {
   auto const l = rule.over(extents, ranks);
@@ -35,7 +35,7 @@ std::vector<int> owners(L const& rule, std::array<std::size_t, L::dimensions> co
   return all;
 }
 
-/// How many bytes ranks need of each other if each reads all cells up to `width` from its own.
+/// The number of bytes that each rank needs of the others when it reads all cells up to `width` from its own.
 std::vector<std::uint64_t> read_around(std::vector<int> const& of, std::array<std::size_t, 2> extents,
                                        std::size_t ranks, std::ptrdiff_t width, bool is_periodic, std::uint64_t bytes) {
   std::vector<std::uint64_t> all(ranks * ranks);
@@ -62,7 +62,7 @@ std::vector<std::uint64_t> read_around(std::vector<int> const& of, std::array<st
 
 }  // namespace
 
-TEST_CASE("layout sentence: each layout and distribution has the owners that the library's has") {
+TEST_CASE("layout sentence: each layout and distribution has the owners that the library computes") {
   using namespace pgas;
   CHECK(owners(read_layout("16x24 tiled(4x4) grid(2x3)")) ==
         owners(tiled{block_cyclic<4>{}, block_cyclic<4>{}}.on(grid{2, 3}), {16, 24}, 6));
@@ -84,7 +84,7 @@ TEST_CASE("layout sentence: each layout and distribution has the owners that the
   CHECK(svg(empty).ends_with("</svg>\n"));
 }
 
-TEST_CASE("layout sentence: what is wrong is shown under its word, with what is possible there") {
+TEST_CASE("layout sentence: the error points at the wrong word and lists the possible ones") {
   struct wrong {
     char const* sentence;
     char const* under;  ///< a '^' where the wrong word begins

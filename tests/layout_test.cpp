@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every layout promises, against a table of owners made by dealing indices one by one.
+// The promises of every layout, checked against a table of owners made by dealing indices one by one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ constexpr void for_each_index(index<N> const& extents, Use&& use) {
   while (detail::advance(i, extents));
 }
 
-/// An empty string, or the first promise that `l` breaks; owner(index) says whose a cell should be, and `tight`
-/// that parts have no room but for own cells.
+/// Returns an empty string, or the first promise that `l` breaks. owner(index) gives a cell's owner; `tight`
+/// tells that parts have room for own cells only.
 template <layout L, class Owner>
 std::string broken(L const& l, Owner const& owner, bool tight) {
   constexpr std::size_t N = L::dimensions;
@@ -123,7 +123,7 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
   return wrong;
 }
 
-/// The table that a distribution should be, made without it.
+/// The table that a distribution should equal, computed without it.
 table table_of(block, std::size_t extent, rank_t ranks) {
   std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < extent; ++i) ++sizes[i % sizes.size()];
@@ -137,7 +137,7 @@ table table_of(block_cyclic<B> d, std::size_t extent, rank_t ranks) {
 }
 table table_of(single_owner d, std::size_t extent, rank_t ranks) { return {{{extent, d.owner(0)}}, ranks}; }
 
-/// How much was looked at, for the record.
+/// The number of checked cases, for the record.
 struct covered {
   std::size_t layouts = 0;
   std::size_t cells = 0;
@@ -150,8 +150,7 @@ index<N> counts_of(std::array<rank_t, N> const& extents) {
   return counts;
 }
 
-/// The ranks of a grid's places in row-major order, numbered by a walk from node to node, and in each from place to
-/// place.
+/// The ranks of a grid's places in row-major order, numbered node by node and, within a node, place by place.
 template <std::size_t N>
 std::vector<rank_t> ranks_by_walking(grid<N> const& g) {
   auto const all = counts_of<N>(g.extents());
@@ -170,7 +169,7 @@ std::vector<rank_t> ranks_by_walking(grid<N> const& g) {
   return ranks;
 }
 
-/// How many pairs of neighbours in a grid are on different nodes, if place(rank) is where each rank is.
+/// The number of pairs of grid neighbours on different nodes, if place(rank) is each rank's place.
 template <std::size_t N, class Place>
 int pairs_cut(grid<N> const& g, rank_t per_node, Place const& place) {
   int cut = 0;
@@ -184,7 +183,7 @@ int pairs_cut(grid<N> const& g, rank_t per_node, Place const& place) {
   return cut;
 }
 
-/// Checks a grid for so many ranks in nodes; returns how many pairs of neighbours fewer are cut than without.
+/// Checks a grid of ranks in nodes. Returns how many fewer pairs of neighbours are cut than without nodes.
 template <std::size_t N>
 int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
   CAPTURE(rule.describe());
@@ -221,7 +220,7 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
     CHECK(block == per_node);
   }
   for_each_index(counts_of<N>(g.extents()), [&](index<N> const& last) {
-    // Any other shape that divides the grid, as nodes numbered by a grid in a grid.
+    // Any other shape that divides the grid, with nodes numbered by a grid within a grid.
     std::array<rank_t, N> shape{};
     std::array<rank_t, N> nodes{};
     rank_t size = 1;
@@ -266,7 +265,7 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
     return ranks_at[place];
   };
   CHECK(broken(l, owner, true) == "");
-  // Own cells are one matrix of local indices, row after row.
+  // Own cells form one matrix of local indices, row after row.
   bool in_order = true;
   for_each_index(extents, [&](index<N> const& i) {
     std::size_t at = 0;
@@ -305,7 +304,7 @@ template <std::size_t... B>
 void check_dealt(index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
   constexpr std::size_t N = sizeof...(B);
   constexpr index<N> shape{B...};
-  // Tiles in row-major order, dealt in turn.
+  // Tiles in row-major order, assigned in turn.
   index<N> counts{};
   for (std::size_t d = 0; d < N; ++d) counts[d] = (extents[d] + shape[d] - 1) / shape[d];
   std::vector<rank_t> owners;
@@ -346,7 +345,7 @@ void report(std::string const& what, covered const& c) {
   CHECK(c.cells > 0);
 }
 
-// There is no communication in it, so the compiler can check it too.
+// A layout does not communicate, so the compiler can check it too.
 static_assert(layout<tiled<block>> && layout<tiled<cyclic, block_cyclic<4>>> && layout<tiled<irregular, whole, block>>);
 static_assert(box_layout<tiled<block, whole>> && box_layout<tiled<irregular, single_owner, block>>);
 static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cyclic>> &&
@@ -363,7 +362,7 @@ static_assert([] {
   return right;
 }());
 constexpr auto ferreras =
-    cyclic_tiles<2, 2>{}.over({8, 8}, 4);  // the example on which the printed formula is no bijection
+    cyclic_tiles<2, 2>{}.over({8, 8}, 4);  // the example for which the printed formula is no bijection
 static_assert([] {
   std::array<bool, 64> taken{};
   std::size_t different = 0;
@@ -377,7 +376,7 @@ static_assert([] {
 
 }  // namespace
 
-TEST_CASE("grid: what is left open is as equal as it can be, larger extents first") {
+TEST_CASE("grid: open extents are as equal as possible, larger ones first") {
   CHECK(grid<1>{}.over(7) == grid{7});
   CHECK(grid<2>{}.over(1) == grid{1, 1});
   CHECK(grid<2>{}.over(6) == grid{3, 2});
@@ -400,7 +399,7 @@ TEST_CASE("grid: what is left open is as equal as it can be, larger extents firs
   }
 }
 
-TEST_CASE("grid: the ranks of a node have the block that cuts the fewest neighbours apart, or stay in order") {
+TEST_CASE("grid: a node's ranks get the block that separates the fewest neighbours, or keep their order") {
   int better = 0;
   for (rank_t ranks = 1; ranks <= 24; ++ranks) {
     for (rank_t per_node = 1; per_node <= ranks + 1; ++per_node) {
@@ -416,7 +415,7 @@ TEST_CASE("grid: the ranks of a node have the block that cuts the fewest neighbo
   static_assert(grid{4, 4}.in_nodes_of(4).over(16).rank({1, 2}) == 6);
   static_assert(grid{4, 4}.in_nodes_of(4).over(16).place(6) == std::array{1, 2});
   CHECK(grid{4, 6}.in_nodes_of(6).over(24).node_extents() == std::array{2, 3});
-  CHECK(grid{5, 2}.in_nodes_of(5).over(10).node_extents() == std::array{1, 1});  // two rows and a half cut fewer
+  CHECK(grid{5, 2}.in_nodes_of(5).over(10).node_extents() == std::array{1, 1});  // two rows and a half separate fewer
   CHECK(grid{4, 4}.in_nodes_of(4).describe() == "4 x 4 in nodes of 4");
   CHECK(grid<2>{}.in_nodes_of(4).error_for(6).value_or("").find("places that 4 divides, and 6 are there") !=
         std::string::npos);
@@ -424,7 +423,7 @@ TEST_CASE("grid: the ranks of a node have the block that cuts the fewest neighbo
   CHECK_FALSE(grid<2>{}.in_nodes_of(4).error_for(6, {true, true}));
 }
 
-TEST_CASE("grid: one that the ranks do not fit is refused with both numbers") {
+TEST_CASE("grid: a grid that does not fit the ranks is refused with both numbers") {
   CHECK_FALSE(grid{2, 0}.error_for(6));
   CHECK_FALSE(grid{2, 2}.error_for(9));
   CHECK(grid{2, 0}.error_for(7).value_or("").find("that 2 divides, and 7") != std::string::npos);
@@ -433,7 +432,7 @@ TEST_CASE("grid: one that the ranks do not fit is refused with both numbers") {
   CHECK(grid{-1, 2}.error_for(7));
 }
 
-TEST_CASE("tiled: one dimension, all extents to 12 on 1 to 9 ranks") {
+TEST_CASE("tiled: one dimension equals its table, all extents to 12 on 1 to 9 ranks") {
   covered c;
   for_all_extents<1>(13, [&](index<1> const& e, rank_t ranks) {
     check_product(grid<1>{}, e, ranks, c, block{});
@@ -451,7 +450,7 @@ TEST_CASE("tiled: one dimension, all extents to 12 on 1 to 9 ranks") {
   report("one dimension, extents to 12, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: two dimensions, all extents to 12 on 1 to 9 ranks") {
+TEST_CASE("tiled: two dimensions equal their table, all extents to 12 on 1 to 9 ranks") {
   covered c;
   for_all_extents<2>(13, [&](index<2> const& e, rank_t ranks) {
     check_product(grid<2>{}, e, ranks, c, block{}, whole{});
@@ -468,7 +467,7 @@ TEST_CASE("tiled: two dimensions, all extents to 12 on 1 to 9 ranks") {
   report("two dimensions, extents to 12, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: three dimensions, all extents to 6 on 1 to 9 ranks") {
+TEST_CASE("tiled: three dimensions equal their table, all extents to 6 on 1 to 9 ranks") {
   covered c;
   for_all_extents<3>(7, [&](index<3> const& e, rank_t ranks) {
     check_product(grid<3>{}, e, ranks, c, block{}, whole{}, whole{});
@@ -479,7 +478,7 @@ TEST_CASE("tiled: three dimensions, all extents to 6 on 1 to 9 ranks") {
   report("three dimensions, extents to 6, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: four dimensions, all extents to 4 on 1 to 9 ranks") {
+TEST_CASE("tiled: four dimensions equal their table, all extents to 4 on 1 to 9 ranks") {
   covered c;
   for_all_extents<4>(5, [&](index<4> const& e, rank_t ranks) {
     check_product(grid<4>{}, e, ranks, c, block{}, block{}, whole{}, block{});
@@ -489,7 +488,7 @@ TEST_CASE("tiled: four dimensions, all extents to 4 on 1 to 9 ranks") {
   report("four dimensions, extents to 4, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: a box of a cyclic array is few shares, however many cells it has") {
+TEST_CASE("tiled: a box of a cyclic array splits into few shares, regardless of its number of cells") {
   auto const count = [](auto const& l, auto const& cells) {
     std::size_t shares = 0;
     l.for_each_share(cells, [&](auto const&) { ++shares; });
@@ -504,8 +503,8 @@ TEST_CASE("tiled: a box of a cyclic array is few shares, however many cells it h
   CHECK_FALSE(tiled{block_cyclic<64>{}, block_cyclic<64>{}}.over({900, 900}, 6).has_many_short_rows({{}, {900, 900}}));
 }
 
-TEST_CASE("for_each_block: a box between two places is moved in the fewest blocks of rows") {
-  // 4 x 3 x 5 cells out of rooms of other sizes: every element once, and how many moves it took.
+TEST_CASE("for_each_block: a box moves between two places in the fewest blocks of rows") {
+  // Moves 4 x 3 x 5 cells between rooms of other sizes, every element once; returns the number of moves.
   auto const moves = [](index<3> const& room_there, index<3> const& room_here) {
     index<3> const count{4, 3, 5};
     auto const there = detail::dense_pitches(room_there);
@@ -534,7 +533,7 @@ TEST_CASE("for_each_block: a box between two places is moved in the fewest block
   CHECK(moves({4, 3, 8}, {4, 3, 7}) == 1);
 }
 
-TEST_CASE("tiled: blocks of any sizes beside each other") {
+TEST_CASE("tiled: blocks of different sizes may stand beside each other") {
   covered c;
   for (std::size_t code = 0; code < 64; ++code) {
     std::vector<std::size_t> const rows{code % 4, code / 4 % 4, code / 16};
@@ -550,7 +549,7 @@ TEST_CASE("tiled: blocks of any sizes beside each other") {
   report("irregular rows", c);
 }
 
-TEST_CASE("layouts: what does not fit is said in a sentence") {
+TEST_CASE("layouts: the reason why a layout does not fit is a sentence") {
   auto const has = [](std::string const& text, char const* piece) { return text.find(piece) != std::string::npos; };
   CHECK_FALSE(tiled<block, block>{}.error_for({3, 3}, 7));
   CHECK(has(tiled<block, block>{}.on(grid{2, 0}).error_for({3, 3}, 7).value_or(""), "that 2 divides"));
@@ -563,7 +562,7 @@ TEST_CASE("layouts: what does not fit is said in a sentence") {
   CHECK(cyclic_tiles<2, 3>{}.padded(64).describe() == "cyclic_tiles(2 x 3) padded to 64");
 }
 
-TEST_CASE("layouts: extents that no address can reach are known before anything is computed with them") {
+TEST_CASE("layouts: extents that no address can reach are detected before any computation with them") {
   constexpr std::size_t most = ~std::size_t{0};
   auto const over = [](auto const& rule, auto const& extents, std::size_t bytes, auto... around) {
     return rule.over(extents, 3, bytes, around...).overflows(bytes);

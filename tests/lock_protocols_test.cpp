@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What each lock protocol promises in every order of a few ranks on the emulated chip, what it costs, who can starve,
-// and which of its steps cannot be left out: the errors of the papers among them.
+// The promises of each lock protocol in every order of a few ranks on the emulated chip: its cost, its
+// fairness, and the need for each of its steps. The errors of the papers are among the mutants.
 #include <malloc.h>
 
 #include <chrono>
@@ -19,14 +19,14 @@ namespace scc = pgas::scc;
 
 namespace {
 
-/// Who is in which part. The cores of the chip are fibers of one thread: what they know of each other outside the
-/// chip's memory is always right.
+/// The ranks in each part. The cores of the chip are fibers of one thread, so they always agree on data
+/// outside the chip's memory.
 struct part_state {
   int readers = 0;
   int writers = 0;
 };
 
-/// Runs a program on the chip; returns what was wrong, or nothing.
+/// Runs a program on the chip; returns the fault that it found, or nothing.
 template <class Protocol, class Watcher = watcher>
 std::string play(program const& what) {
   auto const ranks = static_cast<rank_t>(what.size());
@@ -65,7 +65,7 @@ std::string play(program const& what) {
       };
       take_steps(protocol, what[static_cast<std::size_t>(mine.rank())], ranks, read, write);
       boot.fence();
-      // Whoever comes next finds it free.
+      // The next rank finds the lock free.
       if (mine.rank() == ranks - 1) {
         for (rank_t target = 0; target < ranks; ++target) {
           check(protocol.try_lock(target, lock_kind::exclusive, nothing), "it is not free at the end");
@@ -79,11 +79,12 @@ std::string play(program const& what) {
   return wrong;
 }
 
-/// A search makes a chip for each order: what malloc gives back to the system between them costs more than the run.
+/// A search makes a chip for each order. Returning its memory to the system each time costs more than the
+/// run.
 [[maybe_unused]] bool const keeps_memory =
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30) != 0 && ::mallopt(M_TRIM_THRESHOLD, 1 << 30) != 0;
 
-/// How long a test case may search.
+/// The time that a test case may search.
 double seconds_to_search() {
   char const* const budget = std::getenv("PGAS_TEST_SECONDS");
   return budget != nullptr ? std::atof(budget) : 2.0;
@@ -95,7 +96,8 @@ struct found {
   std::string wrong;
 };
 
-/// Plays a program in each order with up to `switches` changes of turns, until something is wrong or time is up.
+/// Plays a program in each order with up to `switches` changes of turns, until it finds a fault or time is
+/// up.
 template <class Protocol, class Watcher = watcher>
 found search(program const& what, std::size_t switches, double seconds) {
   auto const started = std::chrono::steady_clock::now();
@@ -115,7 +117,7 @@ found search(program const& what, std::size_t switches, double seconds) {
   return f;
 }
 
-/// As search, in orders that priorities and a few changes of them make.
+/// Like search, in orders made from priorities and a few changes of them.
 template <class Protocol, class Watcher = watcher>
 found try_seeds(program const& what, std::uint64_t seeds) {
   found f;
@@ -132,7 +134,8 @@ found try_seeds(program const& what, std::uint64_t seeds) {
 
 }  // namespace
 
-TEST_CASE("locks: nobody is beside an exclusive holder or waits for ever, in every order with few changes of turns") {
+TEST_CASE(
+    "locks: no rank coincides with an exclusive holder or waits for ever, in every order with few changes of turns") {
   if (!chosen(pgas::backends::scc::name)) return;
   double const seconds = seconds_to_search() / 100;
   with_each([&]<class Protocol>(Protocol) {
@@ -155,7 +158,7 @@ TEST_CASE("locks: nobody is beside an exclusive holder or waits for ever, in eve
   });
 }
 
-TEST_CASE("locks: nobody is beside an exclusive holder or waits for ever, for up to eight ranks and many seeds") {
+TEST_CASE("locks: no rank coincides with an exclusive holder or waits for ever, for up to eight ranks and many seeds") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
     for (rank_t const ranks : {4, 8}) {
@@ -174,7 +177,7 @@ TEST_CASE("locks: nobody is beside an exclusive holder or waits for ever, for up
   });
 }
 
-// Costs: counted, on words that nobody else uses.
+// Costs, counted on words that no other rank uses.
 
 namespace {
 
@@ -221,7 +224,7 @@ struct counting : watcher {
   counts take() { return std::exchange(all, {}); }
 };
 
-/// To get a lock that nobody wants, and to let it go.
+/// The cost to get a free lock and to release it.
 struct lock_cost {
   counts get;
   counts let_go;
@@ -229,7 +232,7 @@ struct lock_cost {
 };
 std::ostream& operator<<(std::ostream& out, lock_cost const& c) { return out << c.get << "; " << c.let_go; }
 
-/// Calls use(protocol, watcher) on rank 0 of `ranks`, none of whom does anything else.
+/// Calls use(protocol, watcher) on rank 0 of `ranks`; the other ranks do nothing.
 template <class Protocol, class Use>
 void alone(rank_t ranks, Use const& use) {
   static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
@@ -272,7 +275,9 @@ lock_cost cost_of_all(rank_t ranks) {
 
 }  // namespace
 
-TEST_CASE("locks: without conflict each costs the accesses that its header says, and lock_all no more than all parts") {
+TEST_CASE(
+    "locks: without conflict, each costs the accesses that its header states, and lock_all at most those of all "
+    "parts") {
   if (!chosen(pgas::backends::scc::name)) return;
   using enum lock_kind;
   using pgas::sync::bakery;
@@ -298,7 +303,7 @@ TEST_CASE("locks: without conflict each costs the accesses that its header says,
       CHECK(cost_of_all<Protocol>(n) == lock_cost{{1, 0, 0}, {1, 0, 0}});
     }
   });
-  // Further exclusive locks of gbh are not counted at the master.
+  // Further exclusive locks of two_level are not counted at the master.
   alone<pgas::sync::two_level<>>(n, [](auto& protocol, counting& counter) {
     pgas::no_boundary nothing;
     hold(protocol, 1, exclusive, nothing);
@@ -319,15 +324,15 @@ TEST_CASE("locks: without conflict each costs the accesses that its header says,
   });
 }
 
-// Who may be overtaken, and how often.
+// The ranks that may be overtaken, and how often.
 
 namespace {
 
-/// Notes when a rank has announced an exclusive request, as far as others can know it.
+/// Notes the time at which an exclusive request becomes visible to the other ranks.
 template <class Protocol>
 struct announced : watcher {
-  long* entries = nullptr;  ///< of anybody, so far
-  long at = -1;             ///< how many there were when this rank announced itself
+  long* entries = nullptr;  // entries of all ranks so far
+  long at = -1;             // that number when this rank announced itself
 
   void note() {
     if (at < 0) at = *entries;
@@ -344,7 +349,7 @@ struct announced : watcher {
   template <class Slot>
   void store(Slot const& slot, word_access, word value, std::memory_order order) {
     slot.store(value, order);
-    if (value > 1) note();  // bakery's ticket
+    if (value > 1) note();  // a ticket of bakery
   }
   template <class Cell>
   word fetch_add(Cell const& c, word_access where, word value, std::memory_order order) {
@@ -354,7 +359,8 @@ struct announced : watcher {
   }
 };
 
-/// How often, at most, others entered between a rank's announcement and its own entry, over many orders.
+/// The largest number of other ranks' entries between a rank's announcement and its own entry, over many
+/// orders.
 template <class Protocol>
 long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
   long most = 0;
@@ -385,8 +391,8 @@ long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
   return most;
 }
 
-/// Two ranks hold a part shared by turns, each until the other does, so that it is never free; a third one asks for it
-/// alone after the first turn. Returns after how many turns of `turns` it got it.
+/// Two ranks hold a part shared by turns, each until the other does, so it is never free. After the first
+/// turn a third rank asks for it exclusively. Returns the turn, of `turns`, in which the third rank got it.
 template <class Protocol>
 int turns_until_writer_enters(int turns) {
   int turn = 0;
@@ -409,7 +415,7 @@ int turns_until_writer_enters(int turns) {
         until([&] { return turn >= own; });
         hold(protocol, 0, lock_kind::shared, nothing);
         if (own == 0) until([&] { return asked; });
-        turn = own + 1;  // the other one may come
+        turn = own + 1;  // the other rank may come
         until([&] { return own + 1 == turns || turn >= own + 2; });
         protocol.unlock(0, lock_kind::shared, nothing);
       }
@@ -427,7 +433,8 @@ int turns_until_writer_enters(int turns) {
 
 }  // namespace
 
-TEST_CASE("locks: in a queue each other rank overtakes as often as its header says at most; gbh has no such bound") {
+TEST_CASE(
+    "locks: in a queue, each other rank overtakes at most as often as its header states; two_level has no such bound") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
     constexpr rank_t ranks = 4;
@@ -444,7 +451,7 @@ TEST_CASE("locks: in a queue each other rank overtakes as often as its header sa
   });
 }
 
-TEST_CASE("locks: while shared holders come and go, a writer of gbh waits for ever") {
+TEST_CASE("locks: while shared holders come and go, a writer of two_level waits for ever") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
     if constexpr (Protocol::name.starts_with("two_level")) {
@@ -455,7 +462,7 @@ TEST_CASE("locks: while shared holders come and go, a writer of gbh waits for ev
 
 namespace {
 
-/// Notes in which order ranks announce themselves.
+/// Notes the order in which ranks announce themselves.
 template <class Protocol>
 struct noting : announced<Protocol> {
   std::vector<rank_t>* joined = nullptr;
@@ -468,7 +475,7 @@ struct noting : announced<Protocol> {
   }
 };
 
-/// Who announced itself, and who entered, in order, where all ask for exclusive locks on one part.
+/// The orders of announcements and of entries when all ranks ask for exclusive locks on one part.
 template <class Protocol>
 std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std::uint64_t seed) {
   std::pair<std::vector<rank_t>, std::vector<rank_t>> in_order;
@@ -497,7 +504,8 @@ std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std:
   return in_order;
 }
 
-/// A rank holds a part shared while another asks for it alone, and then a third one shared: who of the two is first.
+/// One rank holds a part shared, a second asks for it exclusively, then a third asks for it shared. Returns
+/// which of the two comes first.
 template <class Protocol>
 std::string first_behind_a_reader() {
   std::string order;
@@ -514,7 +522,7 @@ std::string first_behind_a_reader() {
     auto const until = [&](int stage) {
       while (at < stage) words.pause(3, {.operation = "stage"});
     };
-    auto const give_time = [&] {  // to whoever has asked: it goes as far as it can
+    auto const give_time = [&] {  // the rank that has asked goes as far as it can
       for (int i = 0; i < 50; ++i) words.pause(6, {.operation = "stage"});
     };
     if (mine.rank() == 0) {
@@ -522,7 +530,7 @@ std::string first_behind_a_reader() {
       at = 1;
       give_time();  // the writer waits now
       at = 2;
-      give_time();  // so does the reader, or it has been and gone
+      give_time();  // the reader waits too, or has come and gone
       protocol.unlock(0, lock_kind::shared, nothing);
     } else {
       until(mine.rank());
@@ -551,7 +559,7 @@ TEST_CASE("locks: exclusive holders of mcs and mcs_wp follow each other in the o
   one(pgas::sync::mcs_wp{});
 }
 
-TEST_CASE("locks: a shared request that comes after a waiting exclusive one waits for it in queues, and not in gbh") {
+TEST_CASE("locks: a shared request waits for an earlier exclusive one in queues, and not in two_level") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
     CHECK_MESSAGE(first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("two_level") ? "rw" : "wr"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What lock epochs on one part promise, on every model whose words have read-modify-writes.
+// The promises of lock epochs on one part, on every model whose words have read-modify-writes.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -15,7 +15,7 @@ using pgas::try_lock;
 
 namespace {
 
-/// Runs body(team) on every model that can carry locks, with a window's lock protocol that has them.
+/// Runs body(team) on every model that can carry locks, with a lock protocol for single parts.
 template <class Body>
 void with_locks(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
   everywhere(
@@ -33,7 +33,7 @@ void with_locks(Body const& body, std::initializer_list<rank_t> sizes = usual_si
 
 }  // namespace
 
-TEST_CASE("lock: what an exclusive holder puts, the next one gets: no update is lost") {
+TEST_CASE("lock: an exclusive holder gets the last holder's puts, and no update is lost") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 2);
     constexpr int rounds = 15;
@@ -52,7 +52,7 @@ TEST_CASE("lock: what an exclusive holder puts, the next one gets: no update is 
   });
 }
 
-TEST_CASE("lock: the owner stores and loads under a lock of its own, beside others' exclusive ones") {
+TEST_CASE("lock: the owner stores and loads under a lock of its own, between other ranks' exclusive locks") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 1);
     constexpr int rounds = 15;
@@ -74,7 +74,7 @@ TEST_CASE("lock: the owner stores and loads under a lock of its own, beside othe
   });
 }
 
-TEST_CASE("lock: what was stored before a lock of the own part survives it") {
+TEST_CASE("lock: values stored before a lock of the own part survive it") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 1; round < 10; ++round) {
@@ -94,7 +94,7 @@ TEST_CASE("lock: what was stored before a lock of the own part survives it") {
   });
 }
 
-TEST_CASE("lock: accumulates are exact, whether their epoch is alone or not, by elements and in bulk") {
+TEST_CASE("lock: accumulates are exact, in exclusive and shared epochs, by elements and in bulk") {
   with_locks([](auto& team) {
     constexpr std::size_t n = 37;
     auto w = make_window<std::int64_t>(team, n);
@@ -129,7 +129,7 @@ TEST_CASE("lock: accumulates are exact, whether their epoch is alone or not, by 
   });
 }
 
-TEST_CASE("lock: lock_all excludes exclusive locks part by part, and is beside shared ones") {
+TEST_CASE("lock: lock_all excludes exclusive locks part by part, and coexists with shared ones") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 2);
     for (int round = 0; round < 10; ++round) {
@@ -150,7 +150,7 @@ TEST_CASE("lock: lock_all excludes exclusive locks part by part, and is beside s
   });
 }
 
-TEST_CASE("lock: several parts are held at once") {
+TEST_CASE("lock: one rank holds locks on several parts at once") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 0; round < 10; ++round) {
@@ -166,7 +166,7 @@ TEST_CASE("lock: several parts are held at once") {
   });
 }
 
-TEST_CASE("lock: a deferred one waits at the first access, on the own part at once, and without an access never") {
+TEST_CASE("lock: a deferred lock waits at the first access, on the own part at once, and without an access never") {
   using protocols =
       pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::deferred<pgas::sync::queued>>;
   everywhere<std::tuple<model<pgas::backends::process_map, pgas::coherence::coherent, protocols>,
@@ -177,7 +177,7 @@ TEST_CASE("lock: a deferred one waits at the first access, on the own part at on
           if (team.rank() == 0) {
             pgas::lock own{w, 0, exclusive};
             team.barrier();
-            team.barrier();  // nobody waited for the lock in between
+            team.barrier();  // no rank waited for the lock in between
             w.local()[0] = w.local()[0] + 1;
           } else {
             team.barrier();
@@ -195,15 +195,15 @@ TEST_CASE("lock: a deferred one waits at the first access, on the own part at on
       {1, 2, 4});
 }
 
-TEST_CASE("lock: try_lock gives an epoch, or nothing where it would have to wait") {
+TEST_CASE("lock: try_lock returns an epoch, or nothing when it would have to wait") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 0; round < 3; ++round) {
       if (team.rank() == 0) {
         auto held = try_lock(w, 0, exclusive);
         require(held.has_value(), "what is free is got");
-        team.barrier();  // all know that it is held
-        team.barrier();  // and have tried
+        team.barrier();  // all ranks know that the lock is held
+        team.barrier();  // all ranks have tried
       } else {
         team.barrier();
         require(!try_lock(w, 0, exclusive).has_value(), "what is held is not got");
@@ -223,7 +223,7 @@ TEST_CASE("lock: try_lock gives an epoch, or nothing where it would have to wait
 }
 
 TEST_CASE(
-    "lock: a second lock on a part, another epoch beside it, and another rank's part are refused with a sentence") {
+    "lock: a second lock on a part, another epoch beside it and access to another part are refused with a sentence") {
   with_locks([](auto& team) {
     auto w = make_window<int>(team, 1);
     rank_t const target = team.size() - 1;
@@ -251,7 +251,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("lock: who waits for a lock whose holder fails learns who failed") {
+TEST_CASE("lock: a rank that waits for a lock learns of its holder's failure") {
   for_each_model<all_models>([]<class Model>(Model) {
     if constexpr (Model::backend::control_type::read_modify_write != pgas::rmw::none) {
       if (!can_have<typename Model::backend>(3)) return;
@@ -275,7 +275,7 @@ TEST_CASE("lock: who waits for a lock whose holder fails learns who failed") {
   });
 }
 
-TEST_CASE("lock: hosts that share a pool, and no read-modify-write, lock by tickets") {
+TEST_CASE("lock: hosts that share a pool without read-modify-writes lock by tickets") {
   if (!chosen(pool_backend::name)) return;
   for (rank_t const ranks : {2, 3}) {
     on<pool_model>(ranks, [](auto& world) {
@@ -301,7 +301,7 @@ TEST_CASE("lock: hosts that share a pool, and no read-modify-write, lock by tick
   }
 }
 
-TEST_CASE("lock: ranks that lock two parts crosswise learn that they wait for each other, where words say who holds") {
+TEST_CASE("lock: ranks that lock two parts crosswise get a deadlock error if words name the holder") {
   if (!chosen(pgas::backends::process_map::name)) return;
   std::apply(
       []<class... Lock>(Lock...) {
@@ -324,11 +324,12 @@ TEST_CASE("lock: ranks that lock two parts crosswise learn that they wait for ea
         };
         (one(Lock{}), ...);
       },
-      // Not mcs_wp, where whom a rank waits for is the last reader of those before it: no word says who that will be.
+      // Not mcs_wp: there a rank waits for the last of the readers before it, and no word says which rank
+      // that will be.
       std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::bakery, pgas::sync::two_level<>>{});
 }
 
-TEST_CASE("lock: no update is lost and nobody waits for ever, in every order with few changes of turns") {
+TEST_CASE("lock: no update is lost and no rank waits for ever, in every order with few changes of turns") {
   if (!chosen(pgas::backends::scc::name)) return;
   char const* const budget = std::getenv("PGAS_TEST_SECONDS");
   double const seconds = (budget != nullptr ? std::atof(budget) : 2.0) / 4;

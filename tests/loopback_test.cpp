@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What loopback promises beyond the conformance suites: order, remote completion, reachability, bounds, ends.
+// The promises of loopback beyond the conformance suites: order, remote completion, reachability, bounds,
+// ends.
 #include <pgas/backends/loopback.hpp>
 
 #include <doctest/doctest.h>
@@ -25,7 +26,7 @@ using pgas::word;
 using backend = pgas::backends::loopback;
 using bytes = std::vector<std::byte>;
 
-// Checks in a rank are exceptions: launch carries the first to the test.
+// A check in a rank throws; launch carries the first exception to the test.
 void require(bool condition, std::string const& sentence) {
   if (!condition) throw std::runtime_error("not true: " + sentence);
 }
@@ -38,7 +39,7 @@ bytes pattern(std::size_t count, std::size_t seed) {
   return made;
 }
 
-/// Everything of one rank: what it makes is made by all ranks of its team together.
+/// The objects of one rank. All ranks of its team make them together.
 class member {
  public:
   template <class Boot>
@@ -65,7 +66,7 @@ class member {
     pgas::no_boundary none;
     fence_->fence(none, "barrier");
   }
-  /// Rank 0's number, at every rank.
+  /// Returns rank 0's number on every rank.
   word share(word mine) {
     for (rank_t to = 0; rank() == 0 && to < size(); ++to) {
       words_->slot(to, shared_slot(), 0).store(mine, std::memory_order_relaxed);
@@ -156,7 +157,7 @@ TEST_CASE("every pair of ranks puts and gets, between parts of different sizes")
   }
 }
 
-TEST_CASE("rows of any length go where they belong, also those longer than a message") {
+TEST_CASE("rows of any length arrive at their places, also rows longer than a message") {
   on(2, [](member& me) {
     std::size_t const part = std::size_t{5} << 20U;
     auto s = me.segment(part);
@@ -205,7 +206,7 @@ TEST_CASE("transfers much larger than a socket's buffer pass each other in both 
   });
 }
 
-TEST_CASE("flush is remote completion: after it a third rank sees the bytes, whatever way it heard") {
+TEST_CASE("flush is remote completion: a third rank sees the bytes after it, by any way of synchronization") {
   on(3, [](member& me) {
     auto s = me.segment(300000);
     auto c = me.control({.slots = 1, .cells = 0});
@@ -231,14 +232,14 @@ TEST_CASE("flush is remote completion: after it a third rank sees the bytes, wha
   });
 }
 
-TEST_CASE("a release promises what was stored at third ranks too") {
+TEST_CASE("a release promises the visibility of stores at third ranks too") {
   on(3, [](member& me) {
     auto c = me.control({.slots = 2, .cells = 1});
     rank_t const zero = 0;
     for (word round = 1; round <= 200; ++round) {
       if (me.rank() == 0) {
         c.slot(1, 0, 0).store(round, std::memory_order_relaxed);
-        // Each way to signal: another's slot, the own slot, a cell.
+        // The three ways to signal: a slot of another rank, an own slot, a cell.
         if (round % 3 == 0) c.slot(2, 1, 0).store(round, std::memory_order_release);
         if (round % 3 == 1) c.slot(0, 1, 0).store(round, std::memory_order_release);
         if (round % 3 == 2) c.cell(2, 0).exchange(round, std::memory_order_acq_rel);
@@ -255,12 +256,12 @@ TEST_CASE("a release promises what was stored at third ranks too") {
   });
 }
 
-TEST_CASE("of two ranks that store and then look, one sees the other's store") {
+TEST_CASE("of two ranks that store and then load the other's word, one sees the other's store") {
   on(2, [](member& me) {
     auto c = me.control({.slots = 2, .cells = 1});
     rank_t const other = 1 - me.rank();
     for (word round = 1; round <= 150; ++round) {
-      // Both words at rank 0: own and direct for one rank, a message for the other.
+      // Both words belong to rank 0: the own, direct way for one rank, a message for the other.
       c.slot(0, at(me.rank()), me.rank()).store(round, std::memory_order_seq_cst);
       bool const saw = c.slot(0, at(other), other).load(std::memory_order_seq_cst) == round;
       if (saw) c.cell(0, 0).fetch_add(1, std::memory_order_acq_rel);
@@ -277,7 +278,7 @@ void contend(member& me, backend::segment_type& s) {
   pgas::location const sum{0, 0};
   pgas::location const swaps{0, 8};
   pgas::location const others{0, 16};
-  constexpr int times = 30;  // small enough for a signed byte to count those of three ranks
+  constexpr int times = 30;  // small enough for a signed byte to count the additions of three ranks
   T seen{};
   for (int i = 0; i < times; ++i) {
     static_cast<void>(s.fetch_op<T>(sum, T{1}, pgas::op::sum{}));
@@ -318,7 +319,7 @@ void contend(member& me, backend::segment_type& s) {
   me.barrier();
 }
 
-TEST_CASE("atomics on elements of every kind, the owner among those who contend") {
+TEST_CASE("atomics work on elements of every kind, with the owner among the competing ranks") {
   for (rank_t ranks : {1, 3}) {
     on(ranks, [](member& me) {
       auto s = me.segment(64);
@@ -338,8 +339,8 @@ TEST_CASE("atomics on elements of every kind, the owner among those who contend"
   }
 }
 
-TEST_CASE("a rank that only computes is reachable") {
-  std::atomic<bool> reached{false};  // the test's, to know when the computation may end
+TEST_CASE("a rank that only computes can be reached") {
+  std::atomic<bool> reached{false};  // the test's own word: the computation may end
   on(2, [&](member& me) {
     auto s = me.segment(1000);
     auto c = me.control({.slots = 0, .cells = 1});
@@ -358,7 +359,7 @@ TEST_CASE("a rank that only computes is reachable") {
   });
 }
 
-TEST_CASE("requests are asynchronous, and their bytes arrive in the test or wait that ends them") {
+TEST_CASE("requests are asynchronous, and their bytes arrive in the test or wait that completes them") {
   on(2, [](member& me) {
     std::size_t const big = std::size_t{3} << 20U;
     auto s = me.segment(big);
@@ -380,9 +381,9 @@ TEST_CASE("requests are asynchronous, and their bytes arrive in the test or wait
   });
 }
 
-TEST_CASE("sub-teams have their own numbers, words, memory and letters, at the same time") {
+TEST_CASE("sub-teams have their own numbers, words, memory and messages at the same time") {
   on(5, [](member& me) {
-    // Odd and even ranks in reverse order; the first of each reserves for all of them.
+    // Odd and even ranks in reverse order; the first rank of each reserves for all of them.
     std::vector<rank_t> members;
     for (rank_t r = me.size(); r-- > 0;) {
       if (r % 2 == me.rank() % 2) members.push_back(r);
@@ -435,7 +436,7 @@ TEST_CASE("sub-teams have their own numbers, words, memory and letters, at the s
   });
 }
 
-TEST_CASE("the first failure is thrown by launch, and every way to wait ends with it") {
+TEST_CASE("launch throws the first failure, and every wait ends with it") {
   for (int way = 0; way < 5; ++way) {
     CAPTURE(way);
     auto const e = failure_of(3, [&](member& me) {
@@ -469,11 +470,12 @@ TEST_CASE("the first failure is thrown by launch, and every way to wait ends wit
   }
 }
 
-TEST_CASE("ranks that wait for each other are told so") {
+TEST_CASE("ranks that wait for each other get an error") {
   auto const e = failure_of(2, [](member& me) {
     auto c = me.control({.slots = 1, .cells = 0}, "table");
     rank_t const other = 1 - me.rank();
-    // One looks at its own word, one at the other's: its messages must not look like progress.
+    // One rank polls its own word, the other that rank's word. The messages of the polls must not count as
+    // progress.
     c.wait_until(c.slot(0, 0, 0), [](word w) { return w == 1; },
                  {.operation = "after you", .awaited = pgas::group(&other, 1)});
   });
@@ -482,7 +484,7 @@ TEST_CASE("ranks that wait for each other are told so") {
   CHECK(std::string(e.what()).find("rank 1 waits in after you (table) for rank 0") != std::string::npos);
 }
 
-TEST_CASE("what names no memory or reaches past its end is an error of the asker, and nobody else's") {
+TEST_CASE("a bad handle or a range past the end is an error of the caller, and of no other rank") {
   on(2, [](member& me) {
     auto s = me.segment(std::vector<std::size_t>{64, 10});
     auto const refused = [](errc code, auto&& act) {
@@ -522,7 +524,7 @@ TEST_CASE("what names no memory or reaches past its end is an error of the asker
   });
 }
 
-TEST_CASE("letters keep their order, are bounded at each receiver, and none is lost") {
+TEST_CASE("mailbox messages keep their order, are bounded at each receiver, and none is lost") {
   on(3, [](member& me) {
     auto m = me.mailbox();
     std::vector<unsigned> sent(3);
@@ -560,25 +562,25 @@ TEST_CASE("letters keep their order, are bounded at each receiver, and none is l
   });
 }
 
-TEST_CASE("hundreds of segments come and go, used to the end, without a wait between them") {
+TEST_CASE("hundreds of segments are made, used to the end and destroyed, without a wait between them") {
   on(3, [](member& me) {
     rank_t const next = (me.rank() + 1) % 3;
     for (unsigned i = 0; i < 200; ++i) {
       auto s = me.segment(10'000);
       require(got(s, {next, 9000}, 1000) == bytes(1000), "zero at first");
       s.put({next, 9000}, pattern(1000, i));
-      if (i % 2 == 0) s.flush(next);  // else what is under way finds the memory gone, or not
+      if (i % 2 == 0) s.flush(next);  // else a transfer under way may find the memory gone
     }
     me.barrier();
   });
 }
 
-TEST_CASE("nothing is left of a job: no descriptor, no thread, whether it succeeds or fails") {
+TEST_CASE("a job leaves no descriptor and no thread, after success and after failure") {
   auto const count = [](char const* folder) {
     std::filesystem::directory_iterator const all(folder);
     return std::distance(begin(all), end(all));
   };
-  on(1, [](member&) {});  // whatever is made once and kept
+  on(1, [](member&) {});  // allocates everything that is made once and kept
   auto const descriptors = count("/proc/self/fd");
   auto const threads = count("/proc/self/task");
   for (rank_t ranks : {1, 2, 5}) {
@@ -592,7 +594,7 @@ TEST_CASE("nothing is left of a job: no descriptor, no thread, whether it succee
   CHECK(count("/proc/self/task") == threads);
 }
 
-TEST_CASE("handles that outlive their job refuse, and do not hang") {
+TEST_CASE("handles that outlive their job throw, and do not hang") {
   std::unique_ptr<backend::segment_type> kept;
   on(2, [&](member& me) {
     auto s = me.segment(8);
@@ -602,7 +604,7 @@ TEST_CASE("handles that outlive their job refuse, and do not hang") {
   CHECK_THROWS_AS(got(*kept, {1, 0}, 8), pgas::error);
 }
 
-TEST_CASE("under a launcher it says that its ranks are threads of one process") {
+TEST_CASE("under a launcher, loopback says that its ranks are threads of one process") {
   ::setenv("PGAS_JOB_FD", "3", 1);
   std::string what;
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Memory a rank takes for arrays and windows in the number of ranks, of which there are 2 to 4096 here without being
-// run: bytes of allocations are counted.
+// Memory of a rank for arrays and windows, as a function of the number of ranks. The tests count the bytes of
+// allocations for 2 to 4096 ranks, without running them.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -37,7 +37,7 @@ namespace {
 std::size_t in_use = 0;  ///< bytes
 std::size_t at_most = 0;
 
-constexpr std::size_t header = alignof(std::max_align_t);  ///< before each allocation: its size
+constexpr std::size_t header = alignof(std::max_align_t);  // before each allocation: its size
 
 }  // namespace
 
@@ -62,11 +62,11 @@ namespace {
 using namespace pgas;
 
 struct memory {
-  std::size_t kept = 0;     ///< bytes, while what was made lives
-  std::size_t at_most = 0;  ///< while it was made
+  std::size_t kept = 0;     // bytes while the made object lives
+  std::size_t at_most = 0;  // bytes while it is made
 };
 
-/// What make() allocates, apart from the object itself.
+/// The bytes that make() allocates, apart from the object itself.
 template <class Make>
 memory memory_of(Make const& make) {
   std::size_t const before = in_use;
@@ -84,7 +84,7 @@ void for_ranks(rank_t first, Check const& check) {
   }
 }
 
-/// As many ranks as it is told, of which this is one.
+/// A control that reports a given number of ranks, of which this is one.
 struct control_of_many : pgas::detail::control_archetype {
   explicit control_of_many(rank_t n) noexcept : ranks(n) {}
   rank_t ranks;
@@ -94,7 +94,7 @@ static_assert(control<control_of_many>);
 
 }  // namespace
 
-TEST_CASE("memory: a layout knows the owners of all cells without memory for them") {
+TEST_CASE("memory: a layout knows the owners of all cells without storing them") {
   for_ranks(2, [](rank_t ranks) {
     auto const looked_at = [&](auto const& rule, auto const& extents) {
       auto const used = memory_of([&] {
@@ -114,8 +114,8 @@ TEST_CASE("memory: a layout knows the owners of all cells without memory for the
   });
 }
 
-TEST_CASE("memory: a rank knows its neighbours only, however many others there are") {
-  // Parts stay as large, so that from four ranks along each dimension on all are in the midst of others.
+TEST_CASE("memory: a rank stores only its neighbours, regardless of the number of ranks") {
+  // Parts keep their size. So from four ranks along each dimension on, some rank has neighbours on all sides.
   auto const plan = [](rank_t ranks) {
     auto const places = grid<2>{}.over(ranks);
     std::array const extents{8 * static_cast<std::size_t>(places.extent(0)),
@@ -131,13 +131,13 @@ TEST_CASE("memory: a rank knows its neighbours only, however many others there a
   });
 }
 
-TEST_CASE("memory: protocols have the words that sync/README.md says, and as much private memory") {
+TEST_CASE("memory: protocols have the number of words that sync/README.md states, and the private memory") {
   for_ranks(2, [](rank_t ranks) {
     auto const n = static_cast<std::size_t>(ranks);
     auto const log2 = static_cast<std::size_t>(std::bit_width(n - 1));
     std::size_t const vectors = (n + 63) / 64;
     control_of_many control(ranks);
-    // Private memory is at most so many bytes for every 64 ranks, and a word.
+    // Private memory is at most this number of bytes for every 64 ranks, and a word.
     auto const check = [&]<class Protocol>(Protocol, std::size_t slots, std::size_t cells, std::size_t of_64_ranks) {
       CAPTURE(Protocol::name);
       CHECK(Protocol::words(ranks).slots == slots);
@@ -167,7 +167,7 @@ TEST_CASE("memory: protocols have the words that sync/README.md says, and as muc
   });
 }
 
-TEST_CASE("memory: a window knows for each rank, in a byte, whether it has locked its part") {
+TEST_CASE("memory: a window stores in a byte for each rank whether it has locked its part") {
   for_ranks(2, [](rank_t ranks) {
     auto const used = memory_of([&] { return pgas::detail::rank_set(ranks); });
     CHECK(used.kept == static_cast<std::size_t>(ranks));

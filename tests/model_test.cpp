@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the cost model promises: lines through what was measured, and the cheaper way.
+// The promises of the cost model: lines fitted to measurements, and the choice of the cheaper way.
 #include <pgas/performance_model.hpp>
 
 #include <cmath>
@@ -18,7 +18,7 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b) + 
 
 }  // namespace
 
-TEST_CASE("model: a line is found again from its points, whatever their scale") {
+TEST_CASE("model: a fit of points on a line returns that line, at any scale") {
   random_source rng(7);
   for (int round = 0; round < 200; ++round) {
     double const base = 1e-9 * static_cast<double>(rng.below(100'000));
@@ -34,7 +34,7 @@ TEST_CASE("model: a line is found again from its points, whatever their scale") 
   }
 }
 
-TEST_CASE("model: no part of a cost is below zero, and few points are no error") {
+TEST_CASE("model: no part of a cost is negative, and few points are no error") {
   CHECK(cost::fitted({})(8) == 0);
   CHECK(cost::fitted(points{{8, 3e-6}})(8) == 3e-6);
   CHECK(cost::fitted(points{{8, 3e-6}})(800) == 3e-6);
@@ -47,9 +47,9 @@ TEST_CASE("model: no part of a cost is below zero, and few points are no error")
   CHECK(steep.slope >= 0);
 }
 
-TEST_CASE("model: with foMPI's numbers, few neighbours post and start, many fence") {
-  // Gerstenberger 2014, section 3: a fence is 2.9 us log2 p; a post and a complete 350 ns a neighbour, start and wait
-  // 0.7 us and 1.8 us.
+TEST_CASE("model: with foMPI's numbers, post and start is cheaper for few neighbours and fence for many") {
+  // Gerstenberger 2014, section 3: a fence takes 2.9 us log2 p; a post and a complete take 350 ns a
+  // neighbour; start takes 0.7 us and wait 1.8 us.
   pgas::model m;
   m.fence = {.base = 0, .slope = 2.9e-6};
   m.neighbours = {.base = 0.7e-6 + 1.8e-6, .slope = 2 * 350e-9};
@@ -67,7 +67,7 @@ TEST_CASE("model: with foMPI's numbers, few neighbours post and start, many fenc
   CHECK(m.seconds(pgas::model::round::fence, 1025, 3) == doctest::Approx(31.9e-6));
 }
 
-TEST_CASE("model: what is measured is the same on every rank, and agrees with itself") {
+TEST_CASE("model: measured values are the same on every rank, and consistent") {
   using on_queued = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
   everywhere<std::tuple<self_model, process_model, loopback_model, scc_model,
                         model<pgas::backends::process_map, pgas::coherence::coherent, on_queued>>>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_map on its own, and all that is promised of its concepts again behind a cache in software: on one host the
-// processor keeps copies coherent, and what pool_map forgets to clean or drop would not be missed.
+// pool_map on its own, and all conformance suites again behind a cache in software. On one host the processor
+// keeps copies coherent, so a missing clean or drop would go unnoticed.
 #include <sys/mman.h>
 
 #include <csignal>
@@ -31,7 +31,7 @@ using sound_pool = emulated_pool<flaw::none>;
 namespace pgas_test {
 namespace {
 
-/// A file of a name, of `Bytes` bytes that are all 0x5a.
+/// A named file of `Bytes` bytes that are all 0x5a.
 class named_file {
  public:
   explicit named_file(std::size_t bytes)
@@ -77,7 +77,7 @@ class environment {
   }
 };
 
-/// Each rank tells the next its number, by a put and by a get, and all add up what they learned.
+/// Each rank passes its number to the next rank, by a put and by a get; all add up the numbers they received.
 template <class Backend>
 int ring(rank_t ranks) {
   return pgas::run<Backend>(ranks, [](auto& team) {
@@ -105,13 +105,13 @@ std::string complaint(rank_t ranks) {
 }
 bool has(std::string const& text, std::string const& piece) { return text.find(piece) != std::string::npos; }
 
-TEST_CASE("pool_map uses the bytes of the file that it is given and no others, and leaves nothing behind") {
+TEST_CASE("pool_map uses the bytes of the given file and no others, and leaves nothing behind") {
   named_file const file(3 * 65536);
   leftovers const before;
   {
     environment const names(file.name().c_str(), "65536", "65536");
     CHECK(ring<pgas::backends::pool_map>(3) == 3);
-    CHECK(ring<pgas::backends::pool_map>(2) == 1);  // what the first job left there is zero again
+    CHECK(ring<pgas::backends::pool_map>(2) == 1);  // the first job's contents are zero again
   }
   std::string const after = file.contents();
   REQUIRE(after.size() == 3 * 65536);
@@ -121,7 +121,7 @@ TEST_CASE("pool_map uses the bytes of the file that it is given and no others, a
   before.check("two jobs");
 }
 
-TEST_CASE("pool_map says what is wrong with the memory that it is given") {
+TEST_CASE("pool_map names the fault of unusable memory in a sentence") {
   leftovers const before;
   CHECK(has(complaint(2), "set PGAS_POOL to the path"));
   {
@@ -156,7 +156,7 @@ TEST_CASE("pool_map says what is wrong with the memory that it is given") {
   before.check("wrong names");
 }
 
-TEST_CASE("a rank of pool_map that is killed ends the job, by name, and nothing is left behind") {
+TEST_CASE("a rank of pool_map that is killed ends the job with its number, and nothing is left behind") {
   leftovers const before;
   std::string what;
   try {
@@ -173,9 +173,9 @@ TEST_CASE("a rank of pool_map that is killed ends the job, by name, and nothing 
   before.check("a killed rank");
 }
 
-TEST_CASE("memory of windows that are gone is used again, and is zero again") {
+TEST_CASE("memory of destroyed windows is used again, and is zero again") {
   CHECK_NOTHROW(pgas::run<sound_pool>(3, [](auto& team) {
-    for (int round = 0; round < 60; ++round) {  // together four times what the pool has
+    for (int round = 0; round < 60; ++round) {  // together four times the size of the pool
       auto w = pgas::make_window<char>(team, std::size_t{300} << 10U);
       auto const own = w.local();
       for (std::size_t i = 0; i < own.size(); i += 5000) require_equal(int{own[i]}, 0, "new memory");
@@ -191,11 +191,10 @@ TEST_CASE("memory of windows that are gone is used again, and is zero again") {
   }));
 }
 
-TEST_CASE("random programs give byte-equal values behind caches that nobody keeps coherent") {
-  random_programs::play_on<all_models>();
-}
+TEST_CASE("random programs give byte-equal values behind incoherent caches") { random_programs::play_on<all_models>(); }
 
-/// What must go wrong behind a flawed cache: ranks put to bytes of one line, get, and count under the element lock.
+/// A program that must fail behind a flawed cache: ranks put to bytes of one line, get, and count under the
+/// element lock.
 template <class Backend>
 std::optional<pgas::error> error_behind() {
   try {
@@ -224,7 +223,7 @@ std::optional<pgas::error> error_behind() {
   return std::nullopt;
 }
 
-/// In one of some runs: what a flaw does depends on who comes first.
+/// Whether one of several runs fails: the effect of a flaw depends on the order of ranks.
 template <flaw Flaw>
 bool is_noticed() {
   for (int run = 0; run < 20; ++run) {
@@ -233,7 +232,7 @@ bool is_noticed() {
   return false;
 }
 
-TEST_CASE("each flaw of a cache is noticed, so what pool_map asks of one is needed") {
+TEST_CASE("each flaw of a cache is noticed, so each of the steps that pool_map asks of a cache is needed") {
   CHECK_FALSE(is_noticed<flaw::none>());
   CHECK(is_noticed<flaw::clean_does_nothing>());
   CHECK(is_noticed<flaw::drop_does_nothing>());

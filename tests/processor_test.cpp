@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Cache maintenance of this processor: which lines it touches, which bytes a put changes. That each primitive is the
-// right instruction is coherence/opcodes.py's to find out.
+// Cache maintenance of this processor: the lines that it touches, and the bytes that a put changes.
+// coherence/opcodes.py checks the instruction of each primitive.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -37,7 +37,8 @@ std::vector<std::size_t> touched(std::size_t offset, std::size_t bytes) {
   return {lines.begin(), lines.end()};
 }
 
-/// Whether a walk visits each line once, and no other, for every offset in a line and every length to four lines.
+/// Whether a walk visits each line once and no other, for every offset in a line and every length to four
+/// lines.
 template <class Walk>
 bool visits_every_line(Walk const& walk) {
   static page p;
@@ -68,7 +69,7 @@ TEST_CASE("every line that a range touches is visited once, its ragged ends incl
   CHECK(visits_every_line(each_line));
 }
 
-TEST_CASE("a walk that forgets the last line, or goes one too far, is caught") {
+TEST_CASE("a walk that forgets the last line, or goes one too far, is detected") {
   auto const from_the_first_byte = [](std::byte* address, std::size_t bytes, std::size_t length, auto&& step) {
     for (std::size_t i = 0; i < bytes; i += length) {
       std::byte* const at = address + i;
@@ -105,7 +106,7 @@ TEST_CASE("a put past the cache changes the bytes it names and no others, at eve
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a put past the cache touches no other page, at the ends of one") {
+TEST_CASE("a put past the cache touches no other page, at either end of a page") {
   static page pages[3];
   std::byte const value[16]{std::byte{1}, std::byte{2}, std::byte{3}};
   for (std::size_t bytes = 1; bytes <= 16; ++bytes) {
@@ -120,7 +121,7 @@ TEST_CASE("a put past the cache touches no other page, at the ends of one") {
   }
 }
 
-TEST_CASE("clean and drop change no value, whatever they write back") {
+TEST_CASE("clean and drop change no value, even when they write modified lines back") {
   static page p;
   for (std::size_t i = 0; i < sizeof p.bytes; ++i) p.bytes[i] = static_cast<std::byte>(i * 3);
   processor::clean(p.bytes + 1, 1000);
@@ -135,7 +136,7 @@ TEST_CASE("clean and drop change no value, whatever they write back") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("what is in use can be reported, and a drop never keeps the line") {
+TEST_CASE("the processor's primitives can be reported, and a drop never keeps the line") {
   std::size_t const length = processor::line_bytes();
   CHECK((length >= 16 && length <= 256 && (length & (length - 1)) == 0));
   CHECK(std::strlen(processor::clean_instruction()) > 0);

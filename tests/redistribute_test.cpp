@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Cells copied between arrays of different layouts are those that are copied between arrays of one rank.
+// Cells copied between arrays of different layouts equal those copied between arrays of one rank.
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
@@ -24,7 +24,7 @@ void copy_serial(Source const& source, box<Source::N> const& b, Target& target, 
                 [&](std::size_t k, std::size_t in_box) { target.serial[k] = values[in_box]; });
 }
 
-/// Each array is copied to each other: random boxes between random extents, and whole.
+/// Copies each array to each other one: random boxes between random extents, and whole arrays.
 template <std::size_t N, class Team, class... Rules>
 void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules const&... rules) {
   random_source same(seed);
@@ -71,7 +71,7 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
     pgas::copy(from.array, to.array);
     to.serial = from.serial;
     to.check();
-    // What was copied may be changed at once, and what came is seen by others after the next fence.
+    // The source may change at once. Other ranks see the copied cells after the next fence.
     for (auto& c : from.serial) ++c.round;
     from.fill();
     rank_t const reader = same.rank_below(team.size());
@@ -87,7 +87,7 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
 
 }  // namespace
 
-TEST_CASE("copy: between any two layouts of one dimension") {
+TEST_CASE("copy: it works between any two layouts of one dimension") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       copy_all_pairs<1>(team, seed, 300, block{}, block_cyclic<>{2 * seed + 1}, cyclic_tiles<4>{});
@@ -95,7 +95,7 @@ TEST_CASE("copy: between any two layouts of one dimension") {
   });
 }
 
-TEST_CASE("copy: between any two layouts of two dimensions") {
+TEST_CASE("copy: it works between any two layouts of two dimensions") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 11; seed <= 13; ++seed) {
       copy_all_pairs<2>(team, seed, 22, by_rows<2>{}, tiled{block{}, block{}}.on(grid{1, 0}),
@@ -104,14 +104,14 @@ TEST_CASE("copy: between any two layouts of two dimensions") {
   });
 }
 
-TEST_CASE("copy: between two layouts of three and of four dimensions") {
+TEST_CASE("copy: it works between two layouts of three and of four dimensions") {
   everywhere<few_models>([](auto& team) {
     copy_all_pairs<3>(team, 21, 7, tiled{block{}, block_cyclic<2>{}, block{}}, cyclic_tiles<2, 3, 2>{});
     copy_all_pairs<4>(team, 31, 5, by_rows<4>{}, tiled{cyclic{}, block{}, block{}, block{}});
   });
 }
 
-TEST_CASE("copy: ghost cells stay as they are, and redistribute makes the array") {
+TEST_CASE("copy: ghost cells keep their values, and redistribute makes the array") {
   everywhere<few_models>([](auto& team) {
     auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});
     for (auto const tile : tiles(a)) {
@@ -138,7 +138,7 @@ TEST_CASE("copy: ghost cells stay as they are, and redistribute makes the array"
   });
 }
 
-TEST_CASE("copy: what does not fit is refused with both extents") {
+TEST_CASE("copy: boxes that do not fit are refused with both extents") {
   everywhere<few_models>([](auto& team) {
     auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});
     auto const b = make_array<int>(team, {5, 6});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is saved is an NPY file byte for byte, what such a file holds is loaded, on any layout; what fails is told by
-// every rank, and nothing stays behind.
+// A saved array is an NPY file, byte for byte, and such a file can be loaded, on any layout. Every rank
+// reports a failure, and no partial file stays.
 #include <complex>
 #include <csignal>
 #include <pgas/distributions/block_cyclic.hpp>
@@ -18,7 +18,8 @@ using namespace pgas;
 
 namespace {
 
-/// An NPY file as the format's text has it, written without the library: magic, version, length, dictionary, elements.
+/// An NPY file by the format's specification, written without the library: magic, version, length,
+/// dictionary, elements.
 std::string npy_file(std::string const& type, std::string const& shape, std::string const& elements,
                      std::string const& order = "False") {
   std::string text = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': (" + shape + "), }";
@@ -37,7 +38,7 @@ std::string shape_of(cell_index<N> const& extents) {
   return pgas::detail::joined(extents, ", ") + (N == 1 ? "," : "");
 }
 
-/// An array is saved and loaded, whole and in a box: its files are those that a serial program writes.
+/// Saves and loads an array, whole and in a box: its files are those that a serial program writes.
 template <class T, std::size_t N, class Team, class Rule>
 void save_and_load(Team& team, fs::path const& folder, std::string const& type, cell_index<N> const& extents,
                    Rule const& rule, std::uint64_t seed, halos<N> const& around = {}) {
@@ -72,7 +73,7 @@ void save_and_load(Team& team, fs::path const& folder, std::string const& type, 
   team.barrier();
   pgas::load(a, folder / "b.npy");
   check(a, serial);
-  // What came is seen by others after the next fence.
+  // Other ranks see the loaded cells after the next fence.
   {
     pgas::fence epoch{a, read_only};
     std::vector<T> all(a.size());
@@ -105,20 +106,22 @@ void save_type(Team& team, fs::path const& folder, std::string const& type) {
 
 }  // namespace
 
-TEST_CASE("save: a file has the bytes that the format's text says, and such a file is loaded, on every memory") {
+TEST_CASE("save: a file has the bytes of the format's specification, and such a file is loaded, on every memory") {
   temporary_folder const folder;
-  // Plain memory that is shared, and that messages go to, and copies that do not agree.
+  // Shared memory, memory reached by messages, and copies that do not agree by themselves.
   everywhere<std::tuple<process_model, loopback_model, write_back_model>>([&](auto& team) {
     fs::path const& in = folder.path;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       save_and_load<int, 2>(team, in, "<i4", {9 * seed, 70}, by_rows<2>{}, seed, halo{.width = 1});  // long rows
-      save_and_load<int, 2>(team, in, "<i4", {9, 4 * seed}, by_rows<2>{}, seed, halo{.width = 2});   // short ones
+      save_and_load<int, 2>(team, in, "<i4", {9, 4 * seed}, by_rows<2>{}, seed, halo{.width = 2});   // short rows
       save_and_load<int, 2>(team, in, "<i4", {9, 4 + seed}, cyclic_tiles<2, 3>{}, seed);
     }
   });
 }
 
-TEST_CASE("save: a file has the bytes that the format's text says, and such a file is loaded, of any dimensions") {
+TEST_CASE(
+    "save: a file has the bytes of the format's specification, and such a file is loaded, in any number of "
+    "dimensions") {
   temporary_folder const folder;
   everywhere<std::tuple<process_model>>([&](auto& team) {
     fs::path const& in = folder.path;
@@ -132,7 +135,7 @@ TEST_CASE("save: a file has the bytes that the format's text says, and such a fi
   });
 }
 
-TEST_CASE("save: integers, floating point and complex numbers and bool have numpy's names") {
+TEST_CASE("save: integers, floating point, complex numbers and bool have numpy's names") {
   temporary_folder const folder;
   everywhere<std::tuple<process_model>>(
       [&](auto& team) {
@@ -147,7 +150,7 @@ TEST_CASE("save: integers, floating point and complex numbers and bool have nump
       {3});
 }
 
-TEST_CASE("save: a reader that knows the format's text alone reads what is saved, and what it writes is loaded") {
+TEST_CASE("save: an independent reader of the format reads saved files, and its files are loaded") {
   temporary_folder const folder;
   fs::path const program = folder.path / "npy.py";
   write_to(program, R"(import ast, struct, sys
@@ -185,7 +188,7 @@ with open(sys.argv[2], 'wb') as f:
       {4});
 }
 
-TEST_CASE("load: what is not such a file is refused by every rank, with what it is and what is wanted") {
+TEST_CASE("load: every rank refuses a file of another kind, and says what it is and what was expected") {
   temporary_folder const folder;
   fs::path const path = folder.path / "bad.npy";
   std::string const good = npy_file("<f8", "3, 4", std::string(96, '\1'));
@@ -251,7 +254,7 @@ TEST_CASE("load: a byte that is neither true nor false is no bool") {
       {1, 3});
 }
 
-TEST_CASE("save: where no file can be, every rank says so and why") {
+TEST_CASE("save: every rank says why a file cannot be written") {
   temporary_folder const folder;
   write_to(folder.path / "file", "not a folder");
   fs::create_directory(folder.path / "locked");
@@ -259,7 +262,7 @@ TEST_CASE("save: where no file can be, every rank says so and why") {
   fs::permissions(folder.path, fs::perms::all);
   everywhere<std::tuple<process_model>>(
       [&](auto& team) {
-        // Root may write everywhere: be nobody. A rank is a process of its own.
+        // Root may write everywhere, so root becomes nobody here. A rank is a process of its own.
         if (::geteuid() == 0) require_equal(::seteuid(65534), 0, "leaving root's rights");
         auto const a = make_array<double>(team, {3, 4});
         auto const refused = [&](fs::path const& file, std::string const& why) {
@@ -276,7 +279,7 @@ TEST_CASE("save: where no file can be, every rank says so and why") {
   CHECK(fs::is_character_file("/dev/full"));
 }
 
-TEST_CASE("save: a full disk is told with the bytes that do not fit") {
+TEST_CASE("save: the error of a full disk states the bytes that do not fit") {
   pgas::detail::file const full("/dev/full", O_WRONLY, "to be written");
   try {
     full.write("abc", 3, 40);
@@ -287,7 +290,8 @@ TEST_CASE("save: a full disk is told with the bytes that do not fit") {
   }
 }
 
-TEST_CASE("save: when one rank cannot write, every rank throws what it met, and the old file stays alone") {
+TEST_CASE(
+    "save: when one rank cannot write, every rank throws that rank's error, and the old file stays, without another") {
   temporary_folder const folder;
   fs::path const path = folder.path / "a.npy";
   write_to(path, "old");
@@ -304,7 +308,7 @@ TEST_CASE("save: when one rank cannot write, every rank throws what it met, and 
                       [&] { pgas::save(a, path); });
       },
       {1, 3});
-  // In the middle of writing: rank 1 loses its right after its first 8 MiB.
+  // In the middle of writing, rank 1 loses its right to write, after its first 8 MiB.
   everywhere<std::tuple<process_model>>(
       [&](auto& team) {
         auto const a = make_array<double>(team, std::size_t{3} * ((9U << 20U) / sizeof(double)), block_cyclic<>{1000});
@@ -348,7 +352,7 @@ TEST_CASE("save: a rank that throws in the middle leaves the old file alone") {
   }
 }
 
-TEST_CASE("save: a link's file is replaced, not the link; two arrays have two files") {
+TEST_CASE("save: the file behind a link is replaced, not the link, and two arrays have two files") {
   temporary_folder const folder;
   fs::create_symlink("real.npy", folder.path / "link.npy");
   everywhere<std::tuple<process_model, scc_model>>(
@@ -367,7 +371,7 @@ TEST_CASE("save: a link's file is replaced, not the link; two arrays have two fi
   CHECK(content_of(folder.path / "real.npy") == npy_file("<i4", "4,", std::string(16, '\0')));
 }
 
-TEST_CASE("npy: what a header says is what was written, whatever the shape") {
+TEST_CASE("npy: a header reads back as it was written, for any shape") {
   using pgas::detail::npy_beginning;
   for (npy_header const& h : {npy_header{"<f8", false, {}}, npy_header{"|b1", true, {0}},
                               npy_header{"<c16", false, {1, 18446744073709551615U, 3, 4}}}) {
@@ -381,7 +385,7 @@ TEST_CASE("npy: what a header says is what was written, whatever the shape") {
         npy_header{"<i4", false, {3, 4}});
 }
 
-TEST_CASE("for_each_box: a range of cells is few boxes, each cell once and in order") {
+TEST_CASE("for_each_box: a range of cells splits into few boxes, with each cell once and in order") {
   cell_index<3> const extents{3, 4, 5};
   for (std::size_t first = 0; first <= 60; ++first) {
     for (std::size_t count = 0; first + count <= 60; ++count) {
@@ -398,7 +402,7 @@ TEST_CASE("for_each_box: a range of cells is few boxes, each cell once and in or
   }
 }
 
-TEST_CASE("progress_bar: draws on a terminal to its end, and nowhere else") {
+TEST_CASE("progress_bar: it draws on a terminal to its end, and on no other output") {
   auto const drawn_on = [](int to, int from) {
     progress_bar bar("save", true, to);
     bar(1U << 20U, 4U << 20U);

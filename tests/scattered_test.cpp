@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Cells moved by lists of indices and by masks, against arrays of one rank.
+// Cells moved by lists of indices and by masks, compared with arrays of one rank.
 #include <algorithm>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
@@ -22,7 +22,7 @@ cell_index<N> index_of(cell_index<N> const& extents, std::size_t k) {
   return i;
 }
 
-/// Numbers of different cells: any, in any order, in ascending order, or all in a regular pattern.
+/// Numbers of different cells: in any order, in ascending order, or in a regular pattern.
 std::vector<std::size_t> some_cells(random_source& rng, std::size_t size) {
   std::vector<std::size_t> chosen;
   std::size_t const step = 1 + rng.below(3);
@@ -47,7 +47,7 @@ auto indices_of(Array const& a, std::vector<std::size_t> const& numbers) {
   }
 }
 
-/// What of a list is one rank's.
+/// One rank's share of a list.
 std::vector<std::size_t> share_of(std::vector<std::size_t> const& list, rank_t rank, rank_t ranks) {
   std::vector<std::size_t> mine;
   for (auto k = static_cast<std::size_t>(rank); k < list.size(); k += static_cast<std::size_t>(ranks)) {
@@ -66,7 +66,7 @@ std::vector<std::size_t> chosen_in(cell_index<N> const& extents, box<N> const& b
 }
 std::vector<bool> some_mask(random_source& rng, std::size_t size) {
   std::vector<bool> mask(size);
-  bool const regular = rng.one_in(3);  // as of red and black cells
+  bool const regular = rng.one_in(3);  // like red and black cells
   for (std::size_t k = 0; k < size; ++k) mask[k] = regular ? k % 2 == 0 : rng.one_in(2);
   return mask;
 }
@@ -85,7 +85,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   pgas::fence epoch{array};
   pgas::fence adding{sums};
   for (std::uint32_t round = 1; round <= 4; ++round) {
-    // All ranks put, each its share of the list; then each gets what it likes.
+    // Each rank puts its share of the list; then each gets cells of its own choice.
     auto const all = some_cells(same, array.size());
     for (std::size_t k : all) both.serial[k].round = round;
     auto const values_of = [&](std::vector<std::size_t> const& numbers) {
@@ -103,7 +103,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
     require(seen == values_of(wanted), "cells got by their indices" + on);
     epoch.next();
 
-    // One rank puts what a mask chooses in a box; all get what theirs choose.
+    // One rank puts the cells that a mask chooses in a box; all ranks get the cells of their own masks.
     auto const b = some_box(same, extents);
     auto const mask = some_mask(same, b.size());
     auto const masked = chosen_in(extents, b, mask);
@@ -117,7 +117,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
     require(seen == values_of(chosen), "cells got by a mask" + on);
     epoch.next();
 
-    // All ranks add to the same cells, some of which are named twice, by indices, by a mask and to a box.
+    // All ranks add to the same cells, some of them named twice: by indices, by a mask and to a box.
     auto added = some_cells(same, array.size());
     if (!added.empty()) added.push_back(added[same.below(added.size())]);
     std::vector<std::uint32_t> amounts;
@@ -147,7 +147,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
 
 }  // namespace
 
-TEST_CASE("scattered: cells moved by indices and by masks are those of serial arrays") {
+TEST_CASE("scattered: cells moved by indices and by masks equal those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     check<1>(team, 1, {61}, tiled{block{}});
     check<1>(team, 2, {50}, tiled{block_cyclic<>{3}});
@@ -158,7 +158,7 @@ TEST_CASE("scattered: cells moved by indices and by masks are those of serial ar
   });
 }
 
-TEST_CASE("scattered: indices, masks and values that do not fit are refused before anything is moved") {
+TEST_CASE("scattered: indices, masks and values that do not fit are refused before any transfer") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<int>(team, {4, 5});
@@ -195,7 +195,7 @@ TEST_CASE("scattered: indices, masks and values that do not fit are refused befo
       {2});
 }
 
-TEST_CASE("scattered: cells of one owner that are neighbours, or at equal distances, are one transfer") {
+TEST_CASE("scattered: cells of one owner that are adjacent or equally spaced are one transfer") {
   using run = std::pair<rank_t, rows_of>;
   auto const runs = [](std::vector<std::pair<rank_t, std::size_t>> const& cells, bool neighbours_only) {
     pgas::detail::collected_cells const collected(cells.size(), [&](auto const& use) {
@@ -224,7 +224,7 @@ TEST_CASE("scattered: cells of one owner that are neighbours, or at equal distan
   CHECK(runs({{0, 2}, {0, 2}, {0, 3}}, false).size() == 2);  // one of them twice
 }
 
-TEST_CASE("arrays: one dimension's extent may stand in braces, as those of more do") {
+TEST_CASE("arrays: the extent of one dimension may stand in braces, like those of more") {
   everywhere<few_models>(
       [](auto& team) {
         std::size_t const n = 9;

@@ -132,14 +132,15 @@ TEST_CASE("layout sentence: the error points at the wrong word and lists the pos
   }
 }
 
-TEST_CASE("layout traffic: is what each rank must read around its own cells") {
+TEST_CASE("layout traffic: each rank's bytes are those it must read around its own cells") {
   struct one {
     char const* sentence;
     std::ptrdiff_t width;
     bool is_periodic;
     std::uint64_t bytes;
   };
-  // Of boxes on a grid that divides both dimensions the halo plan sends each cell once to each that has it as ghost.
+  // For boxes on a grid that divides both dimensions, the halo plan sends each cell once to each rank that
+  // has it as a ghost.
   for (auto const& [sentence, width, is_periodic, bytes] : {
            one{"tiled(block, block) grid(2x3) 8x9", 1, false, 8},
            one{"tiled(block, block) grid(2x2) halo(2) bytes(4) 9x10", 2, false, 4},
@@ -155,7 +156,7 @@ TEST_CASE("layout traffic: is what each rank must read around its own cells") {
   }
 }
 
-TEST_CASE("layout picture: has each tile in its owner's colour, each rank and each number of bytes") {
+TEST_CASE("layout picture: it has each tile in its owner's colour, each rank and each number of bytes") {
   auto const l = read_layout("tiled(block, block) grid(2x2) 8x8");
   std::string const picture = svg(l);
   std::map<std::string, std::size_t> rects;
@@ -165,7 +166,7 @@ TEST_CASE("layout picture: has each tile in its owner's colour, each rank and ea
     REQUIRE(colour < end);
     ++rects[picture.substr(colour, picture.find('\'', colour) - colour)];
   }
-  // A tile, a place in the legend, and one at each side of the matrix.
+  // One for the tile, one in the legend, and one at each side of the matrix.
   for (pgas::rank_t r = 0; r < 4; ++r) CHECK(rects[example::detail::colour_of(r)] == 4);
   CHECK(picture.starts_with("<svg xmlns="));
   CHECK(picture.ends_with("</svg>\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The emulated chip's time: that what it says of an access is what its source says, that accesses get into each other's
-// way as on the chip, and that time changes nothing else.
+// The emulated chip's time: an access takes the time that its source states, accesses delay each other as on
+// the chip, and time changes nothing else.
 #include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/pgas.hpp>
 
@@ -41,14 +41,14 @@ options timed(timing const& t) {
   how.clock = &t;
   return how;
 }
-/// Where every core has the message passing buffer of a core.
+/// The address of a core's message passing buffer, the same on every core.
 physical_address buffer_of(rank_t owner) {
   return static_cast<physical_address>((lookup_table::first_buffer + static_cast<std::size_t>(owner)) * page_bytes);
 }
 double now(chip& c, rank_t rank) { return c.time()->how().in_core_cycles(c.turns().time().now(rank)); }
 
-/// Core cycles that act(chip, core, i) takes on one core for each i, while all others are silent: of the second call,
-/// since the first may have to wait for what was before, and may fill caches.
+/// Core cycles that act(chip, core, i) takes on one core for each i, while all other cores are silent.
+/// Measures the second call, since the first may wait for earlier accesses and may fill caches.
 template <class Act>
 std::vector<double> costs_on(timing const& t, rank_t rank, int many, Act const& act) {
   std::vector<double> costs;
@@ -66,7 +66,8 @@ template <class Act>
 double cost_on(timing const& t, rank_t rank, Act const& act) {
   return costs_on(t, rank, 1, [&](chip& c, core& me, int) { act(c, me); }).front();
 }
-/// The same for core 0 and stores, of which each waits for the one before: act(chip, core, i, which in a row).
+/// The same for stores of core 0, each of which waits for the store before: act(chip, core, i, number in the
+/// row).
 template <class Act>
 std::vector<double> costs_of_stores(timing const& t, int many, Act const& act) {
   constexpr int row = 16;
@@ -82,11 +83,11 @@ std::vector<double> costs_of_stores(timing const& t, int many, Act const& act) {
   return costs;
 }
 
-/// Of every core's buffer.
+/// Reads from every core's buffer.
 std::vector<double> reads_of_buffers(timing const& t, rank_t from) {
   return costs_on(t, from, cores, [](chip&, core& me, int owner) { (void)load(me, page_type::ncm, buffer_of(owner)); });
 }
-/// Where core 0 has memory of another's, of one whose controller this is.
+/// The address at which core 0 maps memory of another core that uses this controller.
 physical_address memory_at(chip& c, core& me, int controller) {
   rank_t const owner = std::array<rank_t, 4>{0, 6, 24, 30}[static_cast<std::size_t>(controller)];
   return static_cast<physical_address>(me.map(c.dram().first_page(owner)) * page_bytes);
@@ -94,7 +95,7 @@ physical_address memory_at(chip& c, core& me, int controller) {
 
 void read_memory(chip& c, core& me, int controller) { (void)load(me, page_type::ncm, memory_at(c, me, controller)); }
 
-/// Hops as one counts them on a map of the chip.
+/// The number of hops, counted on a map of the chip.
 int apart(tile a, tile b) {
   return std::abs(static_cast<int>(a % 6) - static_cast<int>(b % 6)) +
          std::abs(static_cast<int>(a / 6) - static_cast<int>(b / 6));
@@ -111,7 +112,7 @@ auto words_of(Team& team) {
   return b.attach_control(team.broadcast(handle, 0), each, "test words");
 }
 
-/// What passed all of some stations.
+/// The traffic of several stations together.
 double sum(std::vector<pgas::scc::load> const& all) {
   double requests = 0;
   for (auto const& one : all) requests += static_cast<double>(one.requests);
@@ -120,7 +121,7 @@ double sum(std::vector<pgas::scc::load> const& all) {
 
 // ---- single accesses -------------------------------------------------------------------------------
 
-TEST_CASE("an access takes what the literature's formulas say, from everywhere to everywhere") {
+TEST_CASE("an access takes the time of the literature's formulas, between all pairs of places") {
   struct row {
     timing const* set;
     double core_mhz, mesh_mhz, memory_mhz;
@@ -149,7 +150,7 @@ TEST_CASE("an access takes what the literature's formulas say, from everywhere t
 }
 
 // Source of the three tables: Barrelfish technical note 5, from tile (0,0), in core cycles.
-TEST_CASE("Barrelfish's tables of the message passing buffers come out within 3 cycles") {
+TEST_CASE("Barrelfish's tables of the message passing buffers are reproduced within 3 cycles") {
   constexpr std::array<int, 24> writes{39, 84, 89, 90,  95,  101, 84, 89, 89,  95,  101, 108,
                                        89, 89, 95, 101, 107, 113, 89, 95, 101, 108, 113, 119};
   constexpr std::array<int, 24> reads{20, 63, 69, 72, 78, 84, 63, 69, 72, 78, 84, 90,
@@ -166,7 +167,7 @@ TEST_CASE("Barrelfish's tables of the message passing buffers come out within 3 
   }
 }
 
-TEST_CASE("Barrelfish's table of memory comes out within 5 %") {
+TEST_CASE("Barrelfish's table of memory is reproduced within 5 %") {
   constexpr std::array<double, 4> word{97, 121, 105, 134}, words{779, 972, 843, 1069}, combined{122, 146, 134, 158};
   auto const& t = pgas::scc::barrelfish;
   line const bytes{};
@@ -186,13 +187,13 @@ TEST_CASE("Barrelfish's table of memory comes out within 5 %") {
   }
 }
 
-TEST_CASE("hits, instructions and registers take what their sources say") {
+TEST_CASE("hits, instructions and registers take the time that their sources state") {
   auto const& t = pgas::scc::formulas_533;
   auto const cost = [&](auto const& act) { return cost_on(t, 0, act); };
   CHECK(cost([](chip&, core& me) { (void)load(me, page_type::dcm, 0); }) == doctest::Approx(1));
   line bytes{};
   CHECK(cost([&](chip&, core& me) { me.load(page_type::dcm, 0, bytes); }) == doctest::Approx(8));
-  // Five lines of one set of L1, which has four: each is in L2 only when its turn comes.
+  // Five lines of one set of L1, which has four ways: at its turn, each line is in L2 only.
   int turn = 0;
   CHECK(cost([&](chip&, core& me) {
           if (turn == 0) {
@@ -210,7 +211,7 @@ TEST_CASE("hits, instructions and registers take what their sources say") {
   CHECK(cost([](chip& c, core&) { c.reach(0, station::registers_of(0), asks::read_word); }) ==
         doctest::Approx(45 + 8 * 2.0 / 3).epsilon(0.005));
 
-  // Increment registers take four times as long as test-and-set registers, where all are asked from everywhere.
+  // Increment registers take four times as long as test-and-set registers, if all are read from everywhere.
   for (auto const* set : pgas::scc::all_timings) {
     double tests = 0, increments = 0;
     for (rank_t r = 0; r < cores; r += 6) {
@@ -226,12 +227,12 @@ TEST_CASE("hits, instructions and registers take what their sources say") {
   }
 }
 
-TEST_CASE("pointing a table entry elsewhere takes an access of the own tile's registers") {
+TEST_CASE("changing a table entry takes an access to the own tile's registers") {
   on_chip(2, timed(pgas::scc::formulas_533), [](chip& c, rank_t self) {
     if (self != 0) return;
     core& me = c.at(0);
     std::array<double, 2> cost{};
-    for (double& one : cost) {  // the second time the page is mapped
+    for (double& one : cost) {  // the page is mapped the second time
       double const begin = now(c, 0);
       (void)load(me, page_type::ncm, static_cast<physical_address>(me.map(c.dram().first_page(1)) * page_bytes));
       one = now(c, 0) - begin;
@@ -240,7 +241,7 @@ TEST_CASE("pointing a table entry elsewhere takes an access of the own tile's re
   });
 }
 
-TEST_CASE("with a clock nothing is hostile") {
+TEST_CASE("with a clock the adversary does nothing") {
   auto how = timed(pgas::scc::formulas_533);
   how.against = {.fill = 1, .evict = 1, .drain = 1};
   on_chip(1, how, [](chip& c, rank_t) {
@@ -250,7 +251,7 @@ TEST_CASE("with a clock nothing is hostile") {
   });
 }
 
-TEST_CASE("with the chip's defect a read of a write-through page takes as long as an uncached one") {
+TEST_CASE("with the chip's defect, a read of a write-through page takes as long as an uncached one") {
   for (bool const cached : {true, false}) {
     auto how = timed(pgas::scc::formulas_533);
     how.through_pages_cached = cached;
@@ -263,7 +264,7 @@ TEST_CASE("with the chip's defect a read of a write-through page takes as long a
   }
 }
 
-TEST_CASE("a store lets its core go on, and the next access waits for it") {
+TEST_CASE("a store lets its core go on, and the next access waits for the store") {
   on_chip(1, timed(pgas::scc::formulas_533), [](chip& c, rank_t) {
     store(c.at(0), page_type::ncm, 0, 1);
     CHECK(now(c, 0) < 10);
@@ -274,11 +275,11 @@ TEST_CASE("a store lets its core go on, and the next access waits for it") {
     c.time()->spend(0, 1000 * 6);
     double const begin = now(c, 0);
     (void)load(c.at(0), page_type::ncm, 64);
-    CHECK(now(c, 0) - begin < 72);  // it has been over for long
+    CHECK(now(c, 0) - begin < 72);  // the store ended long ago
   });
 }
 
-TEST_CASE("a modified line that makes room goes to memory, which takes time") {
+TEST_CASE("a modified line that is replaced goes to memory, which takes time") {
   auto const fills = [](bool modified) {
     double cost = 0;
     on_chip(1, timed(pgas::scc::formulas_533), [&](chip& c, rank_t) {
@@ -296,8 +297,8 @@ TEST_CASE("a modified line that makes room goes to memory, which takes time") {
 
 // ---- accesses that meet ----------------------------------------------------------------------------
 
-/// Core cycles a line that each of the first cores needs to get lines from one buffer, or to put them there, all at
-/// once.
+/// Core cycles a line for each of the first cores to get lines from one buffer, or to put them there, all at
+/// the same time.
 std::vector<double> lines_at_once(rank_t first, rank_t last, bool put) {
   std::vector<double> cost;
   constexpr double begin = 2000, end = 12000;
@@ -306,7 +307,7 @@ std::vector<double> lines_at_once(rank_t first, rank_t last, bool put) {
     if (self < first || self >= last) return;
     core& me = c.at(self);
     line bytes{};
-    me.load(page_type::dcm, 0, bytes);  // to where it is got
+    me.load(page_type::dcm, 0, bytes);  // to the place from which it is read
     int done = 0;
     for (physical_address i = 0; now(c, self) < end; ++i) {
       auto const at = buffer_of(0) + i % 128 * 32;
@@ -326,9 +327,9 @@ std::vector<double> lines_at_once(rank_t first, rank_t last, bool put) {
   return {cost.begin() + first, cost.begin() + last};
 }
 
-// Source: Shahmirzadi 2014, section 2.4: of one buffer up to 24 cores are not felt; with 48 the slowest gets take more
-// than twice as long as the fastest, puts of a line more than four times.
-TEST_CASE("24 cores do not feel each other at one buffer, 48 do, and some of them more than others") {
+// Source: Shahmirzadi 2014, section 2.4: up to 24 cores at one buffer do not slow each other down. With 48,
+// the slowest gets take more than twice as long as the fastest, and puts of a line more than four times.
+TEST_CASE("24 cores at one buffer do not slow each other down, 48 do, and some more than others") {
   for (bool const put : {false, true}) {
     CAPTURE(put);
     double alone = 0;
@@ -342,9 +343,9 @@ TEST_CASE("24 cores do not feel each other at one buffer, 48 do, and some of the
   }
 }
 
-// Source: Christgau and Schnor 2019, table 3: with 11 readers that poll near by a byte of a put takes 2.5 times as
-// long, with 11 that poll at another controller it takes 1.05 times as long.
-TEST_CASE("cores that poll at a writer's controller slow its uncached stores down, others do not") {
+// Source: Christgau and Schnor 2019, table 3: with 11 readers that poll near by, a byte of a put takes 2.5
+// times as long. With 11 that poll at another controller, it takes 1.05 times as long.
+TEST_CASE("cores that poll at a writer's controller slow its uncached stores down, and other cores do not") {
   auto const a_store = [](std::vector<rank_t> const& pollers, unsigned controller) {
     double cost = 0;
     on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
@@ -367,7 +368,7 @@ TEST_CASE("cores that poll at a writer's controller slow its uncached stores dow
 }
 
 // Source: Christgau 2017, section 3.4.5: the speed-up of a program whose cores store every 109 cycles is linear.
-TEST_CASE("the stores of twelve cores at one controller that compute meanwhile are not felt") {
+TEST_CASE("the stores of twelve cores that compute in between do not slow each other down at one controller") {
   auto const a_store = [](rank_t first, rank_t last) {
     double cost = 0;
     on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
@@ -385,7 +386,7 @@ TEST_CASE("the stores of twelve cores at one controller that compute meanwhile a
   CHECK(a_store(0, 24) < 1.03 * a_store(0, 1));
 }
 
-TEST_CASE("cores that try to take one register are not served alike") {
+TEST_CASE("cores that try to take one register get it unequally often") {
   std::vector<int> done(cores);
   on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
     for (; now(c, self) < 10000; ++done[static_cast<std::size_t>(self)])
@@ -396,23 +397,23 @@ TEST_CASE("cores that try to take one register are not served alike") {
   CHECK(*fewest > 0);
 }
 
-TEST_CASE("a link passes one packet at a time, in the gaps that there are") {
+TEST_CASE("a link passes one packet at a time, in the gaps that are left") {
   link l;
   CHECK(l.pass(100, 10, 0) == 100);
   CHECK(l.pass(105, 10, 0) == 110);
-  CHECK(l.pass(85, 10, 0) == 85);   // asked for later, and before the others
+  CHECK(l.pass(85, 10, 0) == 85);   // asked for later, at an earlier time
   CHECK(l.pass(92, 10, 0) == 120);  // the gap of 5 is too short
   CHECK(l.pass(90, 5, 0) == 95);
   CHECK(l.queued == 5 + 28 + 5);
   CHECK(l.busy == 45);
   std::set<ticks> taken;
-  for (ticks i = 0; i < 200; ++i) {  // pruned on the way
+  for (ticks i = 0; i < 200; ++i) {  // removed on the way
     ticks const begin = l.pass(1000 + i * 7 % 40 + i * 9, 12, 1000 + i * 9);
     for (ticks at = begin; at < begin + 12; ++at) CHECK(taken.insert(at).second);
   }
 }
 
-TEST_CASE("packets go along their row first, there and back") {
+TEST_CASE("packets travel along their row first, in both directions") {
   on_chip(
       cores, timed(pgas::scc::formulas_533),
       [](chip& c, rank_t self) {
@@ -430,7 +431,7 @@ TEST_CASE("packets go along their row first, there and back") {
 
 // ---- what holds always -----------------------------------------------------------------------------
 
-/// Every core reads, writes and modifies words and lines here and there.
+/// Every core reads, writes and modifies words and lines at various places.
 template <class Look>
 void busy_chip(std::uint64_t seed, Look const& look) {
   auto how = timed(pgas::scc::formulas_533);
@@ -472,7 +473,7 @@ void busy_chip(std::uint64_t seed, Look const& look) {
       look);
 }
 
-TEST_CASE("every request is answered once, and nothing works at more than its rate") {
+TEST_CASE("every request is answered once, and no station works faster than its rate") {
   busy_chip(1, [](chip& c) {
     traffic const t = c.time()->report();
     double const served =
@@ -505,7 +506,7 @@ TEST_CASE("two runs with one seed have equal clocks, another seed has others") {
   CHECK(clocks[0] != clocks[2]);
 }
 
-TEST_CASE("no core sees what will be") {
+TEST_CASE("no core sees future values") {
   constexpr rank_t ranks = 12;
   int seen_others = 0;
   on_chip(ranks, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
@@ -527,7 +528,7 @@ TEST_CASE("no core sees what will be") {
   CHECK(seen_others > ranks * 100);
 }
 
-TEST_CASE("charge and pause pass time, and who computes is overtaken") {
+TEST_CASE("charge and pause pass time, and other cores overtake a computing core") {
   with_options const chosen(timed(pgas::scc::formulas_800));
   pgas::run<backend>(2, [](auto& team) {
     double const cycles = pgas::scc::cycles_of(team);
@@ -551,7 +552,8 @@ TEST_CASE("charge and pause pass time, and who computes is overtaken") {
 
 // ---- programs --------------------------------------------------------------------------------------
 
-/// A neighbour exchange in epochs, a sum under locks and a reduction: whatever the order, one result.
+/// A neighbour exchange in epochs, a sum under locks and a reduction, whose result does not depend on the
+/// order.
 std::uint64_t program() {
   return pgas::run<backend>(8, [](auto& team) {
     auto window = pgas::make_window<std::uint64_t>(team, 4);
@@ -585,7 +587,7 @@ TEST_CASE("the clock changes no result") {
   }
 }
 
-TEST_CASE("control words are at their owners' controllers, or at one") {
+TEST_CASE("control words lie at their owners' controllers, or at one") {
   for (bool const central : {false, true}) {
     auto how = timed(pgas::scc::formulas_533);
     how.words = central ? placement::central : placement::distributed;
@@ -597,7 +599,7 @@ TEST_CASE("control words are at their owners' controllers, or at one") {
   }
 }
 
-/// Rank 0 computes for long, and meets the others twice: they poll meanwhile.
+/// Rank 0 computes for long, and meets the other ranks twice; they poll in the meantime.
 struct polled {
   traffic what;
   std::uint64_t loads = 0;
@@ -632,7 +634,7 @@ TEST_CASE("polls that see nothing new are counted and timed as if each were made
   CHECK(sum(some.what.links) == doctest::Approx(sum(all.what.links)).epsilon(0.01));
 }
 
-TEST_CASE("a read-modify-write is four accesses, and each look at a register that is taken is one more") {
+TEST_CASE("a read-modify-write is four accesses, and each test of a taken register is one more") {
   with_options const chosen(timed(pgas::scc::formulas_533));
   auto const registers = [](pgas::word times) {
     pgas::run<backend>(cores, [=](auto& team) {
@@ -653,7 +655,7 @@ TEST_CASE("a read-modify-write is four accesses, and each look at a register tha
   CHECK(after - spins == before - spins_before + 2 * 10 * cores);
 }
 
-TEST_CASE("a shared lock takes one read-modify-write to come in and one to go, however many others hold it") {
+TEST_CASE("a shared lock takes one read-modify-write to enter and one to leave, with any number of other holders") {
   with_options const chosen(timed(pgas::scc::formulas_533));
   auto const registers = [](int times) {
     pgas::run<backend>(cores, [=](auto& team) {
@@ -671,7 +673,7 @@ TEST_CASE("a shared lock takes one read-modify-write to come in and one to go, h
   CHECK(registers(10) - registers(0) == 2 * 2 * 10 * cores);
 }
 
-TEST_CASE("a word that changes while another is looked at is no deadlock") {
+TEST_CASE("a word that changes during the poll of another word is no deadlock") {
   with_options const chosen(timed(pgas::scc::formulas_533));
   pgas::run<backend>(2, [](auto& team) {
     auto const control = words_of(team);
@@ -695,7 +697,7 @@ TEST_CASE("a word that changes while another is looked at is no deadlock") {
   });
 }
 
-/// What run says of a program that cannot end.
+/// The error of run for a program that cannot end.
 template <class Body>
 pgas::error failure_of(rank_t ranks, Body const& body) {
   with_options const chosen(timed(pgas::scc::formulas_533));
@@ -707,7 +709,7 @@ pgas::error failure_of(rank_t ranks, Body const& body) {
   return {errc::unsupported, -1, "nothing was thrown"};
 }
 
-TEST_CASE("with a clock, too, a deadlock is reported, with who waits for whom") {
+TEST_CASE("with a clock, too, a deadlock is reported, with the rank that each rank waits for") {
   auto const e = failure_of(3, [](auto& team) {
     if (team.rank() != 1) team.barrier();
   });
@@ -743,7 +745,7 @@ TEST_CASE("with a clock a deadline is one of virtual time") {
   CHECK(std::chrono::steady_clock::now() - begin < 60s);
 }
 
-TEST_CASE("who is woken at the start goes on when the waker is where it is") {
+TEST_CASE("a core that is woken at the start continues at the time of the core that wakes it") {
   auto const j = pgas::detail::job::create(2, false);
   chip c(j, timed(pgas::scc::formulas_533));
   bool ready = false;
@@ -772,8 +774,8 @@ void raise(chip& c, rank_t self, rank_t target) {
   c.reach(self, station::registers_of(target), asks::write_word);
   c.pin_of(target).raise(self);
 }
-/// Core cycles from before a core raises an interrupt to the first instruction of its handler, while that core does
-/// act(chip, core) after act() has come to its place.
+/// Core cycles from just before a core raises an interrupt to the first instruction of its handler. The
+/// interrupted core does act(chip, core) after act() has come to its place.
 template <class Act>
 double delivery(timing const& t, rank_t from, rank_t to, Act const& act) {
   double raised = 0;
@@ -802,7 +804,7 @@ void hit_for_long(chip& c, core& me) {
 }
 void compute_for_long(chip& c, core& me) { c.pin_of(me.number()).compute(40000 * c.time()->how().core); }
 
-TEST_CASE("an interrupt takes what Barrelfish measured, and its write's way, whatever its core is at") {
+TEST_CASE("an interrupt takes the time that Barrelfish measured and its write's way, during any activity of its core") {
   for (timing const* t : {&pgas::scc::formulas_533, &pgas::scc::barrelfish}) {
     CHECK(delivery(*t, 0, 1, sleep) == doctest::Approx(612).epsilon(0.05));
     double const near = delivery(*t, 0, 2, sleep);
@@ -817,7 +819,7 @@ TEST_CASE("an interrupt takes what Barrelfish measured, and its write's way, wha
   }
 }
 
-TEST_CASE("a computation that is interrupted takes longer by what the interrupt takes") {
+TEST_CASE("an interrupted computation takes longer by the time of the interrupt") {
   double ended = 0;
   (void)delivery(pgas::scc::formulas_533, 0, 10, [&](chip& c, core& me) {
     compute_for_long(c, me);
@@ -826,14 +828,14 @@ TEST_CASE("a computation that is interrupted takes longer by what the interrupt 
   CHECK(ended == doctest::Approx(40000 + 612));
 }
 
-TEST_CASE("what comes while a store is under way finds the core where that has let it go on to") {
+TEST_CASE("an interrupt during a store finds the core at the time at which the store let it go on") {
   double handled = 0;
   on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
     if (self == 0) raise(c, 0, 1);
     if (self != 1) return;
     interrupt_pin::handler const note = [&] { handled = now(c, 1); };
     c.pin_of(1).handle_by(&note);
-    store(c.at(1), page_type::ncm, buffer_of(47), 1);  // is served after the interrupt has come
+    store(c.at(1), page_type::ncm, buffer_of(47), 1);  // served after the interrupt has come
     CHECK(now(c, 1) < 10);
     compute_for_long(c, c.at(1));
     c.pin_of(1).handle_by(nullptr);
@@ -842,7 +844,7 @@ TEST_CASE("what comes while a store is under way finds the core where that has l
   CHECK(handled < 612 + 50);
 }
 
-TEST_CASE("who sleeps puts nothing on the mesh") {
+TEST_CASE("a sleeping core puts nothing on the mesh") {
   auto const links = [](bool sleeps) {
     double requests = 0;
     on_chip(
@@ -867,8 +869,8 @@ TEST_CASE("who sleeps puts nothing on the mesh") {
   CHECK(links(false) > 1000);
 }
 
-// Source: Barrelfish technical note 5, its interconnect and its benchmark of notifications: 1081 cycles at one hop and
-// 1312 at eight. Of the seven accesses the last one is a store, for which it does not wait.
+// Source: Barrelfish technical note 5, its interconnect and its benchmark of notifications: 1081 cycles at
+// one hop and 1312 at eight. The last of the seven accesses is a store, for which it does not wait.
 TEST_CASE("Barrelfish's notification costs its sender 33 cycles for each hop") {
   auto const send = [](rank_t to) {
     double takes = 0;
@@ -890,7 +892,7 @@ TEST_CASE("Barrelfish's notification costs its sender 33 cycles for each hop") {
   CHECK((send(47) - send(2)) / 7 == doctest::Approx((1312 - 1081) / 7.0).epsilon(0.05));
 }
 
-TEST_CASE("with a clock, too, who polls is interrupted, and who sleeps for ever is named") {
+TEST_CASE("with a clock, too, a polling core is interrupted, and a core that sleeps for ever is named") {
   double polled = 0;
   with_options const chosen(timed(pgas::scc::formulas_533));
   pgas::run<backend>(2, [&](auto& team) {
@@ -921,11 +923,11 @@ TEST_CASE("with a clock, too, who polls is interrupted, and who sleeps for ever 
 
 }  // namespace
 
-TEST_CASE("a heat map has each part of the chip once, with its share of the run and its requests") {
+TEST_CASE("a heat map shows each part of the chip once, with its share of the run and its requests") {
   traffic run;
   std::size_t parts = 0;
   auto const some = [&](std::string const& name) {
-    // Shares from 0.01 % on, all of them different.
+    // Shares from 0.01 % on, each of them different.
     auto const n = static_cast<double>(++parts);
     return pgas::scc::load{name, parts, 10 * n, 3 * n};
   };
@@ -962,7 +964,7 @@ TEST_CASE("a heat map has each part of the chip once, with its share of the run 
   }
 }
 
-TEST_CASE("a heat map that cannot be made is a sentence") {
+TEST_CASE("the error for a heat map that cannot be made is a sentence") {
   CHECK_THROWS_WITH_AS(pgas::scc::write_heat_map({}, "heat.svg"), doctest::Contains("no run has had a clock"),
                        pgas::error);
   with_options const chosen(timed(pgas::scc::formulas_533));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The emulated chip itself: that its caches, its buffer, its tables, its turns and its oracle do what is said of them.
-// How the library fares on it is for the conformance suites.
+// The emulated chip itself: its caches, buffer, tables, turns and oracle behave as documented. The
+// conformance suites run the library on it.
 #include <pgas/backends/scc.hpp>
 #include <pgas/backends/scc/shrink.hpp>
 
@@ -36,11 +36,11 @@ using pgas::scc::switch_point;
 
 // ---- helpers ---------------------------------------------------------------------------------------
 
-constexpr physical_address l1_stride = 4096;   ///< lines so far apart share a set of L1
-constexpr physical_address l2_stride = 65536;  ///< and these one of L2 as well
+constexpr physical_address l1_stride = 4096;   // lines at this distance share a set of L1
+constexpr physical_address l2_stride = 65536;  // lines at this distance also share a set of L2
 constexpr std::size_t l2_bytes = 262144;
 
-/// What lies in memory, whatever caches say.
+/// The value in memory, regardless of the caches.
 number in_memory(chip& c, system_address at) {
   number value = 0;
   std::memcpy(&value, c.dram().host(at), sizeof value);
@@ -51,7 +51,7 @@ void fill_memory_line(chip& c, system_address at, number value) {
   for (std::size_t i = 0; i < line_bytes; i += sizeof value) set_memory(c, at + i, value);
 }
 
-/// Runs body(chip, core 0) on core 0 of two; the other one does nothing of its own.
+/// Runs body(chip, core 0) on core 0 of two; the other core does nothing of its own.
 template <class Body>
 void on_core(options const& how, Body const& body) {
   on_chip(2, how, [&](chip& c, rank_t rank) {
@@ -83,7 +83,7 @@ struct kind {
   page_type type;
   char const* name;
   bool in_l1, in_l2, tagged;
-  bool combined;  ///< a store that misses goes to the buffer
+  bool combined;  // a store that misses goes to the buffer
 };
 constexpr std::array kinds{
     kind{page_type::dcm, "dcm", true, true, false, false},
@@ -103,7 +103,7 @@ void for_each_kind(Use const& use) {
 
 // ---- page types ------------------------------------------------------------------------------------
 
-TEST_CASE("a load fills what its page's type says, with the whole line") {
+TEST_CASE("a load fills the caches that its page's type names, with the whole line") {
   for_each_kind([](kind const& k) {
     on_core([&](chip& c, core& me) {
       fill_memory_line(c, 64, 7);
@@ -120,7 +120,7 @@ TEST_CASE("a load fills what its page's type says, with the whole line") {
   });
 }
 
-TEST_CASE("a line of L1 is tagged, and is in L2, where its page's type says so") {
+TEST_CASE("a line is tagged in L1, and is in L2, if its page's type says so") {
   for_each_kind([](kind const& k) {
     on_core([&](chip& c, core& me) {
       fill_memory_line(c, 0, 7);
@@ -136,7 +136,7 @@ TEST_CASE("a line of L1 is tagged, and is in L2, where its page's type says so")
   });
 }
 
-TEST_CASE("a store that misses allocates nowhere: it goes to memory, or to the buffer") {
+TEST_CASE("a store that misses allocates in no cache: it goes to memory or to the buffer") {
   for_each_kind([](kind const& k) {
     on_core([&](chip& c, core& me) {
       fill_memory_line(c, 0, 7);
@@ -181,7 +181,7 @@ TEST_CASE("a store to a line of a dcm page that only L2 holds stays in L2 and do
     CHECK(me.count().l1_hits == 0);
     CHECK(me.count().l2_hits == 1);
     CHECK(in_memory(c, 0) == 7);
-    me.invalidate_l1();  // would lose it
+    me.invalidate_l1();  // would lose the line
     CHECK(load(me, page_type::dcm, 0) == 9);
     CHECK(me.count().l2_hits == 2);
     CHECK(me.count().fills == 1);
@@ -224,7 +224,7 @@ TEST_CASE("a store to a cached line of a mpbt_wt page changes the line and goes 
   });
 }
 
-TEST_CASE("with the chip's defect, write-through pages are read as uncached ones, and are written as before") {
+TEST_CASE("with the chip's defect, write-through pages are read like uncached ones, and written as before") {
   auto const reads = [](page_type type, bool cached) {
     options how;
     how.through_pages_cached = cached;
@@ -250,7 +250,7 @@ TEST_CASE("with the chip's defect, write-through pages are read as uncached ones
   CHECK(intended.reads == 0);
 }
 
-TEST_CASE("no cache sees what another core stores") {
+TEST_CASE("no cache sees the stores of another core") {
   on_core([](chip& c, core& me) {
     core& other = c.at(1);
     auto const theirs = static_cast<physical_address>(other.map(c.dram().first_page(0)) * page_bytes);
@@ -271,7 +271,7 @@ TEST_CASE("no cache sees what another core stores") {
 
 // ---- instructions ----------------------------------------------------------------------------------
 
-TEST_CASE("CL1INVMB drops tagged lines only, and loses what a mpbt_wb page had modified") {
+TEST_CASE("CL1INVMB drops tagged lines only, and loses the modifications of a mpbt_wb page") {
   on_core([](chip& c, core& me) {
     fill_memory_line(c, 0, 1);
     fill_memory_line(c, 4096, 2);
@@ -288,14 +288,14 @@ TEST_CASE("CL1INVMB drops tagged lines only, and loses what a mpbt_wb page had m
     CHECK(load(me, page_type::dcm, 0) == 11);
     CHECK(me.count().l1_hits == before.l1_hits + 1);
     CHECK(load(me, page_type::mpbt_wb, 4096) == 2);
-    CHECK(load(me, page_type::mpbt_wt, 8192) == 13);  // from the buffer, by way of memory
+    CHECK(load(me, page_type::mpbt_wt, 8192) == 13);  // from the buffer, through memory
     CHECK(me.count().fills == before.fills + 2);
     me.write_back_l1();
     CHECK(in_memory(c, 4096) == 2);
   });
 }
 
-TEST_CASE("CL1INVMB drops the lines of its time, not those of later ones, however often") {
+TEST_CASE("CL1INVMB drops the lines of its time and not later ones, at every repetition") {
   on_core([](chip& c, core& me) {
     for (number i = 1; i < 300; ++i) {
       set_memory(c, 0, i);
@@ -307,7 +307,7 @@ TEST_CASE("CL1INVMB drops the lines of its time, not those of later ones, howeve
   });
 }
 
-TEST_CASE("WBINVD empties L1 and leaves L2 with what was modified") {
+TEST_CASE("WBINVD empties L1 and leaves the modified lines in L2") {
   on_core([](chip& c, core& me) {
     fill_memory_line(c, 0, 7);
     load(me, page_type::dcm, 0);
@@ -318,13 +318,13 @@ TEST_CASE("WBINVD empties L1 and leaves L2 with what was modified") {
     CHECK(load(me, page_type::dcm, 0) == 9);
     CHECK(me.count().l2_hits == 1);
     me.invalidate_l1();
-    CHECK(load(me, page_type::dcm, 0) == 9);  // L2 has it
+    CHECK(load(me, page_type::dcm, 0) == 9);  // L2 has the line
     me.flush_l2(0, 1);
     CHECK(in_memory(c, 0) == 9);
   });
 }
 
-TEST_CASE("WBINVD writes to memory what L2 does not hold") {
+TEST_CASE("WBINVD writes to memory the lines that L2 does not hold") {
   on_core([](chip& c, core& me) {
     fill_memory_line(c, 0, 7);
     load(me, page_type::dcm, 0);
@@ -338,7 +338,7 @@ TEST_CASE("WBINVD writes to memory what L2 does not hold") {
   });
 }
 
-TEST_CASE("INVD loses what L1 had modified") {
+TEST_CASE("INVD loses the modifications in L1") {
   on_core([](chip& c, core& me) {
     fill_memory_line(c, 0, 7);
     for (page_type type : {page_type::dcm, page_type::mpbt_wb}) {
@@ -376,7 +376,7 @@ TEST_CASE("the L2 routine writes back and drops the lines that its range touches
   });
 }
 
-TEST_CASE("the L2 routine drops all if its range is as large as L2, and only then") {
+TEST_CASE("the L2 routine drops everything if its range is as large as L2, and only then") {
   on_core([](chip& c, core& me) {
     fill_memory_line(c, 0, 7);
     load(me, page_type::dcm, 0);
@@ -419,7 +419,7 @@ TEST_CASE("the buffer is pushed by a store to another line, when it is full and 
       CHECK(in_memory(c, 36) == 36);
       CHECK(in_memory(c, 60) == 60);
       me.drain();
-      CHECK(me.count().pushes == 2);  // nothing was left
+      CHECK(me.count().pushes == 2);  // the buffer was empty
       store(me, type, 0, 9);
       CHECK(in_memory(c, 0) == 1);
       me.drain();
@@ -445,7 +445,7 @@ TEST_CASE("a push writes the bytes that were stored and no others") {
         left = std::max<std::size_t>(left - count, 1);
         if (left == 1) break;
       }
-      // Others write all of the line meanwhile.
+      // Other cores write all of the line in the meantime.
       std::memset(line, 200, line_bytes);
       me.drain();
       for (std::size_t i = 0; i < line_bytes; ++i) {
@@ -455,14 +455,14 @@ TEST_CASE("a push writes the bytes that were stored and no others") {
   });
 }
 
-TEST_CASE("the buffer of one core is not another's") {
+TEST_CASE("the buffer of one core does not serve another core") {
   on_core([](chip& c, core& me) {
     core& other = c.at(1);
     auto const theirs = static_cast<physical_address>(other.map(c.dram().first_page(0)) * page_bytes);
     store(me, page_type::ncm_wcb, 0, 1);
     store(other, page_type::ncm_wcb, theirs + 4, 2);
     CHECK(load(me, page_type::ncm, 4) == 0);
-    CHECK(load(other, page_type::ncm, theirs) == 1);  // the load before pushed it
+    CHECK(load(other, page_type::ncm, theirs) == 1);  // the load before pushed the line
     other.drain();
     CHECK(load(me, page_type::ncm, 0) == 1);
     CHECK(load(me, page_type::ncm, 4) == 2);
@@ -471,7 +471,8 @@ TEST_CASE("the buffer of one core is not another's") {
 
 // ---- one core alone --------------------------------------------------------------------------------
 
-/// A random program of one core against a plain array. Its lines share one set, so that they replace each other.
+/// Compares a random program of one core with a plain array. Its lines share one set, so that they replace
+/// each other.
 void random_program(kind const& k, options const& how) {
   on_chip(1, how, [&](chip& c, rank_t) {
     core& me = c.at(0);
@@ -532,7 +533,7 @@ void random_program(kind const& k, options const& how) {
   });
 }
 
-TEST_CASE("a core sees its own stores in order, whatever its caches do, and so does memory in the end") {
+TEST_CASE("a core sees its own stores in order through any caches, and memory holds them in the end") {
   for_each_kind([](kind const& k) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       CAPTURE(seed);
@@ -545,7 +546,7 @@ TEST_CASE("a core sees its own stores in order, whatever its caches do, and so d
   });
 }
 
-TEST_CASE("what is least recently used goes first, from L1 to L2") {
+TEST_CASE("the least recently used line is replaced first, from L1 to L2") {
   on_core([](chip& c, core& me) {
     auto const at = [](number i) { return i * l1_stride; };  // one set of L1, several of L2
     for (number i = 0; i < 5; ++i) set_memory(c, at(i), i);
@@ -570,7 +571,7 @@ TEST_CASE("what is least recently used goes first, from L1 to L2") {
   });
 }
 
-TEST_CASE("what is least recently used in L2 goes to memory, if it was modified") {
+TEST_CASE("the least recently used line of L2 goes to memory if it was modified") {
   on_core([](chip& c, core& me) {
     auto const at = [](number i) { return i * l2_stride; };
     for (number i = 0; i < 4; ++i) load(me, page_type::dcm, at(i));
@@ -587,11 +588,11 @@ TEST_CASE("what is least recently used in L2 goes to memory, if it was modified"
     CHECK(in_memory(c, at(0)) == 10);
     CHECK(me.count().write_backs == 2);
     for (number i = 6; i < 10; ++i) load(me, page_type::dcm, at(i));
-    CHECK(me.count().write_backs == 4);  // those that were only read go without
+    CHECK(me.count().write_backs == 4);  // unmodified lines are dropped
   });
 }
 
-TEST_CASE("a cache holds what a list of its last used lines does") {
+TEST_CASE("a cache holds the lines of a list in order of their last use") {
   pgas::detail::scc::cache<16 * line_bytes, 4> small;  // 4 sets
   std::array<std::vector<number>, 4> recent;           // last used first
   dice dice(3);
@@ -624,7 +625,7 @@ TEST_CASE("a cache holds what a list of its last used lines does") {
 
 // ---- the look-up table -----------------------------------------------------------------------------
 
-TEST_CASE("an entry that is pointed elsewhere without a flush sends the old page's modified line to the new page") {
+TEST_CASE("an entry that is changed without a flush sends the old page's modified line to the new page") {
   on_core([](chip& c, core& me) {
     constexpr unsigned entry = 140;
     auto const at = static_cast<physical_address>(entry * page_bytes);
@@ -645,7 +646,7 @@ TEST_CASE("an entry that is pointed elsewhere without a flush sends the old page
   });
 }
 
-TEST_CASE("map sends every modified line and every combined byte to the page that it was meant for") {
+TEST_CASE("map sends every modified line and every combined byte to the page that the program meant") {
   for_each_kind([](kind const& k) {
     options how;
     how.mappable_pages = 1;
@@ -674,7 +675,7 @@ TEST_CASE("map sends every modified line and every combined byte to the page tha
   });
 }
 
-TEST_CASE("more pages than can be mapped are mapped in turn and stay right") {
+TEST_CASE("more pages than entries are mapped in turn and keep their contents") {
   for_each_kind([](kind const& k) {
     options how;
     how.mappable_pages = 3;
@@ -688,7 +689,7 @@ TEST_CASE("more pages than can be mapped are mapped in turn and stay right") {
         auto const at = static_cast<physical_address>(me.map(p) * page_bytes + 128);
         CHECK(load(me, k.type, at) == expected[page]);
         store(me, k.type, at, expected[page] = step);
-        // Nobody else's page is anywhere in the table twice.
+        // No other page is in the table twice.
         CHECK(me.physical(system_address{p} * page_bytes + 128) == at);
       }
       CHECK(me.count().remaps > 100);
@@ -704,7 +705,7 @@ TEST_CASE("more pages than can be mapped are mapped in turn and stay right") {
 
 // ---- turns -----------------------------------------------------------------------------------------
 
-/// The order in which four cores come to memory, and what each counted.
+/// The order in which four cores access memory, and the counters of each.
 struct course {
   std::vector<rank_t> order;
   std::vector<counters> counted;
@@ -740,7 +741,7 @@ TEST_CASE("the same seed gives the same order and the same counters, another see
   }
 }
 
-TEST_CASE("hits are no scheduling points, and whatever goes to memory is one") {
+TEST_CASE("hits are no scheduling points, and every access to memory is one") {
   on_core([](chip& c, core& me) {
     auto const points = [&](auto const& act) {
       auto const before = c.turns().points();
@@ -770,7 +771,7 @@ TEST_CASE("hits are no scheduling points, and whatever goes to memory is one") {
   });
 }
 
-TEST_CASE("a core keeps its turn until it comes to a point") {
+TEST_CASE("a core keeps its turn until its next scheduling point") {
   options how;
   how.schedule = scheduling::random;
   for (how.seed = 0; how.seed < 20; ++how.seed) {
@@ -790,7 +791,8 @@ TEST_CASE("a core keeps its turn until it comes to a point") {
   }
 }
 
-/// Runs body(chip, rank) in every order that the search finds, and calls each() after a run; returns how many.
+/// Runs body(chip, rank) in every order that the search finds, and calls each() after a run. Returns the
+/// number of runs.
 template <class Body, class Each>
 int search(std::size_t most_switches, Body const& body, Each const& each) {
   decisions script;
@@ -819,11 +821,11 @@ TEST_CASE("a search visits every interleaving of two fibers with three points ea
         }
       },
       [&] { orders.insert(std::exchange(order, "")); });
-  CHECK(runs == 70);  // 4 of 8 pieces are the first fiber's
+  CHECK(runs == 70);  // 4 of 8 pieces belong to the first fiber
   CHECK(orders.size() == 70);
 }
 
-TEST_CASE("a search with a bound visits the orders with no more switches, and each once") {
+TEST_CASE("a search with a bound visits the orders with at most that many switches, and each once") {
   for (std::size_t bound : {0U, 1U, 2U}) {
     std::string order;
     std::set<std::string> orders;
@@ -836,7 +838,7 @@ TEST_CASE("a search with a bound visits the orders with no more switches, and ea
           }
         },
         [&] { orders.insert(std::exchange(order, "")); });
-    // One piece after another may be cut at three places: once in the first fiber, then also in the second.
+    // Each piece may be cut at three places: once in the first fiber, then also in the second.
     CHECK(runs == static_cast<int>(std::array{2, 2 + 2 * 3, 2 + 2 * 3 + 2 * 9}[bound]));
     CHECK(orders.size() == static_cast<std::size_t>(runs));
   }
@@ -862,7 +864,7 @@ TEST_CASE("a search finds the lost update of an unprotected read-modify-write, w
 }
 
 TEST_CASE("a failing run shrinks to a few changes of turns, and needs each of them") {
-  // Three cores add to a word that nothing protects, each after and before much else.
+  // Three cores add to an unprotected word, each after and before much other work.
   auto const loses_an_update = [](options const& how) {
     number sum = 0;
     on_chip(3, how, [&](chip& c, rank_t rank) {
@@ -962,7 +964,7 @@ struct seat {
     std::vector<std::size_t> const sizes(static_cast<std::size_t>(b.size()), bytes);
     return b.attach_segment(agree("segment", [&] { return b.reserve_segment(sizes); }), bytes);
   }
-  /// Collective: a slot of each rank's for each rank.
+  /// Collective: one slot on each rank for each rank.
   [[nodiscard]] backend::control_type words() const {
     pgas::control_words const w{.slots = static_cast<std::size_t>(b.size()), .cells = 0};
     return b.attach_control(agree("words", [&] { return b.reserve_control(w); }), w, "test words");
@@ -985,7 +987,7 @@ void await(seat me, backend::control_type& words, rank_t from, word value = 1,
                    {.operation = "await", .awaited = pgas::group(&from, 1), .deadline = deadline});
 }
 
-TEST_CASE("a deadlock is reported at once, with who waits for whom") {
+TEST_CASE("a deadlock is reported at once, with the rank that each rank waits for") {
   auto const begin = std::chrono::steady_clock::now();
   auto const e = error_of([] {
     launch(3, [](seat me) {
@@ -1000,7 +1002,7 @@ TEST_CASE("a deadlock is reported at once, with who waits for whom") {
                  "rank 2 has returned; none of them can go on"));
 }
 
-TEST_CASE("a deadline ends a wait that nothing else would end") {
+TEST_CASE("a deadline ends a wait that would never end") {
   auto const begin = std::chrono::steady_clock::now();
   bool saw = false;
   launch(2, [&](seat me) {
@@ -1026,7 +1028,7 @@ TEST_CASE("a deadline also ends a wait while another rank is busy") {
         [&](seat me) {
           auto w = me.words();
           if (me.rank() == 1) {
-            // Polls for what comes only once the other's wait is over; in the end gives up.
+            // Polls for a value that comes only after the other rank's wait; gives up in the end.
             while (!timed_out && std::chrono::steady_clock::now() < begin + 5s) me.b.check("poll");
             return;
           }
@@ -1044,7 +1046,7 @@ TEST_CASE("an exception of one rank ends the others' waits and is named") {
     launch(4, [&](seat me) {
       auto w = me.words();
       if (me.rank() == 2) {
-        for (int i = 0; i < 1000; ++i) me.b.check("test");  // until the others wait
+        for (int i = 0; i < 1000; ++i) me.b.check("test");  // until the other ranks wait
         throw std::runtime_error("out of coffee");
       }
       auto const mine = error_of([&] { await(me, w, (me.rank() + 1) % 4); });
@@ -1058,7 +1060,7 @@ TEST_CASE("an exception of one rank ends the others' waits and is named") {
   CHECK(contains(e, "rank 2 threw: out of coffee"));
 }
 
-/// Comes to points until another core has had the turn.
+/// Passes scheduling points until another core has had the turn.
 void give_turn_away(chip& c) {
   for (auto const before = c.turns().switches(); c.turns().switches() == before;) c.turns().point();
 }
@@ -1095,7 +1097,7 @@ TEST_CASE("an exception that is handled on one fiber is not seen by another") {
   CHECK(looked);
 }
 
-TEST_CASE("a fiber may be suspended by a destructor during unwinding, and others see nothing of it") {
+TEST_CASE("a fiber may be suspended by a destructor during unwinding, without effect on other fibers") {
   bool unwinding = false;
   bool looked = false;
   on_chip(2, {}, [&](chip& c, rank_t rank) {
@@ -1140,7 +1142,7 @@ TEST_CASE("a fiber may be suspended by a destructor during unwinding, and others
 
 // ---- memory ----------------------------------------------------------------------------------------
 
-TEST_CASE("a part larger than a core's memory is refused with a sentence, and what was reserved is given back") {
+TEST_CASE("a part larger than a core's memory is refused with a sentence, and the reserved memory is returned") {
   options how;
   how.own_pages = 2;
   launch(
@@ -1181,7 +1183,7 @@ TEST_CASE("a mailbox that finds no room at one core takes none at the others") {
     for (int i = 0; i < 50; ++i) static_cast<void>(alone.reserve_mailbox());
     for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(static_cast<void>(me.b.reserve_mailbox()), pgas::error);
     CHECK_NOTHROW(static_cast<void>(alone.reserve_mailbox()));
-    // The other way round: room at core 0 alone must not go by attempts that core 1 refuses.
+    // The reverse: refusals by core 1 must not use up the room at core 0.
     std::array<rank_t, 1> const second{1};
     auto const other = me.b.sub_team(second, 0);
     for (int i = 0; i < 51; ++i) CHECK_NOTHROW(static_cast<void>(other.reserve_mailbox()));
@@ -1231,7 +1233,7 @@ void store_through(backend::segment_type& s, pgas::location at, number value) {
 }
 void put(backend::segment_type& s, pgas::location at, number value) { s.put(at, std::as_bytes(std::span(&value, 1))); }
 
-TEST_CASE("memory that is reserved again is zero, whatever caches and buffers still held of it") {
+TEST_CASE("memory that is reserved again is zero, even if caches and buffers held the old contents") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     options how;
     how.check = false;
@@ -1252,7 +1254,7 @@ TEST_CASE("memory that is reserved again is zero, whatever caches and buffers st
                 CHECK(load_tagged(s, {other, 4096 + at}) == 0);
               }
               me.all_here();
-              // Nobody writes where another does: a line goes back whole.
+              // No rank writes to another's line, since a line is written back whole.
               std::size_t const mine = static_cast<std::size_t>(me.rank()) * 128;
               for (rank_t to : {0, 1}) {
                 store(s, {to, mine}, 1);
@@ -1271,7 +1273,7 @@ TEST_CASE("memory that is reserved again is zero, whatever caches and buffers st
   }
 }
 
-TEST_CASE("lines that a core has forgotten are not fetched again on the adversary's account") {
+TEST_CASE("the adversary does not fetch lines again that a core has forgotten") {
   options how;
   how.against.fill = 1;
   on_core(how, [](chip& c, core& me) {
@@ -1284,7 +1286,7 @@ TEST_CASE("lines that a core has forgotten are not fetched again on the adversar
   });
 }
 
-TEST_CASE("an uncached store does not overtake what the buffer holds of its line") {
+TEST_CASE("an uncached store does not overtake buffered bytes of its line") {
   for (page_type type : {page_type::ncm, page_type::dcm}) {
     on_core([&](chip& c, core& me) {
       store(me, page_type::ncm_wcb, 0, 1);
@@ -1292,7 +1294,7 @@ TEST_CASE("an uncached store does not overtake what the buffer holds of its line
       me.drain();
       CHECK(in_memory(c, 0) == 2);
       store(me, page_type::ncm_wcb, 0, 3);
-      store(me, type, 32, 4);  // of another line: may
+      store(me, type, 32, 4);  // a store to another line may
       CHECK(in_memory(c, 0) == 2);
     });
   }
@@ -1300,7 +1302,8 @@ TEST_CASE("an uncached store does not overtake what the buffer holds of its line
 
 // ---- interrupts ------------------------------------------------------------------------------------
 
-/// How many further instructions a core that interrupts itself begins before it takes that.
+/// The number of further instructions that a core begins after it has interrupted itself, before it takes the
+/// interrupt.
 int taken_after(options const& how) {
   int done = 0;
   int at = -1;
@@ -1319,7 +1322,7 @@ int taken_after(options const& how) {
   return at;
 }
 
-TEST_CASE("an interrupt is taken before the next instruction, or, against an adversary, before any later one") {
+TEST_CASE("an interrupt is taken before the next instruction or, against an adversary, before any later one") {
   options how;
   CHECK(taken_after(how) == 0);
   how.against.defer = 8;
@@ -1333,7 +1336,8 @@ TEST_CASE("an interrupt is taken before the next instruction, or, against an adv
   CHECK(*places.begin() == 0);
 }
 
-/// What a core may be at when an interrupt comes; `ends`: what ends it, once the interrupt has been handled.
+/// The activity of a core when an interrupt comes; `ends` is the action that ends it, after the interrupt has
+/// been handled.
 struct activity {
   char const* name;
   std::function<void(seat, backend::control_type&, std::function<bool()> const& ends)> act;
@@ -1344,7 +1348,7 @@ void wait_for_both(seat me, backend::control_type& w, std::function<bool()> cons
   CHECK(me.rank() == 0);
 }
 
-TEST_CASE("an interrupt reaches its core, whatever that is at") {
+TEST_CASE("an interrupt reaches its core during any activity") {
   std::array const activities{
       activity{"sleeps", [](seat me, auto&, auto const& ends) { me.b.interrupts().sleep_until(ends); }},
       activity{"waits for a word", [](seat me, auto& w, auto const&) { await(me, w, 1); }},
@@ -1353,7 +1357,7 @@ TEST_CASE("an interrupt reaches its core, whatever that is at") {
                [](seat me, auto&, auto const& ends) {
                  while (!ends()) {
                    me.b.charge(100);
-                   me.b.check("test");  // without a clock time does not give its turn away
+                   me.b.check("test");  // without a clock, time does not pass the turn on
                  }
                }},
   };
@@ -1388,7 +1392,7 @@ TEST_CASE("an interrupt reaches its core, whatever that is at") {
   }
 }
 
-TEST_CASE("interrupts that come before the first is taken are one, and the next is another") {
+TEST_CASE("interrupts before the first is taken merge into one, and a later one is separate") {
   launch(2, [](seat me) {
     auto w = me.words();
     auto const pins = me.b.interrupts();
@@ -1411,7 +1415,7 @@ TEST_CASE("interrupts that come before the first is taken are one, and the next 
   });
 }
 
-TEST_CASE("a handler is not interrupted: what comes meanwhile is taken after it") {
+TEST_CASE("a handler is not interrupted: further interrupts are taken after it") {
   launch(1, [](seat me) {
     auto w = me.words();
     auto const slot = w.slot(0, 0, 0);
@@ -1429,7 +1433,7 @@ TEST_CASE("a handler is not interrupted: what comes meanwhile is taken after it"
   });
 }
 
-TEST_CASE("what a handler throws comes out of what it has interrupted, and the core can be interrupted again") {
+TEST_CASE("an exception of a handler leaves the interrupted call, and the core can be interrupted again") {
   launch(2, [](seat me) {
     auto w = me.words();
     auto const pins = me.b.interrupts();
@@ -1475,7 +1479,7 @@ TEST_CASE("an interrupt overtakes a store that is still in the write-combining b
   }
 }
 
-TEST_CASE("the oracle: an interrupt orders what was before it, and flushes nothing") {
+TEST_CASE("the oracle: an interrupt orders the accesses before it, and flushes nothing") {
   auto const put_and_interrupt = [](bool flushes) {
     return error_of([&] {
       launch(2, [&](seat me) {
@@ -1501,7 +1505,7 @@ TEST_CASE("the oracle: an interrupt orders what was before it, and flushes nothi
   CHECK(contains(put_and_interrupt(true), "nothing was thrown"));
 }
 
-TEST_CASE("who sleeps misses no interrupt, in any order") {
+TEST_CASE("a sleeping core misses no interrupt, in any order") {
   int const runs = search(
       ~std::size_t{0},
       [](chip& c, rank_t rank) {
@@ -1523,7 +1527,7 @@ TEST_CASE("who sleeps misses no interrupt, in any order") {
   CHECK(runs > 5);
 }
 
-TEST_CASE("who sleeps for ever is named in the report of a deadlock") {
+TEST_CASE("the report of a deadlock names a core that sleeps for ever") {
   auto const e = error_of([] {
     launch(3, [](seat me) {
       auto const pins = me.b.interrupts();
@@ -1543,11 +1547,11 @@ TEST_CASE("who sleeps for ever is named in the report of a deadlock") {
 
 /// A rank's number, bytes and line as reports name them.
 bool names_lines(pgas::error const& e) {
-  // Without a tool for it, an address stands for the line.
+  // Without the tool that finds lines, an address stands for the line.
   return contains(e, "scc_test.cpp:") || contains(e, "+0x");
 }
 
-/// What the oracle says of two ranks that do this: the first writes and signals, then the second reads.
+/// The oracle's report of two ranks: the first writes and signals, then the second reads.
 template <class Before, class Write, class Read>
 pgas::error said(Before const& before, Write const& write, Read const& read) {
   return error_of([&] {
@@ -1569,7 +1573,7 @@ pgas::error said(Before const& before, Write const& write, Read const& read) {
   });
 }
 
-TEST_CASE("the oracle: a copy that its reader did not drop") {
+TEST_CASE("the oracle: it reports a copy that its reader did not drop") {
   auto const before = [](auto& s, rank_t rank) {
     if (rank == 1) load(s, {0, 40});
   };
@@ -1591,7 +1595,7 @@ TEST_CASE("the oracle: a copy that its reader did not drop") {
   CHECK(contains(right, "nothing was thrown"));
 }
 
-TEST_CASE("the oracle: a copy that its writer never cleaned") {
+TEST_CASE("the oracle: it reports a copy that its writer never cleaned") {
   auto const before = [](auto& s, rank_t rank) {
     if (rank == 0) load(s, {1, 8});
   };
@@ -1617,7 +1621,7 @@ TEST_CASE("the oracle: a copy that its writer never cleaned") {
   CHECK(contains(said(before, clean, read), "nothing was thrown"));
 }
 
-TEST_CASE("the oracle: stores that their writer did not drain") {
+TEST_CASE("the oracle: it reports stores that their writer did not drain") {
   auto const nothing = [](auto&, rank_t) {};
   auto const read = [](auto& s) {
     number const seen = get(s, {1, 16});
@@ -1639,7 +1643,7 @@ TEST_CASE("the oracle: stores that their writer did not drain") {
   CHECK(contains(said(nothing, drained, read), "nothing was thrown"));
 }
 
-TEST_CASE("the oracle: a value that is nowhere any more") {
+TEST_CASE("the oracle: it reports a value that was lost everywhere") {
   auto const before = [](auto& s, rank_t rank) {
     if (rank == 0) load(s, {1, 8});
   };
@@ -1656,7 +1660,8 @@ TEST_CASE("the oracle: a value that is nowhere any more") {
   CHECK(contains(e, "it is in no cache and not in memory"));
 }
 
-/// What the oracle says of two ranks of which the second acts after the first, but unordered by the program.
+/// The oracle's report of two ranks, when the second acts after the first but the program does not order
+/// them.
 template <class First, class Second>
 pgas::error said_unordered(First const& first, Second const& second) {
   bool done = false;
@@ -1675,7 +1680,7 @@ pgas::error said_unordered(First const& first, Second const& second) {
   });
 }
 
-TEST_CASE("the oracle: a read and a write that race with a write") {
+TEST_CASE("the oracle: it reports a read and a write that race with a write") {
   auto const first = [](auto& s) {
     put(s, {0, 4}, 5);
     s.flush(0);
@@ -1692,7 +1697,7 @@ TEST_CASE("the oracle: a read and a write that race with a write") {
   CHECK(contains(beside, "nothing was thrown"));  // a put writes its own bytes only
 }
 
-TEST_CASE("the oracle: a write that races with a read before it") {
+TEST_CASE("the oracle: it reports a write that races with a read before it") {
   auto const write = [](auto& s) { put(s, {0, 4}, 6); };
   auto const of_what_was_written = said_unordered([](auto& s) { get(s, {0, 4}); }, write);
   CHECK(has(of_what_was_written, errc::race));
@@ -1701,14 +1706,14 @@ TEST_CASE("the oracle: a write that races with a read before it") {
   CHECK(names_lines(of_what_was_written));
   auto const beside = said_unordered([](auto& s) { get(s, {0, 8}); }, write);
   CHECK(contains(beside, "nothing was thrown"));
-  // A later read of other bytes makes an earlier one no younger.
+  // A later read of other bytes does not make an earlier read later.
   auto const nothing = [](auto&, rank_t) {};
   auto const read_before = [](auto& s) {
     get(s, {0, 4});
     get(s, {0, 12});
   };
   CHECK(contains(said(nothing, read_before, write), "nothing was thrown"));
-  // Reads between two signals are all before the second.
+  // Reads between two signals all come before the second.
   auto const both = error_of([&] {
     launch(2, [&](seat me) {
       auto s = me.segment(4096);
@@ -1731,7 +1736,7 @@ TEST_CASE("the oracle: a write that races with a read before it") {
   CHECK(contains(both, "nothing was thrown"));
 }
 
-TEST_CASE("the oracle: two that write different bytes of a line, one of them through a cache") {
+TEST_CASE("the oracle: it reports two writers of different bytes of a line, one of them through a cache") {
   auto const through_cache = [](auto& s) { store(s, {0, 0}, 5); };
   auto const past_it = [](auto& s) { put(s, {0, 4}, 6); };
   for (auto const& e : {said_unordered(through_cache, past_it), said_unordered(past_it, through_cache)}) {
@@ -1744,7 +1749,7 @@ TEST_CASE("the oracle: two that write different bytes of a line, one of them thr
   CHECK(contains(next_line, "nothing was thrown"));
 }
 
-TEST_CASE("the oracle is silent when it is off") {
+TEST_CASE("the oracle: it is silent when it is off") {
   options how;
   how.check = false;
   number seen = 1;
@@ -1763,7 +1768,7 @@ TEST_CASE("the oracle is silent when it is off") {
   CHECK(seen == 0);
 }
 
-TEST_CASE("the oracle says nothing in a right program, in any order and against any memory") {
+TEST_CASE("the oracle: it reports nothing in a right program, in any order and against any memory") {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     options how;
@@ -1781,7 +1786,7 @@ TEST_CASE("the oracle says nothing in a right program, in any order and against 
               std::size_t const own = 128 + static_cast<std::size_t>(me.rank()) * 64;
               put(s, {to, 0}, value);  // to the neighbour, past caches
               store_through(s, {to, 32}, value);
-              store(s, {0, own}, value);  // to lines of its own, through them
+              store(s, {0, own}, value);  // to own lines, through caches
               s.clean({0, own}, 4);
               s.drain_stores();
               signal(me, w, to, 2 * round);

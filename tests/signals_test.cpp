@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What signals promise: puts that say when they have arrived, on every model.
+// The promises of signals: puts that tell the target when they have arrived, on every model.
 #include <pgas/signals.hpp>
 
 #include <array>
@@ -21,7 +21,7 @@ rank_t left_of(rank_t self, rank_t n) { return (self + n - 1) % n; }
 
 }  // namespace
 
-TEST_CASE("signals: who has waited sees what was put before, and puts again when told that it was seen") {
+TEST_CASE("signals: a rank that has waited sees the earlier puts, and the origin puts again when told so") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 40);
     auto arrived = make_signals(w, 2);
@@ -47,7 +47,7 @@ TEST_CASE("signals: who has waited sees what was put before, and puts again when
   });
 }
 
-TEST_CASE("signals: who has waited gets what the other has stored to its own part") {
+TEST_CASE("signals: a rank that has waited gets the other rank's stores to its own part") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 3);
     auto ready = make_signals(w);
@@ -59,13 +59,13 @@ TEST_CASE("signals: who has waited gets what the other has stored to its own par
       ready.signal(epoch, left);
       ready.wait({right});
       require_equal(epoch.get(right, 1), 100 * right + round, "a neighbour's own element");
-      ready.signal(epoch, right);  // it may store again
+      ready.signal(epoch, right);  // the other rank may store again
       ready.wait({left});
     }
   });
 }
 
-TEST_CASE("signals: none is lost, each is taken once, and tags are apart") {
+TEST_CASE("signals: none is lost, each is taken once, and tags are independent") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     auto s = make_signals(w, 3);
@@ -76,7 +76,7 @@ TEST_CASE("signals: none is lost, each is taken once, and tags are apart") {
       for (int i = 0; i < 100; ++i) s.signal(epoch, to, 1);
       for (int i = 0; i < 5; ++i) s.signal(epoch, to, 2);
     }
-    team.barrier();  // all have come
+    team.barrier();  // all signals have come
     s.wait({from, 1}, 60);
     s.wait({from, 1}, 39);
     require_equal(s.pending({from, 1}), 1U, "what is left of the first");
@@ -104,7 +104,7 @@ TEST_CASE("signals: a rank waits for any, some or all of several") {
       int const seen = w.local()[which];
       require_equal(seen, value + static_cast<int>(which), "what came with the signal");
     };
-    auto const next = [&] {  // nobody puts again before all have looked
+    auto const next = [&] {  // no rank puts again before all have read
       for (rank_t r = 0; r < team.size(); ++r) s.signal(epoch, r, 0);
       for (rank_t r = 0; r < team.size(); ++r) s.wait({r, 0});
     };
@@ -138,7 +138,7 @@ TEST_CASE("signals: a rank waits for any, some or all of several") {
   });
 }
 
-TEST_CASE("signals: handlers run in progress, once for each signal, and may signal themselves") {
+TEST_CASE("signals: handlers run in progress, once for each signal, and may send signals") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     auto s = make_signals(w, 2);
@@ -152,7 +152,7 @@ TEST_CASE("signals: handlers run in progress, once for each signal, and may sign
     });
     for (int i = 0; i < 7; ++i) s.signal(epoch, to, 0);
     std::size_t calls = 0;
-    s.wait({from, 0});  // taken: not the handler's
+    s.wait({from, 0});  // already taken, so no handler runs for it
     while (calls < 6) calls += s.progress();
     require_equal(answered, 6, "answers");
     s.wait({to, 1}, 6);
@@ -160,7 +160,7 @@ TEST_CASE("signals: handlers run in progress, once for each signal, and may sign
   });
 }
 
-TEST_CASE("signals: a deadline ends a wait, and takes none") {
+TEST_CASE("signals: a deadline ends a wait and takes no signal") {
   everywhere<std::tuple<process_model, loopback_model, scc_model>>(
       [](auto& team) {
         auto w = make_window<int>(team, 1);
@@ -184,7 +184,7 @@ TEST_CASE("signals: a deadline ends a wait, and takes none") {
       {2, 3});
 }
 
-TEST_CASE("signals: bad tags, ranks, epochs and empty lists are errors that say so") {
+TEST_CASE("signals: wrong tags, ranks, epochs and empty lists are errors that name the mistake") {
   everywhere<std::tuple<process_model, scc_model>>(
       [](auto& team) {
         auto w = make_window<int>(team, 1);

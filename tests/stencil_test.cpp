@@ -37,7 +37,7 @@ unsigned char life(auto const& u, index_t i, index_t j) {
   return around == 3 || (around == 2 && u(i, j) != 0) ? 1 : 0;
 }
 
-/// All of an array on one rank, with one ghost cell around.
+/// All cells of an array on one rank, with one ghost cell around.
 template <class T>
 class serial_grid {
  public:
@@ -73,8 +73,8 @@ struct problem {
   int steps;
 };
 
-/// Runs the stencil on all ranks with the interior computed while the exchange is pending, and serially; compares each
-/// rank's cells after each step.
+/// Runs the stencil on all ranks, computing the interior while the exchange is pending, and serially.
+/// Compares each rank's cells after each step.
 template <class T, class Team, class Rule, class Start, class Beyond>
 void compare(Team& team, problem const& p, Rule const& rule, Start const& start, Beyond const& beyond) {
   auto now = make_array<T>(team, {p.rows, p.cols}, halo{p.width, p.edges});
@@ -168,7 +168,7 @@ TEST_CASE("stencil: life on a torus equals a serial run, halos of 1 to 4") {
   });
 }
 
-TEST_CASE("stencil: more ranks than rows, single rows and columns") {
+TEST_CASE("stencil: more ranks than rows, single rows and single columns equal a serial run") {
   everywhere([](auto& team) {
     for (edge edges : {edge::fixed, edge::periodic}) {
       for (std::size_t width : {1U, 3U}) {
@@ -181,7 +181,7 @@ TEST_CASE("stencil: more ranks than rows, single rows and columns") {
   });
 }
 
-TEST_CASE("stencil: many steps, so that ranks drift apart") {
+TEST_CASE("stencil: many steps, in which ranks drift apart, equal a serial run") {
   everywhere([](auto& team) {
     compare_heat(team, {16, 5, 1, edge::periodic, 25});
     compare_life(team, {16, 5, 1, edge::periodic, 25});
@@ -190,7 +190,7 @@ TEST_CASE("stencil: many steps, so that ranks drift apart") {
 
 namespace {
 
-/// Whether some run of 20, each against another memory, is not the serial one.
+/// Whether one of 20 runs, each against another memory, differs from the serial run.
 template <class Backend, class Coherence, class Compare>
 bool fails(Compare const& compare) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -212,7 +212,7 @@ bool fails(Compare const& compare) {
 
 }  // namespace
 
-TEST_CASE("stencil: on memory with private copies each step of the policy is needed, and all of them are enough") {
+TEST_CASE("stencil: on memory with private copies each step of the policy is needed, and all together are enough") {
   using policy = mutated<pgas::coherence::write_back>;
   if (!chosen(incoherent::backend::name)) return;
   auto const heat = [](auto& team) { compare_heat(team, {9, 5, 1, edge::periodic, 12}); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What teams and their collectives promise, on every model.
+// The promises of teams and their collectives, on every model.
 #include <algorithm>
 #include <array>
 #include <pgas/team_along.hpp>
@@ -12,7 +12,7 @@ using pgas::make_window;
 
 namespace {
 
-/// More than a round of the exchange can carry.
+/// Larger than the payload of one round of the exchange.
 struct large {
   std::array<std::int64_t, 37> values{};
   friend bool operator==(large const&, large const&) = default;
@@ -30,7 +30,7 @@ large operator+(large a, large const& b) {
 
 }  // namespace
 
-TEST_CASE("team: it knows rank, size, where ranks are, and time") {
+TEST_CASE("team: it knows the rank, the size, the nodes of ranks, and the time") {
   everywhere([](auto& team) {
     require(team.rank() >= 0 && team.rank() < team.size(), "rank");
     for (rank_t r = 0; r < team.size(); ++r) {
@@ -43,7 +43,7 @@ TEST_CASE("team: it knows rank, size, where ranks are, and time") {
   });
 }
 
-TEST_CASE("team: nobody leaves a barrier before everybody has come") {
+TEST_CASE("team: no rank leaves a barrier before every rank has come") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     pgas::lock_all epoch{w};
@@ -92,14 +92,14 @@ TEST_CASE("team: the lines of a grid are teams, in the order of their places") {
   });
 }
 
-TEST_CASE("team: a node has the ranks that are no farther") {
+TEST_CASE("team: a node contains the ranks at node distance or nearer") {
   everywhere([](auto& team) {
     bool const apart = team.locality_of((team.rank() + 1) % team.size()) == pgas::locality::remote;
     require_equal(pgas::ranks_per_node(team), apart ? 1 : team.size(), "ranks of a node");
   });
 }
 
-TEST_CASE("collectives: broadcast, all_gather and all_reduce of small and large values") {
+TEST_CASE("collectives: broadcast, all_gather and all_reduce work for small and large values") {
   everywhere([](auto& team) {
     for (int round = 0; round < 5; ++round) {
       for (rank_t root = 0; root < team.size(); ++root) {
@@ -127,7 +127,7 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce of small and large 
   });
 }
 
-TEST_CASE("all_reduce: the same bits on every rank, folded in rank order") {
+TEST_CASE("all_reduce: every rank gets the same bits, folded in rank order") {
   everywhere([](auto& team) {
     double const mine = 0.1 * (team.rank() + 1) + 1e10 * (team.rank() % 2);
     double expected = 0;
@@ -139,7 +139,7 @@ TEST_CASE("all_reduce: the same bits on every rank, folded in rank order") {
   });
 }
 
-TEST_CASE("split: by color, ordered by key, then by rank") {
+TEST_CASE("split: ranks are grouped by color and ordered by key, then by rank") {
   everywhere([](auto& team) {
     int const color = team.rank() % 2;
     auto sub = team.split(color, -team.rank());
@@ -161,7 +161,7 @@ TEST_CASE("split: by color, ordered by key, then by rank") {
   });
 }
 
-TEST_CASE("split: windows on sub-teams are numbered by the sub-team and have memory of their own") {
+TEST_CASE("split: windows on sub-teams use the sub-team's numbers and have memory of their own") {
   everywhere([](auto& team) {
     int const color = team.rank() % 2;
     auto sub = team.split(color, -team.rank());
@@ -189,7 +189,7 @@ TEST_CASE("split: windows on sub-teams are numbered by the sub-team and have mem
   });
 }
 
-TEST_CASE("split: again and again, one within the other") {
+TEST_CASE("split: teams can be split again and again, one within the other") {
   everywhere([](auto& team) {
     for (int round = 0; round < 5; ++round) {
       auto current = team;
@@ -220,7 +220,7 @@ TEST_CASE("split: again and again, one within the other") {
   });
 }
 
-TEST_CASE("team: windows and epochs may outlive it") {
+TEST_CASE("team: windows and epochs may outlive their team") {
   everywhere([](auto& team) {
     auto w = [&] {
       auto sub = team.split(0, -team.rank());
@@ -234,14 +234,14 @@ TEST_CASE("team: windows and epochs may outlive it") {
   });
 }
 
-TEST_CASE("run: it returns rank 0's result, and each rank has a copy of the body of its own") {
+TEST_CASE("run: it returns rank 0's result, and each rank has its own copy of the body") {
   for_each_model([]<class Model>(Model) {
     for (rank_t n : {1, 3}) {
       if (!can_have<typename Model::backend>(n)) continue;
       CHECK(pgas::run<typename Model::backend>(n, [](auto& team) { return team.rank() == 0 ? 42.5 : -1.0; }) == 42.5);
       int counter = 0;
       auto const body = [counter](auto& team) {
-        int mine = counter;  // the body is const: what it captured cannot be changed
+        int mine = counter;  // the body is const: its captures cannot be changed
         return team.all_reduce(++mine);
       };
       CHECK(pgas::run<typename Model::backend>(n, body) == n);
@@ -250,7 +250,7 @@ TEST_CASE("run: it returns rank 0's result, and each rank has a copy of the body
   });
 }
 
-TEST_CASE("run: PGAS_RANKS decides when the program does not") {
+TEST_CASE("run: PGAS_RANKS sets the number of ranks if the program does not") {
   ::setenv("PGAS_RANKS", "3", 1);
   CHECK(pgas::run<pgas::backends::process_map>([](auto& team) { return team.size(); }) == 3);
   CHECK(pgas::run<pgas::backends::thread_map>([](auto& team) { return team.size(); }) == 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What backends::traced writes: each epoch of each rank, in rows that nest, on a clock that goes forward, in a file
-// that is all there or not at all.
+// The files of backends::traced: each epoch of each rank, in rows that nest, on a clock that goes forward. A
+// file is complete or does not exist.
 #include <cmath>
 #include <csignal>
 #include <pgas/sync/queued.hpp>
@@ -18,7 +18,7 @@ using pgas::detail::traced_chunk;
 using pgas::detail::traced_event;
 
 static_assert(pgas::backend<traced<scc>> && pgas::mailbox_backend<traced<process_map>>);
-// On other backends there is nothing to pay: no span has a byte, and own memory is reached as ever.
+// Other backends pay nothing: a span has no byte, and own memory is reached directly.
 static_assert(std::is_same_v<pgas::detail::span_on<process_map::control_type>, pgas::detail::no_span>);
 static_assert(std::is_empty_v<pgas::detail::no_span>);
 static_assert(!pgas::shared_segment<traced<process_map>::segment_type>);
@@ -69,7 +69,7 @@ class trace {
     }
   }
 
-  /// Those of a name and rank, in the order of their beginnings; `of`: any, if empty.
+  /// The spans of a name and rank in the order of their beginnings; an empty `of` means any.
   [[nodiscard]] std::vector<shown> named(std::string_view name, rank_t rank, std::string_view of = "") const {
     std::vector<shown> found;
     for (auto const& s : spans) {
@@ -86,7 +86,7 @@ class trace {
   std::string text_;
 };
 
-/// Has the traces of this program written to a file while it lives.
+/// While it lives, the traces of this program are written to a file.
 class traced_to {
  public:
   explicit traced_to(fs::path const& file) { ::setenv("PGAS_TRACE", file.c_str(), 1); }
@@ -95,8 +95,8 @@ class traced_to {
   ~traced_to() { ::unsetenv("PGAS_TRACE"); }
 };
 
-/// Two fences, an access and an exposure that overlap and do not nest, locks on two parts that do so, too; what each
-/// rank puts, gets and adds goes to the next one.
+/// Two fences, an access and an exposure that overlap without nesting, and locks on two parts that do so too.
+/// Each rank puts to, gets from and adds to the next rank.
 template <class Backend>
 void program() {
   pgas::run<traced<Backend>>(ranks, [](auto& world) {
@@ -142,7 +142,7 @@ trace traced_program() {
   return trace(folder.path / "run.json");
 }
 
-/// Virtual times and real ones, once each.
+/// Virtual times and real times, one run of each.
 trace const& on(bool real) {
   static trace const by_processes = traced_program<process_map>();
   static trace const on_chip = traced_program<scc>();
@@ -162,7 +162,7 @@ TEST_CASE("a trace has a span for each epoch of each rank, with its window and r
       REQUIRE(fences.size() == 3);
       CHECK(fences[0].of == fences[1].of);
       CHECK(fences[0].of != fences[2].of);
-      CHECK(fences[1].begin >= fences[0].end);  // next() ends one and begins the other
+      CHECK(fences[1].begin >= fences[0].end);  // next() ends one epoch and begins the other
       auto const accesses = t.named("access", r, fences[0].of);
       auto const exposures = t.named("exposure", r, fences[0].of);
       REQUIRE(accesses.size() == 1);
@@ -198,12 +198,12 @@ TEST_CASE("spans of a row nest, and times never run backward") {
       around.push_back(s);
       rows.insert(s.row);
     }
-    // The fence beside the exposure, and the second lock, cannot be in the rank's one row.
+    // The fence beside the exposure, and the second lock, do not fit into the rank's one row.
     CHECK(rows.size() == 2 * ranks);
   }
 }
 
-TEST_CASE("a wait ends no earlier than what it waits for began") {
+TEST_CASE("a wait ends no earlier than the awaited action began") {
   for (bool const real : {true, false}) {
     CAPTURE(real);
     trace const& t = on(real);
@@ -226,7 +226,7 @@ TEST_CASE("a wait ends no earlier than what it waits for began") {
   }
 }
 
-TEST_CASE("transfers say to whom, and how many bytes, and lie in an epoch") {
+TEST_CASE("transfers lie in an epoch and show their target and number of bytes") {
   for (bool const real : {true, false}) {
     CAPTURE(real);
     trace const& t = on(real);
@@ -238,7 +238,7 @@ TEST_CASE("transfers say to whom, and how many bytes, and lie in an epoch") {
         if (s.kind != "transfer" || s.rank != r || (s.name != "put" && s.name != "store")) continue;
         bool const is_first = s.begin >= fence.begin && s.end <= fence.end;
         bool const is_second = s.begin >= access.begin && s.end <= access.end;
-        if (!is_first && !is_second) continue;  // accumulate does its own where nothing is atomic
+        if (!is_first && !is_second) continue;  // on memory without atomics, accumulate records accesses of its own
         CHECK(s.with == std::vector<rank_t>{(r + 1) % ranks});
         bytes.push_back(s.bytes);
       }
@@ -251,7 +251,7 @@ TEST_CASE("transfers say to whom, and how many bytes, and lie in an epoch") {
   }
 }
 
-TEST_CASE("on the emulated chip times are its own: two runs write the same file, also beside a hostile seed") {
+TEST_CASE("times on the emulated chip are virtual: two runs write the same file, also after a hostile seed") {
   std::string const once = on(false).text();
   pgas::scc::options how;
   how.disturb(7);
@@ -259,7 +259,7 @@ TEST_CASE("on the emulated chip times are its own: two runs write the same file,
   CHECK(traced_program<scc>().text() == once);
 }
 
-TEST_CASE("without a name nothing is written, and the program runs") {
+TEST_CASE("without a file name nothing is written, and the program runs") {
   temporary_folder const folder;
   fs::path const before = fs::current_path();
   fs::current_path(folder.path);
@@ -268,7 +268,7 @@ TEST_CASE("without a name nothing is written, and the program runs") {
   CHECK(fs::is_empty(folder.path));
 }
 
-TEST_CASE("the command line names the file; a program whose backends write none says so") {
+TEST_CASE("the command line names the file, and a program whose backends write none says so") {
   temporary_folder const folder;
   auto const nothing = [](auto& team) { team.barrier(); };
   std::string const option = "--pgas-trace=" + (folder.path / "run.json").string();
@@ -287,7 +287,7 @@ TEST_CASE("the command line names the file; a program whose backends write none 
                 [&] { untraced::run(pgas::detail::command_line::parse(3, heat), nothing); });
 }
 
-TEST_CASE("a file that cannot be written is a sentence before a rank has begun") {
+TEST_CASE("a file that cannot be written is reported in a sentence before any rank begins") {
   temporary_folder const folder;
   for (fs::path const& wrong : {folder.path / "no folder" / "run.json", folder.path}) {
     traced_to const file(wrong);
@@ -298,7 +298,7 @@ TEST_CASE("a file that cannot be written is a sentence before a rank has begun")
   CHECK(fs::is_empty(folder.path));
 }
 
-TEST_CASE("a rank that does not exist is refused as ever") {
+TEST_CASE("a rank that does not exist is refused as without traces") {
   temporary_folder const folder;
   traced_to const file(folder.path / "run.json");
   require_error(errc::out_of_range, {"rank 99"}, [] {
@@ -309,7 +309,7 @@ TEST_CASE("a rank that does not exist is refused as ever") {
   });
 }
 
-TEST_CASE("a killed rank leaves a file that can be read, with what the others did") {
+TEST_CASE("a killed rank leaves a readable file with the other ranks' spans") {
   temporary_folder const folder;
   traced_to const file(folder.path / "run.json");
   CHECK_THROWS_AS(pgas::run<traced<process_map>>(ranks,
@@ -320,12 +320,12 @@ TEST_CASE("a killed rank leaves a file that can be read, with what the others di
                                                  }),
                   pgas::error);
   trace const left(folder.path / "run.json");
-  CHECK(left.named("barrier", 0).size() == 2);  // the second one ended with an error
+  CHECK(left.named("barrier", 0).size() == 2);  // the second barrier ended with an error
   CHECK(left.named("barrier", 2).empty());
   CHECK(folder.names() == std::set<std::string>{"run.json"});
 }
 
-TEST_CASE("of records that were cut off, all that are whole are read") {
+TEST_CASE("a truncated file of records is read up to its last whole record") {
   auto const chunk_of = [](int events) {
     traced_chunk c;
     for (int i = 0; i < events; ++i) {

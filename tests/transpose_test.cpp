@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Transposed arrays are those that one rank transposes, whatever the layouts of both are.
+// Transposed arrays equal those that one rank transposes, for any layouts of both.
 #include <algorithm>
 #include <cstring>
 #include <pgas/algorithm/for_each.hpp>
@@ -26,7 +26,7 @@ void number_cells(Array const& a) {
   for_each_index(a, [&](auto const& i, cell& c) { c = {7, static_cast<std::uint32_t>(number(a.extents(), i)), 0}; });
 }
 
-/// Requires that own cells of an array have the numbers of those cells that were to come there.
+/// Requires that each own cell of an array has the number of the cell that belongs there.
 template <class From, class To>
 void require_transposed(From const& from, To const& to, permutation<From::dimensions> const& axes) {
   for_each_index(to, [&](auto const& i, cell& c) {
@@ -52,7 +52,7 @@ void check(Team& team, cell_index<2> const& extents, FromRule const& from_rule, 
 template <class T>
 void check_planes(random_source& rng) {
   for (int round = 0; round < 60; ++round) {
-    std::size_t const rows = 1 + rng.below(round % 10 == 0 ? 700 : 150);  // some more than are done at once
+    std::size_t const rows = 1 + rng.below(round % 10 == 0 ? 700 : 150);  // some larger than one step of the transpose
     std::size_t const cols = 1 + rng.below(round % 10 == 5 ? 700 : 150);
     std::size_t const from_pitch = cols + rng.below(9);
     std::size_t const to_pitch = rng.one_in(2) ? (rows + 63) / 64 * 64 : rows + rng.below(9);  // whole lines, or not
@@ -73,10 +73,10 @@ void check_planes(random_source& rng) {
 
 }  // namespace
 
-TEST_CASE("transpose: a matrix between any two layouts") {
+TEST_CASE("transpose: it transposes a matrix between any two layouts") {
   everywhere<few_models>(
       [](auto& team) {
-        // The blocks that fit a cache are smaller than the largest of these.
+        // Blocks that fit a cache are smaller than the largest of these.
         for (auto const& extents : {cell_index<2>{0, 3}, {1, 1}, {1, 6}, {7, 9}, {37, 70}}) {
           check(team, extents, by_rows<2>{}, by_rows<2>{}, halo{.width = 1});
           check(team, extents, by_rows<2>{}, cyclic_tiles<5, 3>{});
@@ -86,7 +86,7 @@ TEST_CASE("transpose: a matrix between any two layouts") {
       one_to_five);
 }
 
-TEST_CASE("transpose: any order of three dimensions, and any two of them swapped") {
+TEST_CASE("transpose: it permutes three dimensions in any order, and swaps any two") {
   everywhere<few_models>(
       [](auto& team) {
         cell_index<3> const extents{4, 5, 6};
@@ -105,7 +105,7 @@ TEST_CASE("transpose: any order of three dimensions, and any two of them swapped
       one_to_five);
 }
 
-TEST_CASE("transpose: what it stored is seen by others in the next epoch, and the source may change at once") {
+TEST_CASE("transpose: other ranks see the result in the next epoch, and the source may change at once") {
   everywhere<few_models>([](auto& team) {
     auto const a = make_array<int>(team, {6, 8});
     auto const b = make_array<int>(team, {8, 6});
@@ -122,7 +122,8 @@ TEST_CASE("transpose: what it stored is seen by others in the next epoch, and th
   });
 }
 
-TEST_CASE("transpose: a plane at any place in memory, through the caches and past them, and nothing beside it") {
+TEST_CASE(
+    "transpose: it moves a plane at any place in memory, through the caches and past them, and nothing beside it") {
   random_source rng(3);
   check_planes<std::uint8_t>(rng);
   check_planes<float>(rng);
@@ -132,7 +133,7 @@ TEST_CASE("transpose: a plane at any place in memory, through the caches and pas
   check_planes<std::array<std::uint64_t, 9>>(rng);
 }
 
-TEST_CASE("transpose: pieces of a large tile are got one after the other") {
+TEST_CASE("transpose: pieces of a large tile are fetched one after the other") {
   box<2> const whole{{3, 5}, {30, 50}};
   std::vector<int> times(40 * 60);
   pgas::detail::for_each_piece(whole, 64, [&](box<2> const& piece) {
@@ -144,7 +145,7 @@ TEST_CASE("transpose: pieces of a large tile are got one after the other") {
   CHECK(std::count(times.begin(), times.end(), 0) == 40 * 60);
 }
 
-TEST_CASE("visit_box: shows each cell of a box once, whoever owns it, and refuses what does not fit") {
+TEST_CASE("visit_box: it visits each cell of a box once, for any owner, and refuses boxes that do not fit") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<cell>(team, {37, 70}, cyclic_tiles<5, 3>{});
@@ -170,7 +171,7 @@ TEST_CASE("visit_box: shows each cell of a box once, whoever owns it, and refuse
       {1, 3});
 }
 
-TEST_CASE("transpose: what does not fit is refused with both extents") {
+TEST_CASE("transpose: arrays that do not fit are refused with both extents") {
   everywhere<few_models>(
       [](auto& team) {
         auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});

@@ -313,36 +313,17 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   auto& members = *team.state();
   auto const table = make_window<std::uint64_t>(team, limits.pieces * heap_type::state_type::entry_words);
   std::string const label = memory.state().label + "'s heap";
-  rank_t const self = members.backend.world_rank(team.rank());
   control_words const words{.slots = static_cast<std::size_t>(team.size()), .cells = 0};
-  struct offer {
-    std::uint64_t id;
-    std::uint64_t pieces;
-    typename Backend::handle notices;
-    errc refused;
-  } mine{detail::job_wide_number(self), limits.pieces, {}, {}};
-  if (team.rank() == 0) {
-    try {
-      mine.notices = members.backend.reserve_control(words);
-    } catch (error const& e) {
-      mine.refused = static_cast<errc>(e.code().value());
-    }
-  }
-  bool agree = true;
-  offer first{};
-  members.collectives.all_gather(mine, operation, [&](rank_t rank, offer const& other) {
-    if (rank == 0) first = other;
-    agree = agree && other.pieces == first.pieces;
-  });
-  if (first.refused != errc{}) throw error(first.refused, self, operation, "there is no room for a word of each rank");
-  if (!agree) {
-    throw error(errc::mismatch, self, operation,
-                "this rank asks for " + std::to_string(limits.pieces) + " pieces and rank 0 for " +
-                    std::to_string(first.pieces) + ", or others differ; all must ask for the same");
-  }
-  auto state = std::make_shared<typename heap_type::state_type>(
-      std::move(memory), table, members.backend.attach_control(first.notices, words, label), first.id, limits);
-  members.collectives.barrier(operation);  // everybody has attached: words may be used
+  detail::handshake shake(members, operation);
+  shake.require_same(limits.pieces, "pieces");
+  auto notices =
+      shake.attach([&] { return members.backend.reserve_control(words); },
+                   [&](typename Backend::handle made) { return members.backend.attach_control(made, words, label); });
+  shake.conclude();
+  std::uint64_t id = detail::job_wide_number(members.backend.world_rank(0));
+  members.collectives.broadcast(id, 0, operation);
+  auto state =
+      std::make_shared<typename heap_type::state_type>(std::move(memory), table, std::move(*notices), id, limits);
   return heap_type(std::move(state));
 }
 

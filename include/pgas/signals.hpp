@@ -6,6 +6,7 @@
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
+#include <pgas/window/handshake.hpp>
 #include <span>
 #include <utility>
 #include <vector>
@@ -174,47 +175,22 @@ template <class T, class Backend, class Coherence, class Protocols, class Segmen
 [[nodiscard]] auto make_signals(window<T, Backend, Coherence, Protocols, Segment> const& w, std::size_t tags = 1) {
   using state_type = typename window<T, Backend, Coherence, Protocols, Segment>::state_type;
   using counts = sync::signal_counts<typename Backend::control_type>;
-  constexpr std::string_view operation = "make_signals";
   state_type& s = w.state();
   auto& members = *s.team;
-  members.deferred->rethrow();
-  auto const refuse = [&](errc code, std::string const& why) { throw error(code, s.job_rank(), operation, why); };
-
-  bool agree = true;
-  std::uint64_t first = 0;
-  members.collectives.all_gather(std::uint64_t{tags}, operation, [&](rank_t rank, std::uint64_t const& asked) {
-    if (rank == 0) first = asked;
-    agree = agree && asked == first;
-  });
-  if (!agree) {
-    refuse(errc::mismatch, "this rank asks for " + std::to_string(tags) + " tags and rank 0 for " +
-                               std::to_string(first) + ", or others differ; all must ask for the same");
-  }
+  auto const words = counts::words(s.ranks(), tags);
+  detail::handshake shake(members, "make_signals");
+  shake.require_same(tags, "tags");
   std::size_t const most = counts::most_slots / static_cast<std::size_t>(s.ranks());
   if (tags == 0 || tags > most) {
-    refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " + std::to_string(s.ranks()) +
-                                       " ranks there can be 1 to " + std::to_string(most));
+    shake.refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " + std::to_string(s.ranks()) +
+                                             " ranks there can be 1 to " + std::to_string(most));
   }
-
-  struct answer_type {
-    errc refused{};
-    typename Backend::handle handle{};
-  } answer;
-  auto const words = counts::words(s.ranks(), tags);
-  if (s.rank() == 0) {
-    try {
-      answer.handle = members.backend.reserve_control(words);
-    } catch (error const& e) {
-      answer.refused = static_cast<errc>(e.code().value());
-    }
-  }
-  members.collectives.broadcast(answer, 0, operation);
-  if (answer.refused != errc{})
-    refuse(answer.refused, "there is no room for " + std::to_string(words.slots) + " words");
-  signals<state_type> made(w.shared_state(),
-                           members.backend.attach_control(answer.handle, words, s.label + "'s signals"), tags);
-  members.collectives.barrier(operation);  // everybody has attached: words may be used
-  return made;
+  auto control = shake.attach([&] { return members.backend.reserve_control(words); },
+                              [&](typename Backend::handle made) {
+                                return members.backend.attach_control(made, words, s.label + "'s signals");
+                              });
+  shake.conclude();
+  return signals<state_type>(w.shared_state(), std::move(*control), tags);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

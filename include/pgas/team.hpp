@@ -6,6 +6,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/vocabulary/op.hpp>
+#include <pgas/window/handshake.hpp>
 #include <pgas/window/team_state.hpp>
 #include <utility>
 #include <vector>
@@ -79,6 +80,7 @@ class team {
       int color;
       int key;
     };
+    detail::handshake shake(*state_, "split");
     std::vector<std::pair<int, rank_t>> chosen;  // key, rank
     state_->collectives.all_gather(choice{color, key}, "split", [&](rank_t rank, choice const& c) {
       if (c.color == color) chosen.emplace_back(c.key, rank);
@@ -91,16 +93,12 @@ class team {
       members.push_back(member);
     }
     Backend sub = state_->backend.sub_team(members, self);
-    // Each sub-team's first rank reserves the words; all learn the handle through this team.
     auto const words = detail::team_state<Backend>::words(sub.size());
-    typename Backend::handle handle{};
-    if (self == 0) handle = sub.reserve_control(words);
-    state_->collectives.all_gather(handle, "split", [&](rank_t rank, typename Backend::handle const& h) {
-      if (rank == members.front()) handle = h;
-    });
-    auto control = sub.attach_control(handle, words, "team");
-    state_->collectives.barrier("split");  // everybody has attached: words may be used
-    return team(std::make_shared<detail::team_state<Backend>>(std::move(sub), std::move(control), state_->deferred));
+    auto control = shake.attach_by_leader(
+        members.front(), [&] { return sub.reserve_control(words); },
+        [&](typename Backend::handle made) { return sub.attach_control(made, words, "team"); });
+    shake.conclude();
+    return team(std::make_shared<detail::team_state<Backend>>(std::move(sub), std::move(*control), state_->deferred));
   }
 
   /// The team of this rank alone. Collective, like any split.

@@ -55,21 +55,18 @@ void settle_reach(Team const& team, Window const& w, reach how) {
                     "let make_window allocate the memory, or ask for reach::in_place_or_copies");
   }
   if (!worst.is_there() && how != reach::copies) return;
-  window_answer<typename Team::backend_type::handle> answer;
-  if (team.rank() == 0) {
-    std::vector<std::size_t> sizes;
-    for (rank_t rank = 0; rank < team.size(); ++rank) sizes.push_back(own.part_bytes(rank));
-    try {
-      answer.segment = members.backend.reserve_segment(sizes);
-    } catch (error const& e) {
-      answer.refused = static_cast<errc>(e.code().value());
-      copy_text(answer.why, e.description());
-    }
-  }
-  members.collectives.broadcast(answer, 0, operation);
-  if (answer.refused != errc{}) throw error(answer.refused, self, operation, answer.why.data());
-  own.copy_through(members.backend.attach_segment(answer.segment, own.local().size()));
-  members.collectives.barrier(operation);  // every copy is there before anybody reaches for it
+  handshake shake(members, operation);
+  auto copies = shake.attach(
+      [&] {
+        std::vector<std::size_t> sizes;
+        for (rank_t rank = 0; rank < team.size(); ++rank) sizes.push_back(own.part_bytes(rank));
+        return members.backend.reserve_segment(sizes);
+      },
+      [&](typename Team::backend_type::handle made) {
+        return members.backend.attach_segment(made, own.local().size());
+      });
+  shake.conclude();  // every copy is there before anybody reaches for it
+  own.copy_through(std::move(*copies));
 }
 
 }  // namespace detail

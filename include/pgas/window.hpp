@@ -5,6 +5,7 @@
 #include <pgas/support/copy_text.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
+#include <pgas/window/handshake.hpp>
 #include <pgas/window/local_view.hpp>
 #include <pgas/window/state.hpp>
 #include <span>
@@ -131,15 +132,6 @@ struct window_offer {
   }
 };
 
-/// What the first rank answers: handles, or why there is no window.
-template <class Handle>
-struct window_answer {
-  errc refused{};  ///< zero: none
-  Handle segment{};
-  Handle control{};
-  std::array<char, 240> why{};
-};
-
 /// The names of a window's policies, joined and, where they are long, shortened; `memory` says whose its memory is.
 template <class Coherence, class Protocols>
 std::array<char, 64> policy_names(std::string_view memory) noexcept {
@@ -163,12 +155,11 @@ template <class Window, class Team, class Reserve, class Attach>
 Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve, Attach&& attach) {
   using value_type = typename Window::value_type;
   using state_type = typename Window::state_type;
-  using answer_type = window_answer<typename Team::backend_type::handle>;
+  using control_type = typename state_type::control_type;
+  using handle = typename Team::backend_type::handle;
   auto& members = *team.state();
-  members.deferred->rethrow();
-  constexpr std::string_view operation = "make_window";
-  rank_t const ranks = team.size();
-  constexpr rank_t root = 0;
+  auto& backend = members.backend;
+  handshake shake(members, "make_window");
 
   // An impossible size is offered as the largest: the first rank then refuses it for all.
   std::uint64_t const bytes = size > std::numeric_limits<std::uint64_t>::max() / sizeof(value_type)
@@ -176,35 +167,23 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
                                   : size * sizeof(value_type);
   window_offer const mine{bytes, sizeof(value_type),
                           policy_names<typename state_type::coherence_type, typename Window::protocols_type>(memory)};
-  answer_type answer;
   std::vector<std::size_t> sizes;
-  members.collectives.gather(mine, root, operation, [&](rank_t rank, window_offer const& offer) {
+  shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
     sizes.push_back(offer.bytes);
-    if (!offer.agrees(mine) && answer.refused == errc{}) {
-      answer.refused = errc::mismatch;
-      copy_text(answer.why, "rank " + std::to_string(rank) + " makes a window of " + offer.text() + ", rank 0 one of " +
-                                mine.text() + "; all must make the same");
-    }
+    if (offer.agrees(mine)) return;
+    shake.refuse(errc::mismatch, "rank " + std::to_string(rank) + " makes a window of " + offer.text() +
+                                     ", rank 0 one of " + mine.text() + "; all must make the same");
   });
-  if (team.rank() == root && answer.refused == errc{}) {
-    try {
-      answer.segment = reserve(members.backend, std::span<std::size_t const>(sizes));
-      answer.control = members.backend.reserve_control(state_type::words(ranks));
-    } catch (error const& e) {
-      answer.refused = static_cast<errc>(e.code().value());
-      copy_text(answer.why, e.description());
-    }
-  }
-  members.collectives.broadcast(answer, root, operation);
-  if (answer.refused != errc{})
-    throw error(answer.refused, members.backend.world_rank(team.rank()), operation, answer.why.data());
-
-  std::string const label = "window " + std::to_string(members.windows++);
-  local_shared_ptr<state_type> state(std::in_place, team.state(), attach(members.backend, answer.segment, bytes),
-                                     members.backend.attach_control(answer.control, state_type::words(ranks), label),
-                                     label);
-  members.collectives.barrier(operation);  // every part is there before anybody reaches for it
-  return Window(std::move(state));
+  auto segment = shake.attach([&] { return reserve(backend, std::span<std::size_t const>(sizes)); },
+                              [&](handle made) { return attach(backend, made, bytes); });
+  control_words const words = state_type::words(team.size());
+  std::string const label = "window " + std::to_string(members.windows);
+  auto control = shake.attach([&] { return backend.reserve_control(words); },
+                              [&](handle made) -> control_type { return backend.attach_control(made, words, label); });
+  shake.conclude();
+  ++members.windows;
+  return Window(
+      local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment), std::move(*control), label));
 }
 
 }  // namespace detail
@@ -213,10 +192,8 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
 ///
 /// Collective over the team. The window keeps to the team's policies unless it is given others:
 /// `make_window<double>(team.with<uncached>(), n)`.
-/// Throws errc::no_space when the memory is not there, errc::mismatch when ranks ask for different element types or
-/// policies; then on every rank. Should memory that seemed to be there run out while a rank takes its part, that rank
-/// throws errc::no_space and all others learn that it has left. Costs a few barriers and the first touch of the memory,
-/// by its owner.
+/// Throws, on every rank, errc::no_space when the memory is not there, and errc::mismatch when ranks ask for different
+/// element types or policies. Costs a few barriers and the first touch of the memory, by its owner.
 /// MPI_Win_allocate.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::size_t size) {

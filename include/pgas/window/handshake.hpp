@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <pgas/support/copy_text.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/window/team_state.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// How the ranks of a team make something together: one rank reserves memory, every rank learns the handle and attaches
+/// to the memory, and every rank learns whether all could.
+///
+/// All ranks call the same steps in the same order: `attach` for each piece of memory, then `conclude`. A rank that
+/// cannot go on keeps its reason and takes part in the remaining steps, so that nobody waits for it. conclude() then
+/// throws the reason on every rank; each rank gives up what it has attached, and the team can be used again.
+/// Costs a broadcast for each piece of memory; at the end a gather of one word and a broadcast.
+template <class Backend>
+class handshake {
+ public:
+  using handle_type = typename Backend::handle;
+
+  /// Throws the error that a destructor of this rank has deferred.
+  handshake(team_state<Backend>& team, std::string_view operation) : team_(&team), operation_(operation) {
+    team.deferred->rethrow();
+  }
+
+  /// Makes conclude() throw this on every rank. The first reason of the first rank counts.
+  void refuse(errc code, std::string_view sentence) {
+    if (refused_ != errc{}) return;
+    refused_ = code;
+    copy_text(why_, sentence);
+  }
+
+  /// Calls read(rank, value of that rank) for each rank, on the rank that reserves.
+  template <transportable T, class Read>
+  void gather(T const& mine, Read&& read) {
+    team_->collectives.gather(mine, root, operation_, read);
+  }
+
+  /// Refuses with errc::mismatch unless all ranks give the same number; `what` names it: "tags".
+  void require_same(std::uint64_t number, std::string_view what) {
+    gather(number, [&](rank_t rank, std::uint64_t const& other) {
+      if (other == number) return;
+      refuse(errc::mismatch, "rank " + std::to_string(rank) + " asks for " + std::to_string(other) + " " +
+                                 std::string(what) + " and rank 0 for " + std::to_string(number) +
+                                 "; all must ask for the same");
+    });
+  }
+
+  /// The team's first rank calls reserve() -> handle, and every rank attach(handle). Returns what attach returns;
+  /// nothing if a step has failed, which conclude() then reports.
+  template <class Reserve, class Attach>
+  auto attach(Reserve&& reserve, Attach&& attach) {
+    reservation made = reserve_if(team_->backend.rank() == root, reserve);
+    team_->collectives.broadcast(made, root, operation_);
+    return attach_to(made, attach);
+  }
+
+  /// The same for several groups at once: each rank names the member of the team that reserves for its group.
+  template <class Reserve, class Attach>
+  auto attach_by_leader(rank_t leader, Reserve&& reserve, Attach&& attach) {
+    reservation made{};
+    team_->collectives.all_gather(reserve_if(team_->backend.rank() == leader, reserve), operation_,
+                                  [&](rank_t rank, reservation const& theirs) {
+                                    if (rank == leader) made = theirs;
+                                  });
+    return attach_to(made, attach);
+  }
+
+  /// Returns when every rank has attached. Throws on every rank if one could not.
+  void conclude() {
+    verdict all{};
+    gather(refused_, [&](rank_t rank, errc const& theirs) {
+      if (all.refused == errc{}) all = {theirs, rank};
+    });
+    team_->collectives.broadcast(all, root, operation_);
+    if (all.refused == errc{}) return;
+    team_->collectives.broadcast(why_, all.rank, operation_);
+    throw error(all.refused, team_->backend.world_rank(team_->backend.rank()), operation_, why_.data());
+  }
+
+ private:
+  static constexpr rank_t root = 0;
+
+  struct reservation {
+    bool is_there;
+    handle_type handle;
+  };
+  struct verdict {
+    errc refused;
+    rank_t rank;
+  };
+
+  /// Calls step(), and keeps why it failed.
+  template <class Step>
+  auto attempt(Step&& step) -> std::optional<std::invoke_result_t<Step>> {
+    try {
+      return step();
+    } catch (error const& e) {
+      refuse(static_cast<errc>(e.code().value()), e.description());
+    } catch (std::bad_alloc const&) {
+      refuse(errc::no_space, "the process has no memory left for its share");
+    }
+    return std::nullopt;
+  }
+  template <class Reserve>
+  reservation reserve_if(bool leads, Reserve&& reserve) {
+    if (!leads || refused_ != errc{}) return {};
+    auto const made = attempt(reserve);
+    return made ? reservation{true, *made} : reservation{};
+  }
+  template <class Attach>
+  auto attach_to(reservation const& made, Attach&& attach) {
+    auto const step = [&] { return attach(made.handle); };
+    return made.is_there ? attempt(step) : decltype(attempt(step)){};
+  }
+
+  team_state<Backend>* team_;
+  std::string_view operation_;
+  errc refused_{};  ///< zero: nothing has failed on this rank
+  std::array<char, 240> why_{};
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

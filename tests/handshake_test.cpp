@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whatever ranks make together is made on all of them, or refused on all of them with one reason.
+#include <pgas/directory.hpp>
+#include <pgas/heap.hpp>
+#include <pgas/signals.hpp>
+#include <pgas/user_window.hpp>
+
+#include "support/ranks.hpp"
+#include "support/scarce.hpp"
+
+using namespace pgas_test;
+using pgas::make_window;
+
+namespace {
+
+template <class Model>
+using scarce_model = model<scarce<typename Model::backend>>;
+
+// Memory in one place, messages, memory that caches hide, and copies.
+using scarce_models = std::tuple<scarce_model<process_model>, scarce_model<loopback_model>, scarce_model<scc_model>,
+                                 scarce_model<write_back_model>>;
+
+/// Calls make(team) while the memory of each rank in turn is gone at each step, and requires errc::no_space on all
+/// ranks; then once more with enough memory, and requires that the ranks still understand each other.
+template <class Make>
+void refused_on_all_ranks(std::string const& operation, std::initializer_list<memory_step> steps, Make const& make,
+                          int after = 0) {
+  everywhere<scarce_models>(
+      [&](auto& team) {
+        auto& backend = team.state()->backend;
+        for (memory_step const step : steps) {
+          bool const reserves = step == memory_step::reserve_segment || step == memory_step::reserve_control;
+          for (rank_t who = 0; who < (reserves ? 1 : team.size()); ++who) {
+            backend.lack = {step, who, after};
+            std::string const last = "rank " + std::to_string(who) + " has no more";
+            require_error(errc::no_space, {"rank " + std::to_string(team.rank()) + ": " + operation + ": ", last},
+                          [&] { make(team); });
+            backend.lack = {};
+            make(team);
+            require_equal(team.all_reduce(1), team.size(), "ranks that go on");
+          }
+        }
+      },
+      {1, 2, 3, 5});
+}
+
+constexpr std::initializer_list<memory_step> control_steps{memory_step::reserve_control, memory_step::attach_control};
+constexpr std::initializer_list<memory_step> all_steps{memory_step::reserve_segment, memory_step::attach_segment,
+                                                       memory_step::reserve_control, memory_step::attach_control};
+
+}  // namespace
+
+TEST_CASE("a window that one rank has no memory for is refused on every rank, and the team goes on") {
+  refused_on_all_ranks("make_window", all_steps, [](auto& team) {
+    auto w = make_window<int>(team, 3);
+    pgas::fence epoch{w};
+    epoch.put((team.rank() + 1) % team.size(), 1, 7);
+    epoch.close();
+    require_equal(static_cast<int>(w.local()[1]), 7, "what was put");
+  });
+}
+
+TEST_CASE("a split that one rank has no memory for is refused on every rank, also of other colors") {
+  refused_on_all_ranks("split", control_steps, [](auto& team) {
+    auto half = team.split(team.rank() % 2);
+    require_equal(half.all_reduce(1), (team.size() + 1 - team.rank() % 2) / 2, "ranks of a color");
+  });
+}
+
+TEST_CASE("signals that one rank has no memory for are refused on every rank") {
+  refused_on_all_ranks(
+      "make_signals", control_steps,
+      [](auto& team) {
+        auto w = make_window<int>(team, 1);
+        auto s = make_signals(w);
+        pgas::lock_all epoch{w};
+        s.signal(epoch, (team.rank() + 1) % team.size());
+        s.wait({(team.rank() + team.size() - 1) % team.size()});
+      },
+      1);  // the window's words are there
+}
+
+TEST_CASE("a heap that one rank has no memory for is refused on every rank") {
+  auto const make = [](auto& team) {
+    auto heap = pgas::make_heap<int>(team, 4, {.pieces = 2});
+    auto const piece = heap.make(1);
+    require_equal(heap.open(piece.handle()).count, 1U, "elements of a piece");
+    team.barrier();
+  };
+  refused_on_all_ranks("make_window", all_steps, make);
+  refused_on_all_ranks("make_window", all_steps, make, 1);    // its table
+  refused_on_all_ranks("make_heap", control_steps, make, 2);  // its notices
+}
+
+TEST_CASE("a window over own memory that one rank has no memory for is refused on every rank") {
+  using user_models = std::tuple<scarce_model<process_model>>;
+  everywhere<user_models>(
+      [](auto& team) {
+        auto& backend = team.state()->backend;
+        std::vector<int> mine(4);
+        for (pgas::reach const how : {pgas::reach::in_place_or_copies, pgas::reach::copies}) {
+          for (memory_step const step : all_steps) {
+            bool const in_segment = step == memory_step::reserve_segment || step == memory_step::attach_segment;
+            if (in_segment && how != pgas::reach::copies) continue;  // only copies take a segment of their own
+            backend.lack = {step, 0, 0};
+            require_error(errc::no_space, {"make_window: ", "rank 0 has no more"},
+                          [&] { static_cast<void>(make_window<int>(team, std::span<int>(mine), how)); });
+            backend.lack = {};
+            auto w = make_window<int>(team, std::span<int>(mine), how);
+            pgas::fence epoch{w};
+            epoch.put((team.rank() + 1) % team.size(), 1, 7);
+            epoch.close();
+            require_equal(mine[1], 7, "what was put");
+          }
+        }
+      },
+      {1, 2, 3});
+}
+
+TEST_CASE("ranks that ask for different things learn on every rank who asks for what") {
+  everywhere(
+      [](auto& team) {
+        auto const odd = static_cast<std::size_t>(team.rank() == 1);
+        std::string const self = "rank " + std::to_string(team.rank()) + ": ";
+        require_error(errc::mismatch, {self + "make_window", "rank 1 makes a window of 8-byte elements"}, [&] {
+          odd != 0 ? static_cast<void>(make_window<double>(team, 1)) : static_cast<void>(make_window<int>(team, 1));
+        });
+        auto w = make_window<int>(team, 1);
+        require_error(errc::mismatch, {self + "make_signals", "rank 1 asks for 4 tags and rank 0 for 3"},
+                      [&] { static_cast<void>(make_signals(w, 3 + odd)); });
+        require_error(errc::mismatch, {self + "make_heap", "rank 1 asks for 4 pieces and rank 0 for 3"},
+                      [&] { static_cast<void>(pgas::make_heap<int>(team, 1, {.pieces = 3 + odd})); });
+        team.barrier();
+      },
+      {2, 3});
+}

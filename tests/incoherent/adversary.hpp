@@ -7,28 +7,28 @@
 
 namespace pgas_test::incoherent {
 
-/// What the memory does that nobody asked for. Each number n means: at one operation in n; 0: never.
+/// The memory's unasked actions. A number n means: at one operation in n; 0 means never.
 ///
-/// All of it is allowed to hardware: a program that is right gives the same values against every seed.
+/// Hardware may do all of this, so a right program computes the same values against every seed.
 struct adversary {
   std::uint64_t seed = 1;
-  unsigned fill = 4;           ///< fetches a line, of any part
-  unsigned evict = 16;         ///< gives up a copy, and writes it back if it was modified
+  unsigned fill = 4;           ///< fetches a line of any part
+  unsigned evict = 16;         ///< evicts a copy, and writes it back if it was modified
   unsigned deliver = 8;        ///< delivers a put before its flush
   unsigned drain = 8;          ///< carries out a clean or a drop before its drain
-  unsigned discard = 2;        ///< forgets a modified copy at a drop, where it could have written it back
-  unsigned delay = 2;          ///< leaves a get open until flush_local; says that a request is not done yet
+  unsigned discard = 2;        ///< forgets a modified copy at a drop, though it may write it back
+  unsigned delay = 2;          ///< leaves a get open until flush_local; reports a request as not done yet
   unsigned masked = 2;         ///< writes back the modified bytes of a line, not all of it
   unsigned yield = 4;          ///< lets another rank run inside a read-modify-write, or before a store to a slot
-  std::size_t line_bytes = 0;  ///< of a cache line; 0: 32, 64, 128 or 256, as the seed says
+  std::size_t line_bytes = 0;  ///< of a cache line; 0: the seed chooses 32, 64, 128 or 256
 
   [[nodiscard]] std::size_t line() const noexcept { return line_bytes != 0 ? line_bytes : std::size_t{32} << seed % 4; }
 };
 
-/// The longest line that there is: what programs have to keep apart.
+/// The longest possible line: programs must keep data of different writers this far apart.
 inline constexpr std::size_t longest_line = 256;
 
-/// Memory that does what it must, as late as it may.
+/// Memory that completes each operation as late as it may.
 inline constexpr adversary no_adversary{.seed = 0,
                                         .fill = 0,
                                         .evict = 0,
@@ -40,7 +40,7 @@ inline constexpr adversary no_adversary{.seed = 0,
                                         .yield = 0,
                                         .line_bytes = 32};
 
-/// While it lives, this thread's launches are against the given adversary.
+/// Runs this thread's launches against the given adversary while it lives.
 class against {
  public:
   explicit against(adversary a) noexcept : before_(std::exchange(chosen(), a)) {}
@@ -57,7 +57,7 @@ class against {
   adversary before_;
 };
 
-/// One rank's choices in one window: a stream of numbers that its seed determines (splitmix64).
+/// One rank's choices in one window: a stream of random numbers that the seed determines (splitmix64).
 class dice {
  public:
   dice(std::uint64_t seed, std::uint64_t window, std::uint64_t rank) noexcept
@@ -77,7 +77,7 @@ class dice {
   std::uint64_t state_;
 };
 
-/// How often one rank did what in one window: what tests of cost count.
+/// The counts of one rank's operations in one window, for tests of cost.
 struct counters {
   std::uint64_t puts = 0, gets = 0, flushes = 0, local_flushes = 0;
   std::uint64_t loads = 0, stores = 0;

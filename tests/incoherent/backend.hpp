@@ -10,12 +10,12 @@
 
 namespace pgas_test::incoherent {
 
-/// The backend that lies about caches: a model of concept backend that grants what the concepts promise and
-/// nothing else, to find what the library takes for granted.
+/// The backend that lies about caches. It grants the promises of the concepts and nothing more, and so finds
+/// the library's unstated assumptions.
 ///
-/// Ranks are threads, but no payload is shared between them: each has private copies that agree with
-/// memory only when they are made to, puts arrive at flush, control words have no native
-/// read-modify-write. A launch is against the adversary that this thread has chosen: see class against.
+/// Ranks are threads but share no payload. Each rank has private copies, which agree with memory only through
+/// cache control. Puts arrive at flush. Control words have no native read-modify-write. A launch is against
+/// this thread's adversary: see class against.
 class backend {
  public:
   using segment_type = segment;

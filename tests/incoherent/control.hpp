@@ -9,13 +9,13 @@
 
 namespace pgas_test::incoherent {
 
-/// Control words of which only load and store are indivisible: a read-modify-write holds the register of the
-/// word's owner, and a store that does not hold it is lost.
+/// Control words with atomic loads and stores only. A read-modify-write holds the register of the word's
+/// owner; a store that does not hold the register is lost.
 ///
-/// Names the culprit when a slot is stored to by anyone but its writer, or when ranks disagree about who
-/// that is, and when a word does not exist.
+/// An error names the culprit if a rank that is not its writer stores to a slot, if ranks disagree about the
+/// writer, or if a word does not exist.
 class control {
-  /// What words refer to: one rank's, and it never moves.
+  /// The state of one rank that its words refer to; it never moves.
   struct self {
     rank_t rank;
     rank_t world_rank;
@@ -67,7 +67,7 @@ class control {
    public:
     [[nodiscard]] word load(std::memory_order order) const noexcept { return at_->value.load(order); }
 
-    // Whatever order is asked for, the register gives acquire and release.
+    // The register gives acquire and release, whatever order was requested.
     word fetch_add(word value, std::memory_order) const {
       return modify([&](word old) { return old + value; });
     }
@@ -93,10 +93,11 @@ class control {
     word modify(Change&& change) const {
       // acquire: pairs with the release of clear() by the register's last holder.
       while (register_->taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-      // acquire, release: a waiter that sees this value must see what all who added to it published.
+      // acquire, release: a waiter that sees this value must see the published data of all ranks that added
+      // to it.
       word const old = at_->value.load(std::memory_order_acquire);
       self_->maybe_yield();
-      // What does not change the word stores nothing: meanwhile its holder may have reset it.
+      // A change to the same value stores nothing: the word's holder may have reset it meanwhile.
       if (word const changed = change(old); changed != old) at_->value.store(changed, std::memory_order_release);
       register_->taken.clear(std::memory_order_release);
       return old;

@@ -9,11 +9,12 @@
 
 namespace pgas_test::incoherent {
 
-/// One rank's private copies of a window's parts: a write-back cache that nobody keeps coherent.
+/// One rank's private copies of a window's parts: a write-back cache without coherence.
 ///
-/// It writes back whole lines, or their modified bytes, and only modified ones. A clean waits in a store buffer until
-/// drain_stores, a drop until drain_all; either may happen earlier. Only accesses to the same line keep their order: a
-/// fill finds what this rank has cleaned. Used by its rank's thread alone.
+/// It writes back modified lines only, either whole or by their modified bytes. A clean waits in a store
+/// buffer until drain_stores, and a drop waits until drain_all; both may happen earlier. Only accesses to one
+/// line keep their order: a fill finds the line as this rank has cleaned it. Only the rank's thread uses
+/// this.
 class copies {
  public:
   copies(home_memory& home, adversary const& a, dice& d, counters& c) noexcept
@@ -45,7 +46,7 @@ class copies {
     for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last; ++it) {
       line& copy = it->second;
       if (copy.modified.none()) continue;
-      // What was cleaned before and waits still is part of this clean.
+      // An earlier clean that still waits becomes part of this clean.
       if (auto const waiting = buffer_.find(it->first); waiting != buffer_.end())
         copy.modified |= waiting->second.modified;
       buffer_.insert_or_assign(it->first, copy);
@@ -66,7 +67,7 @@ class copies {
     misbehave();
   }
 
-  /// Ends all drops so far. It orders loads: cleans are not its business.
+  /// Completes all earlier drops. It orders loads and leaves cleans alone.
   void drain_all() {
     ++counters_->full_drains;
     for (auto const& range : dropping_) forget(range);
@@ -74,8 +75,8 @@ class copies {
     misbehave();
   }
 
-  /// What a cache may do at any time. After an operation and not before it: a copy fetched here is already old
-  /// when the next operation finds it.
+  /// Acts as a cache may at any time. It acts after an operation, not before one, so that the next operation
+  /// finds a copy that is already old.
   void misbehave() {
     if (dice_->one_in(against_->fill)) speculate();
     if (dice_->one_in(against_->evict)) evict();
@@ -83,7 +84,7 @@ class copies {
   }
 
  private:
-  /// As much as the longest line needs; a shorter one uses the beginning.
+  /// Room for the longest line; a shorter line uses the beginning.
   using line_bytes = std::array<std::byte, longest_line>;
   using byte_mask = std::bitset<longest_line>;
 
@@ -102,7 +103,7 @@ class copies {
   };
   using line_map = std::map<line_id, line>;
 
-  /// The lines that a range touches: its first and last ones need not be whole.
+  /// The lines that a range touches, including partial lines at its ends.
   [[nodiscard]] line_range lines_of(location at, std::size_t count) const noexcept {
     return {{at.rank, at.offset / line_bytes_}, {at.rank, (at.offset + count - 1) / line_bytes_}};
   }
@@ -117,7 +118,7 @@ class copies {
     }
   }
 
-  /// The last line of a part may be short.
+  /// The length of a line; the last line of a part may be short.
   [[nodiscard]] std::size_t length(line_id id) const noexcept {
     return std::min(line_bytes_, home_->part_bytes(id.rank) - id.number * line_bytes_);
   }
@@ -152,7 +153,7 @@ class copies {
 
   line_map::iterator give_up(line_map::iterator it) {
     if (line& copy = it->second; copy.modified.any()) {
-      // Newer bytes of the same line: an older clean must not come after them, and is part of them.
+      // An older clean of the same line must not overwrite these newer bytes, so it becomes part of them.
       if (auto const waiting = buffer_.find(it->first); waiting != buffer_.end()) {
         copy.modified |= waiting->second.modified;
         buffer_.erase(waiting);
@@ -161,7 +162,7 @@ class copies {
     }
     return lines_.erase(it);
   }
-  /// A drop: it may write modified copies back, or lose them.
+  /// Drops lines: modified copies may be written back, or lost.
   void forget(line_range range) {
     for (auto it = lines_.lower_bound(range.first); it != lines_.end() && it->first <= range.last;) {
       if (it->second.modified.any() && dice_->one_in(against_->discard)) it->second.modified.reset();
@@ -170,7 +171,7 @@ class copies {
   }
 
   void speculate() {
-    // Half the time as a prefetcher would, around the last access; else anywhere.
+    // In half of the cases near the last access, like a prefetcher; else anywhere.
     line_id id = last_;
     if (dice_->one_in(2)) {
       id.number = id.number + dice_->below(3);
@@ -203,7 +204,7 @@ class copies {
       auto const it = buffer_.lower_bound(last_);
       drain(it != buffer_.end() ? it : buffer_.begin());
     } else if (!dropping_.empty()) {
-      // Stays on the list: what is filled from now on must be gone after drain_all, too.
+      // The range stays on the list: drain_all must also drop the lines that are filled from now on.
       forget(dropping_[dice_->below(dropping_.size())]);
     }
   }

@@ -26,9 +26,9 @@ using pgas::location;
 using pgas::rank_t;
 using pgas::word;
 
-/// The parts of one window as they are in memory: what every rank's copies are copies of.
+/// The parts of one window in memory, the origin of all copies.
 ///
-/// One mutex guards all of it, so that a wrong program reads stale bytes here and is no data race.
+/// One mutex guards them, so a wrong program reads stale bytes and has no data race.
 class home_memory {
  public:
   explicit home_memory(std::span<std::size_t const> sizes) {
@@ -55,7 +55,7 @@ class home_memory {
   }
 
   mutable std::mutex mutex_;
-  std::vector<std::vector<std::byte>> parts_;  ///< never resized: sizes need no lock
+  std::vector<std::vector<std::byte>> parts_;  ///< never resized, so sizes need no lock
 };
 
 /// The control words of one team or window, and one test-and-set register per rank.
@@ -86,8 +86,8 @@ class home_words {
   std::vector<test_and_set> registers_;
 };
 
-/// Memory that one rank has reserved and others have still to attach to. What all have attached to belongs to
-/// them alone and goes with the last.
+/// Reserved memory to which some ranks have still to attach. After the last attach only the ranks hold it,
+/// and the last of them frees it.
 template <class Memory>
 class registry {
  public:
@@ -103,7 +103,7 @@ class registry {
     auto const found = entries_.find(which);
     if (found == entries_.end()) {
       throw error(errc::invalid_argument, self, "attach",
-                  "there is no memory " + std::to_string(which) + ", or all its ranks have attached");
+                  "there is no reserved memory " + std::to_string(which) + ", or all its ranks have attached already");
     }
     auto memory = found->second.memory;
     if (--found->second.missing == 0) entries_.erase(found);
@@ -121,7 +121,7 @@ class registry {
   handle last_ = 0;
 };
 
-/// Makes `Memory` of about `bytes` bytes, or throws errc::no_space before the machine is out of them.
+/// Makes `Memory` of about `bytes` bytes. Throws errc::no_space before the machine runs out of memory.
 template <class Memory, class... Arguments>
 [[nodiscard]] std::shared_ptr<Memory> allocate(rank_t self, std::uint64_t bytes, Arguments const&... arguments) {
   auto const refuse = [&](std::string const& why) {
@@ -138,7 +138,7 @@ template <class Memory, class... Arguments>
   return nullptr;
 }
 
-/// What the ranks of one launch share.
+/// The state that the ranks of one launch share.
 struct world {
   explicit world(adversary a) noexcept : against(a) {}
 

@@ -8,11 +8,10 @@
 
 namespace pgas_test::incoherent {
 
-/// Payload that every rank sees through private copies, and no other way: not by address, not as elements
-/// that can be modified in one step.
+/// Payload that each rank sees only through private copies. It has no addresses, and no atomic elements.
 ///
-/// It checks every range, since nothing below it would: a wrong offset is an error and not another
-/// rank's bytes. When it goes, copies not cleaned and puts not flushed are lost.
+/// It checks every range itself, since the layers below do not: a wrong offset is an error and not another
+/// rank's bytes. Its destructor loses copies that were not cleaned and puts that were not flushed.
 class segment {
  public:
   static constexpr std::size_t line_bytes = longest_line;
@@ -70,11 +69,11 @@ class segment {
   void drain_stores() { state_->copied.drain_stores(); }
   void drain_all() { state_->copied.drain_all(); }
 
-  /// What this rank has done here so far.
+  /// The counts of this rank's operations so far.
   [[nodiscard]] incoherent::counters const& counters() const noexcept { return state_->counts; }
 
  private:
-  /// In one place that never moves, since requests and parts of it refer to it.
+  /// The state lies in one place that never moves, since requests and its own members refer to it.
   struct state {
     state(std::shared_ptr<world> w, std::shared_ptr<home_memory> h, dice d)
         : shared(std::move(w)), home(std::move(h)), choices(d) {}

@@ -7,11 +7,12 @@
 
 namespace pgas_test::incoherent {
 
-/// One rank's puts and gets that are under way: past all copies, exact to the byte, and as late as allowed.
+/// One rank's puts and gets that are under way. They pass all copies, are exact to the byte, and complete as
+/// late as allowed.
 ///
-/// A put reaches memory at flush, a get's bytes reach their destination at flush_local; either may
-/// happen earlier. Puts to one target keep their order. What is never flushed is lost. Used by its rank's
-/// thread alone.
+/// A put reaches memory at flush, and the bytes of a get reach their destination at flush_local; both may
+/// happen earlier. Puts to one target keep their order. A put that is never flushed is lost. Only the rank's
+/// thread uses this.
 class transfers {
  public:
   using ticket = std::uint64_t;
@@ -35,7 +36,7 @@ class transfers {
     misbehave();
   }
 
-  /// A put that has not even read its source yet.
+  /// Starts a put that has not yet read its source.
   ticket start_put(location at, bytes_in from) {
     ++counters_->puts;
     to(at.rank).puts.push_back({++last_, at, {}, from});
@@ -50,14 +51,14 @@ class transfers {
     return last_;
   }
 
-  /// Says "not yet" as often as it likes, but not again once it has said "done".
+  /// Whether a transfer is done. It may answer "not yet" at random, but never again after "done".
   [[nodiscard]] bool test(rank_t target, ticket t) {
     if (!is_done(target, t) && dice_->one_in(against_->delay)) return false;
     finish(target, t);
     return true;
   }
 
-  /// Local completion of one transfer.
+  /// Completes one transfer locally.
   void finish(rank_t target, ticket t) {
     for (auto& put : to(target).puts) {
       if (put.number == t) put.take();
@@ -79,13 +80,13 @@ class transfers {
   }
 
  private:
-  static constexpr std::byte poison{0xa5};  ///< what a destination holds before its get is done
+  static constexpr std::byte poison{0xa5};  ///< the contents of a destination until its get is done
 
   struct put_under_way {
     ticket number;
     location at;
     std::vector<std::byte> bytes;
-    bytes_in source;  ///< empty once its bytes have been taken
+    bytes_in source;  ///< empty once its bytes have been read
 
     void take() {
       if (!source.empty()) bytes.assign(source.begin(), source.end());
@@ -133,7 +134,7 @@ class transfers {
   ticket last_ = 0;
 };
 
-/// An rput or rget under way.
+/// The request of an rput or rget.
 class pending {
  public:
   pending(transfers& of, rank_t target, transfers::ticket t) noexcept : of_(&of), target_(target), ticket_(t) {}

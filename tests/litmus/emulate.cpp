@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs litmus tests on the emulated chip in every order of its scheduling points, and prints their outcomes, for
-// explore.py to compare: emulate PROGRAMS.
+// Runs litmus tests on the emulated chip in every order of its scheduling points. Prints the outcomes for
+// comparison by explore.py. Usage: emulate PROGRAMS.
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -48,10 +48,10 @@ std::vector<litmus> parse(char const* path) {
   return all;
 }
 
-/// The words and flags of a test, and where they are on the chip: each line in a page of core 0.
+/// The words and flags of a test with their places on the chip: each line lies in a page of core 0.
 struct places {
   std::map<char, chip_parts::system_address> lines;
-  std::map<std::string, std::pair<std::size_t, rank_t>> flags;  ///< its slot, and who stores it
+  std::map<std::string, std::pair<std::size_t, rank_t>> flags;  ///< its slot, and the core that stores it
 };
 
 std::string play(litmus const& test, pgas::scc::options const& how) {
@@ -115,7 +115,7 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
             core.drop_tagged();
             break;
           case 'F':
-            chip->turns().point();  // the explorer's step
+            chip->turns().point();  // a step of the explorer
             core.write_back_l1();
             core.flush_l2(0, chip_parts::page_bytes);
             break;
@@ -132,7 +132,7 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
             break;
           }
           default:
-            throw std::runtime_error("no such operation: " + std::string(1, op.kind));
+            throw std::runtime_error("there is no operation called " + std::string(1, op.kind));
         }
       }
     });

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Explores litmus tests of the chip's memory, independently of the emulator: explore.py PROGRAMS [EMULATOR].
 
-Prints each test's outcomes; with EMULATOR, the program that prints the emulator's, compares the two outcome by outcome.
-It shares nothing with the emulator but the table of page types: states are values, and all of them are visited."""
+Prints the outcomes of each test. EMULATOR is a program that prints the emulator's outcomes; with it, compares the two sets.
+The explorer shares only the table of page types with the emulator. Its states are values, and it visits all of them."""
 import subprocess
 import sys
 
@@ -52,14 +52,14 @@ class Machine:
         return frozenset(d.items())
 
     def push(self, state, core):
-        """The buffer's words go to memory, and no others."""
+        """Writes the buffer's words, and no others, to memory."""
         at, copies, buffers, registers, memory, flags = state
         line, kept = buffers[core]
         words = tuple(k if k is not None else m for k, m in zip(kept, self.words(memory, line)))
         return (at, copies, replaced(buffers, core, None), registers, self.changed(memory, line, words), flags)
 
     def step(self, state, core):
-        """The state after one step of a core, or None if it can do none."""
+        """The state after one step of a core, or None if the core cannot go on."""
         at, copies, buffers, registers, memory, flags = state
         if at[core] == len(self.cores[core]):
             return None
@@ -134,7 +134,7 @@ class Machine:
 
 
 def has(outcome, claim):
-    """Whether an outcome has all of `x=1 y=0`, or after a bar of memory."""
+    """Whether an outcome has all values of a claim: of registers, or of memory if the claim begins with a bar."""
     registers, _, memory = outcome.partition(' |')
     part = memory if claim.startswith('|') else registers
     return all(piece in part.split() for piece in claim.lstrip('|').split())
@@ -167,7 +167,7 @@ def main():
         for word, claim in test['claims']:
             if any(has(o, claim) for o in found) != (word == 'finds'):
                 wrong += 1
-                print(f"{test['name']}: {word} {claim}: not so: {sorted(found)}")
+                print(f"{test['name']}: the claim '{word} {claim}' is false; the outcomes are {sorted(found)}")
     print(f'covered: {len(tests)} litmus tests, {states} states, {outcomes} outcomes, {wrong} disagreements', file=sys.stdout)
     sys.exit(wrong != 0)
 

@@ -11,24 +11,24 @@
 
 namespace pgas_test {
 
-/// What an emulated cache may do wrong: each must be noticed.
+/// The flaws of an emulated cache: the tests must notice each.
 enum class flaw {
   none,
   clean_does_nothing,
   drop_does_nothing,
-  drop_only_cleans,           ///< as clwb in place of clflushopt
+  drop_only_cleans,           ///< like clwb in place of clflushopt
   drain_stores_does_nothing,  ///< a signal may overtake the data
-  drain_all_is_drain_stores,  ///< as sfence in place of mfence
+  drain_all_is_drain_stores,  ///< like sfence in place of mfence
   put_is_a_store,             ///< ordinary bytes and a clean
 };
 
-/// A cache in software between a rank and its pool, so that a rank on one host sees what it would see on another: what
-/// a line held when it was last dropped.
+/// A cache in software between a rank and its pool. It shows a rank on one host the view of a rank on another
+/// host: the bytes that a line held when it was last dropped.
 ///
-/// A rank loads from and stores to its own view of the pool, which agrees with the pool itself, its home, only through
-/// these functions. Lines are written back whole. What hardware may do late is done late or, at random, at once: a
-/// clean and a put until the next drain, a drop until drain_all. A dropped line is filled again at once. Ranks are
-/// processes: each has its own of all of it from the fork on.
+/// A rank loads from and stores to its own view of the pool. The view agrees with the pool itself, its home,
+/// only through these functions. Lines are written back whole. Deferrable effects happen late or, at random,
+/// at once: a clean and a put until the next drain, a drop until drain_all. A dropped line is filled again at
+/// once. Ranks are processes, so each has its own cache from the fork on.
 template <flaw Flaw = flaw::none>
 class emulated_cache {
  public:
@@ -40,7 +40,7 @@ class emulated_cache {
     state& s = here();
     s.home = pgas::processor_cache::map(m);
     if (s.home == nullptr) return nullptr;
-    // Neither zero nor what is in the pool: as if another job had used this memory before.
+    // Neither zeros nor the pool's contents, as if another job had used this memory before.
     s.view.assign(m.bytes / line + 1, {});
     for (auto& l : s.view) std::memset(l.bytes, 0xee, line);
     s.filled = s.view;
@@ -73,7 +73,7 @@ class emulated_cache {
       return;
     }
     state& s = here();
-    // The copy there is goes first; this rank's own loads see the put at once.
+    // The put first evicts the copy. This rank's own loads see the put at once.
     pgas::processor::each_line(to, bytes, line, [](std::byte* at) {
       write_back(index(at));
       fill(index(at));
@@ -88,7 +88,7 @@ class emulated_cache {
     if (Flaw != flaw::drain_stores_does_nothing) drain();
   }
   static void drain_all() noexcept {
-    if (choices().one_in(16)) ::sched_yield();  // whoever has been signalled too early has time to look
+    if (choices().one_in(16)) ::sched_yield();  // a rank that was signalled too early gets time to look
     drain();
     if (Flaw == flaw::drain_all_is_drain_stores) return;
     for (std::size_t const l : here().drops) {
@@ -109,7 +109,7 @@ class emulated_cache {
   struct state {
     std::byte* home = nullptr;
     std::vector<bytes_of_line> view;
-    std::vector<bytes_of_line> filled;  ///< what each line of the view held when it was filled
+    std::vector<bytes_of_line> filled;  ///< the contents of each line of the view at its fill
     std::vector<put> puts;
     std::vector<std::size_t> cleans;
     std::vector<std::size_t> drops;
@@ -119,7 +119,7 @@ class emulated_cache {
     static state instance;
     return instance;
   }
-  /// Each rank's own numbers.
+  /// Each rank's own random numbers.
   static incoherent::dice& choices() noexcept {
     static incoherent::dice instance(static_cast<std::uint64_t>(::getpid()), 0, 0);
     return instance;
@@ -130,7 +130,7 @@ class emulated_cache {
   }
   static std::uint64_t* words(std::byte* of) noexcept { return reinterpret_cast<std::uint64_t*>(of); }
 
-  // Word by word, so that a control word is never torn.
+  // Copies word by word, so that a control word is never torn.
   static void write_back(std::size_t l) noexcept {
     state& s = here();
     if (std::memcmp(s.view[l].bytes, s.filled[l].bytes, line) == 0) return;

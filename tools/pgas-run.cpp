@@ -40,12 +40,12 @@ int launch(options const& o) {
       .program = o.program, .ranks = o.ranks, .job_fd = -1, .signal_mask = {}, .descriptor_limit = {}};
   with.descriptor_limit = raise_descriptor_limit();
 
-  // Signals wait until there is somebody to handle them; ranks get the mask we got.
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit codes away
+  // Signals are blocked until the supervisor handles them. Ranks get the launcher's original mask.
+  ::signal(SIGCHLD, SIG_DFL);  // if ignored, exit codes would be lost
   signals_of_interest const signals;
   ::sigprocmask(SIG_BLOCK, &signals.set(), &with.signal_mask);
 
-  // What a rank leaves behind becomes our child, not init's, and can be found.
+  // The ranks' orphans become this process' children, not init's, and can be found.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
   job_hook const job(o.ranks);
@@ -55,7 +55,7 @@ int launch(options const& o) {
   auto ranks = start_all(o, with, terminal.read.get());
   terminal.read.reset();
 
-  ::signal(SIGPIPE, SIG_IGN);  // after the ranks' start: they shall die of it
+  ::signal(SIGPIPE, SIG_IGN);  // after the ranks' start: SIGPIPE must still end them
   supervisor watching(o, job, std::move(ranks), std::move(terminal.write), signals);
   ::sigprocmask(SIG_UNBLOCK, &signals.set(), nullptr);
   return watching.run();

@@ -231,10 +231,10 @@ CASES = {
     # timeout
     "timeout": (["-n", "3", "--timeout", "0.5", *by_rank(r1=":", others=LONG)],
                 {"code": 124, "after": 0.5, "within": 3,
-                 "err": r"pgas-run: not finished after 0.5 s: rank 0 \(pid \d+\), rank 2 \(pid \d+\); ending them\n"}),
+                 "err": r"pgas-run: still running after 0.5 s: rank 0 \(pid \d+\), rank 2 \(pid \d+\); ending them\n"}),
     "timeout of one that ignores SIGTERM": (
         ["-n", "1", "--timeout", "0.3", "--grace", "0.3", "sh", "-c", "trap '' TERM; sleep 100"],
-        {"code": 124, "after": 1.0, "within": 4, "err": r"pgas-run: not finished after 0.3 s: rank 0 \(pid \d+\); ending it\n"}),
+        {"code": 124, "after": 1.0, "within": 4, "err": r"pgas-run: still running after 0.3 s: rank 0 \(pid \d+\); ending it\n"}),
     "no timeout needed": (["-n", "2", "--timeout", "20", "true"], {"code": 0, "within": 3, "err": ""}),
     # ranks that are pgas programs
     "pgas: works": (["-n", "3", "{pgas_probe}", "pass"], {"code": 0, "err": ""}),
@@ -388,7 +388,7 @@ def interrupt_is_passed_on():
     job.signal(signal.SIGINT)
     assert job.end() == 130
     assert job.out.count(b"got 2\n") == 3 and job.out.count(b"got") == 3, job.out
-    assert job.err == b"pgas-run: SIGINT: passed on to the 3 ranks; again to kill\n", job.err
+    assert job.err == b"pgas-run: SIGINT: passed on to the 3 ranks; send it again to kill them\n", job.err
     assert job.seconds < 2 * OPTIONS.patience
 
 
@@ -416,7 +416,7 @@ def terminate_is_passed_on():
     time.sleep(0.2)
     job.signal(signal.SIGTERM)
     assert job.end() == 143
-    assert job.err == b"pgas-run: SIGTERM: passed on to the 2 ranks; again to kill\n", job.err
+    assert job.err == b"pgas-run: SIGTERM: passed on to the 2 ranks; send it again to kill them\n", job.err
 
 
 def user_signals_are_passed_on():

@@ -52,7 +52,7 @@ struct pipe_ends {
 
 inline pipe_ends make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("no pipe for a rank's output");
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("cannot make a pipe for a rank's output");
   return {descriptor(ends[0]), descriptor(ends[1])};
 }
 
@@ -77,8 +77,8 @@ void for_each_number_in(char const* folder, Each const& each) {
   ::closedir(open);
 }
 
-/// Makes sure that 0, 1 and 2 are open, so that no pipe gets such a number, and that a rank inherits nothing else of
-/// what whoever started us left open.
+/// Opens 0, 1 and 2 if they are closed, so that no pipe gets such a number. Closes the other descriptors at
+/// exec, so that a rank inherits only what it needs.
 inline void tidy_descriptors() {
   for (int fd = 0; fd < 3; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) throw_errno("cannot open /dev/null");
@@ -90,8 +90,8 @@ inline void tidy_descriptors() {
   for (int const fd : inherited) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/// Lets this process open as many descriptors as it may: it needs three for each rank. Returns the limit that ranks
-/// shall have.
+/// Raises the limit of this process' descriptors as far as it may: it needs three for each rank. Returns the
+/// limit that ranks get.
 inline ::rlimit raise_descriptor_limit() {
   ::rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);

@@ -15,10 +15,10 @@
 
 namespace pgas::launcher {
 
-/// Passes what is typed at the launcher's terminal on to rank 0.
+/// Passes input from the launcher's terminal on to rank 0.
 ///
-/// Rank 0 cannot read the terminal itself: its process group is not the one in the foreground, and the kernel
-/// would stop it. Anything but a terminal is handed to rank 0 as it is and does not come by here.
+/// Rank 0 cannot read the terminal itself: its process group is not in the foreground, so the kernel would
+/// stop it. Rank 0 inherits any other input directly, and this class has no part in it.
 class terminal_input {
  public:
   terminal_input(boost::asio::io_context& context, descriptor to_rank)
@@ -27,7 +27,8 @@ class terminal_input {
   }
 
   void start() {
-    // In the background we may not read either; look again once the user may have brought us back.
+    // A background process may not read the terminal either. Looks again later, since the user may have
+    // brought it back.
     if (::tcgetpgrp(terminal_.native_handle()) != ::getpgrp()) {
       later_.expires_after(std::chrono::milliseconds(500));
       later_.async_wait([this](boost::system::error_code error) {
@@ -67,7 +68,7 @@ class terminal_input {
           if (!error) pass_on();
         });
         return;
-      } else if (errno != EINTR) {  // rank 0 reads no more
+      } else if (errno != EINTR) {  // rank 0 no longer reads
         stop();
         return;
       }

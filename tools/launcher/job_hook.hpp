@@ -8,23 +8,23 @@
 
 namespace pgas::launcher {
 
-/// The launcher's side of the job block: all it knows about the library.
+/// The launcher's side of the job block, and its only dependency on the library.
 ///
-/// Ranks that are pgas programs join the block by its descriptor; their waits then throw when the launcher
-/// records a death in it. For other programs nothing here has an effect.
+/// A rank that is a pgas program joins the block by its descriptor. Its waits throw when the launcher records
+/// a death in the block. On other programs the block has no effect.
 class job_hook {
  public:
-  /// Throws pgas::error when there can be no such job.
+  /// Throws pgas::error if such a job is impossible.
   explicit job_hook(int ranks) : job_(pgas::detail::job::create(ranks)) {}
 
-  /// Must stay open, at this number, in every rank.
+  /// This descriptor must stay open, at this number, in every rank.
   [[nodiscard]] int fd() const noexcept { return job_.fd(); }
 
-  /// Wakes all ranks: their waits throw, naming `rank`.
+  /// Wakes all ranks: their waits throw and name `rank`.
   void failed(int rank, std::string_view what) const noexcept { job_.mark_failed(rank, what); }
   void timed_out(int rank, std::string_view what) const noexcept { job_.mark_failed(rank, what, errc::timed_out); }
 
-  /// Nobody need wait for `rank` any more; a rank that does is told so by the library's search for deadlocks.
+  /// Marks `rank` as gone. The library's search for deadlocks then ends any wait for it.
   void finished(int rank) const noexcept { job_.mark_finished(rank); }
 
   /// True once `rank` is known to be a pgas program.
@@ -37,13 +37,13 @@ class job_hook {
     return job_.record(rank).phase.load(std::memory_order_acquire) == pgas::detail::job_block::running;
   }
 
-  /// The rank that has told the others of its own failure, most likely just before it ends.
+  /// The rank that has reported its own failure to the others, most likely just before its end.
   [[nodiscard]] std::optional<int> culprit() const noexcept {
     if (int const rank = job_.failed_rank(); rank >= 0) return rank;
     return std::nullopt;
   }
 
-  /// The operation that `rank` has been waiting in for a while; empty if it is not.
+  /// The operation in which `rank` has waited for a while; empty if there is none.
   [[nodiscard]] std::string waits_in(int rank) const {
     auto const& record = job_.record(rank);
     std::string operation;

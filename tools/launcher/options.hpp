@@ -11,7 +11,7 @@
 
 namespace pgas::launcher {
 
-/// The command line does not say what to run, or says what cannot be.
+/// An error of the command line: it names no program, or asks for something impossible.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -20,30 +20,29 @@ inline constexpr std::string_view usage =
     "usage: pgas-run -n N [--timeout S] [--grace S] [--tag-output] PROGRAM [ARGUMENTS...]";
 
 inline constexpr std::string_view help = R"(
-Runs N copies of PROGRAM, the ranks of one job, on this machine, and ends all when one fails.
+Runs N copies of PROGRAM, the ranks of one job, on this machine. If one fails, ends all.
 
-  -n, --ranks N     how many ranks
+  -n, --ranks N     the number of ranks
       --timeout S   end the job after S seconds (default: never)
-      --grace S     how long ranks may take to end before they are killed (default: 2)
-      --tag-output  begin every line of output with the rank that wrote it: [3]
-  -h, --help        print this
+      --grace S     kill ranks that take more than S seconds to end (default: 2)
+      --tag-output  begin every line of output with the number of its rank: [3]
+  -h, --help        print this page
       --version     print the version
 
 Each rank finds its number in PGAS_RANK, the number of ranks in PGAS_RANKS, and in PGAS_JOB_FD the
-descriptor of the memory through which a pgas program joins the job. Any other program may be run too.
-Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines (of up to
-1 MiB; longer ones in pieces).
+descriptor of the memory through which a pgas program joins the job. Other programs may run, too.
+Rank 0 reads standard input; the others read nothing. Output is passed on by whole lines. A line longer
+than 1 MiB is passed on in pieces.
 
-When a rank fails, the others have a moment to end by themselves (half a second; pgas programs, which are
-told of the failure, one second more), then get SIGTERM and, after the grace period, SIGKILL. Each signal
-goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT that pgas-run gets is
-passed on and starts the grace period, the second kills at once; SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT
-are passed on. What ranks leave running when they end (daemons too) is given the grace period and then
-ended like a rank.
+If a rank fails, the others may end by themselves for half a second. A pgas program learns of the failure
+and has one second more. Then the ranks get SIGTERM and, after the grace period, SIGKILL. Each signal
+goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT to pgas-run is passed on
+and starts the grace period; the second kills at once. SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed
+on. Processes that outlive their rank (daemons, too) end like a rank after the grace period.
 
-Exit status: 0 when all ranks ended with 0; else that of the first rank that failed, 128 + the number of
-the signal if one killed it; 124 after the timeout; 128 + the number of the signal that pgas-run got;
-126 and 127 when PROGRAM cannot be run or is not there; 2 for a wrong command line.
+Exit status: 0 if all ranks ended with 0; else that of the first rank that failed, or 128 + the number of
+the signal that killed it; 124 after the timeout; 128 + the number of a signal to pgas-run; 126 if PROGRAM
+cannot be run, 127 if it does not exist; 2 for a wrong command line.
 )";
 
 struct options {
@@ -53,7 +52,7 @@ struct options {
   bool tag_output = false;
   bool show_help = false;
   bool show_version = false;
-  char** program = nullptr;  ///< its name and arguments, as exec wants them
+  char** program = nullptr;  ///< its name and arguments, in the form that exec takes
 };
 
 namespace detail {
@@ -70,7 +69,7 @@ inline int parse_ranks(std::string_view text) {
 inline std::chrono::milliseconds parse_seconds(std::string_view option, std::string_view text) {
   double value = 0;
   auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // A year is as good as never, and fits whatever clock is asked to count it.
+  // The limit of one year is as good as never, and fits into every clock.
   if (wrong != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0 || value > 3.2e7) {
     throw usage_error(std::string(option) + " takes a number of seconds, not '" + std::string(text) + "'");
   }
@@ -79,7 +78,7 @@ inline std::chrono::milliseconds parse_seconds(std::string_view option, std::str
 
 }  // namespace detail
 
-/// Reads the command line up to the program's name; what follows belongs to the program. Throws usage_error.
+/// Reads the command line up to the program's name. The rest belongs to the program. Throws usage_error.
 inline options parse(int argc, char** argv) {
   options result;
   int at = 1;

@@ -19,17 +19,18 @@
 
 namespace pgas::launcher {
 
-/// Writes what the ranks wrote to one of the launcher's own outputs, which may be slow or go away.
+/// Writes the ranks' output to one of the launcher's own outputs, which may be slow or close.
 ///
-/// Never blocks: it writes when there is room and no more than fits, and leaves the open file in the mode it has,
-/// since others, the user's shell for one, share it.
+/// It never blocks: it waits for room, and writes no more than fits. It leaves the mode of the open file as
+/// it is, since other processes share the file, such as the user's shell.
 class sink {
  public:
-  /// `broken(errno)` is called once, when the output can no longer be written.
+  /// `broken(errno)` is called once, when the output no longer takes bytes.
   sink(boost::asio::io_context& context, int fd, std::function<void(int)> broken)
       : output_(context, duplicate(fd).release()), broken_(std::move(broken)) {}
 
-  /// Queues text. `writer` tells who wrote it: if another has left a line without an end, this begins a new one.
+  /// Queues text. `writer` identifies its source. If another source has left a line open, the text begins a
+  /// new line.
   void write(std::string_view text, void const* writer) {
     if (dead_ || text.empty()) return;
     if (writer != writer_ && !line_ended_) queue_ += '\n';
@@ -39,20 +40,20 @@ class sink {
     flush();
   }
 
-  /// True while a stream should read nothing more, or the launcher would grow with a slow reader's delay.
+  /// True while streams should not read: otherwise the launcher would grow while its reader is slow.
   [[nodiscard]] bool full() const noexcept { return queue_.size() - at_ >= enough; }
   [[nodiscard]] bool empty() const noexcept { return queue_.size() == at_; }
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
 
-  /// Calls `resume` once when there is room again.
+  /// Calls `resume` once, when there is room again.
   void when_room(std::function<void()> resume) { parked_.push_back(std::move(resume)); }
 
-  /// `drained` is called whenever the last byte has been written.
+  /// Calls `drained` whenever the last byte has been written.
   void when_empty(std::function<void()> drained) { drained_ = std::move(drained); }
 
  private:
   static constexpr std::size_t enough = 256 * 1024;
-  static constexpr std::size_t piece = 4096;  // a pipe that is ready takes as many without blocking
+  static constexpr std::size_t piece = 4096;  // a pipe that is ready takes this many without blocking
   static constexpr int pieces_at_once = 64;   // then signals and deaths get their turn
 
   [[nodiscard]] bool ready() {
@@ -79,7 +80,7 @@ class sink {
     } else {
       if (at_ > queue_.size() / 2) queue_.erase(0, std::exchange(at_, 0));
       waiting_ = true;
-      // A file is always ready and cannot be waited for: the handler then comes with an error, and at once.
+      // A file is always ready and cannot be waited for. Its handler comes with an error, at once.
       output_.async_wait(boost::asio::posix::stream_descriptor::wait_write, [this](boost::system::error_code) {
         waiting_ = false;
         flush();
@@ -115,7 +116,7 @@ class sink {
   bool dead_ = false;
 };
 
-/// One rank's standard output or error: reads its pipe and passes whole lines on.
+/// One rank's standard output or error. It reads the rank's pipe and passes whole lines on.
 class stream {
  public:
   stream(boost::asio::io_context& context, descriptor pipe, sink& to, std::string tag, std::function<void()> ended)
@@ -123,7 +124,7 @@ class stream {
     pipe_.non_blocking(true);
   }
 
-  /// Reads whenever there is something and the sink has room.
+  /// Reads whenever there is input and the sink has room.
   void start() {
     if (!open() || waiting_) return;
     if (sink_.full()) {
@@ -138,15 +139,16 @@ class stream {
     pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
       waiting_ = false;
       if (error || !open()) return;
-      if (!sink_.full()) read_available(1);  // another stream may have filled it since
+      if (!sink_.full()) read_available(1);  // another stream may have filled the sink meanwhile
       start();
     });
   }
 
-  /// Passes on what is in the pipe by now: what a rank wrote before it ended comes before what is said about its end.
+  /// Passes on the bytes that are in the pipe now, so that a rank's last output precedes the report of its
+  /// end.
   void catch_up() { read_available(2); }
 
-  /// Ends this stream although a writer may be left.
+  /// Ends this stream although a process may still write to it.
   void close() {
     if (!open()) return;
     boost::system::error_code ignored;
@@ -158,10 +160,10 @@ class stream {
   [[nodiscard]] bool open() const noexcept { return pipe_.is_open(); }
 
  private:
-  static constexpr std::size_t longest_line = 1024 * 1024;  // a longer one is passed on in pieces
+  static constexpr std::size_t longest_line = 1024 * 1024;  // a longer line is passed on in pieces
 
   void read_available(int times) {
-    static std::array<char, 64 * 1024> buffer;  // as much as a pipe holds
+    static std::array<char, 64 * 1024> buffer;  // as large as a pipe
     while (open() && times > 0) {
       auto const n = ::read(pipe_.native_handle(), buffer.data(), buffer.size());
       if (n > 0) {
@@ -209,8 +211,8 @@ class stream {
   sink& sink_;
   std::string tag_;
   std::function<void()> ended_;
-  std::string line_;          ///< begun and not yet ended
-  bool inside_line_ = false;  ///< the line's beginning has been passed on already
+  std::string line_;          ///< a line that has begun and not yet ended
+  bool inside_line_ = false;  ///< the line's beginning has already been passed on
   bool waiting_ = false;
 };
 

@@ -20,24 +20,24 @@
 
 namespace pgas::launcher {
 
-/// What every rank is started with.
+/// The conditions under which every rank starts.
 struct start_conditions {
   char** program;
   int ranks;
   int job_fd;
-  ::sigset_t signal_mask;       ///< as it was when the launcher was started
+  ::sigset_t signal_mask;       ///< the launcher's at its own start
   ::rlimit descriptor_limit{};  ///< likewise
 };
 
 /// A process that runs one rank, and the launcher's ends of its pipes.
 struct started_rank {
   ::pid_t pid = 0;
-  descriptor watch;  ///< a pidfd: readable when the process has ended; -1 where the kernel has none
+  descriptor watch;  ///< a pidfd, readable when the process has ended; -1 if the kernel has none
   descriptor output;
   descriptor errors;
 };
 
-/// The program cannot be run at all; `exit_code` is what a shell would return.
+/// The program cannot run at all; `exit_code` is a shell's for this case.
 struct cannot_start {
   std::string what;
   int exit_code;
@@ -45,7 +45,7 @@ struct cannot_start {
 
 namespace detail {
 
-/// The environment of the launcher with a rank's own variables in it.
+/// The launcher's environment with the variables of one rank.
 class environment {
  public:
   environment(int rank, start_conditions const& with)
@@ -70,13 +70,14 @@ class environment {
   std::vector<char*> pointers_;
 };
 
-/// Turns the forked child into the rank. Only calls that are safe after fork; returns errno when exec fails.
+/// Turns the forked child into the rank. Makes only calls that are safe after fork; returns errno if exec
+/// fails.
 inline int become(start_conditions const& with, char** environment, ::pid_t launcher, int input, int output,
                   int errors) {
-  // A group of its own, so that what the rank starts gets the signals that it gets.
+  // The rank has a process group of its own, so that its children receive its signals.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher) ::_exit(1);  // the launcher died before the line above
+  if (::getppid() != launcher) ::_exit(1);  // the launcher died before prctl
   if (input >= 0) ::dup2(input, 0);
   ::dup2(output, 1);
   ::dup2(errors, 2);
@@ -91,12 +92,12 @@ inline int become(start_conditions const& with, char** environment, ::pid_t laun
 
 /// Starts one rank and returns when its program runs. `input` is its standard input; -1: the launcher's.
 ///
-/// Throws cannot_start, or std::system_error when the system is out of something. The caller must have one
-/// thread only: a fork copies no other, and the kernel ends a rank with the thread that forked it.
+/// Throws cannot_start, or std::system_error if the system lacks a resource. The caller must have one thread
+/// only: a fork copies no other thread, and the kernel ends a rank together with the thread that forked it.
 inline started_rank start(int rank, start_conditions const& with, int input) {
   auto output = make_pipe();
   auto errors = make_pipe();
-  auto failure = make_pipe();  // carries errno if exec fails; closed by exec if it does not
+  auto failure = make_pipe();  // carries errno if exec fails; a successful exec closes it
   detail::environment environment(rank, with);
   ::pid_t const launcher = ::getpid();
   ::pid_t const pid = ::fork();
@@ -117,19 +118,19 @@ inline started_rank start(int rank, start_conditions const& with, int input) {
     throw cannot_start{.what = std::string("cannot run ") + with.program[0] + ": " + std::strerror(why),
                        .exit_code = why == ENOENT || why == ENOTDIR ? 127 : 126};
   }
-  // The process is our child and not reaped: the number is still its own, even if it has ended already.
+  // The process is our child and not yet reaped, so the number is its own even if it has ended.
   descriptor watch(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return {.pid = pid, .watch = std::move(watch), .output = std::move(output.read), .errors = std::move(errors.read)};
 }
 
-/// A process below this one, by number, with its group.
+/// A process below this one: its number and its group.
 struct descendant {
   ::pid_t pid;
   ::pid_t group;
 };
 
-/// Everything that descends from this process. As a subreaper it inherits what its children leave
-/// behind, so this finds daemons too.
+/// All descendants of this process. As a subreaper it inherits its children's orphans, so the result includes
+/// daemons.
 inline std::vector<descendant> descendants() {
   struct process {
     ::pid_t pid, parent, group;
@@ -139,7 +140,7 @@ inline std::vector<descendant> descendants() {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string line;
     std::getline(file, line);
-    // The command's name is in parentheses and may contain anything, also parentheses.
+    // The command's name is in parentheses, and may itself contain parentheses.
     auto const name_end = line.rfind(')');
     if (name_end == line.npos) return;
     char state = 0;
@@ -162,7 +163,7 @@ inline std::vector<descendant> descendants() {
   return found;
 }
 
-/// "SIGKILL" for 9.
+/// The name of a signal: "SIGKILL" for 9.
 inline std::string signal_name(int signal) {
   if (signal >= SIGRTMIN && signal <= SIGRTMAX) return "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
   static constexpr std::pair<int, char const*> names[] = {

@@ -28,7 +28,7 @@
 
 namespace pgas::launcher {
 
-/// The signals that the launcher acts on, less those that whoever started it wants ignored (nohup does).
+/// The signals that the launcher handles, without those that its own parent made it ignore (nohup does).
 class signals_of_interest {
  public:
   signals_of_interest() {
@@ -53,10 +53,11 @@ class signals_of_interest {
   std::vector<int> list_;
 };
 
-/// Watches over the ranks from their start to the end of everything they have started.
+/// Watches the ranks from their start to the end of all processes that they have started.
 ///
-/// One thread, one event loop. A rank is not reaped before its end has been seen by its pidfd, in the order
-/// of the ends; until then its number and its group's are its own, so that no signal hits a stranger.
+/// It has one thread and one event loop. It reaps a rank only after the rank's pidfd has reported the end, in
+/// the order of the ends. Until then the rank's number and group are its own, so no signal hits an unrelated
+/// process.
 class supervisor {
  public:
   supervisor(options const& o, job_hook const& job, std::vector<started_rank> started, descriptor terminal_pipe,
@@ -84,7 +85,7 @@ class supervisor {
     for (int const signal : signals.list()) signals_.add(signal);
   }
 
-  /// Returns the launcher's exit code.
+  /// Runs the loop; returns the launcher's exit code.
   int run() {
     output().when_empty([this] { look_for_end(); });
     errors_.when_empty([this] { look_for_end(); });
@@ -105,7 +106,7 @@ class supervisor {
         if (!error) time_out();
       });
     }
-    reap_what_ended();  // also those that ended before anybody listened
+    reap_what_ended();  // also reaps processes that ended before the loop ran
     context_.run();
     return exit_code_.value_or(0);
   }
@@ -122,22 +123,22 @@ class supervisor {
     bool running = true;
   };
 
-  /// How far the job's end has come. Each step is taken when the one before has had its time.
+  /// The stage of the job's end. Each stage begins when the time of the one before is over.
   enum class stage { none, let_end, told, killed, abandoned };
 
-  /// A rank's failure, told when it is sure that no other rank was the cause.
+  /// A rank's failure. It is reported once no other rank can be its cause.
   struct failure {
     int rank;
     int exit_code;
     std::string what;
   };
 
-  static constexpr std::chrono::milliseconds to_hear_of_it{1500};  // yielding on a busy machine, a wait looks rarely
+  static constexpr std::chrono::milliseconds to_hear_of_it{1500};  // on a busy machine a yielding wait looks rarely
   static constexpr std::chrono::milliseconds to_notice_it{500};
   static constexpr std::chrono::milliseconds between_kills{50};
   static constexpr int most_kills = 40;
 
-  // What happens
+  // Events
 
   void reap(process& r) {
     int status = 0;
@@ -175,7 +176,8 @@ class supervisor {
     if (running_ == 0) all_ended();
   }
 
-  /// Finds out who failed first. A pgas rank that fails tells the others before it ends, and they may end sooner.
+  /// Decides which rank failed first. A failing pgas rank tells the other ranks before it ends, and they may
+  /// end sooner.
   void judge(std::optional<failure> const& failed, int rank) {
     if (exit_code_) return;
     auto const culprit = job_.culprit();
@@ -195,7 +197,7 @@ class supervisor {
   void all_ended() {
     timeout_.cancel();
     if (suspect_ && !exit_code_) blame_suspect();
-    // Every rank has ended. What they started has the grace period from now.
+    // Every rank has ended. Its remaining children have the grace period from now.
     if (stage_ == stage::none) end_after(options_.grace);
     look_for_end();
   }
@@ -214,7 +216,7 @@ class supervisor {
       list += ')';
     }
     exit_code_ = 124;
-    say("not finished after " + std::string(seconds) + " s: " + list + "; ending " + (running_ == 1 ? "it" : "them"));
+    say("still running after " + std::string(seconds) + " s: " + list + "; ending " + (running_ == 1 ? "it" : "them"));
     job_.timed_out(first, "the launcher's timeout of " + std::string(seconds) + " s is over");
     bound_flush_ = true;
     end_after(patience());
@@ -234,7 +236,7 @@ class supervisor {
           break;
         case SIGTSTP:
           pass_on(signal);
-          ::kill(::getpid(), SIGSTOP);  // as the signal would have done without us; SIGCONT follows
+          ::kill(::getpid(), SIGSTOP);  // stops, as the unhandled signal would have done; SIGCONT follows
           break;
         default:
           interrupt(signal);
@@ -254,12 +256,12 @@ class supervisor {
     interrupted_ = true;
     if (!exit_code_ && !suspect_) {
       exit_code_ = 128 + signal;
-      say(signal_name(signal) + ": passed on to " + others("") + "; again to kill");
+      say(signal_name(signal) + ": passed on to " + others("") + "; send it again to kill them");
     }
     tell_all(signal);
   }
 
-  /// Nobody reads what the ranks write: as with any program, the work ends.
+  /// An output has no reader any more, so the job ends, as any program would.
   void output_broke(std::string const& which, int why) {
     if (exit_code_) return;
     exit_code_ = why == EPIPE ? 128 + SIGPIPE : 1;
@@ -268,13 +270,13 @@ class supervisor {
     if (stage_ == stage::none || stage_ == stage::let_end) end_after(std::chrono::milliseconds(0));
   }
 
-  // How it ends
+  // The end
 
-  /// Starts the sequence of steps that leaves no process behind.
+  /// Starts the stages that end all processes.
   void end_after(std::chrono::milliseconds patience) {
     stage_ = stage::let_end;
     after(patience, [this] {
-      if (suspect_ && !exit_code_) blame_suspect();  // its signal must not be taken for the cause
+      if (suspect_ && !exit_code_) blame_suspect();  // the stages' own signals must not count as the cause
       tell_all(SIGTERM);
     });
   }
@@ -282,20 +284,20 @@ class supervisor {
   void tell_all(int signal) {
     stage_ = stage::told;
     signal_all(signal);
-    signal_all(SIGCONT);  // a stopped process cannot act on it
+    signal_all(SIGCONT);  // a stopped process cannot act on the signal
     after(options_.grace, [this] { kill_all(); });
   }
 
   void kill_all(int times = 0) {
     stage_ = times < most_kills ? stage::killed : stage::abandoned;
     signal_all(SIGKILL);
-    if (stage_ == stage::abandoned) {  // something hangs in the kernel, or has passed a pipe to a stranger
+    if (stage_ == stage::abandoned) {  // a process hangs in the kernel, or has passed a pipe to an unrelated one
       for (auto const& r : ranks_) {
         r->output->close();
         r->errors->close();
       }
     } else {
-      after(between_kills, [this, times] { kill_all(times + 1); });  // somebody may just have forked
+      after(between_kills, [this, times] { kill_all(times + 1); });  // a process may just have forked
     }
     look_for_end();
   }
@@ -308,7 +310,7 @@ class supervisor {
     });
   }
 
-  /// Stops the loop once nothing is left to wait for.
+  /// Stops the loop when nothing is left to wait for.
   void look_for_end() {
     if (running_ > 0 || done_) return;
     if (bound_flush_ && !flushing_) {
@@ -328,7 +330,7 @@ class supervisor {
     }
   }
 
-  /// After a timeout or an interrupt a reader that does not read must not keep us.
+  /// Limits the wait for a reader after a timeout or an interrupt.
   void bound_flush() {
     flush_limit_.expires_after(std::max(options_.grace, between_kills));
     flush_limit_.async_wait([this, before = output().written() + errors_.written()](boost::system::error_code error) {
@@ -341,7 +343,7 @@ class supervisor {
 
   // Means
 
-  /// Reaps what ranks have left behind, and ranks that have no pidfd. True while there is any child.
+  /// Reaps the ranks' orphans, and ranks that have no pidfd. Returns true while there is any child.
   bool reap_what_ended() {
     for (;;) {
       ::siginfo_t info{};
@@ -353,7 +355,8 @@ class supervisor {
         ::waitpid(info.si_pid, nullptr, 0);
         if (running_ == 0) boost::asio::post(context_, [this] { look_for_end(); });
       } else if ((*r)->watch) {
-        // Its pidfd tells in its turn; this hides what else has ended, so look again then.
+        // A rank with a pidfd is reaped in its turn. It hides other ended processes from waitid, so this
+        // looks again.
         boost::asio::post(context_, [this] { reap_what_ended(); });
         return true;
       } else {
@@ -362,8 +365,8 @@ class supervisor {
     }
   }
 
-  /// How long ranks may take to end by themselves. Those in the job are told of the failure and say what it meant for
-  /// them; others can only notice a closed connection or the like.
+  /// The time in which ranks may end by themselves. Pgas ranks learn of the failure and report its effect on
+  /// them; other programs can only notice a closed connection or the like.
   [[nodiscard]] std::chrono::milliseconds patience() const {
     bool const told = std::any_of(ranks_.begin(), ranks_.end(),
                                   [this](auto const& r) { return r->running && job_.has_joined(r->rank); });
@@ -376,7 +379,7 @@ class supervisor {
     }
   }
 
-  /// Signals the groups of all ranks that run, and whatever else descends from us.
+  /// Signals the groups of all running ranks, and all other descendants.
   void signal_all(int signal) {
     pass_on(signal);
     for (auto const& d : descendants()) {
@@ -398,7 +401,7 @@ class supervisor {
     return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
   }
 
-  /// Outputs that are one file share one queue, or lines of the two could meet within a line.
+  /// Outputs to one file share one queue; otherwise their lines could mix.
   sink& output() { return output_ ? *output_ : errors_; }
 
   options const& options_;

@@ -614,7 +614,7 @@ TEST_CASE("under a launcher, loopback says that its ranks are threads of one pro
     CHECK(e.code() == pgas::make_error_code(errc::unsupported));
   }
   ::unsetenv("PGAS_JOB_FD");
-  CHECK(what.find("start the program without pgas-run") != std::string::npos);
+  CHECK(what.find("start the program itself, without pgas-run") != std::string::npos);
 }
 
 }  // namespace

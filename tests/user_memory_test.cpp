@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Windows over memory that the ranks had before: what segments promise again, random programs, and what is said when
-// such memory cannot be reached.
+// Windows over memory that the ranks had before: the promises of segments again, random programs, and the
+// errors for memory that cannot be reached.
 #include <sys/mman.h>
 
 #include <csignal>
@@ -27,7 +27,7 @@ namespace {
 using pgas::make_window;
 using pgas::reach;
 
-/// Body(team, how) wherever there are such windows, with each way to reach them.
+/// Calls body(team, how) on every backend with such windows, with each way to reach the memory.
 template <class Body>
 void each_way(Body const& body, std::initializer_list<rank_t> sizes = {1, 2, 3}) {
   for (reach const how : {reach::in_place, reach::copies}) {
@@ -36,7 +36,7 @@ void each_way(Body const& body, std::initializer_list<rank_t> sizes = {1, 2, 3})
   }
 }
 
-/// A page that ends where no memory is.
+/// A page whose end is followed by unmapped memory.
 class page_before_nothing {
  public:
   explicit page_before_nothing(int protection = PROT_READ | PROT_WRITE)
@@ -55,7 +55,7 @@ class page_before_nothing {
   void* at_;
 };
 
-/// `separate` without the step that is lacking.
+/// `separate` without the missing step.
 struct separate_lacking : pgas::coherence::separate {
   static void clean_own(pgas::separate_segment auto& s) {
     if (!lacking::is(step::clean_own)) separate::clean_own(s);
@@ -69,11 +69,11 @@ std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace
 
-TEST_CASE("random programs over memory that ranks had before give byte-equal values, in place and through copies") {
+TEST_CASE("random programs over memory of the ranks give byte-equal values, in place and through copies") {
   random_programs::play_on<std::tuple<model<user_memory_backend>>>();
 }
 
-TEST_CASE("a window over memory that a rank had is that memory, with what is in it, and parts may be of any size") {
+TEST_CASE("a window over a rank's memory is that memory, with its contents, and parts may be of any size") {
   each_way([](auto& team, reach how) {
     rank_t const n = team.size();
     std::vector<int> mine(5 * index(team.rank()), team.rank() + 1);  // none on rank 0
@@ -86,12 +86,12 @@ TEST_CASE("a window over memory that a rank had is that memory, with what is in 
         if (r != 0) require_equal(epoch.get(r, 4), r + 1, "what was in it before");
       }
       epoch.close();
-      team.barrier();  // all have seen what was there
+      team.barrier();  // all ranks have read the old contents
       pgas::fence steps{w};
       for (rank_t r = 1; r < n; ++r) steps.put(r, index(team.rank()), 100 * (team.rank() + 1));
       for (rank_t r = 1; r < n; ++r) steps.accumulate(r, 4, 1);
     }
-    for (std::size_t i = 0; i < mine.size(); ++i) {  // the window has gone, and the memory has not
+    for (std::size_t i = 0; i < mine.size(); ++i) {  // the window is gone, and the memory remains
       int const before = team.rank() + 1;
       require_equal(mine[i], i < index(n) ? 100 * (static_cast<int>(i) + 1) : i == 4 ? before + n : before, "after");
     }
@@ -99,7 +99,7 @@ TEST_CASE("a window over memory that a rank had is that memory, with what is in 
   });
 }
 
-TEST_CASE("an owner's stores and its peers' puts to bytes next to each other are all there after the boundary") {
+TEST_CASE("after the boundary, adjacent bytes hold both the owner's stores and its peers' puts") {
   each_way([](auto& team, reach how) {
     rank_t const n = team.size();
     std::vector<unsigned char> mine(1000, 255);
@@ -120,7 +120,7 @@ TEST_CASE("an owner's stores and its peers' puts to bytes next to each other are
   });
 }
 
-TEST_CASE("under lock_all a rank gets from its own part what it has stored, and sync shows it what others have put") {
+TEST_CASE("under lock_all a rank gets its own stores from its own part, and sync shows it the other ranks' puts") {
   each_way([](auto& team, reach how) {
     std::vector<int> mine(100);
     auto w = make_window<int>(team, mine, how);
@@ -188,7 +188,7 @@ TEST_CASE("more rows than one system call takes arrive, with gaps on either side
   });
 }
 
-TEST_CASE("signals go with a window over such memory as with any other") {
+TEST_CASE("signals work with a window over such memory as with any other") {
   each_way([](auto& team, reach how) {
     std::vector<double> mine(8);
     auto w = make_window<double>(team, mine, how);
@@ -206,7 +206,7 @@ TEST_CASE("signals go with a window over such memory as with any other") {
   });
 }
 
-TEST_CASE("where processes may not reach each other's memory it is found out by trying: an error, or copies") {
+TEST_CASE("a trial finds out that processes may not reach each other's memory, and gives an error or copies") {
   leftovers const before;
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
@@ -217,7 +217,7 @@ TEST_CASE("where processes may not reach each other's memory it is found out by 
             {"rank " + std::to_string(team.rank()) + ": make_window: rank 0 cannot reach the memory of rank 1",
              "Operation not permitted", "ptrace_scope", "reach::in_place_or_copies"},
             [&] { static_cast<void>(make_window<int>(team, mine)); });
-        auto w = make_window<int>(team, mine, reach::in_place_or_copies);  // and the team goes on
+        auto w = make_window<int>(team, mine, reach::in_place_or_copies);  // and the team works on
         require(!w.state().segment.is_in_place(), "through copies");
         rank_t const to = (team.rank() + 1) % team.size();
         {
@@ -242,7 +242,7 @@ TEST_CASE("where processes may not reach each other's memory it is found out by 
   before.check("forbidden memory");
 }
 
-TEST_CASE("memory that could be reached when the window was made, and no longer can, is an error of the put or get") {
+TEST_CASE("memory that became unreachable after the window was made is an error of the put or get") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         std::vector<int> mine(10);
@@ -253,21 +253,21 @@ TEST_CASE("memory that could be reached when the window was made, and no longer 
         std::string const there = "4 bytes at byte 12 of the memory of rank " + std::to_string(to);
         require_error(errc::unsupported, {"put: " + there, "Operation not permitted"}, [&] { epoch.put(to, 3, 1); });
         require_error(errc::unsupported, {"get: " + there}, [&] { static_cast<void>(epoch.get(to, 3)); });
-        epoch.put(team.rank(), 3, 1);  // its own memory needs no leave
+        epoch.put(team.rank(), 3, 1);  // own memory needs no permission
         epoch.close();
         team.barrier();
       },
       {2});
 }
 
-TEST_CASE("one rank that cannot be reached is enough, whoever finds it") {
+TEST_CASE("one unreachable rank is enough for an error on every rank of the window, and on no other rank") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         if (team.rank() == 2) forbid_process_memory();
         std::vector<int> mine(team.rank() == 1 ? 0U : 10U);  // rank 1 has nothing to reach
         require_error(errc::unsupported, {"rank 2 cannot reach the memory of rank 0"},
                       [&] { static_cast<void>(make_window<int>(team, mine)); });
-        auto sub = team.split(team.rank() == 0 ? 0 : 1);  // rank 2 can do without the memory of rank 1
+        auto sub = team.split(team.rank() == 0 ? 0 : 1);  // rank 2 does not need the memory of rank 1
         auto w = make_window<int>(sub, mine);
         require(w.state().segment.is_in_place(), "in place");
         team.barrier();
@@ -276,7 +276,8 @@ TEST_CASE("one rank that cannot be reached is enough, whoever finds it") {
 }
 
 TEST_CASE(
-    "memory that its own rank cannot read is refused on every rank, by its number in the job, and the team goes on") {
+    "memory that its own rank cannot read is refused on every rank, with that rank's number in the job, and the team "
+    "works on") {
   each_way(
       [](auto& team, reach how) {
         if constexpr (requires { team.state()->backend.attach_user_segment({}, {}).probe(true); }) {
@@ -296,7 +297,7 @@ TEST_CASE(
       {2, 3});
 }
 
-TEST_CASE("memory that its own rank cannot read is refused also where another rank's obstacle could be got round") {
+TEST_CASE("memory that its own rank cannot read is refused even if copies would help against another rank's obstacle") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         if (team.rank() == 0) forbid_process_memory();
@@ -309,7 +310,7 @@ TEST_CASE("memory that its own rank cannot read is refused also where another ra
       {2});
 }
 
-TEST_CASE("memory that has gone, or is read-only, is an error of the put or get with rank, place and count") {
+TEST_CASE("unmapped or read-only memory is an error of the put or get with rank, place and count") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         page_before_nothing const page(team.rank() == 0 ? PROT_READ : PROT_READ | PROT_WRITE);
@@ -338,7 +339,7 @@ TEST_CASE("memory that has gone, or is read-only, is an error of the put or get 
       {3});
 }
 
-TEST_CASE("ranks that ask for different windows are told so") {
+TEST_CASE("ranks that ask for different windows get an error that says so") {
   each_way(
       [](auto& team, reach how) {
         std::vector<int> mine(4);
@@ -359,7 +360,7 @@ TEST_CASE("ranks that ask for different windows are told so") {
       {2, 3});
 }
 
-TEST_CASE("a rank that is killed ends the job by its name, also while others reach into its memory") {
+TEST_CASE("a killed rank ends the job with an error that names it, also while other ranks access its memory") {
   leftovers const before;
   auto const e = error_of<process_model>(3, [](auto& team) {
     std::vector<int> mine(100);

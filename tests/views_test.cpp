@@ -103,7 +103,7 @@ TEST_CASE("views: rows of the own part are views themselves") {
   });
 }
 
-TEST_CASE("views: aligned arrays are zipped where they are, others refused with both layouts") {
+TEST_CASE("views: aligned arrays are zipped in place, others refused with both layouts") {
   everywhere(
       [](auto& team) {
         auto const a = make_array<double>(team, {5, 4}, halo{.width = 1});
@@ -113,7 +113,7 @@ TEST_CASE("views: aligned arrays are zipped where they are, others refused with 
         double const sum = ranges::accumulate(pgas::views::local(b), 0.0);
         auto const n = static_cast<double>(b.own_box().size());
         require_equal(sum, n * (n - 1), "twice the sum");
-        // As many rows each, but other ones, unless one rank has all.
+        // The same number of rows on each rank, but different rows, unless one rank has all.
         auto const dealt = make_array<double>(team, {5, 4}, pgas::tiled{pgas::cyclic{}, pgas::whole{}});
         if (team.size() == 1) return static_cast<void>(pgas::views::zip(a, b, dealt));
         require_error(errc::invalid_argument,
@@ -124,7 +124,7 @@ TEST_CASE("views: aligned arrays are zipped where they are, others refused with 
       {1, 2, 3, 4});
 }
 
-TEST_CASE("views: segments name every rank's piece in order, and their memory where it is shared") {
+TEST_CASE("views: segments name every rank's piece in order, and its memory if that is shared") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {5, 2}, halo{.width = 1});
     auto const line = make_array<int>(team, 3);
@@ -246,7 +246,7 @@ TEST_CASE("views: own cells of three dimensions are one random access sequence")
   });
 }
 
-TEST_CASE("views: interior, boundary and halo are each cell of a part once") {
+TEST_CASE("views: interior, boundary and halo together have each cell of a part once") {
   everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
     auto const check = [&](auto const& a, std::size_t expected_interior) {
       auto const count = [](auto const& view) { return static_cast<std::size_t>(ranges::distance(view)); };
@@ -269,7 +269,7 @@ TEST_CASE("views: interior, boundary and halo are each cell of a part once") {
                             std::vector<int>(count(pgas::views::halo(a)), 100)),
               "ghost cells through a pipeline");
     };
-    // A row of ranks has two neighbours a rank, or itself; dimension 1 is not divided.
+    // In a row of ranks, a rank has two neighbours or is its own; dimension 1 is not divided.
     auto const rows = make_array<int>(team, {20, 6}, halo{.width = 2, .edges = pgas::edge::periodic});
     auto const own_rows = rows.local_rows();
     check(rows, 6 * (team.size() == 1 ? own_rows : own_rows - std::min<std::size_t>(own_rows, 4)));
@@ -302,7 +302,7 @@ TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
   });
 }
 
-TEST_CASE("stage: tiles that are dealt are plain memory, to write, to change and to read") {
+TEST_CASE("stage: cyclic tiles are plain memory, to write, to change and to read") {
   everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
     auto const check = [&](auto const& a) {
       auto const number = [&](auto const& tile, std::size_t i, std::size_t j) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What waiting promises under each wait_policy.
+// The promises of waiting under each wait_policy.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -15,10 +15,10 @@ using pgas::wait_policy;
 
 namespace {
 
-/// Processes where a test may have them, else threads.
+/// Processes if the test may start them, else threads.
 using models = std::tuple<process_model, thread_model>;
 
-/// The name in PGAS_WAIT, for jobs that start meanwhile.
+/// Sets PGAS_WAIT for the jobs that start while it lives.
 struct with_policy {
   explicit with_policy(std::string_view name) { ::setenv("PGAS_WAIT", std::string(name).c_str(), 1); }
   with_policy(with_policy const&) = delete;
@@ -39,7 +39,7 @@ void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milli
 
 }  // namespace
 
-TEST_CASE("waiting: what ends a wait is seen under each policy, come it soon or late") {
+TEST_CASE("waiting: a wait sees the value that ends it under each policy, early or late") {
   for (std::string_view const name : pgas::wait_policy_names) {
     CAPTURE(name);
     with_policy const chosen(name);
@@ -50,13 +50,13 @@ TEST_CASE("waiting: what ends a wait is seen under each policy, come it soon or 
           w.local()[0] = 0;
           team.barrier();
           for (int round = 0; round < 6; ++round) {
-            if (round == 3 && team.rank() == 0) sleep_ms(5);  // the others have given up whatever they do at first
+            if (round == 3 && team.rank() == 0) sleep_ms(5);  // the other ranks are past the first stage of their wait
             team.barrier();
             pgas::lock epoch{w, 0, pgas::exclusive};
             epoch.put(0, 0, epoch.get(0, 0) + 1);
             if (round == 4 && team.rank() == 0) sleep_ms(5);
           }
-          team.barrier();  // nobody wants an exclusive lock any more
+          team.barrier();  // no rank wants an exclusive lock any more
           {
             pgas::lock_all epoch{w};
             rank_t const next = (team.rank() + 1) % team.size();
@@ -72,7 +72,7 @@ TEST_CASE("waiting: what ends a wait is seen under each policy, come it soon or 
   }
 }
 
-TEST_CASE("waiting: a rank that fails, a deadline, and ranks that wait for each other are noticed under each policy") {
+TEST_CASE("waiting: each policy notices a failed rank, a deadline, and ranks that wait for each other") {
   for (std::string_view const name : pgas::wait_policy_names) {
     CAPTURE(name);
     with_policy const policy(name);
@@ -97,7 +97,7 @@ TEST_CASE("waiting: a rank that fails, a deadline, and ranks that wait for each 
         team.barrier();
       });
 
-      // A second each: one that keeps its core and one that does not, on one model.
+      // A second each: one policy that keeps its core and one that does not, on one model.
       if ((name != "spin" && name != "park") || !std::is_same_v<Model, process_model>) return;
       auto const crosswise = error_of<Model>(2, [](auto& team) {
         auto w = locked_window(team);
@@ -111,7 +111,7 @@ TEST_CASE("waiting: a rank that fails, a deadline, and ranks that wait for each 
   }
 }
 
-TEST_CASE("waiting: a rank sleeps in a long wait if its policy says so, and else never") {
+TEST_CASE("waiting: a rank sleeps in a long wait only if its policy says so") {
   if (!chosen(process_model::backend::name)) return;
   for (std::string_view const name : pgas::wait_policy_names) {
     CAPTURE(name);
@@ -129,11 +129,12 @@ TEST_CASE("waiting: a rank sleeps in a long wait if its policy says so, and else
       return slept() - before;
     });
     bool const may_sleep = name == "adaptive" || name == "park";
-    CHECK_MESSAGE((sleeps >= 5) == may_sleep, name, ": ", sleeps);  // on a busy machine each lasts long
+    CHECK_MESSAGE((sleeps >= 5) == may_sleep, name, ": ", sleeps);  // on a busy machine each wait lasts long
   }
 }
 
-TEST_CASE("waiting: the command line and the environment name the policy; what is none is refused with a sentence") {
+TEST_CASE(
+    "waiting: the command line and the environment name the policy, and an unknown name is refused with a sentence") {
   CHECK(pgas::wait_policy_named("park") == wait_policy::park);
   std::string const sentence = "no way to wait is called 'often'; there are adaptive spin yield park";
   {

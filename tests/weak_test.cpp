@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every protocol in every order of two or three ranks with few interruptions, on words that show old values as C++
-// allows: each memory order is needed, and so is each step; the errors of the papers are found.
+// Every protocol in every order of two or three ranks with few interruptions, on words that show old values
+// as C++ allows. Each memory order is needed, and so is each step. The tests find the errors of the papers.
 #include "weak/model.hpp"
 
 #include <doctest/doctest.h>
@@ -18,13 +18,13 @@ using namespace pgas_test;
 using namespace pgas_test::locks;
 using pgas::word;
 
-// The model itself: what C++ allows, and what it does not.
+// The model itself: the results that C++ allows, and those that it forbids.
 
 namespace {
 
 using ordering = std::memory_order;
 
-/// Every pair of results that two or more ranks come to; words are cells of rank 0.
+/// Every pair of results that two or more ranks reach; words are cells of rank 0.
 template <class Body>
 std::set<std::pair<word, word>> outcomes(rank_t ranks, std::size_t cells, Body const& body) {
   std::set<std::pair<word, word>> all;
@@ -43,7 +43,7 @@ std::set<std::pair<word, word>> outcomes(rank_t ranks, std::size_t cells, Body c
 
 }  // namespace
 
-TEST_CASE("weak: who sees a flag that was stored with release order, and loads with acquire, sees what was before it") {
+TEST_CASE("weak: an acquire load that sees a release store also sees the writes before that store") {
   auto const message = [](ordering stores, ordering loads) {
     return outcomes(2, 2, [=](rank_t self, weak::control& c, auto& result) {
       if (self == 0) {
@@ -65,7 +65,8 @@ TEST_CASE("weak: who sees a flag that was stored with release order, and loads w
   CHECK(message(ordering::acquire, ordering::release) == stale);
 }
 
-TEST_CASE("weak: of two that store, then look at what the other stored, one sees it with seq_cst only") {
+TEST_CASE(
+    "weak: of two ranks that store and then load the other's word, one is sure to see the store only with seq_cst") {
   auto const both = [](ordering stores, ordering loads) {
     return outcomes(2, 2, [=](rank_t self, weak::control& c, auto& result) {
       auto const mine = static_cast<std::size_t>(self);
@@ -79,7 +80,7 @@ TEST_CASE("weak: of two that store, then look at what the other stored, one sees
   CHECK(both(ordering::seq_cst, ordering::seq_cst).size() == 3);
 }
 
-TEST_CASE("weak: a word's values are seen in their order, whatever the orders asked for") {
+TEST_CASE("weak: the values of one word are seen in their order, with any memory order") {
   auto const seen = outcomes(2, 1, [](rank_t self, weak::control& c, auto& result) {
     auto const w = c.cell(0, 0);
     if (self == 0) {
@@ -93,7 +94,7 @@ TEST_CASE("weak: a word's values are seen in their order, whatever the orders as
   CHECK(seen == std::set<std::pair<word, word>>{{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}});
 }
 
-TEST_CASE("weak: a read-modify-write hands on what came with the value, and no update is lost") {
+TEST_CASE("weak: a read-modify-write continues the release sequence, and no update is lost") {
   auto const seen = outcomes(3, 2, [](rank_t self, weak::control& c, auto& result) {
     auto const data = c.cell(0, 0);
     auto const count = c.cell(0, 1);
@@ -110,7 +111,7 @@ TEST_CASE("weak: a read-modify-write hands on what came with the value, and no u
   CHECK(seen == std::set<std::pair<word, word>>{{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 1}, {3, 1}});
 }
 
-TEST_CASE("weak: what may be lost, or must not meet, is a violation, and so is a wait without an end") {
+TEST_CASE("weak: a lost write, a forbidden meeting and an endless wait are violations") {
   auto const wrong = [](auto const& body) {
     weak::model m(2, {.slots = 0, .cells = 1});
     return m.search({2, 1}, 100'000, [&](rank_t self) {
@@ -140,11 +141,11 @@ TEST_CASE("weak: what may be lost, or must not meet, is a violation, and so is a
 
 namespace {
 
-/// How far searches go, from what is quickly done on.
+/// The stages of a search: it begins with small bounds, which are quickly done.
 constexpr weak::bounds steps_out[] = {{0, 0}, {1, 0}, {1, 1}, {2, 0}, {2, 1}, {3, 0}};
 
-/// How many runs one search may take: some seconds for all searches of a test case, or more if that is asked for. Fewer
-/// would miss what must be found.
+/// The number of runs that one search may take: some seconds for all searches of a test case, or more on
+/// request. Fewer would miss errors that must be found.
 long runs_for(double share) {
   char const* const budget = std::getenv("PGAS_TEST_SECONDS");
   return static_cast<long>(std::max(budget != nullptr ? std::atof(budget) : 2.0, 2.0) * share * 50'000);
@@ -156,7 +157,7 @@ struct found {
   std::string wrong;
 };
 
-/// Which words of a protocol are alike.
+/// The words of a protocol that are alike.
 template <class Protocol>
 std::size_t alike(rank_t ranks, bool is_cell, std::size_t i) {
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs>) return i < 2 ? i : 2 + i % 2;
@@ -168,7 +169,7 @@ std::size_t alike(rank_t ranks, bool is_cell, std::size_t i) {
   return i;
 }
 
-/// Searches a program for something wrong, further and further, for a number of runs.
+/// Searches a program for a fault, in stages, for a number of runs.
 template <class Protocol, class Watcher = watcher>
 found search(program const& what, long most, weak::weakened const* weaker = nullptr,
              std::map<weak::site, long>* sites = nullptr) {
@@ -205,7 +206,7 @@ std::vector<program> all_programs() {
 
 }  // namespace
 
-TEST_CASE("weak: locks are right in every order, whatever old values words show") {
+TEST_CASE("weak: locks are right in every order, with any old values that words may show") {
   with_each([]<class Protocol>(Protocol) {
     long runs = 0;
     std::size_t complete = 0;
@@ -233,7 +234,8 @@ struct gbh_stores_zero : watcher {
   }
 };
 
-/// The same text: unlock of an exclusive lock is said to change the local counter, the master's is not mentioned.
+/// The same text: unlock of an exclusive lock changes the local counter; the text does not mention the
+/// master's.
 struct gbh_leaves_the_master : watcher {
   template <class Cell>
   word fetch_add(Cell const& c, word_access at, word value, std::memory_order order) {
@@ -242,7 +244,7 @@ struct gbh_leaves_the_master : watcher {
   }
 };
 
-/// Mellor-Crummey and Scott 1991, where a shared request behind a waiting one does not wait with it.
+/// Mellor-Crummey and Scott 1991, with a shared request that does not wait behind a waiting one.
 struct mcs_readers_pass : watcher {
   template <class Cell>
   bool compare_exchange(Cell const& c, word_access at, word& expected, word desired, std::memory_order order) {
@@ -251,7 +253,8 @@ struct mcs_readers_pass : watcher {
   }
 };
 
-/// Mellor-Crummey and Scott 1991 as often transcribed: who lets readers in adds, then looks at the state again.
+/// Mellor-Crummey and Scott 1991 as often transcribed: the rank that lets readers in adds, then loads the
+/// state again.
 struct mcs_wp_looks_again : watcher {
   template <class Cell>
   word fetch_add(Cell const& c, word_access at, word value, std::memory_order order) {
@@ -261,16 +264,16 @@ struct mcs_wp_looks_again : watcher {
   }
 };
 
-/// Who lets readers in does not close the door for the writer that left it to them.
+/// The rank that lets readers in leaves the door open for a writer that left the door to them.
 struct mcs_wp_leaves_the_door : watcher {
   template <class Cell>
   word fetch_add(Cell const& c, word_access at, word value, std::memory_order order) {
     word const before = c.fetch_add(value, order);
-    return at.index == 0 && value == 4 ? before | 2U : before;  // as if it were closed already
+    return at.index == 0 && value == 4 ? before | 2U : before;  // as if the door were closed already
   }
 };
 
-/// A writer does not look whether readers are being let in.
+/// A writer does not check whether readers are being let in.
 struct mcs_wp_overlooks_the_list : watcher {
   template <class Cell>
   word fetch_add(Cell const& c, word_access at, word value, std::memory_order order) {
@@ -279,7 +282,7 @@ struct mcs_wp_overlooks_the_list : watcher {
   }
 };
 
-/// Lamport 1974 without the word that says that a rank chooses.
+/// Lamport 1974 without the word that marks a rank as choosing.
 struct bakery_without_choosing : watcher {
   template <class Slot>
   void store(Slot const& slot, word_access, word value, std::memory_order order) {
@@ -295,7 +298,7 @@ struct bakery_with_old_tickets : watcher {
   }
 };
 
-/// Who receives for a target goes without a look at whether somebody rang meanwhile.
+/// The receiver for a target leaves without checking whether another rank rang in the meantime.
 struct messages_unheard : watcher {
   template <class Cell>
   bool compare_exchange(Cell const& c, word_access, word&, word desired, std::memory_order order) {
@@ -304,7 +307,7 @@ struct messages_unheard : watcher {
   }
 };
 
-/// "Unlock sets the counter to zero" once more, where messages arrive.
+/// Again "unlock sets the counter to zero", here on the side that receives messages.
 struct messages_empty_the_part : watcher {
   template <class Cell>
   void reset_unshared(Cell const& c, word_access at, word value, std::memory_order order) {
@@ -313,7 +316,7 @@ struct messages_empty_the_part : watcher {
   }
 };
 
-/// Plays programs until one shows that the mutant is wrong; the sentence is what it shows.
+/// Plays programs until one shows that the mutant is wrong; returns the sentence that it shows.
 template <class Protocol, class Mutant>
 std::string killed_by() {
   for (program const& what : all_programs()) {
@@ -324,7 +327,7 @@ std::string killed_by() {
 
 }  // namespace
 
-TEST_CASE("weak: locks: what the papers get wrong, and what cannot be left out, is found") {
+TEST_CASE("weak: locks: the search finds the errors of the papers and the lack of each step") {
   using pgas::sync::two_level;
   using pgas::sync::waiting_readers;
   auto const must_die = []<class Protocol, class Mutant>(Protocol, Mutant, char const* mutant) {
@@ -361,7 +364,7 @@ std::vector<std::memory_order> weaker_than(std::memory_order order) {
   }
 }
 
-/// Which sites of a protocol may be weaker without anything going wrong.
+/// The sites of a protocol that may be weaker without a fault.
 template <class Protocol>
 std::vector<std::string> not_needed() {
   std::map<weak::site, long> sites;
@@ -369,7 +372,7 @@ std::vector<std::string> not_needed() {
   std::vector<std::string> survivors;
   int tried = 0;
   for (auto const& [site, count] : sites) {
-    // That a wait loads with acquire is the control's promise, not the protocol's choice.
+    // The control promises that a wait loads with acquire; the protocol does not choose it.
     if (std::string_view(site.what) == "wait") continue;
     for (auto const order : weaker_than(site.order)) {
       weak::weakened const weaker{site, order};
@@ -409,7 +412,7 @@ std::size_t alike_in_active(rank_t ranks, bool, std::size_t i) {
   return 0;
 }
 
-/// Some rounds of a fence: in each, every rank writes to its own part, then reads all others'.
+/// Rounds of a fence: in each, every rank writes to its own part, then reads those of all other ranks.
 struct fence_rounds {
   rank_t ranks;
 
@@ -425,7 +428,8 @@ struct fence_rounds {
   }
 };
 
-/// Some epochs, each with who exposes its part to whom: origins read and write it, then the target itself.
+/// Epochs, each with the ranks that expose and their origins. Origins read and write the part, then the
+/// target does.
 struct post_rounds {
   using epoch = std::vector<std::vector<rank_t>>;  ///< for each target, its origins
   std::vector<epoch> epochs;
@@ -448,7 +452,7 @@ struct post_rounds {
       protocol.start(targets, nothing, true);
       for (rank_t t : targets) {
         protocol.trigger(t, nothing, true);
-        // Two origins may not write at once: the only one does.
+        // Two origins may not write at once, so only a single origin writes.
         if (e[static_cast<std::size_t>(t)].size() == 1) {
           m.write(self, t);
         } else {
@@ -466,7 +470,7 @@ struct post_rounds {
   }
 };
 
-/// As search, for what ranks do with any protocol.
+/// Like search, for the actions of ranks with any protocol.
 template <class Protocol, class Watcher = watcher, class Rounds>
 found search_rounds(Rounds const& rounds, long most, weak::weakened const* weaker = nullptr,
                     std::map<weak::site, long>* sites = nullptr) {
@@ -495,16 +499,17 @@ found search_rounds(Rounds const& rounds, long most, weak::weakened const* weake
 std::vector<fence_rounds> all_fences() { return {{2}, {3}, {4}}; }
 std::vector<post_rounds> all_posts() {
   return {
-      {{{{}, {0}}, {{}, {0}}}, 2},                         // one target again and again
-      {{{{1}, {0}}, {{1}, {0}}}, 2, true},                 // both ways, asking
-      {{{{}, {0}, {}}, {{}, {}, {0}}, {{}, {0}, {}}}, 3},  // one origin, another target each time: who posts early
-      {{{{}, {0, 2}, {}}, {{1}, {}, {1}}}, 3},             // two origins, then two targets
+      {{{{}, {0}}, {{}, {0}}}, 2},          // one target again and again
+      {{{{1}, {0}}, {{1}, {0}}}, 2, true},  // both ways, by test
+      {{{{}, {0}, {}}, {{}, {}, {0}}, {{}, {0}, {}}},
+       3},                                      // one origin with another target each time: targets that post early
+      {{{{}, {0, 2}, {}}, {{1}, {}, {1}}}, 3},  // two origins, then two targets
       {{{{1, 2}, {}, {}}, {{1, 2}, {}, {}}}, 3, true},
       {{{{0}, {}}, {{0, 1}, {1}}}, 2},  // an origin that is its own target
   };
 }
 
-/// Signals as a protocol of two tags.
+/// Signals, written as a protocol of two tags.
 struct signals_of_two_tags {
   static constexpr std::string_view name = "signal_counts";
   static constexpr pgas::control_words words(rank_t ranks) {
@@ -516,7 +521,8 @@ struct signals_of_two_tags {
   };
 };
 
-/// Rank 0 writes to the part of each other rank and signals; that rank writes there, too, and signals back.
+/// Rank 0 writes to the part of each other rank and signals. That rank writes to the same part and signals
+/// back.
 struct signal_rounds {
   enum class how { wait, test, any };
   rank_t ranks;
@@ -558,7 +564,7 @@ std::vector<signal_rounds> all_signals() {
   return {{2, how::wait}, {2, how::test}, {2, how::any}, {3, how::wait}};
 }
 
-/// How elements are modified, as a protocol.
+/// The modification of elements, written as a protocol.
 struct modes_of_elements {
   static constexpr std::string_view name = "element_modes";
   static constexpr pgas::control_words words(rank_t) { return pgas::detail::element_modes<weak::control>::words(); }
@@ -568,8 +574,9 @@ struct modes_of_elements {
   };
 };
 
-/// Each rank's steps on rank 0's part: 'm' combines many elements, or goes one by one if it may not; 's' modifies a
-/// single one; 'l' leaves. Who goes one by one is beside others that do, who combines many is alone.
+/// Each rank's steps on rank 0's part: 'm' combines many elements, or goes element by element if it must; 's'
+/// modifies a single one; 'l' leaves. Ranks that go element by element may coincide; a rank that combines
+/// many is alone.
 struct mode_rounds {
   std::vector<std::string> steps;
   rank_t ranks = static_cast<rank_t>(steps.size());
@@ -590,7 +597,8 @@ struct mode_rounds {
     modes.leave_all();
   }
 };
-/// One of the two releases that are the same operation on the same word: what is added tells them apart.
+/// Removes one of two releases that are the same operation on the same word: the added value tells them
+/// apart.
 template <word Added>
 struct modes_without_release : watcher {
   template <class Cell>
@@ -642,19 +650,19 @@ void need_their_orders(Programs const& programs) {
 
 }  // namespace
 
-TEST_CASE("weak: fences are right in every order, whatever old values words show") {
+TEST_CASE("weak: fences are right in every order, with any old values that words may show") {
   are_right<fence_protocols>(all_fences());
 }
 
-TEST_CASE("weak: post, start, complete and wait are right in every order, whatever old values words show") {
+TEST_CASE("weak: post, start, complete and wait are right in every order, with any old values that words may show") {
   are_right<post_protocols>(all_posts());
 }
 
-TEST_CASE("weak: who has waited for a signal sees what came before it") {
+TEST_CASE("weak: a rank that has waited for a signal sees the writes before the signal") {
   are_right<std::tuple<signals_of_two_tags>>(all_signals());
 }
 
-TEST_CASE("weak: who combines many elements is alone, and sees what others have done to them") {
+TEST_CASE("weak: a rank that combines many elements is alone, and sees the other ranks' modifications") {
   are_right<std::tuple<modes_of_elements>>(all_modes());
   need_their_orders<std::tuple<modes_of_elements>>(all_modes());
   auto const is_found = []<class Mutant>(Mutant) {
@@ -663,8 +671,8 @@ TEST_CASE("weak: who combines many elements is alone, and sees what others have 
     }
     return false;
   };
-  CHECK(is_found(modes_without_release<negative(1)>{}));  // of who combined many
-  CHECK(is_found(modes_without_release<negative(2)>{}));  // of who went one by one
+  CHECK(is_found(modes_without_release<negative(1)>{}));  // of a rank that combined many
+  CHECK(is_found(modes_without_release<negative(2)>{}));  // of a rank that went element by element
   CHECK(!is_found(watcher{}));
 }
 
@@ -676,12 +684,12 @@ TEST_CASE("weak: each memory order of each fence is needed") { need_their_orders
 
 TEST_CASE("weak: each memory order of each post protocol is needed") { need_their_orders<post_protocols>(all_posts()); }
 
-// Protocols that the papers present, and that are wrong.
+// Protocols as papers present them, which are wrong.
 
 namespace {
 
-/// What the three have in common: whom this rank has posted for and not heard of, in a counter that is set at each
-/// post.
+/// Common to the three: a counter holds the ranks for which this rank has posted and whose completion it has
+/// not seen. Each post sets it.
 template <class Control>
 struct counted_completion {
   Control* control;
@@ -699,7 +707,7 @@ struct counted_completion {
   bool test() { return control->cell(control->rank(), counter).load(std::memory_order_acquire) == 0; }
 };
 
-/// Open MPI until 1.8, Christgau 2017, section 3.3.3: an origin counts posts, and does not know whose they are.
+/// Open MPI until 1.8, Christgau 2017, section 3.3.3: an origin counts posts without knowing their targets.
 struct counted_posts {
   static constexpr std::string_view name = "counted_posts";
   static constexpr pgas::control_words words(rank_t) { return {.slots = 0, .cells = 2}; }
@@ -744,8 +752,8 @@ struct counted_posts {
   };
 };
 
-/// Christgau 2017, algorithms 1 and 2 as printed: the bit of a target is taken back without the lock that guards the
-/// vector when others set theirs.
+/// Christgau 2017, algorithms 1 and 2 as printed: a target's bit is reset without the lock that guards the
+/// vector while others set theirs.
 struct unlocked_reset {
   static constexpr std::string_view name = "unlocked_reset";
   static constexpr pgas::control_words words(rank_t) { return {.slots = 0, .cells = 2}; }
@@ -789,8 +797,8 @@ struct unlocked_reset {
   };
 };
 
-/// Gerstenberger, Besta and Hoefler 2014 as Christgau 2017 reads it: a place of the list comes from a ring of free
-/// ones, whose head a target advances before it looks at what is there.
+/// Gerstenberger, Besta and Hoefler 2014 as Christgau 2017 reads it: a place of the list comes from a ring of
+/// free places. A target advances the ring's head before it loads the place.
 struct ring_of_places {
   static constexpr std::string_view name = "ring_of_places";
   static constexpr word places = 2;
@@ -803,7 +811,7 @@ struct ring_of_places {
 
     on(Control& c, pgas::control_words) : done{&c, 0}, control(&c) {}
     auto head(rank_t origin) { return control->cell(origin, 1); }
-    auto tail(rank_t origin) { return control->cell(origin, 2); }  // less the places that are free at first
+    auto tail(rank_t origin) { return control->cell(origin, 2); }  // minus the places that are free at first
     auto ring(rank_t origin, word i) { return control->cell(origin, 3 + i % places); }
     auto list(rank_t origin, word place) { return control->cell(origin, 3 + places + place); }
     template <class Boundary>
@@ -852,8 +860,9 @@ struct ring_of_places {
   };
 };
 
-/// Christgau 2017, section 3.4: a completion counter of 8 bits. With as many origins as it has values it says that all
-/// have completed before any has; here with fewer bits and origins. Its posts are numbers that grow, which are right.
+/// Christgau 2017, section 3.4: a completion counter of 8 bits. With as many origins as it has values, it
+/// reports that all have completed before any has; here with fewer bits and origins. Its posts are growing
+/// numbers, which are right.
 template <unsigned Bits>
 struct narrow_counter {
   static constexpr std::string_view name = "narrow_counter";
@@ -908,12 +917,12 @@ struct narrow_counter {
   };
 };
 
-/// Rank 1 posts early for an epoch that comes after two with rank 2.
+/// Rank 1 posts early for an epoch that follows two with rank 2.
 post_rounds one_early() { return {{{{}, {}, {0}}, {{}, {}, {0}}, {{}, {0}, {0}}}, 3}; }
 
 }  // namespace
 
-TEST_CASE("weak: post protocols as the papers have them are found to be wrong, and their repaired forms are not") {
+TEST_CASE("weak: post protocols as printed in the papers are found to be wrong, and their repaired forms are right") {
   auto const why = []<class Protocol>(Protocol) {
     auto programs = all_posts();
     programs.push_back(one_early());
@@ -929,8 +938,8 @@ TEST_CASE("weak: post protocols as the papers have them are found to be wrong, a
   CHECK(why(unlocked_reset{}));
   CHECK(why(ring_of_places{}));
   CHECK(why(narrow_counter<1>{}));
-  // What is wrong with the first is that a target of a later epoch posts early, with the ring that another one looks
-  // late, and with the counter that there are as many origins as it has values; without that they work.
+  // The first fails when a target of a later epoch posts early, the ring when another rank loads late, and
+  // the counter with as many origins as it has values. In all other cases they work.
   CHECK(search_rounds<counted_posts>(post_rounds{{{{}, {0}}, {{}, {0}}}, 2}, runs_for(0.1)).wrong == "");
   CHECK(search_rounds<narrow_counter<2>>(all_posts()[3], runs_for(0.1)).wrong == "");
   CHECK(search_rounds<ring_of_places>(post_rounds{{{{}, {0}}, {{}, {0}}}, 2}, runs_for(0.1)).wrong == "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What windows and the transfers of their epochs promise, on every model.
+// The promises of windows and of the transfers of their epochs, on every model.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -85,7 +85,7 @@ TEST_CASE("window: all bytes are zero at first") {
   });
 }
 
-TEST_CASE("put and get: values and spans of them, of types of any size, to any rank") {
+TEST_CASE("put and get: they move values and spans of any element size, to and from any rank") {
   everywhere([](auto& team) {
     auto const of = [&]<class T>(T const& one, T const& two, std::string const& name) {
       auto w = make_window<T>(team, 5);
@@ -165,7 +165,7 @@ TEST_CASE("put and get: sources and destinations may be pieces of the own part, 
   });
 }
 
-TEST_CASE("put and get: blocks of rows and strided elements, and nothing beside them") {
+TEST_CASE("put and get: they move blocks of rows and strided elements, and touch nothing beside them") {
   everywhere([](auto& team) {
     constexpr std::size_t pitch = 11;
     constexpr pgas::rows_of block{.first = 14, .rows = 4, .cols = 5, .pitch = pitch};  // columns 3 to 7
@@ -210,7 +210,7 @@ TEST_CASE("put and get: blocks of rows and strided elements, and nothing beside 
   });
 }
 
-TEST_CASE("rput and rget: the data are there when the request is done") {
+TEST_CASE("rput and rget: the data have arrived when the request is complete") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 300);
     rank_t const to = (team.rank() + 1) % team.size();
@@ -236,7 +236,7 @@ TEST_CASE("rput and rget: the data are there when the request is done") {
   });
 }
 
-TEST_CASE("a hundred thousand operations and more of one epoch may be outstanding, with requests and without") {
+TEST_CASE("an epoch may have a hundred thousand outstanding operations and more, with requests and without") {
   constexpr std::size_t many = 50'001;
   everywhere(
       [](auto& team) {
@@ -261,7 +261,7 @@ TEST_CASE("a hundred thousand operations and more of one epoch may be outstandin
           for (std::size_t i = many; i < 2 * many; ++i)
             requests.push_back(epoch.rget(to, i, std::span(into).subspan(i, 1)));
           while (!requests.empty()) {
-            requests.back().wait();  // the last one first
+            requests.back().wait();  // the last request first
             requests.pop_back();
           }
           epoch.close();
@@ -272,7 +272,7 @@ TEST_CASE("a hundred thousand operations and more of one epoch may be outstandin
       {2});
 }
 
-TEST_CASE("rget sees this rank's own earlier put that was flushed") {
+TEST_CASE("rget: it sees this rank's own earlier put once that is flushed") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     pgas::lock_all epoch{w};
@@ -289,7 +289,7 @@ TEST_CASE("rget sees this rank's own earlier put that was flushed") {
   });
 }
 
-TEST_CASE("targets: this rank may be its own, in every way") {
+TEST_CASE("targets: a rank may access its own part by every operation") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 8);
     rank_t const self = team.rank();
@@ -313,7 +313,7 @@ TEST_CASE("targets: this rank may be its own, in every way") {
       epoch.flush(self);
       require_equal(epoch.get(self, 5), 9, "by lock_all");
       require_equal(epoch.fetch_add(self, 6, 2), 0, "fetch_add");
-      epoch.sync();  // else own loads may still see old copies
+      epoch.sync();  // or own loads may still see old copies
     }
     require_equal(own(w), std::vector<int>{1, 5, 7, 1, 5, 9, 2, 0}, "all of it");
   });
@@ -352,7 +352,7 @@ TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a 
   });
 }
 
-TEST_CASE("part: where memory is shared, any rank's part is a span") {
+TEST_CASE("part: any rank's part is a span if memory is shared") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 4);
     if constexpr (std::remove_cvref_t<decltype(w)>::state_type::is_direct) {
@@ -365,7 +365,7 @@ TEST_CASE("part: where memory is shared, any rank's part is a span") {
   });
 }
 
-TEST_CASE("local: a random access range of elements, whatever they are") {
+TEST_CASE("local: it is a random access range for any element type") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 20);
     auto const range = w.local();
@@ -396,7 +396,8 @@ TEST_CASE("local: a random access range of elements, whatever they are") {
   });
 }
 
-TEST_CASE("stage: read sees, write overwrites, update changes only what was changed") {
+TEST_CASE(
+    "stage: read_only sees the elements, write_only overwrites them, read_write keeps those that did not change") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 50);
     {
@@ -430,7 +431,7 @@ TEST_CASE("stage: read sees, write overwrites, update changes only what was chan
   });
 }
 
-TEST_CASE("window: it may go while an epoch is open, since the epoch holds its state") {
+TEST_CASE("window: it may be destroyed while an epoch is open, since the epoch holds its state") {
   everywhere([](auto& team) {
     auto made = make_window<int>(team, 2);
     auto w = std::make_unique<decltype(made)>(std::move(made));
@@ -443,7 +444,7 @@ TEST_CASE("window: it may go while an epoch is open, since the epoch holds its s
   });
 }
 
-TEST_CASE("window: two hundred of them, one after the other and several at a time, leave no extent behind") {
+TEST_CASE("window: two hundred windows, one after the other and several at a time, leave no extent behind") {
   everywhere(
       [](auto& team) {
         for (int i = 0; i < 200; ++i) {
@@ -456,7 +457,7 @@ TEST_CASE("window: two hundred of them, one after the other and several at a tim
         }
       },
       {1, 3});
-  // On a job that can be asked, ask it: the team's own words are all that is left.
+  // thread_map can list its extents: only the team's own words are left.
   if (chosen("thread_map")) {
     auto const job = pgas::backends::thread_map::launch(3, [](auto&& backend, auto& boot) {
       auto b = backend;
@@ -485,7 +486,7 @@ TEST_CASE("window: element types and policies must be the same on all ranks") {
             static_cast<void>(make_window<int>(team, 3));
           }
         });
-        // The team goes on.
+        // The team works on.
         auto w = make_window<int>(team, 3);
         pgas::fence epoch{w};
       },

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-/// What distributions and layouts are compared with.
+/// The reference for distributions and layouts.
 namespace pgas_test {
 
 using pgas::rank_t;
 
-/// Whose each index is and where, found by dealing blocks to owners in the order of the indices.
+/// The owner and place of each index, found by dealing blocks to owners in the order of the indices.
 class table {
  public:
   struct entry {
@@ -22,7 +22,7 @@ class table {
     std::size_t phase = 0;
   };
 
-  /// Blocks of these sizes with these owners; empty ones are nobody's.
+  /// Blocks of these sizes with these owners; an empty block has no owner.
   table(std::vector<std::pair<std::size_t, rank_t>> const& blocks, rank_t ranks)
       : sizes_(static_cast<std::size_t>(ranks)), courses_(static_cast<std::size_t>(ranks)) {
     for (auto const& [size, owner] : blocks) {

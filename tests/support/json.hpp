@@ -11,7 +11,7 @@
 
 namespace pgas_test {
 
-/// A value of a JSON text, for tests of what writes one: whatever is not by the rules throws.
+/// A value of a JSON text, for tests of JSON writers: invalid text throws.
 class json {
  public:
   static json parse(std::string_view text) {
@@ -34,7 +34,7 @@ class json {
   static void skip(std::string_view& from) {
     while (!from.empty() && std::isspace(static_cast<unsigned char>(from.front())) != 0) from.remove_prefix(1);
   }
-  /// Whether it comes next; then it is taken.
+  /// Consumes the character if it comes next; returns whether it did.
   static bool take(std::string_view& from, char wanted) {
     skip(from);
     if (!from.starts_with(wanted)) return false;

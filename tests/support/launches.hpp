@@ -3,8 +3,8 @@
 
 #include "models.hpp"
 
-/// The launch of these backends is compiled once, in launches.cpp, and not in each unit, where it was a third of the
-/// compiler's time. One that is not listed here and there is compiled where it is used.
+/// launches.cpp compiles the launch of these backends once. In each unit it was a third of the compiler's
+/// time. Other backends' launches are compiled in the units that use them.
 namespace pgas_test {
 
 template <class Backend>

@@ -12,12 +12,12 @@
 
 namespace pgas_test {
 
-/// What a job must not leave behind: shared memory with a name, descriptors, child processes.
+/// The resources that a job must not leave behind: named shared memory, descriptors, child processes.
 class leftovers {
  public:
   leftovers() : files_(names_in("/dev/shm")), descriptors_(names_in("/proc/self/fd").size()) {}
 
-  /// Fails the current case for each thing that is there now and was not when this was made.
+  /// Fails the current case for each such resource that exists now and did not when this object was made.
   void check(std::string const& after) const {
     for (auto const& name : names_in("/dev/shm")) {
       if (name.find("pgas") != std::string::npos) CHECK_MESSAGE(files_.contains(name), after, ": left /dev/shm/", name);
@@ -40,7 +40,7 @@ class leftovers {
   std::size_t descriptors_;
 };
 
-/// How long something took.
+/// Measures elapsed time.
 class stopwatch {
  public:
   [[nodiscard]] double seconds() const {

@@ -12,7 +12,7 @@ namespace pgas_test::locks {
 using pgas::lock_kind;
 using pgas::rank_t;
 
-/// What a rank does in turn: locks the part, looks around inside, and unlocks it.
+/// A rank's actions: lock the part, read and write inside, and unlock it.
 enum class act { exclusive, shared, all, try_exclusive, try_shared };
 struct step {
   act what;
@@ -35,10 +35,10 @@ inline std::vector<program> of_three() {
           {{a}, {a}, {x}}, {{tx}, {s}, {x}}, {{ts}, {x}, {s}}, {{s}, {ts}, {x, x}}};
 }
 
-/// For what is handed from one shared holder to the next but one.
+/// For hand-overs from one shared holder to the next but one.
 inline program of_four() { return {{x}, {s}, {s}, {s}}; }
 
-/// Does one rank's steps; read(target) and write(target) look around inside.
+/// Performs one rank's steps; read(target) and write(target) access the part inside.
 template <class Protocol, class Read, class Write>
 void take_steps(Protocol& protocol, std::vector<step> const& steps, rank_t ranks, Read const& read,
                 Write const& write) {

@@ -28,10 +28,10 @@
 #include "../incoherent/backend.hpp"
 #include "temporary_pool.hpp"
 
-/// Everything the suites are run on: add a name to a list, and it inherits each suite of its concept.
+/// Everything that the suites run on: a name added to a list inherits each suite of its concept.
 namespace pgas_test {
 
-/// A window's four choices but for where.
+/// A window's three choices of backend, coherence and protocols.
 template <class Backend, class Coherence = typename Backend::default_coherence,
           class Protocols = pgas::default_protocols_on<Backend>>
 struct model {
@@ -58,18 +58,18 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
-// all_backends, all_models: what the conformance and unit suites run on, each backend once.
-// coherent_models, incoherent_models: what random programs run on, with each policy.
-#if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before it includes this
+// all_backends, all_models: each backend once, for the conformance and unit suites.
+// coherent_models, incoherent_models: with each policy, for the random programs.
+#a unit for one backend, which it defines before this header
 using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
 using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
-#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
+#sanitizer builds : ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using all_models = std::tuple<thread_model, write_back_model, scc_model>;
 using coherent_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
-#else                                // thread_map is process_map with other ranks: the sanitizer builds have it
+#thread_map is process_map with threads as ranks : the sanitizer builds run it
 using all_backends = std::tuple<pgas::backends::self, pgas::backends::process_map, pgas::backends::loopback,
                                 pgas::backends::scc, incoherent::backend, pool_backend>;
 using all_models = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
@@ -77,7 +77,7 @@ using coherent_models = std::tuple<self_model, thread_model, process_model, loop
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
 #endif
 
-// What the segment suite runs on: those of all backends, or segments that no backend makes by itself.
+// For the segment suite: the segments of all backends, or segments that no backend makes by itself.
 #if defined(PGAS_TEST_SEGMENTS)
 using all_segments = std::tuple<PGAS_TEST_SEGMENTS>;
 #else
@@ -100,7 +100,7 @@ using target_lock_protocols =
                             two_level_variants{}));
 using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
-/// `lock`, and the part is held whatever the protocol.
+/// Locks, and makes sure that the part is held, with any protocol.
 template <class Protocol, class Boundary>
 void hold(Protocol& protocol, pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
   protocol.lock(target, kind, b);

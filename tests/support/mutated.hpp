@@ -8,7 +8,7 @@
 
 namespace pgas_test {
 
-/// What a mutant lacks: an operation of its policy, or a part of one.
+/// The step that a mutant lacks: an operation of its policy, or a part of one.
 enum class step {
   none,
   clean_own,
@@ -18,21 +18,22 @@ enum class step {
   drain_stores,
   drain_all,
   last_line_of_clean,  ///< the range of a clean ends a line too early
-  last_line_of_drop,   ///< and that of a drop
+  last_line_of_drop,   // the range of a drop ends a line too early
   fence_kind,          ///< drops are ended by the drain that orders stores only
   byte_mask,           ///< a put writes the whole lines around its bytes
 };
 
 namespace mutants {
 
-/// A part without its last line.
+/// The bytes of a part without its last line.
 template <pgas::cache_controlled S>
 std::size_t all_but_last_line(S const& s, pgas::rank_t rank) {
   std::size_t const bytes = s.part_bytes(rank);
   return bytes == 0 ? 0 : (bytes - 1) / S::line_bytes * S::line_bytes;
 }
 
-/// Reads the lines around the bytes and puts them back with the bytes in them, as if nothing masked a write.
+/// Reads the lines around the bytes and puts them back with the new bytes, as hardware without byte masks
+/// would.
 template <pgas::cache_controlled S>
 void put_whole_lines(S& s, pgas::location at, pgas::bytes_in from) {
   std::size_t const first = at.offset / S::line_bytes * S::line_bytes;
@@ -47,7 +48,7 @@ void put_whole_lines(S& s, pgas::location at, pgas::bytes_in from) {
 
 }  // namespace mutants
 
-/// While it lives, policies that are `mutated` lack this step, on every rank that is launched.
+/// While an object lives, policies that are `mutated` lack this step, on every rank that is launched.
 class lacking {
  public:
   explicit lacking(step s) noexcept : before_(missing().exchange(s, std::memory_order_relaxed)) {}
@@ -55,7 +56,7 @@ class lacking {
   lacking& operator=(lacking const&) = delete;
   ~lacking() { missing().store(before_, std::memory_order_relaxed); }
 
-  /// Relaxed: a launch starts its ranks after it.
+  /// Relaxed: a launch starts its ranks after the store.
   static bool is(step s) noexcept { return missing().load(std::memory_order_relaxed) == s; }
 
  private:
@@ -67,11 +68,9 @@ class lacking {
   step before_;
 };
 
-/// Policy without the step that is lacking: a wrong policy that some test must catch.
-///
-/// A mutant is a parameter and not a build, so that all of them live in one test binary; and one of the run, since as
-/// a template's each would compile every test program anew. The parts of operations are those of `write_back`: ranges,
-/// and puts past the cache.
+/// A policy without the missing step: a wrong policy that some test must catch.
+/// The mutant is a value at run time. All mutants share one test binary, and no test program is compiled
+/// again for each. Parts of operations are those of `write_back`: ranges, and puts past the cache.
 template <pgas::coherence_policy Policy>
 struct mutated : Policy {
   static constexpr std::string_view name = Policy::name;

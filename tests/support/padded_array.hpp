@@ -8,14 +8,15 @@
 #include "ranks.hpp"
 #include "serial_array.hpp"
 
-/// Arrays with ghost cells beside what a serial array with padding would hold.
+/// Arrays with ghost cells, compared with serial arrays with padding.
 namespace pgas_test {
 
 using index_t = std::ptrdiff_t;
 template <std::size_t N>
 using place = std::array<index_t, N>;
 
-/// The index that is seen at a place within or beyond an array in one dimension; beyond a fixed edge the place itself.
+/// The index whose value is seen at a place within or beyond an array in one dimension; beyond a fixed edge,
+/// the place itself.
 inline index_t image_of(index_t i, index_t extent, pgas::edge edges) {
   auto const wrapped = [i](index_t period) { return ((i % period) + period) % period; };
   if (edges == pgas::edge::periodic) return wrapped(extent);
@@ -23,7 +24,7 @@ inline index_t image_of(index_t i, index_t extent, pgas::edge edges) {
   return wrapped(2 * extent) < extent ? wrapped(2 * extent) : 2 * extent - 1 - wrapped(2 * extent);
 }
 
-/// The cell that is seen at a place, and whether there is one: beyond a fixed edge there is none.
+/// The cell whose value is seen at a place, and whether it exists: beyond a fixed edge it does not.
 template <class Array>
 std::pair<place<Array::dimensions>, bool> image_in(Array const& a, place<Array::dimensions> at) {
   bool within = true;
@@ -35,7 +36,8 @@ std::pair<place<Array::dimensions>, bool> image_in(Array const& a, place<Array::
   return {at, within};
 }
 
-/// Calls use(local place, global place, in how many dimensions it is a ghost) for each cell of a rank's part.
+/// Calls use(local place, global place, number of dimensions in which it is a ghost) for each cell of a
+/// rank's part.
 template <class Array, class Use>
 void for_each_in_part(Array const& a, rank_t rank, Use&& use) {
   constexpr std::size_t N = Array::dimensions;
@@ -61,14 +63,14 @@ void for_each_in_part(Array const& a, Use&& use) {
   for_each_in_part(a, a.rank(), use);
 }
 
-/// A cell and its array in words.
+/// Describes a cell and its array in words.
 template <class Array>
 std::string cell_text(Array const& a, place<Array::dimensions> const& global) {
   return "cell (" + pgas::detail::joined(global, ", ") + ") on rank " + std::to_string(a.rank()) + " of " +
          pgas::detail::array_text(a.extents(), a.shape().halos(), a.layout());
 }
 
-/// A halo of these edges, or of any, no wider than `widest` and no narrower than the widths of `least`.
+/// A random halo of these edges, or of any, with widths between those of `least` and `widest`.
 struct halo_range {
   std::size_t widest;
   std::size_t least_before = 0;
@@ -102,7 +104,7 @@ cell_index<N> some_extents(random_source& same, std::size_t largest) {
   return extents;
 }
 
-/// The rule on some grid, or with rows on lines.
+/// The rule on some grid, or with rows that start on lines.
 template <class Rule>
 Rule some_places(random_source& same, Rule const& rule, cell_index<Rule::dimensions> const& extents, rank_t ranks) {
   constexpr std::size_t N = Rule::dimensions;

@@ -7,11 +7,11 @@
 
 #include "../conformance/make.hpp"
 
-/// Rounds of post, start, complete and wait among ranks, and what must be seen in them.
+/// Rounds of post, start, complete and wait among ranks, and the values that they must see.
 namespace pgas_test {
 
-/// One rank's state of a protocol, and a word for each origin in each part that stands for payload: its
-/// relaxed accesses are ordered by the protocol or not at all.
+/// One rank's state of a protocol, and a word for each origin in each part that stands for payload. The
+/// protocol alone orders its relaxed accesses.
 template <class Protocol, class Backend>
 class post_fixture {
  public:
@@ -43,7 +43,7 @@ class post_fixture {
   typename Protocol::template on<control_type> protocol;
 };
 
-/// Who exposes to whom in a round: the same on every rank.
+/// The origins of each rank in a round: the same on every rank.
 inline std::vector<std::vector<bool>> random_graph(random_source& rng, rank_t n) {
   auto const size = static_cast<std::size_t>(n);
   std::vector<std::vector<bool>> exposes(size, std::vector<bool>(size));
@@ -69,7 +69,7 @@ inline std::vector<rank_t> targets_of(std::vector<std::vector<bool>> const& expo
   return targets;
 }
 
-/// One round: this rank posts to its origins, and puts `value` where it is an origin itself; all of it is checked.
+/// One round: this rank posts to its origins, and puts `value` to its targets. Checks every value.
 template <class Fixture, class Backend>
 void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& exposes, pgas::word value,
                 random_source& rng, bool wait_by_test) {
@@ -85,7 +85,7 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
   for (rank_t target : targets) {
     if (rng.one_in(3)) continue;  // complete meets the others
     f.protocol.trigger(target, nothing, true);
-    f.protocol.trigger(target, nothing, true);  // the second one finds it open
+    f.protocol.trigger(target, nothing, true);  // the second call finds it open
     require(old_value(target) < value, "an origin's own word is older than this round");
     f.write(target, self, value);
   }
@@ -98,7 +98,7 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
     f.write(target, self, value);
   }
   dawdle(rng);
-  // All at once, or some first: they go on while the others still wait.
+  // All at once, or some first: their targets go on while the others still wait.
   auto const first = static_cast<std::size_t>(rng.below(targets.size() + 1));
   std::span<rank_t const> const all(targets);
   if (first != 0) f.protocol.complete(all.first(first), nothing, true);

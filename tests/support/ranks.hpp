@@ -19,10 +19,9 @@
 
 #include "launches.hpp"
 
-/// What tests need to run a body on several ranks and to learn which rank broke a promise.
-///
+/// Runs test bodies on several ranks, and reports the rank that broke a promise.
 /// Ranks may be processes, so a failed check must be an exception: `run` carries its text and rank to the
-/// parent, where doctest hears of it. Do not use CHECK or REQUIRE inside a body.
+/// parent, which reports it to doctest. Do not use CHECK or REQUIRE inside a body.
 namespace pgas_test {
 
 using pgas::errc;
@@ -55,7 +54,7 @@ inline void require(bool condition, std::string_view sentence,
   if (!condition) detail::broken("not true: " + std::string(sentence), where);
 }
 
-/// Like require(actual == expected, what), and shows both.
+/// Like require(actual == expected, what), and prints both values.
 template <class A, class E>
 void require_equal(A const& actual, E const& expected, std::string_view what,
                    std::source_location const& where = std::source_location::current()) {
@@ -84,10 +83,10 @@ void require_error(errc code, std::initializer_list<std::string> pieces, Act&& a
   detail::broken("no error was thrown", where);
 }
 
-/// How many ranks suites run with, unless they say otherwise.
+/// The numbers of ranks that suites run with, unless they say otherwise.
 inline constexpr std::initializer_list<rank_t> usual_sizes{1, 2, 3, 4, 7};
 
-/// Whether PGAS_TEST_MODELS, a comma separated list of names, leaves this model in: for sanitizer runs.
+/// Whether PGAS_TEST_MODELS, a comma-separated list of names for sanitizer runs, includes this model.
 inline bool chosen(std::string_view model) {
   char const* const list = std::getenv("PGAS_TEST_MODELS");
   if (list == nullptr || *list == '\0') return true;
@@ -103,14 +102,15 @@ constexpr bool can_have(rank_t ranks) {
   }
 }
 
-/// The seed of the next run on a backend that misbehaves at random: another each time, unless PGAS_SEED fixes it.
+/// The seed of the next run on a backend that misbehaves at random: a new one each time, unless PGAS_SEED
+/// fixes it.
 inline std::uint64_t next_seed() {
   static std::uint64_t last = 0;
   char const* const fixed = std::getenv("PGAS_SEED");
   return fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : ++last;
 }
 
-/// A sentence with the fewest changes of turns with which run() still throws, where the backend can tell.
+/// The fewest changes of turns with which run() still throws, as a sentence, if the backend can find them.
 template <class Backend, class Run>
 std::string in_fewest_switches(Run const& run) {
   if constexpr (std::is_same_v<Backend, pgas::backends::scc>) {
@@ -130,8 +130,8 @@ std::string in_fewest_switches(Run const& run) {
   }
 }
 
-/// Runs body(team) on `ranks` ranks of a model; a failure is one of the current doctest case. The body is behind a
-/// call, so that a unit compiles this once for each model.
+/// Runs body(team) on `ranks` ranks of a model; a failure is a failure of the current doctest case. The body
+/// is behind a call, so that a unit compiles this once for each model.
 template <class Model>
 void on(rank_t ranks, std::function<void(typename Model::team&)> const& body) {
   std::uint64_t const seed = next_seed();
@@ -165,7 +165,7 @@ void everywhere(Body const& body, std::initializer_list<rank_t> sizes = usual_si
   std::apply([&](auto... model) { (on_model(model), ...); }, Models{});
 }
 
-/// Calls main(backend, bootstrap) on every rank of every backend, with each number of ranks: below teams.
+/// Calls main(backend, bootstrap) on every rank of every backend, with each number of ranks, without a team.
 template <class Backends = all_backends, class Main>
 void on_every_backend(Main const& main, std::initializer_list<rank_t> sizes = usual_sizes) {
   auto const on_backend = [&]<class Backend>(std::type_identity<Backend>) {
@@ -202,7 +202,7 @@ std::optional<pgas::error> error_of(rank_t ranks, Body const& body) {
   return std::nullopt;
 }
 
-/// Calls use(model) for every model of a std::tuple that is chosen.
+/// Calls use(model) for every chosen model of a std::tuple.
 template <class Models = all_models, class Use>
 void for_each_model(Use const& use) {
   std::apply(
@@ -212,7 +212,7 @@ void for_each_model(Use const& use) {
       Models{});
 }
 
-/// A small generator with a state of one word: the same numbers on every machine and rank.
+/// A small generator with one word of state: the same numbers on every machine and rank.
 class random_source {
  public:
   explicit random_source(std::uint64_t seed) noexcept : state_(seed * 2 + 1) {}
@@ -231,7 +231,7 @@ class random_source {
   std::uint64_t state_;
 };
 
-/// Lets other ranks run for a random while, so that they meet in other orders.
+/// Lets other ranks run for a random while, so that ranks meet in other orders.
 inline void dawdle(random_source& rng) {
   for (std::size_t turns = rng.one_in(8) ? rng.below(6) : 0; turns > 0; --turns) std::this_thread::yield();
 }

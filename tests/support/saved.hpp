@@ -9,12 +9,12 @@
 
 #include "serial_array.hpp"
 
-/// Folders for files that ranks save, and what should be in them.
+/// Folders for files that ranks save, and the expected contents.
 namespace pgas_test {
 
 namespace fs = std::filesystem;
 
-/// A folder that is gone with all in it at the end: the ranks share it.
+/// A folder that is removed with its contents at the end: the ranks share it.
 struct temporary_folder {
   temporary_folder() {
     std::string name = (fs::temp_directory_path() / "pgas-save-XXXXXX").string();
@@ -41,7 +41,7 @@ inline void write_to(fs::path const& path, std::string const& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-/// Sets each own cell to, or requires that it is, what the serial array has.
+/// Sets each own cell to the serial array's value, or requires that it has that value.
 template <class Array, class T>
 void fill(Array const& a, std::vector<T> const& serial) {
   for (auto const tile : tiles(a)) {

@@ -9,20 +9,21 @@
 
 #include "ranks.hpp"
 
-/// Distributed arrays beside arrays that every rank has whole: what the first must be equal to.
+/// Distributed arrays, and the serial arrays that they must equal, which every rank has whole.
 namespace pgas_test {
 
 using pgas::box;
 
-/// Ranks in processes, that send messages, and whose copies do not agree: a body of many layouts is compiled for each,
-/// and these differ in how they move a box. (One rank is a number of ranks that each of them is run with, too.)
+/// Processes, messages, and copies that do not agree: these differ in how they move a box. There are only
+/// three, since a body of many layouts is compiled for each. (One rank is among the numbers of ranks of each
+/// model.)
 #if defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads
 using few_models = std::tuple<thread_model, loopback_model, write_back_model>;
 #else
 using few_models = std::tuple<process_model, loopback_model, write_back_model>;
 #endif
 
-/// 12 bytes, so that lines and elements meet every third line only.
+/// 12 bytes, so that the starts of lines and elements coincide on every third line only.
 struct cell {
   std::uint32_t array = 0;
   std::uint32_t number = 0;
@@ -42,7 +43,7 @@ std::size_t number(cell_index<N> const& extents, cell_index<N> const& i) {
   return pgas::detail::element_at(i, pgas::detail::dense_pitches(extents));
 }
 
-/// A box of cells of an array that is all on one rank.
+/// A box of cells of an array that one rank has whole.
 template <std::size_t N, class Use>
 void for_each_cell(cell_index<N> const& extents, box<N> const& b, Use&& use) {
   if (b.size() == 0) return;
@@ -55,7 +56,7 @@ void for_each_cell(cell_index<N> const& extents, box<N> const& b, Use&& use) {
   } while (pgas::detail::advance(i, b.count));
 }
 
-/// Calls use(indices of an own cell in local(), its global index) for each.
+/// Calls use(indices of an own cell in local(), its global index) for each own cell.
 template <class Array, class Use>
 void for_each_own(Array const& a, Use&& use) {
   auto const own = a.local_extents();
@@ -85,7 +86,7 @@ struct doubled {
     fill();
   }
 
-  /// Stores to this rank's own cells what the serial array has.
+  /// Stores the serial array's values to this rank's own cells.
   void fill() const {
     for (auto const tile : pgas::tiles(array)) {
       auto const view = tile.view();
@@ -98,7 +99,7 @@ struct doubled {
     }
   }
 
-  /// Requires that this rank's own cells are those of the serial array.
+  /// Requires that this rank's own cells equal those of the serial array.
   void check() const {
     for (auto const tile : pgas::tiles(array)) {
       auto const view = tile.view();

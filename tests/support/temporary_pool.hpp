@@ -14,10 +14,10 @@
 
 namespace pgas_test {
 
-/// A plain file without a name, for pool_map: it goes with the job.
+/// An unnamed plain file for pool_map, removed with the job.
 template <std::uint64_t Bytes>
 struct temporary_pool {
-  /// Not at the file's beginning, so that a forgotten offset is noticed.
+  /// Not at the beginning of the file, so that a forgotten offset is noticed.
   static constexpr std::uint64_t offset = 8192;
 
   static pgas::pool_memory open() {

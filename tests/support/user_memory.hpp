@@ -15,12 +15,12 @@
 
 namespace pgas_test {
 
-/// A backend whose segments are all over memory that their ranks had before, so that the suites of the concept see
-/// them. Each job runs twice: peers access the memory itself, and then copies of it.
+/// A backend whose segments all lie over memory that their ranks had before, for the suites of the concept.
+/// Each job runs twice: peers access the memory itself, and then copies of it.
 template <class Backend>
 class over_user_memory : public Backend {
   using given_type = typename Backend::user_segment_type;
-  struct owned_memory {  // a base, to be there before the segment
+  struct owned_memory {  // a base class, so that it exists before the segment
     std::unique_ptr<std::byte[]> bytes;
   };
 
@@ -67,11 +67,11 @@ class over_user_memory : public Backend {
   }
 
  private:
-  static inline bool in_copies = false;  ///< of the job that runs; its ranks inherit it
+  static inline bool in_copies = false;  // of the current job; its ranks inherit it
 };
 
-/// From here on this process can no longer reach another's memory, as in a container that forbids it. For ranks that
-/// are processes of their own.
+/// From here on this process can no longer reach another's memory, as in a container that forbids it. For
+/// ranks that are processes of their own.
 inline void forbid_process_memory() {
   std::array<::sock_filter, 5> program{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(::seccomp_data, nr)),

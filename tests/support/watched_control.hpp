@@ -6,14 +6,15 @@
 
 namespace pgas_test {
 
-/// Which word an access is to, and whose access it is.
+/// The word of an access, and the rank that makes it.
 struct word_access {
   pgas::rank_t by;
   pgas::rank_t owner;
   std::size_t index;  ///< among the owner's slots, or among its cells
 };
 
-/// Does what is asked for. A watcher derives from it and hides what it watches, or does wrongly.
+/// Performs each access as asked. A watcher derives from it and overrides the accesses that it observes or
+/// falsifies.
 struct watcher {
   template <class Word>
   pgas::word load(Word const& w, word_access, std::memory_order order) {
@@ -45,8 +46,8 @@ struct watcher {
   }
 };
 
-/// A control whose words are those of another one, and whose accesses a watcher does: to count them, to know when they
-/// happen, or to make a wrong protocol of a right one. Waiting stays the other's.
+/// A control with the words of another one, whose accesses go through a watcher: to count them, to time them,
+/// or to make a wrong protocol of a right one. Waiting stays that of the other control.
 template <pgas::control Control, class Watcher>
 class watched_control {
   using inner_slot = decltype(std::declval<Control&>().slot(0, 0, 0));

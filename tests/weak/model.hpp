@@ -13,25 +13,26 @@
 #include <string>
 #include <vector>
 
-/// A control whose words have C++'s release and acquire, and a search through what a few ranks can see of them.
+/// A control whose words have C++'s release and acquire, and a search through the values that a few ranks can
+/// see.
 namespace pgas_test::weak {
 
 using pgas::rank_t;
 using pgas::word;
 
-/// What is wrong with a run.
+/// The fault of a run.
 struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How far a search goes: how often a rank may be interrupted, and how often a load may give something older than the
-/// last value.
+/// The bounds of a search: how often a rank may be interrupted, and how often a load may return an older
+/// value than the last.
 struct bounds {
   std::size_t switches = 2;
   std::size_t stale = 1;
 };
 
-/// An operation of a protocol: what it does, to which of a rank's words, with which order.
+/// An operation of a protocol: its kind, the word of a rank that it accesses, and its order.
 struct site {
   char const* what;
   bool is_cell;
@@ -70,15 +71,14 @@ struct weakened {
   std::memory_order to;
 };
 
-/// Runs a program of a few ranks, each a fiber, again and again, with another choice each time of who goes on and of
-/// what a load gives.
-///
-/// A word has the history of its values. A rank has a view: for each word the oldest value that it may still see. A
-/// load gives any value that is not older; with acquire order the rank's view then includes the view of who stored it,
-/// if that was with release order. A read-modify-write reads the last value, and hands on the view that came with it,
-/// so that release sequences are what they are in C++. A seq_cst load gives nothing older than the last seq_cst store
-/// to that word. Values follow each other in the order in which they are stored, which C++ does not always ask for;
-/// loads give no value that is yet to be stored.
+/// Runs a program of a few ranks, each a fiber, again and again. Each run makes other choices of the next
+/// rank and of the values that loads return.
+/// A word has the history of its values. A rank has a view: for each word, the oldest value that it may still
+/// see. A load returns any value that is not older. With acquire order, the rank's view then includes the
+/// view of the storing rank, if that store had release order. A read-modify-write reads the last value and
+/// passes on the view that came with it, so release sequences are those of C++. A seq_cst load returns
+/// nothing older than the last seq_cst store to that word. Values follow each other in the order of their
+/// stores, which C++ does not always ask for. No load returns a value that is stored later.
 class model {
  public:
   static constexpr std::size_t most_words = 128;
@@ -91,8 +91,8 @@ class model {
     histories_.resize(used);
   }
 
-  /// Runs body(rank) on each rank with every choice within the bounds, until it throws a violation; at most `most`
-  /// runs.
+  /// Runs body(rank) on each rank with every choice within the bounds, until it throws a violation; at most
+  /// `most` runs.
   template <class Body>
   std::string search(bounds within, long most, Body const& body) {
     pgas::scc::decisions d;
@@ -111,11 +111,11 @@ class model {
     return {};
   }
   [[nodiscard]] long runs() const noexcept { return runs_; }
-  /// Whether the last search has seen all there is within its bounds.
+  /// Whether the last search has covered all choices within its bounds.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
   [[nodiscard]] std::map<site, long> const& sites() const noexcept { return sites_; }
   void weaken(weakened const* which) noexcept { weakened_ = which; }
-  /// Words that are alike, one for each rank say, are the same in a site.
+  /// Makes words that are alike, for example one for each rank, the same in a site.
   void call_alike(std::size_t (*how)(rank_t ranks, bool is_cell, std::size_t i)) noexcept { role_ = how; }
   [[nodiscard]] std::size_t role(bool is_cell, std::size_t i) const noexcept {
     return role_ == nullptr ? i : role_(ranks_, is_cell, i);
@@ -124,7 +124,7 @@ class model {
   [[nodiscard]] rank_t size() const noexcept { return ranks_; }
   [[nodiscard]] pgas::control_words words() const noexcept { return words_; }
 
-  // Words: `at` is their number.
+  // The number of the word `i` of a rank.
   [[nodiscard]] std::size_t number(rank_t owner, std::size_t i) const {
     if (owner < 0 || owner >= ranks_) throw violation("a word of a rank that does not exist");
     return static_cast<std::size_t>(owner) * per_rank_ + i;
@@ -156,7 +156,7 @@ class model {
     point();
     std::memory_order const order = order_of(s);
     auto const& history = histories_[at];
-    // One that fails may have read an older value, but not one that would have let it succeed.
+    // A failed compare_exchange may have read an older value, but not one with which it would have succeeded.
     std::size_t const last = history.size() - 1;
     std::size_t const read = choose_value(self, at, order, [&](word v) { return v != expected; });
     word const found = see(self, at, read, order);
@@ -165,7 +165,7 @@ class model {
     expected = succeeds ? expected : found;
     return succeeds;
   }
-  /// Until one of some words has a value that satisfies; returns which, and the value.
+  /// Waits until one of several words satisfies the predicate; returns its index and the value.
   template <class Predicate>
   std::pair<std::size_t, word> wait(rank_t self, std::size_t const* at, site const* s, std::size_t count,
                                     Predicate const& predicate) {
@@ -194,14 +194,14 @@ class model {
       block(self, is_ready);
     }
   }
-  /// Lets the others go on.
+  /// Lets the other ranks run.
   void pause(rank_t self) {
     threads_[index(self)].pauses = true;
     switch_out();
   }
 
-  // Payload: what a rank writes and reads under the protocol. Every access must come after all earlier ones that it is
-  // not allowed to meet.
+  // Payload: a rank writes and reads it under the protocol. Each access must come after all earlier ones that
+  // it must not meet.
   void write(rank_t self, rank_t part) {
     point();
     require_seen(self, payload(part), "a write that does not come after an earlier one");
@@ -213,7 +213,7 @@ class model {
     require_seen(self, payload(part), "a read that does not come after an earlier write");
     append(self, mark(part, self), histories_[mark(part, self)].size(), std::memory_order_relaxed, false);
   }
-  /// For what must not happen at the same time: lets others go first.
+  /// Lets other ranks run first, to reveal actions that must not coincide.
   void point() {
     if (threads_.size() > 1) maybe_switch();
   }
@@ -222,7 +222,7 @@ class model {
  private:
   struct entry {
     word value = 0;
-    view seen{};  ///< what an acquire of it hands over
+    view seen{};  // the view that an acquire of this value hands over
   };
   struct thread {
     boost::context::fiber context;
@@ -233,7 +233,7 @@ class model {
     bool (*is_ready)(void const*) = nullptr;
   };
 
-  /// Stacks are used again: a run is shorter than what it takes to make one.
+  /// Stacks are reused, since a run is shorter than the time to make a stack.
   struct pooled_stack {
     static constexpr std::size_t bytes = 64 * 1024;
     static std::vector<std::unique_ptr<std::byte[]>>& pool() {
@@ -290,7 +290,7 @@ class model {
     std::size_t const seen = threads_[index(self)].now[at];
     return order == std::memory_order_seq_cst ? std::max(seen, last_seq_cst_[at]) : seen;
   }
-  /// The last value, or an older one that satisfies: a choice.
+  /// A choice: the last value, or an older one that satisfies the predicate.
   template <class Predicate>
   std::size_t choose_value(rank_t self, std::size_t at, std::memory_order order, Predicate const& predicate) {
     auto const& history = histories_[at];
@@ -392,9 +392,9 @@ class model {
       if (++steps_ > most_steps) wrong_ = "it goes on for ever";
     }
     steps_ = 0;
-    for (auto& t : threads_) t.context = {};  // unwinds who has not returned
+    for (auto& t : threads_) t.context = {};  // unwinds the ranks that have not returned
   }
-  /// Who has the turn now; false: nobody, all have returned, or wait.
+  /// Chooses the rank that runs next; false if all ranks have returned or wait.
   bool next() {
     if (next_ >= 0) {
       current_ = std::exchange(next_, -1);
@@ -405,7 +405,7 @@ class model {
     bool anybody = false;
     for (bool const with_pauses : {false, true}) {
       if (count > 0) break;
-      // Who pauses lets all others go on first, also those that another one that pauses waits for.
+      // A pausing rank lets all others run first, also those for which another pausing rank waits.
       for (auto& t : threads_) t.pauses = t.pauses && !with_pauses;
       for (rank_t r = 0; r < ranks_; ++r) {
         auto const& t = threads_[index(r)];

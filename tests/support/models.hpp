@@ -7,7 +7,7 @@
 #include <pgas/coherence/drop_at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/write_back.hpp>
-#include <pgas/pgas.hpp>
+#include <pgas/core.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/deferred.hpp>
 #include <pgas/sync/guarded_counter.hpp>

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <memory>
-#include <pgas/pgas.hpp>
+#include <pgas/core.hpp>
 #include <stdexcept>
 
 namespace pgas_test {

@@ -60,16 +60,16 @@ using pool_model = model<pool_backend>;
 
 // all_backends, all_models: each backend once, for the conformance and unit suites.
 // coherent_models, incoherent_models: with each policy, for the random programs.
-#a unit for one backend, which it defines before this header
+#if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before this header
 using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
 using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
-#sanitizer builds : ranks as threads, in half the time to compile
+#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
 using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using all_models = std::tuple<thread_model, write_back_model, scc_model>;
 using coherent_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
-#thread_map is process_map with threads as ranks : the sanitizer builds run it
+#else                                // thread_map is process_map with threads as ranks: the sanitizer builds run it
 using all_backends = std::tuple<pgas::backends::self, pgas::backends::process_map, pgas::backends::loopback,
                                 pgas::backends::scc, incoherent::backend, pool_backend>;
 using all_models = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;

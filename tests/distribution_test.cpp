@@ -2,16 +2,11 @@
 // The promises of every distribution, checked against a table that deals indices one by one.
 #include <doctest/doctest.h>
 
-#include <pgas/distributions/block.hpp>
-#include <pgas/distributions/block_cyclic.hpp>
-#include <pgas/distributions/cyclic.hpp>
-#include <pgas/distributions/irregular.hpp>
-#include <pgas/distributions/single_owner.hpp>
-#include <pgas/distributions/whole.hpp>
 #include <pgas/support/divisor.hpp>
 #include <vector>
 
 #include "support/dealt_table.hpp"
+#include "support/distributions.hpp"
 
 namespace {
 
@@ -60,6 +55,21 @@ std::string broken(D const& d, table const& expected) {
   }
   if (d.over(d.extent(), d.ranks()) != d) return "over";
   return "";
+}
+
+/// The table that a distribution's own blocks make, in the order of the indices.
+template <pgas::distribution D>
+table table_of_blocks(D const& d) {
+  std::vector<std::pair<std::size_t, rank_t>> blocks;
+  for (std::size_t i = 0; i < d.extent();) {
+    rank_t const owner = d.owner(i);
+    auto const block = d.block_of(owner, d.local_block(i));
+    REQUIRE(block.first == i);
+    REQUIRE(block.count != 0);
+    blocks.emplace_back(block.count, owner);
+    i += block.count;
+  }
+  return {blocks, d.ranks()};
 }
 
 /// Calls check(extent, ranks) for all extents to 40 and 1 to 9 ranks.
@@ -201,6 +211,25 @@ TEST_CASE("irregular: each rank has one block of any size, also an empty one") {
   CHECK(d.error_for(24, 8).value_or("").find("23 indices together, for 24") != std::string::npos);
   CHECK(d.error_for(23, 7).value_or("").find("8 blocks") != std::string::npos);
   CHECK(pgas::irregular{2, ~std::size_t{0}}.error_for(1, 2));
+}
+
+TEST_CASE("distributions: every distribution keeps the axioms, for all extents to 40 on 1 to 9 ranks") {
+  for_all_sizes([](std::size_t extent, rank_t ranks) {
+    pgas_test::for_each_distribution(extent, ranks, [&](auto const& rule) {
+      CAPTURE(rule.describe());
+      if constexpr (requires { rule.error_for(extent, ranks); }) REQUIRE_FALSE(rule.error_for(extent, ranks));
+      auto const d = rule.over(extent, ranks);
+      CHECK(broken(d, table_of_blocks(d)) == "");
+      if constexpr (pgas::contiguous_distribution<std::decay_t<decltype(d)>>) {
+        for (rank_t r = 0; r < d.ranks(); ++r) {
+          CHECK(d.blocks(r) <= 1);
+          CHECK(d.first(r) <= d.extent());
+          if (d.local_size(r) != 0) CHECK(d.global_index(r, 0) == d.first(r));
+          if (r > 0) CHECK(d.first(r - 1) <= d.first(r));
+        }
+      }
+    });
+  });
 }
 
 TEST_CASE("distributions: each describes itself in words") {

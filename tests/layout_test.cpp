@@ -5,18 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <pgas/array/blocks.hpp>
-#include <pgas/distributions/block.hpp>
-#include <pgas/distributions/block_cyclic.hpp>
-#include <pgas/distributions/cyclic.hpp>
-#include <pgas/distributions/irregular.hpp>
-#include <pgas/distributions/single_owner.hpp>
-#include <pgas/distributions/whole.hpp>
-#include <pgas/layouts/cyclic_tiles.hpp>
-#include <pgas/layouts/tiled.hpp>
 #include <set>
 #include <vector>
 
 #include "support/dealt_table.hpp"
+#include "support/distributions.hpp"
 
 namespace {
 
@@ -430,6 +423,39 @@ TEST_CASE("grid: a grid that does not fit the ranks is refused with both numbers
   CHECK(grid{4, 2}.error_for(7).value_or("").find("4 x 2 needs more than the 7 ranks") != std::string::npos);
   CHECK(grid{1 << 20, 1 << 20}.error_for(7).value_or("").find("more than the 7") != std::string::npos);
   CHECK(grid{-1, 2}.error_for(7));
+}
+
+TEST_CASE("layouts: every layout keeps the axioms, for all extents below 9 x 9 on 1 to 9 ranks") {
+  for_all_extents<2>(9, [](index<2> const& extents, rank_t ranks) {
+    pgas_test::for_each_layout([&](auto const& rule) {
+      CAPTURE(rule.describe());
+      CAPTURE(detail::joined(extents, " x "));
+      CAPTURE(ranks);
+      REQUIRE_FALSE(rule.error_for(extents, ranks));
+      auto const l = rule.over(extents, ranks);
+      CHECK(broken(
+                l, [&](index<2> const& i) { return l.owner(i); }, false) == "");
+    });
+  });
+}
+
+TEST_CASE("layouts: every distribution makes a layout, alone and beside blocks") {
+  for (std::size_t extent = 0; extent < 20; ++extent) {
+    for (rank_t ranks = 1; ranks <= 6; ++ranks) {
+      pgas_test::for_each_distribution(extent, ranks, [&](auto const& rule) {
+        CAPTURE(rule.describe());
+        CAPTURE(extent);
+        CAPTURE(ranks);
+        auto const check = [](auto const& l) {
+          CHECK(broken(
+                    l, [&](auto const& i) { return l.owner(i); }, true) == "");
+        };
+        check(tiled{rule}.over({extent}, ranks));
+        auto const both = tiled{rule, block{}}.on(grid{0, 1});
+        check(both.over({extent, 5}, ranks));
+      });
+    }
+  }
 }
 
 TEST_CASE("tiled: one dimension equals its table, all extents to 12 on 1 to 9 ranks") {

@@ -5,8 +5,8 @@
 #include <pgas/array/shape.hpp>
 #include <pgas/window/staged.hpp>
 
-/// Arrays of which each cell has one owner in all of them, wherever it lies in the parts: what is computed cell by cell
-/// from several arrays needs no communication then.
+/// Aligned arrays: each cell has the same owner in all of them, at any position in the parts. Work cell by
+/// cell on aligned arrays needs no communication.
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 template <any_global_array First, any_global_array Second>
@@ -17,7 +17,8 @@ template <any_global_array First, any_global_array Second>
                   ", are not aligned; copy one of them to the other's layout first");
 }
 
-/// Calls use(tile of a, tile of b, box) for the cells that this rank owns of `a`, whoever owns them of `b`.
+/// Calls use(tile of a, tile of b, box) for all cells that this rank owns in `a`, whichever rank owns them in
+/// `b`.
 template <any_global_array First, any_global_array Second, class Use>
 void for_each_common_box(First const& a, Second const& b, Use&& use) {
   for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
@@ -26,7 +27,7 @@ void for_each_common_box(First const& a, Second const& b, Use&& use) {
   }
 }
 
-/// Whether the layouts are the same, so that all ranks know that the arrays are aligned.
+/// Whether the layouts are equal, so that all ranks know that the arrays are aligned.
 template <any_global_array First, any_global_array Second>
 bool has_layout_of(First const& a, Second const& b) {
   if constexpr (std::is_same_v<typename First::layout_type, typename Second::layout_type>) {
@@ -36,7 +37,8 @@ bool has_layout_of(First const& a, Second const& b) {
   }
 }
 
-/// Whether this rank owns each cell of `b` that it owns of `a`. If all ranks do the arrays are aligned.
+/// Whether this rank owns in `b` each cell that it owns in `a`. The arrays are aligned if this holds on all
+/// ranks.
 template <any_global_array First, any_global_array Second>
 bool owns_the_same(First const& a, Second const& b) {
   if (has_layout_of(a, b)) return true;
@@ -48,7 +50,8 @@ bool owns_the_same(First const& a, Second const& b) {
   return all;
 }
 
-/// Calls use(row of a, row of b) for this rank's cells, in the order of a's memory, as plain memory. Modes are stage's.
+/// Calls use(row of a, row of b) for this rank's cells in the order of a's memory. Rows are plain memory; the
+/// modes are those of stage.
 template <any_global_array First, hints ModeA, any_global_array Second, hints ModeB, class Use>
 void for_each_common_row(First const& a, hint<ModeA> mode_a, Second const& b, hint<ModeB> mode_b, Use&& use) {
   constexpr std::size_t last = First::dimensions - 1;

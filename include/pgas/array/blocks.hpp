@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// How far neighbours are from each other, in each dimension, in a box of cells without gaps.
+/// The distances in elements between neighbours, per dimension, in a box of cells without gaps.
 template <std::size_t N>
 constexpr std::array<std::size_t, N> dense_pitches(std::array<std::size_t, N> const& count) noexcept {
   std::array<std::size_t, N> pitches{};
@@ -15,7 +15,7 @@ constexpr std::array<std::size_t, N> dense_pitches(std::array<std::size_t, N> co
   return pitches;
 }
 
-/// Where a cell, counted from a box's first, is.
+/// The offset of a cell; its index counts from the first cell of the box.
 template <std::size_t N>
 constexpr std::size_t element_at(std::array<std::size_t, N> const& index,
                                  std::array<std::size_t, N> const& pitches) noexcept {
@@ -24,15 +24,16 @@ constexpr std::size_t element_at(std::array<std::size_t, N> const& index,
   return at;
 }
 
-/// Cells of a box that are moved between two places: where the first is in each, and how far its neighbours are.
+/// One side of a transfer of a box: the offset of its first cell, and the distances to neighbours.
 template <std::size_t N>
 struct box_in {
   std::size_t first = 0;
   std::array<std::size_t, N> pitches{};
 };
 
-/// Calls move(rows there, first element here, elements here from row to row) until a box of `count` cells is moved:
-/// with as few calls as two-dimensional blocks allow, dimensions that are one run in both places joined.
+/// Calls move(rows there, first element here, elements here between rows) until a box of `count` cells is
+/// moved. Dimensions that are one run on both sides are joined, so that there are as few calls as
+/// two-dimensional blocks allow.
 template <std::size_t N, class Move>
 constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N> const& there, box_in<N> const& here,
                               Move&& move) {
@@ -41,7 +42,7 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
     std::size_t there;
     std::size_t here;
   };
-  std::array<level, N + 1> levels{};  // from the innermost out
+  std::array<level, N + 1> levels{};  // from the innermost outwards
   levels[0] = {count[N - 1], 1, 1};
   std::size_t used = 1;
   for (std::size_t d = N - 1; d-- > 0;) {
@@ -55,7 +56,7 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
     }
   }
   if (count[N - 1] == 0) return;
-  auto const& rows = levels[1];  // of no count where all is one run
+  auto const& rows = levels[1];  // its count is 0 if the box is one run
   std::array<std::size_t, N> index{};
   std::array<std::size_t, N> outer{};
   outer.fill(1);
@@ -77,10 +78,10 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
   } while (advance(index, outer));
 }
 
-/// The same for the cells of a box `cells` that are `mine`, where the box lies in `here`.
+/// The same for those cells of a box `cells` that are in the share `mine`; `here` is the position of the box.
 template <std::size_t N, class Move>
 constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<N> here, Move&& move) {
-  std::array<std::size_t, 2 * N> count{};  // of each dimension its blocks, then the cells of one
+  std::array<std::size_t, 2 * N> count{};  // per dimension: the blocks, then the cells of a block
   box_in<2 * N> there{mine.offset, {}};
   box_in<2 * N> in_box{here.first, {}};
   for (std::size_t d = 0; d < N; ++d) {
@@ -95,8 +96,8 @@ constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<
   for_each_block<2 * N>(count, there, in_box, move);
 }
 
-/// Calls move(owner, rows in its part, first element here, elements here from row to row) until the cells of a box are
-/// moved between their owners' parts and `here`.
+/// Calls move(owner, rows in its part, first element here, elements here between rows) until the cells of a
+/// box are moved between their owners' parts and `here`.
 template <layout L, class Move>
 void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimensions> const& here, Move&& move) {
   constexpr std::size_t dimensions = L::dimensions;

@@ -9,7 +9,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Where cells of N dimensions lie: what views of memory and of memory behind a cache have in common.
+/// The shape that views of memory and views through a cache have in common.
 template <std::size_t N>
 class cell_places {
  public:
@@ -31,7 +31,8 @@ class cell_places {
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
 
  protected:
-  /// The last dimension has stride 1, which the compiler is to know. The sum is unsigned as in matrix_view.
+  /// The offset of a cell. The last dimension has stride 1, which the compiler must know. The sum is unsigned
+  /// as in matrix_view.
   template <std::integral... Indices>
   [[nodiscard]] constexpr index_type at(Indices... index) const noexcept {
     std::array<size_type, N> const i{static_cast<size_type>(index)...};
@@ -47,11 +48,11 @@ class cell_places {
 
 }  // namespace detail
 
-/// A view of memory in N dimensions, the last one contiguous: shaped like std::mdspan with dynamic extents and
-/// layout_stride. matrix_view is what it is for two.
+/// A view of memory in N dimensions, the last one contiguous, with the interface of std::mdspan for dynamic
+/// extents and layout_stride. matrix_view is the same for two dimensions.
 ///
-/// Indices are signed and relative to the first cell, so that ghost cells around the view can be named where there are
-/// some. Nothing is checked, and copies view the same memory.
+/// Indices are signed and count from the first cell, so that ghost cells around the view have names. Indices
+/// are not checked, and copies view the same memory.
 template <class T, std::size_t N>
 class box_view : public detail::cell_places<N> {
  public:
@@ -76,7 +77,7 @@ class box_view : public detail::cell_places<N> {
   [[nodiscard]] constexpr T& operator[](std::array<Index, N> const& index) const noexcept {
     return std::apply([this](auto... i) -> T& { return (*this)(i...); }, index);
   }
-  /// The cells with these indices in all dimensions but the last.
+  /// The row of cells with these indices in all dimensions but the last.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == N - 1)
   [[nodiscard]] constexpr std::span<T> row(Indices... index) const noexcept {
@@ -87,8 +88,8 @@ class box_view : public detail::cell_places<N> {
   T* data_ = nullptr;
 };
 
-/// What box_view is where a rank's own part is not plain memory: its cells are references that go through this rank's
-/// cache.
+/// The counterpart of box_view for an own part that is not plain memory: its cells are references that go
+/// through this rank's cache.
 template <class State, std::size_t N>
 class local_box : public detail::cell_places<N> {
  public:
@@ -122,7 +123,7 @@ class local_box : public detail::cell_places<N> {
 
 namespace detail {
 
-/// The view of cells of N dimensions in memory: a span, a matrix_view or a box_view.
+/// The view of N-dimensional cells in memory: a span, a matrix_view or a box_view.
 template <class T, std::size_t N>
 constexpr auto view_of_memory(T* data, std::array<std::size_t, N> const& extents,
                               std::array<std::size_t, N> const& pitches) noexcept {
@@ -135,7 +136,7 @@ constexpr auto view_of_memory(T* data, std::array<std::size_t, N> const& extents
   }
 }
 
-/// The view of cells of this rank's own part, whatever that is.
+/// The view of cells of this rank's own part, through a cache if there is one.
 template <class Window, std::size_t N>
 auto view_of_own(Window const& w, std::size_t first, std::array<std::size_t, N> const& extents,
                  std::array<std::size_t, N> const& pitches) noexcept {

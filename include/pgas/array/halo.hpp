@@ -9,24 +9,24 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What lies beyond the first and the last index of a dimension.
+/// The cells beyond the first and the last index of a dimension.
 enum class edge {
-  fixed,      ///< ghost cells that keep what the program put there
+  fixed,      ///< ghost cells that keep the values the program stores there
   periodic,   ///< the other end of the array
-  reflecting  ///< the array's mirror image: next to the first cell the first cell again, then the second
+  reflecting  ///< the mirror image of the array: beside the first cell, the first cell again, then the second
 };
 
-/// How many ghost cells surround a rank's own cells in one dimension, on each side, and what lies beyond the array:
+/// The number of ghost cells around a rank's own cells in one dimension, and the cells beyond the array:
 /// `halo{.width = 1, .edges = edge::periodic}`, or `halo{.width = 1, .after = 2}`.
 struct halo {
-  std::size_t width = 0;  ///< before the own cells
+  std::size_t width = 0;  ///< ghost cells before the own cells
   edge edges = edge::fixed;
-  std::size_t after = width;  ///< behind them: as many, unless told otherwise
+  std::size_t after = width;  ///< ghost cells behind the own cells; `width` by default
 
   friend constexpr bool operator==(halo, halo) = default;
 };
 
-/// A halo for each of N dimensions: one for all, or one each, `{halo{.width = 1}, halo{.width = 2}}`.
+/// A halo for each of N dimensions: one for all, or one each as in `{halo{.width = 1}, halo{.width = 2}}`.
 template <std::size_t N>
 class halos {
  public:
@@ -37,15 +37,15 @@ class halos {
   constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}
 
   constexpr halo const& operator[](std::size_t d) const noexcept { return each_[d]; }
-  /// The same without those ghost cells that are beyond an edge in two dimensions, or more: a stencil without
-  /// diagonals needs none, and fewer neighbours take part.
+  /// The same halos without corners: those ghost cells that lie beyond an edge in two or more dimensions. A
+  /// stencil without diagonals needs no corners, and fewer neighbours then take part in an exchange.
   [[nodiscard]] constexpr halos without_corners() const noexcept {
     halos other = *this;
     other.corners_ = false;
     return other;
   }
   [[nodiscard]] constexpr bool corners() const noexcept { return corners_; }
-  /// As room in a part.
+  /// The halos as margins of a part.
   [[nodiscard]] constexpr margins<N> around() const noexcept {
     margins<N> room;
     for (std::size_t d = 0; d < N; ++d) {
@@ -55,7 +55,7 @@ class halos {
     return room;
   }
   [[nodiscard]] constexpr bool any() const noexcept { return around() != margins<N>{}; }
-  /// Whether a width is more than an index can say.
+  /// Whether a width overflows an index.
   [[nodiscard]] constexpr bool overflow() const noexcept {
     constexpr std::size_t most = PTRDIFF_MAX / 4;
     for (halo const& h : each_) {

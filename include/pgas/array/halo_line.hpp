@@ -7,16 +7,18 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Which own indices of one dimension belong in whose ghost cells: computed once, from the distribution alone.
+/// The plan of a halo exchange along one dimension: which own indices are ghost cells of which rank. It is
+/// computed once, from the distribution alone.
 ///
-/// Each rank puts into the ghost cells of others, so a plan lists sends, those to itself (a torus with few ranks, a
-/// mirror) too; of what it receives a rank knows only from whom. A periodic array is seen as itself repeated without
-/// end, a reflecting one as itself and its mirror image in turn.
-/// Costs time and memory in proportion to the number of ranks that share an edge, beyond a mirror to the width.
+/// Each rank puts into the ghost cells of other ranks, so the plan lists sends. They include sends to this
+/// rank itself, on a torus with few ranks or at a mirror. Of its receives a rank knows only the origins. A
+/// periodic array repeats without end; a reflecting array alternates with its mirror image.
+/// Costs time and memory in proportion to the number of ranks that share an edge; beyond a mirror, to the
+/// width.
 class halo_line {
  public:
-  /// `count` own indices from `from` on, counted from the first own one, belong at `to` of rank `target`, counted from
-  /// its first own one: below zero, or behind its last.
+  /// `count` own indices from `from` on become ghost cells of rank `target` from `to` on. Both count from the
+  /// rank's first own index, so `to` is negative or behind the last own index.
   struct run {
     rank_t target = 0;
     std::ptrdiff_t from = 0;
@@ -38,13 +40,13 @@ class halo_line {
     origins_.erase(std::unique(origins_.begin(), origins_.end()), origins_.end());
   }
 
-  /// What goes where, by target.
+  /// The sends of this rank, sorted by target.
   [[nodiscard]] std::vector<run> const& sends() const noexcept { return sends_; }
-  /// The ranks whose own indices are ghosts here, ascending.
+  /// The ranks whose own indices are ghost cells here, ascending.
   [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
 
  private:
-  // Indices may lie beyond the array, on either side.
+  // Indices may lie beyond the array on either side.
   using index = std::ptrdiff_t;
 
   template <class D>
@@ -59,7 +61,7 @@ class halo_line {
           self_(self),
           edges_(h.edges) {}
 
-    /// Calls send(run) for each image of this rank's indices that lies in somebody's ghost cells.
+    /// Calls send(run) for each image of this rank's indices in the ghost cells of a rank.
     template <class Send>
     void sends(Send&& send) const {
       index const images = edges_ == edge::fixed ? 0 : (std::max(before_, after_) + extent_ - 1) / extent_;
@@ -78,22 +80,25 @@ class halo_line {
                      .count = static_cast<std::size_t>(to - from)});
             return;
           }
-          for (; from < to; ++from) {  // the other way round: one by one
+          for (; from < to; ++from) {  // mirrored indices descend, so they are sent one by one
             send(run{.target = target, .from = last - 1 - from, .to = from - begin(target), .count = 1});
           }
         };
-        // Ghosts before a block: of those blocks that begin after `first`, until they begin too far behind.
+        // Ghost cells before a block: targets begin after `first`, up to the last block whose ghost cells
+        // reach back to it.
         for (rank_t t = owner_at(first) + 1; t < end_ && begin(t) < last + before_; ++t) {
           put(t, begin(t) - before_, begin(t));
         }
-        // Ghosts after a block: of those that end after first - after, until they end behind `last`.
+        // Ghost cells behind a block: targets end after first - after, up to the last block that ends before
+        // `last`.
         for (rank_t t = std::max(owner_at(first - after_), 0); t < end_ && end(t) < last; ++t) {
           put(t, end(t), end(t) + after_);
         }
       }
     }
 
-    /// Calls receive(rank) for each rank that owns indices which are ghosts here, perhaps more than once.
+    /// Calls receive(rank) for each rank that owns indices which are ghost cells here; a rank may come more
+    /// than once.
     template <class Receive>
     void sources(Receive&& receive) const {
       auto const walk = [&](index from, index to) {
@@ -118,11 +123,11 @@ class halo_line {
     [[nodiscard]] index end(rank_t rank) const noexcept {
       return begin(rank) + static_cast<index>(indices_.local_size(rank));
     }
-    /// The owner of an index; -1 for those before the first, end_ for those behind the last.
+    /// The owner of an index; -1 before the first index, end_ behind the last.
     [[nodiscard]] rank_t owner_at(index i) const noexcept {
       return i < 0 ? -1 : i >= extent_ ? end_ : indices_.owner(static_cast<std::size_t>(i));
     }
-    /// The index that is seen at a place within or beyond the array.
+    /// The index whose cell is seen at a place within or beyond the array.
     [[nodiscard]] index image_of(index i) const noexcept {
       if (edges_ != edge::reflecting) return ((i % extent_) + extent_) % extent_;
       index const in_both = ((i % (2 * extent_)) + 2 * extent_) % (2 * extent_);
@@ -133,7 +138,7 @@ class halo_line {
     index before_;
     index after_;
     index extent_;
-    rank_t end_;  ///< behind the last rank that owns some
+    rank_t end_;  ///< one past the last rank that owns an index
     rank_t self_;
     edge edges_;
   };

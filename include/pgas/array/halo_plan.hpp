@@ -6,17 +6,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Which of its cells a rank sends where when ghost cells are exchanged: computed once, from the shape alone.
+/// The plan of a halo exchange: which of its cells a rank sends to which ghost cells. It is computed once,
+/// from the shape alone.
 ///
-/// It is the product of what the dimensions say: a box of own cells goes to each rank that has it as ghost cells,
-/// corners as well, all directly from their owner. Dimensions that the grid does not divide are this rank's own
-/// affair: their ghost cells are copied first, and then travel with the cells beside them, so that
-/// rows that go to a neighbour are one run of memory.
+/// The plan is the product of the lines of all dimensions. A box of own cells goes directly from its owner to
+/// each rank that has it as ghost cells, corners included. A rank fills the ghost cells of undivided
+/// dimensions itself, before it sends. Those ghost cells then travel with the cells beside them, so that rows
+/// sent to a neighbour are one run of memory.
 /// Costs time and memory in proportion to the number of ranks that share an edge or a corner.
 template <std::size_t N>
 class halo_plan {
  public:
-  /// `count` cells of this rank's part, from element `from` on, belong at element `to` of rank `target`'s part.
+  /// `count` cells of this rank's part, from element `from` on, become those of rank `target`'s part from
+  /// element `to` on.
   struct move {
     rank_t target = 0;
     std::size_t from = 0;
@@ -25,7 +27,7 @@ class halo_plan {
     std::array<std::size_t, N> from_pitches{};
     std::array<std::size_t, N> to_pitches{};
 
-    /// How many cells it moves.
+    /// The number of cells that this move copies.
     [[nodiscard]] constexpr std::size_t size() const noexcept { return box<N>{{}, count}.size(); }
     friend constexpr bool operator==(move const&, move const&) = default;
   };
@@ -48,11 +50,11 @@ class halo_plan {
     }
   }
 
-  /// What goes to others, by target.
+  /// The moves to other ranks, sorted by target.
   [[nodiscard]] std::vector<move> const& puts() const noexcept { return puts_; }
-  /// What stays within this rank's part, to be copied in this order.
+  /// The moves within this rank's part, to be made in this order.
   [[nodiscard]] std::vector<move> const& copies() const noexcept { return copies_; }
-  /// The ranks that this one puts to, and those that put here: ascending, without this one.
+  /// The ranks to which this rank puts, and those that put to it: ascending, without this rank.
   [[nodiscard]] std::vector<rank_t> const& targets() const noexcept { return targets_; }
   [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
 
@@ -72,7 +74,8 @@ class halo_plan {
       }(std::make_index_sequence<N>{});
     }
 
-    /// The ghost cells of undivided dimensions, of one after the other, each along all that there is of the others.
+    /// Adds the moves that fill ghost cells of undivided dimensions: one dimension after the other, each
+    /// along the full extent of the others.
     void fills(std::vector<move>& into) const {
       for (std::size_t d = 0; d < N; ++d) {
         if (is_divided(d)) continue;
@@ -85,7 +88,7 @@ class halo_plan {
       }
     }
 
-    /// Calls send(move) for each box of own cells that somebody has as ghost cells.
+    /// Calls send(move) for each box of own cells that are ghost cells of a rank.
     template <class Send>
     void sends(Send&& send) const {
       std::array<std::vector<entry>, N> choices;
@@ -100,7 +103,8 @@ class halo_plan {
       for_each_choice(choices, [&](std::array<entry, N> const& box) { send(as_move(box)); });
     }
 
-    /// Calls receive(rank) for each rank that owns cells which are ghost cells here, perhaps more than once.
+    /// Calls receive(rank) for each rank that owns cells which are ghost cells here; a rank may come more
+    /// than once.
     template <class Receive>
     void sources(Receive&& receive) const {
       std::array<std::vector<entry>, N> choices;
@@ -113,7 +117,7 @@ class halo_plan {
     }
 
    private:
-    /// What a box is along one dimension, and whether that is in ghost cells there.
+    /// The part of a box along one dimension, and whether it lies in ghost cells there.
     struct entry {
       halo_line::run run;
       bool in_ghosts = false;
@@ -126,7 +130,7 @@ class halo_plan {
       return {{.target = place_[d], .from = first, .to = first, .count = all_[d]}, false};
     }
 
-    /// Calls use(one entry of each dimension) for all choices that lie in ghost cells of somebody.
+    /// Calls use(one entry of each dimension) for all combinations that lie in ghost cells of a rank.
     template <class Use>
     void for_each_choice(std::array<std::vector<entry>, N> const& choices, Use&& use) const {
       std::array<std::size_t, N> counts{};

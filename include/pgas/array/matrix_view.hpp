@@ -10,10 +10,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A two-dimensional view of memory in rows: shaped like std::mdspan with dynamic extents and layout_stride.
+/// A two-dimensional view of memory in rows, with the interface of std::mdspan for dynamic extents and
+/// layout_stride.
 ///
-/// Indices are signed and relative to the first cell, so that cells around the view can be named where there
-/// are some: `a(-1, j)` is in the ghost row above. Nothing is checked, and copies view the same memory.
+/// Indices are signed and count from the first cell, so that ghost cells have names: `a(-1, j)` is in the
+/// ghost row above. Indices are not checked, and copies view the same memory.
 template <class T>
 class matrix_view {
  public:
@@ -41,8 +42,8 @@ class matrix_view {
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
 
-  // Any integers, without a cast at each use: what wrapped below zero comes back here. The sum is unsigned, since g++
-  // makes no loop of vectors out of signed ones.
+  // Any integer type is an index, so that callers need no cast: an unsigned index that wrapped below zero
+  // wraps back here. The sum is unsigned, because g++ does not vectorize loops with signed ones.
   template <std::integral Row, std::integral Col>
   [[nodiscard]] constexpr T& operator()(Row row, Col col) const noexcept {
     auto const at = static_cast<size_type>(row) * static_cast<size_type>(pitch_) + static_cast<size_type>(col);
@@ -53,12 +54,12 @@ class matrix_view {
     return (*this)(index[0], index[1]);
   }
 
-  /// The cells of a row.
+  /// The cells of row i.
   template <std::integral Row>
   [[nodiscard]] constexpr std::span<T> row(Row i) const noexcept {
     return {data_ + static_cast<index_type>(i) * pitch_, cols_};
   }
-  /// `rows` x `cols` cells from (row, col) on.
+  /// The view of `rows` x `cols` cells from (row, col) on.
   template <std::integral Row, std::integral Col>
   [[nodiscard]] constexpr matrix_view submatrix(Row row, Col col, std::size_t rows, std::size_t cols) const noexcept {
     return {&(*this)(row, col), rows, cols, static_cast<std::size_t>(pitch_)};
@@ -71,8 +72,8 @@ class matrix_view {
   index_type pitch_ = 0;
 };
 
-/// What matrix_view is where a rank's own part is not plain memory: its cells are references that go through this
-/// rank's cache, its rows random access ranges of them.
+/// The counterpart of matrix_view for an own part that is not plain memory. Its cells are references that go
+/// through this rank's cache, and its rows are random access ranges of such references.
 template <class State>
 class local_matrix {
  public:

@@ -7,8 +7,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A box of cells of a rank's part, `first[d]` to `end[d]` without the last in each dimension d, counted from its first
-/// own cell: below zero, and behind the last own cell, they are ghost cells.
+/// A box of cells of a rank's part: `first[d]` up to, but not including, `end[d]` in each dimension d,
+/// counted from the first own cell. Negative indices and those behind the last own cell are ghost cells.
 template <std::size_t N>
 struct part_box {
   std::array<std::ptrdiff_t, N> first{};
@@ -30,7 +30,7 @@ struct part_box {
   friend constexpr bool operator==(part_box const&, part_box const&) = default;
 };
 
-/// The cells of both; empty if there are none.
+/// The cells that lie in both boxes; empty if there are none.
 template <std::size_t N>
 constexpr part_box<N> intersection(part_box<N> const& a, part_box<N> const& b) noexcept {
   part_box<N> both;
@@ -41,8 +41,8 @@ constexpr part_box<N> intersection(part_box<N> const& a, part_box<N> const& b) n
   return both;
 }
 
-/// Calls use(box) for boxes that make up `all` without `inner`, which lies within it: no more than two a dimension,
-/// none of them empty, none with a cell of another.
+/// Calls use(box) for disjoint, non-empty boxes that cover `all` without `inner`: at most two per dimension.
+/// Requires that `inner` lies within `all`.
 template <std::size_t N, class Use>
 constexpr void for_each_around(part_box<N> const& all, part_box<N> const& inner, Use&& use) {
   if (all.empty()) return;
@@ -65,7 +65,7 @@ constexpr void for_each_around(part_box<N> const& all, part_box<N> const& inner,
 
 namespace detail {
 
-/// As many cells more on each side, of a box that has some.
+/// The box grown by these numbers of cells on each side; an empty box stays empty.
 template <std::size_t N>
 constexpr part_box<N> grown(part_box<N> box, std::array<std::size_t, N> const& before,
                             std::array<std::size_t, N> const& after) noexcept {
@@ -79,7 +79,7 @@ constexpr part_box<N> grown(part_box<N> box, std::array<std::size_t, N> const& b
 
 }  // namespace detail
 
-/// This rank's own cells. Local, as all of these.
+/// The box of this rank's own cells. Local, like all of these functions.
 template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] constexpr part_box<Array::dimensions> own_cells(Array const& a) noexcept {
@@ -88,7 +88,7 @@ template <any_global_array Array>
   return own.empty() ? part_box<Array::dimensions>{} : own;
 }
 
-/// The own cells and the ghost cells around them; none on a rank without own cells.
+/// The box of own cells with the ghost cells around them; empty on a rank without own cells.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] constexpr part_box<Array::dimensions> all_cells(Array const& a) noexcept {
@@ -96,8 +96,8 @@ template <any_global_array Array>
   return detail::grown(own_cells(a), around.before, around.after);
 }
 
-/// Those cells of this rank's part, ghost cells among them, that have a place in the array: beyond a fixed edge there
-/// is none, beyond others the array is repeated.
+/// The box of those cells of this rank's part, ghost cells included, that show a cell of the array. Ghost
+/// cells beyond a fixed edge show none; beyond other edges the array repeats.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] constexpr part_box<Array::dimensions> cells_of_array(Array const& a) noexcept {
@@ -112,9 +112,9 @@ template <any_global_array Array>
   return all;
 }
 
-/// Own cells that are so far from other ranks' cells: what a stencil that reaches no farther can compute while an
-/// exchange is pending. Ghost cells of dimensions that the grid does not divide are this rank's own affair, and so
-/// there when begin_exchange returns.
+/// The box of own cells at these distances from other ranks' cells. A stencil with that reach can compute
+/// them while an exchange is pending. Dimensions that the grid does not divide need no distance, because
+/// begin_exchange fills their ghost cells before it returns.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] constexpr part_box<Array::dimensions> inner_cells(
@@ -123,7 +123,7 @@ template <any_global_array Array>
   auto inner = own_cells(a);
   for (std::size_t d = 0; d < Array::dimensions; ++d) {
     if (a.layout().places().extent(d) == 1) continue;
-    // No farther than the other end: a reach may be more than the cells there are.
+    // The box ends at the own cells: a reach may exceed their number.
     inner.first[d] = std::min(inner.first[d] + static_cast<std::ptrdiff_t>(before[d]), inner.end[d]);
     inner.end[d] = std::max(inner.end[d] - static_cast<std::ptrdiff_t>(after[d]), inner.first[d]);
   }

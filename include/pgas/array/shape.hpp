@@ -23,19 +23,19 @@ struct by_rows_of<std::index_sequence<Other...>> {
 
 }  // namespace detail
 
-/// The default: blocks of dimension 0; the other dimensions are whole on every rank.
+/// The default layout: blocks of dimension 0; the other dimensions are not divided.
 template <std::size_t N>
 using by_rows = typename detail::by_rows_of<std::make_index_sequence<N - 1>>::type;
 
-/// Which rank owns which cells of an array, where they lie in its part, and the ghost cells around them: all that is
-/// known without communication.
+/// The shape of an array: which rank owns which cells, their positions in the parts, and the ghost cells
+/// around them. It is everything that is known without communication.
 ///
-/// A part is the rank's own cells with `halo(d).width` ghost cells before and `halo(d).after` behind them in each
-/// dimension, in row-major order. A rank that owns no cells has no part.
+/// A part consists of the rank's own cells with `halo(d).width` ghost cells before and `halo(d).after` behind
+/// them in each dimension, in row-major order. A rank without own cells has no part.
 template <std::size_t N, class Layout = by_rows<N>>
 class array_shape {
   static_assert(N >= 1 && N <= 4, "array_shape: arrays have one to four dimensions");
-  static_assert(layout<Layout, N>, "array_shape: the layout is one of another number of dimensions");
+  static_assert(layout<Layout, N>, "array_shape: the layout has another number of dimensions than the array");
   static constexpr bool is_by_rows = std::is_same_v<Layout, by_rows<N>>;
 
  public:
@@ -49,43 +49,44 @@ class array_shape {
   [[nodiscard]] constexpr pgas::halo const& halo(std::size_t d) const noexcept { return halos_[d]; }
   [[nodiscard]] constexpr pgas::halos<N> const& halos() const noexcept { return halos_; }
 
-  /// The cells a rank owns, in global indices.
+  /// The box of cells that a rank owns, in global indices.
   [[nodiscard]] constexpr box<N> box_of(rank_t rank) const noexcept
     requires box_layout<Layout>
   {
     return layout_.box_of(rank);
   }
   [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return layout_.part_size(rank); }
-  /// Where a cell lies in its owner's part.
+  /// The offset of a cell in its owner's part.
   [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
     return layout_.offset(index);
   }
   [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept { return b.is_within(extents()); }
-  /// Whether some number of elements or bytes is more than an address can say.
+  /// Whether a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     return halos_.overflow() || layout_.overflows(element_bytes);
   }
 
-  // What is the same on all ranks where dimension 0 alone is divided. A *row* is all cells with one index in it.
-  /// Who owns the rows.
+  // Facts that are the same on all ranks if only dimension 0 is divided. A *row* is the set of cells with one
+  // index in dimension 0.
+  /// The distribution of the rows.
   [[nodiscard]] constexpr block const& rows() const noexcept
     requires is_by_rows
   {
     return layout_.template along<0>();
   }
-  /// Elements of a part from one row to the next.
+  /// The number of elements of a part between the beginnings of two rows.
   [[nodiscard]] constexpr std::size_t pitch() const noexcept
     requires is_by_rows
   {
     return layout_.pitches(0)[0];
   }
-  /// Rows of a rank's part, ghost rows included.
+  /// The number of rows of a rank's part, ghost rows included.
   [[nodiscard]] constexpr std::size_t part_rows(rank_t rank) const noexcept
     requires is_by_rows
   {
     return layout_.part_extents(rank)[0];
   }
-  /// Where a rank's first own cell lies in its part.
+  /// The offset of a rank's first own cell in its part.
   [[nodiscard]] constexpr std::size_t origin() const noexcept
     requires is_by_rows
   {

@@ -8,15 +8,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Copies pieces of a result to where it is stored once and read much later: past the caches, if they could not keep
-/// all of it. An ordinary store would first read the line that it overwrites, and push out what is needed next.
+/// Copies pieces of a result that is stored once and read much later. The copy bypasses the caches if they
+/// cannot hold the whole result. An ordinary store first reads the line that it overwrites, and evicts lines
+/// that are needed next.
 ///
-/// Local; to plain memory. What it has copied comes before whatever this rank signals after the object's end, so it
-/// ends before the epoch does. Costs a fence of the processor at its end.
-/// MPI, SHMEM: none; of processors non-temporal stores.
+/// Local; to plain memory. The destructor orders the copied cells before all that this rank signals
+/// afterwards, so the object must end before the epoch does. Costs a store fence of the processor in the
+/// destructor.
+/// MPI, OpenSHMEM: none; processors: non-temporal stores.
 class streamed_copy {
  public:
-  /// `bytes` are those of all that this rank will copy.
+  /// `bytes` is the size of everything that this rank will copy.
   explicit streamed_copy(std::size_t bytes) noexcept : streams_(bytes > detail::half_of_second_level()) {}
   streamed_copy(streamed_copy const&) = delete;
   streamed_copy& operator=(streamed_copy const&) = delete;
@@ -24,8 +26,8 @@ class streamed_copy {
     if (streams_) detail::end_streaming();
   }
 
-  /// Copies cells to as many others, which must not overlap them. Whole lines of `to` are what is quick.
-  /// Throws errc::invalid_argument when the extents differ.
+  /// Copies cells to a view of the same extents, which must not overlap. Whole lines of `to` are fastest.
+  /// Throws errc::invalid_argument if the extents differ.
   template <class T>
     requires transportable<std::remove_const_t<T>>
   void operator()(matrix_view<T> from, matrix_view<std::remove_const_t<T>> to) const {

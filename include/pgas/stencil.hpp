@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A neighbour of a cell, as steps in each dimension: `offset<-1, 0>` is the one above.
+/// A neighbour of a cell, as steps in each dimension: `offset<-1, 0>` is the cell above.
 template <std::ptrdiff_t... Steps>
 struct offset {
   static_assert(sizeof...(Steps) >= 1 && sizeof...(Steps) <= 4, "offset: arrays have one to four dimensions");
@@ -14,7 +14,7 @@ struct offset {
   static constexpr std::array<std::ptrdiff_t, dimensions> steps{Steps...};
 };
 
-/// True of every offset.
+/// Whether a type is an offset.
 template <class O>
 inline constexpr bool is_offset = false;
 template <std::ptrdiff_t... Steps>
@@ -22,7 +22,8 @@ inline constexpr bool is_offset<offset<Steps...>> = true;
 
 namespace detail {
 
-/// Memory of N dimensions, the last one contiguous: a pointer to the first own cell, and how far neighbours are.
+/// Memory in N dimensions, the last one contiguous: a pointer to the first own cell, and the distances to
+/// neighbours.
 template <class T, std::size_t N>
 struct strided_memory {
   T* first;
@@ -35,7 +36,7 @@ struct strided_memory {
   }
 };
 
-/// Where a span's, a matrix_view's or a box_view's cells are.
+/// The memory of a span, a matrix_view or a box_view.
 template <std::size_t N, class View>
 constexpr auto memory_of(View const& v) noexcept {
   if constexpr (N == 1) {
@@ -49,23 +50,26 @@ constexpr auto memory_of(View const& v) noexcept {
 
 }  // namespace detail
 
-/// What a cell's new value depends on, known at compile time: `stencil<offset<0, 0>, offset<-1, 0>, offset<1, 0>>`.
+/// The neighbours on which a cell's new value depends, known at compile time: `stencil<offset<0, 0>,
+/// offset<-1, 0>, offset<1, 0>>`.
 ///
-/// A kernel is called with one value for each offset, in their order, and returns the cell's new value. It is called
-/// once for each cell, in an order that is not specified, and must not throw or touch the arrays.
-/// The loop over a row is that of hand-written code, without an index computed or a branch taken for a cell: compilers
-/// make it a vector loop where the kernel lets them.
+/// A kernel takes one value per offset, in the order of the offsets, and returns the cell's new value. It is
+/// called once per cell in an unspecified order, and must neither throw nor touch the arrays. It is a lambda
+/// or another function object.
+/// The loop over a row is that of hand-written code: no index is computed and no branch taken per cell.
+/// Compilers vectorize it if the kernel allows.
 /// DASH: StencilSpec.
 template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
 class stencil {
  public:
   static constexpr std::size_t dimensions = std::max({Offsets::dimensions...});
-  static_assert(((Offsets::dimensions == dimensions) && ...), "stencil: all offsets have as many dimensions");
+  static_assert(((Offsets::dimensions == dimensions) && ...),
+                "stencil: all offsets must have the same number of dimensions");
   using index_type = std::array<std::size_t, dimensions>;
   using part_box_type = part_box<dimensions>;
 
-  /// How many cells it reaches before a cell, and behind it, in each dimension: the halo that it needs.
+  /// The reach before and behind a cell in each dimension: the halo that the stencil needs.
   static constexpr index_type before = [] {
     index_type most{};
     for (std::size_t d = 0; d < dimensions; ++d) {
@@ -81,7 +85,7 @@ class stencil {
     }
     return most;
   }();
-  /// Whether some neighbour is one in two dimensions at once, so that ghost cells in corners are needed.
+  /// Whether a neighbour differs in two dimensions at once, so that the stencil needs ghost cells in corners.
   static constexpr bool is_diagonal = [] {
     auto const moves = [](auto const& steps) {
       return std::count_if(steps.begin(), steps.end(), [](std::ptrdiff_t s) { return s != 0; });
@@ -89,7 +93,7 @@ class stencil {
     return ((moves(Offsets::steps) > 1) || ...);
   }();
 
-  /// How many steps of it the ghost cells of an array are good for, from one exchange to the next.
+  /// The number of steps that one exchange of an array's ghost cells lasts for.
   template <any_global_array Array>
     requires(Array::dimensions == dimensions)
   [[nodiscard]] static constexpr std::size_t steps(Array const& a) noexcept {
@@ -101,8 +105,9 @@ class stencil {
     }
     return most;
   }
-  /// The cells to compute so many steps before the next exchange: the own ones if it is 0, else as many around them,
-  /// without those beyond a fixed or reflecting edge, as the steps that follow look at.
+  /// The cells to compute if `steps_left` steps follow before the next exchange. These are the own cells, and
+  /// as many cells around them as the following steps read. Cells beyond a fixed or reflecting edge are left
+  /// out.
   template <any_global_array Array>
     requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
   [[nodiscard]] static constexpr part_box_type cells_before(Array const& a, std::size_t steps_left) noexcept {
@@ -122,8 +127,8 @@ class stencil {
     return cells;
   }
 
-  /// Stores the kernel's value for each of these cells of `to`, from their neighbours in `from`: both plain memory in
-  /// one shape, as stage gives it, or views of it; not the same memory. Local.
+  /// Stores the kernel's value for each of these cells of `to`, from the cell's neighbours in `from`. Both
+  /// are plain memory of one shape, as stage gives it, or views of it; they must be different memory. Local.
   template <class From, class To, class Kernel>
   static void sweep(From const& from, To const& to, part_box_type const& cells, Kernel kernel) {
     static_assert(
@@ -136,14 +141,15 @@ class stencil {
     sweep_from<0>(in.at(cells.first), in.pitches, out.at(cells.first), out.pitches, cells.counts(), kernel);
   }
 
-  /// Stores the kernel's value for each own cell of `to`, from its neighbours in `from`: fills the ghost cells of
-  /// `from` as exchange_halo does, and computes meanwhile what needs none of other ranks'. Complete on this rank when
-  /// it returns.
+  /// Exchanges the halo of `from`, and stores the kernel's value for each own cell of `to`, from the cell's
+  /// neighbours in `from`. Cells that need no other rank's ghost cells are computed during the exchange.
   ///
-  /// Collective as begin_exchange is. All own cells of `to` are overwritten; ghost cells beyond a fixed edge are what
-  /// the program has put there: set_edges. Throws errc::invalid_argument when the halo of `from` is narrower than the
-  /// stencil or has no corners and the stencil has, when they are one array, or ranks own other cells in the one than
-  /// in the other. Costs an exchange, of which only the rest is waited for when the inner cells are done.
+  /// Collective like begin_exchange. Complete on this rank when the call returns. All own cells of `to` are
+  /// overwritten. Ghost cells beyond a fixed edge have the values that the program stored there; see
+  /// set_edges.
+  /// Throws errc::invalid_argument if the halo of `from` is narrower than the stencil or lacks needed
+  /// corners, if both are one array, or if a rank owns other cells in `to` than in `from`.
+  /// Costs an exchange; the rank waits for its rest only after the inner cells are computed.
   template <any_global_array From, any_global_array To, class Kernel>
     requires(From::dimensions == dimensions && To::dimensions == dimensions && box_layout<typename From::layout_type> &&
              box_layout<typename To::layout_type>)
@@ -152,13 +158,16 @@ class stencil {
     exchange_and_sweep(from, to, write_only, own_cells(from), kernel);
   }
 
-  /// The same so many times, from `now` to `next` and back, with one exchange: the result is in `now`, which the two
-  /// have been swapped for. What other ranks compute near this rank's cells is computed here too.
+  /// Applies the stencil `count` times with one exchange, alternating between `now` and `next`. The two are
+  /// swapped after each step, so that the result is in `now`. Near its own cells a rank also computes cells
+  /// of other ranks.
   ///
-  /// Both need a halo so many times as wide as the stencil, with corners, and both the same edges around: where these
-  /// are fixed, set in both. Throws errc::invalid_argument else, and for several steps at a mirror, whose image is made
-  /// anew after each, if the stencil reaches farther than one cell more on one side than on the other, or than the
-  /// array has cells. Costs one exchange, of a wider halo, and cells computed twice. Ding and He 2001, ghost cell
+  /// Both arrays need a halo `count` times as wide as the stencil, with corners, and the same edges. Fixed
+  /// edges must be set in both.
+  /// Throws errc::invalid_argument otherwise. With several steps at a reflecting edge, whose image is made
+  /// anew after each step, it also throws in two cases: the stencil reaches over one cell farther on one side
+  /// than on the other, or farther than the array is long.
+  /// Costs one exchange of a wider halo, and cells that two ranks compute. Ding and He 2001: ghost cell
   /// expansion.
   template <any_global_array Array, class Kernel>
     requires(Array::dimensions == dimensions && box_layout<typename Array::layout_type>)
@@ -194,13 +203,13 @@ class stencil {
     for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
   }
 
-  /// Where the array begins and ends along a dimension, counted from this rank's first own cell.
+  /// The first and the last index of the array along a dimension, counted from this rank's first own cell.
   template <class Array>
   static constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> range_of(Array const& a, std::size_t d) noexcept {
     auto const first = -static_cast<std::ptrdiff_t>(a.own_box().first[d]);
     return {first, first + static_cast<std::ptrdiff_t>(a.extent(d))};
   }
-  /// Whether it looks at cells beyond a reflecting edge of dimension d, or of any.
+  /// Whether the stencil reads cells beyond a reflecting edge of dimension d, or of any dimension.
   template <class Array>
   static constexpr bool has_mirror(Array const& a, std::size_t d) noexcept {
     return (before[d] != 0 || after[d] != 0) && a.shape().halo(d).edges == edge::reflecting;
@@ -212,7 +221,7 @@ class stencil {
     }
     return false;
   }
-  /// Copies cells that have just been computed to where they are images, as far as those look that are computed next.
+  /// Copies freshly computed cells to their mirror images, as far as the next step reads them.
   template <class Array>
   static void reflect(Array const& a, part_box_type done, part_box_type const& next) {
     if (next.empty()) return;
@@ -237,7 +246,7 @@ class stencil {
       auto const most = next.end[d] + static_cast<std::ptrdiff_t>(after[d]);
       for (auto to = least; to < first; ++to) copy(to, 2 * first - 1 - to);
       for (auto to = end; to < most; ++to) copy(to, 2 * end - 1 - to);
-      // In the dimensions that follow the images are copied too: corners.
+      // Later dimensions copy these images too, which fills the corners.
       if (least < first) done.first[d] = least;
       if (most > end) done.end[d] = most;
     }
@@ -250,7 +259,8 @@ class stencil {
     return sum;
   }
 
-  /// The loop nest from dimension d inwards. Inlined, so that distances are registers and the kernel is too.
+  /// The loop nest from dimension d inwards. It is inlined, so that distances stay in registers and the
+  /// kernel is inlined as well.
   template <std::size_t d, class T, class U, class Kernel>
   [[gnu::always_inline]] static inline void sweep_from(T const* in, pitches_type const& in_pitches, U* out,
                                                        pitches_type const& out_pitches, index_type const& counts,
@@ -263,7 +273,7 @@ class stencil {
       }
     }
   }
-  /// __restrict: what is computed is not what it is computed from, or no loop would be one of vectors.
+  /// __restrict: results and sources are different memory; without it no compiler vectorizes the loop.
   template <class U, class Kernel, class... T>
   [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count, Kernel const& kernel,
                                                       T const* __restrict... in) {
@@ -277,7 +287,7 @@ class stencil {
     };
     auto const text = [](auto const& a) { return detail::array_text(a.extents(), a.shape().halos(), a.layout()); };
     if (static_cast<void const*>(&from.state()) == static_cast<void const*>(&to.state())) {
-      refuse("the two arrays are one; make a second one for the results");
+      refuse("the two arrays are one; make a second array for the results");
     }
     if (from.extents() != to.extents() || from.own_box() != to.own_box()) {
       refuse("this rank owns other cells in an array of " + text(from) + " than in one of " + text(to) +
@@ -292,17 +302,17 @@ class stencil {
     bool no_image = false;
     for (std::size_t d = 0; d < dimensions; ++d) {
       reached += before[d] != 0 || after[d] != 0 ? 1 : 0;
-      // Each rank has computed the cells that it needs an image of, also if it owns but one.
+      // Each rank has computed the cells whose image it needs, even if it owns only one cell.
       bool const has_image =
           before[d] <= after[d] + 1 && after[d] <= before[d] + 1 && std::max(before[d], after[d]) <= from.extent(d);
       no_image = no_image || (has_mirror(from, d) && !has_image);
     }
     if ((is_diagonal || (count > 1 && reached > 1)) && !from.shape().halos().corners()) {
-      refuse("an array of " + text(from) + " lacks cells that are looked at; make it with corners");
+      refuse("an array of " + text(from) + " lacks corners that the stencil reads; make it with corners");
     }
     if (count > 1 && no_image && from.size() != 0) {
-      refuse("several steps at once need the image of cells beyond a reflecting edge of " + text(from) +
-             " that not all ranks compute for a stencil that reaches " + detail::joined(before, " x ") +
+      refuse("several steps at once need mirror images at a reflecting edge of " + text(from) +
+             ", and not all ranks compute them for a stencil that reaches " + detail::joined(before, " x ") +
              " cells before one and " + detail::joined(after, " x ") + " behind it; take one step at a time");
     }
   }

@@ -6,7 +6,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The piece of a transformed array that one rank owns: whose it is and which cells, as those of the array beneath.
+/// The piece of a transformed array that one rank owns. Its owner and cells are those of the underlying
+/// array's piece.
 template <any_global_array Array, class Map>
 class transformed_segment {
  public:
@@ -18,7 +19,7 @@ class transformed_segment {
   [[nodiscard]] bool empty() const noexcept { return base_.empty(); }
   [[nodiscard]] bool is_own() const noexcept { return base_.is_own(); }
 
-  /// Its values in one sequence, in row-major order, as a random access view, on whatever rank it is: for code that
+  /// The values of this piece on any rank, as a random access view in row-major order. For code that
   /// synchronizes by itself, on coherent shared memory.
   [[nodiscard]] auto local() const
     requires Array::state_type::is_direct
@@ -31,11 +32,12 @@ class transformed_segment {
   Map map_;
 };
 
-/// An array seen through a function of a cell, which is called when a value is looked at: nothing is stored. What
-/// segments(), rank() and local() say of an array they say of it too, so that algorithms by owners take either. Valid
-/// as long as the array stays where it is. Make one with views::transform.
+/// An array seen through a function of a cell. The function is called when a value is read; nothing is
+/// stored. segments(), rank() and local() take a transformed array as they take an array, so that algorithms
+/// over owners accept either.
 ///
-/// distributed-ranges: views::transform of a distributed range, whose segments remember their ranks.
+/// Make one with views::transform. It is valid as long as the array stays in place.
+/// distributed-ranges: views::transform of a distributed range, whose segments keep their ranks.
 template <any_global_array Array, class Map>
 class transformed_array {
  public:
@@ -49,7 +51,7 @@ class transformed_array {
   Map map_;
 };
 
-/// Its pieces in rank order, empty ones included. Local, as all of these.
+/// The pieces of a transformed array in rank order, empty ones included. Local, like all of these functions.
 template <any_global_array Array, class Map>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto segments(transformed_array<Array, Map> const& a) {
@@ -61,7 +63,7 @@ template <any_global_array Array, class Map>
 [[nodiscard]] rank_t rank(transformed_segment<Array, Map> const& s) noexcept {
   return s.rank();
 }
-/// The values of this rank's own cells, in row-major order, as a random access view: on every backend.
+/// The values of this rank's own cells as a random access view in row-major order, on every backend.
 template <any_global_array Array, class Map>
 [[nodiscard]] auto local(transformed_array<Array, Map> const& a) {
   return ranges::views::transform(views::local(a.base()), a.map());
@@ -75,14 +77,14 @@ template <any_global_array Array, class Map>
 
 namespace views {
 
-/// An array seen through a function of a cell: `for (auto s : segments(views::transform(a, f)))`. The function is
-/// copied, and called with a reference to a cell. Local; costs nothing until a value is looked at.
+/// An array seen through a function of a cell: `for (auto s : segments(views::transform(a, f)))`. The
+/// function is copied, and is called with a reference to a cell. Local; costs nothing until a value is read.
 template <any_global_array Array, class Map>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto transform(Array const& a, Map map) {
   return transformed_array<Array, Map>(a, std::move(map));
 }
-/// The same of a transformed array: one function after the other.
+/// A transformed array seen through a second function, which is called with the first one's value.
 template <any_global_array Array, class First, class Map>
 [[nodiscard]] auto transform(transformed_array<Array, First> const& a, Map map) {
   return views::transform(a.base(), [first = a.map(), then = std::move(map)](auto&& cell) -> decltype(auto) {

@@ -12,10 +12,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The piece of an array that one rank owns, seen from any rank: whose it is, which cells, and their memory where
-/// this rank can reach it.
+/// The piece of an array that one rank owns, seen from any rank: its owner, its cells, and its memory if this
+/// rank can reach that.
 ///
-/// Valid as long as its array stays where it is. Named after distributed-ranges' remote segments.
+/// It is valid as long as its array stays in place. distributed-ranges: remote segments.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 class array_segment {
@@ -25,21 +25,21 @@ class array_segment {
   array_segment(Array const& a, rank_t rank) noexcept : array_(&a), rank_(rank) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
-  /// Its cells in global indices.
+  /// The cells of this piece in global indices.
   [[nodiscard]] typename Array::box_type box() const noexcept { return array_->shape().box_of(rank_); }
   [[nodiscard]] std::size_t first_row() const noexcept { return box().first[0]; }
   [[nodiscard]] std::size_t size() const noexcept { return box().size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_own() const noexcept { return rank_ == array_->rank(); }
 
-  /// Its memory, a span, a matrix_view or a box_view, on whatever rank it is: for code that synchronizes by itself, on
-  /// coherent shared memory.
+  /// The memory of this piece on any rank, as a span, a matrix_view or a box_view. For code that synchronizes
+  /// by itself, on coherent shared memory.
   [[nodiscard]] auto local() const
     requires Array::state_type::is_direct
   {
     return detail::view_of_memory(first_cell(), box().count, pitches());
   }
-  /// For views: where its first cell is, and how far along each dimension the next one.
+  /// The position of its first cell, and the distances to neighbours, for views.
   [[nodiscard]] value_type* first_cell() const
     requires Array::state_type::is_direct
   {
@@ -54,7 +54,8 @@ class array_segment {
 
 namespace detail {
 
-/// This rank's own part with signed indices in N dimensions, also in one: a span takes none below zero.
+/// A view of this rank's own part with signed indices in all dimensions. In one dimension a span would not
+/// take negative ones.
 template <class Array>
 auto box_of_own(Array const& a) noexcept {
   constexpr std::size_t N = Array::dimensions;
@@ -71,7 +72,7 @@ decltype(auto) cell_at(View const& v, std::array<std::ptrdiff_t, N> const& at) n
   return std::apply([&](auto... i) -> decltype(auto) { return v(i...); }, at);
 }
 
-/// The cells of a box of a rank's part in one sequence, in row-major order, without a division from one to the next.
+/// The cells of a box of a rank's part in one sequence, in row-major order. Iteration needs no division.
 template <class View, std::size_t N>
 class cells_view : public ranges::view_facade<cells_view<View, N>, ranges::finite> {
   friend ranges::range_access;
@@ -119,7 +120,7 @@ class cells_view : public ranges::view_facade<cells_view<View, N>, ranges::finit
   };
 
   [[nodiscard]] cursor begin_cursor() const noexcept { return {view_, box_, box_.first}; }
-  /// Where next() goes from the last cell: a step too far in dimension 0.
+  /// The cursor behind the last cell: one step too far in dimension 0, as next() leaves it.
   [[nodiscard]] cursor end_cursor() const noexcept {
     auto end = box_.first;
     end[0] = box_.end[0];
@@ -175,7 +176,7 @@ class shell_view : public ranges::view_facade<shell_view<View, N>, ranges::finit
 
  public:
   shell_view() = default;
-  /// The cells of `all` without those of `inner`.
+  /// Views the cells of `all` without those of `inner`.
   shell_view(View const& v, part_box<N> const& all, part_box<N> const& inner) noexcept : view_(v) {
     for_each_around(all, inner, [this](part_box<N> const& box) { boxes_[count_++] = box; });
   }
@@ -236,13 +237,13 @@ class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite
   owned_view(Layout const& l, rank_t rank) noexcept : layout_(&l), rank_(rank) {}
 };
 
-/// Whether this rank's own cells of two arrays are the same ones in the same order.
+/// Whether two arrays have the same own cells of this rank in the same order.
 template <any_global_array First, any_global_array Second>
   requires(First::dimensions == Second::dimensions)
 bool has_cells_of(First const& a, Second const& b) noexcept {
   if (a.extents() != b.extents() || a.local_extents() != b.local_extents()) return false;
   if (has_layout_of(a, b) || own_cells(a).empty()) return true;
-  // Own cells are a product: what holds along each dimension holds everywhere.
+  // Own cells are a product of dimensions, so that comparing along each dimension compares all of them.
   auto const index = [](auto const& array, std::size_t d, std::size_t i) {
     auto const& place = array.local_place();
     return array.layout().global_index(array.rank(), place.first + i * place.pitches[d])[d];
@@ -263,8 +264,8 @@ auto as_view(Sequence const& s) {
 
 }  // namespace detail
 
-/// The pieces of an array in rank order, empty ones included: `for (auto s : segments(a))`. Local. Of layouts whose
-/// ranks own one box each; tiles() is for all.
+/// The pieces of an array in rank order, empty ones included: `for (auto s : segments(a))`. Local. For
+/// layouts in which each rank owns one box; tiles() works for all layouts.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto segments(Array const& a) {
@@ -272,13 +273,13 @@ template <any_global_array Array>
                                   [array = &a](rank_t r) { return array_segment<Array>(*array, r); });
 }
 
-/// Whose piece it is.
+/// The rank that owns a piece.
 template <any_global_array Array>
 [[nodiscard]] rank_t rank(array_segment<Array> const& s) noexcept {
   return s.rank();
 }
 
-/// What of it is memory of this rank: a.local().
+/// The own part of an array, or the memory of a piece: a.local().
 template <any_global_array Array>
 [[nodiscard]] auto local(Array const& a) {
   return a.local();
@@ -292,9 +293,9 @@ template <any_global_array Array>
 
 namespace views {
 
-/// Cells of this rank's part, own and ghost cells, in one sequence, in row-major order, as a random access view: those
-/// of a part_box, as own_cells, all_cells and stencils' cells_before give it. References go through this rank's cache
-/// where there is one. All of these views are valid as long as the array stays where it is; local.
+/// The cells of a box of this rank's part, own and ghost cells, as a random access view in row-major order.
+/// The box comes from own_cells, all_cells or a stencil's cells_before. References go through this rank's
+/// cache if there is one. Local. Like all of these views, it is valid as long as the array stays in place.
 template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto cells(Array const& a, part_box<Array::dimensions> const& box) {
@@ -302,8 +303,8 @@ template <any_global_array Array>
   return detail::cells_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, box);
 }
 
-/// The cells of a segment in one sequence, in row-major order, as a random access view, on whatever rank it is: as
-/// local(segment), for code that synchronizes by itself.
+/// The cells of a segment on any rank, as a random access view in row-major order. Like local(segment), for
+/// code that synchronizes by itself.
 template <any_global_array Array>
   requires Array::state_type::is_direct
 [[nodiscard]] auto cells(array_segment<Array> const& s) {
@@ -314,8 +315,9 @@ template <any_global_array Array>
   return detail::cells_view<std::remove_const_t<decltype(memory)>, N>(memory, all);
 }
 
-/// This rank's own cells in one sequence, row after row, as a random access view: `views::local(a) |
-/// ranges::views::transform(f)`. On every backend; references go through this rank's cache where there is one.
+/// This rank's own cells, row after row, as a random access view: `views::local(a) |
+/// ranges::views::transform(f)`. It works on every backend; references go through this rank's cache if there
+/// is one.
 template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto local(Array const& a) {
@@ -326,10 +328,10 @@ template <any_global_array Array>
   }
 }
 
-/// This rank's own cells of aligned arrays, together, as a random access view of tuples of references: `for (auto [x,
-/// y] : views::zip(a, b)) y += x;`. Halos, padding and elements may differ.
+/// This rank's own cells of aligned arrays as a random access view of tuples of references: `for (auto [x, y]
+/// : views::zip(a, b)) y += x;`. Halos, padding and element types may differ.
 ///
-/// Throws errc::invalid_argument with both layouts when this rank's own cells are not the same in all of them.
+/// Throws errc::invalid_argument with both layouts if this rank's own cells differ between the arrays.
 template <any_global_array First, any_global_array... More>
   requires(matrix_layout<typename First::layout_type> &&
            ((First::dimensions == More::dimensions && matrix_layout<typename More::layout_type>)&&...))
@@ -341,8 +343,8 @@ template <any_global_array First, any_global_array... More>
   return ranges::views::zip(views::local(first), views::local(more)...);
 }
 
-/// Own cells that are no nearer to other ranks' than the halo is wide: what can be computed while an exchange is
-/// pending. A random access view, like cells.
+/// The own cells at least a halo's width away from other ranks' cells, as a random access view. They can be
+/// computed while an exchange is pending.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto interior(Array const& a) {
@@ -350,7 +352,8 @@ template <any_global_array Array>
   return views::cells(a, inner_cells(a, around.before, around.after));
 }
 
-/// The other own cells: what waits for the exchange. A forward view, of two boxes a dimension at most.
+/// The own cells outside interior(a), which must wait for the exchange. A forward view over at most two boxes
+/// per dimension.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto boundary(Array const& a) {
@@ -360,7 +363,7 @@ template <any_global_array Array>
       own, own_cells(a), inner_cells(a, around.before, around.after));
 }
 
-/// The ghost cells around the own ones, corners and those beyond a fixed edge among them: a forward view.
+/// The ghost cells around the own cells, corners and cells beyond a fixed edge included. A forward view.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto halo(Array const& a) {
@@ -368,15 +371,15 @@ template <any_global_array Array>
   return detail::shell_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, all_cells(a), own_cells(a));
 }
 
-/// The global indices of the cells that a rank owns, in the order of its memory: a forward view, for any layout and of
-/// any rank.
+/// The global indices of the cells that a rank owns, in the order of its memory. A forward view, for any
+/// layout and any rank.
 template <any_global_array Array>
 [[nodiscard]] auto owned_by(Array const& a, rank_t rank) {
   a.state().check_rank(rank, "owned_by");
   return detail::owned_view<typename Array::layout_type>(a.layout(), rank);
 }
 
-/// This rank's tiles, in the order of its memory, as a random access view: tiles() for pipelines.
+/// This rank's tiles in the order of its memory, as a random access view: tiles() for pipelines.
 template <any_global_array Array>
 [[nodiscard]] auto tiles(Array const& a) {
   return ranges::views::transform(ranges::views::iota(std::size_t{0}, a.layout().tiles(a.rank())),

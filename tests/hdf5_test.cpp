@@ -198,7 +198,7 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
       {"big", "x", "of big-endian floating point numbers of 8 bytes"},
       {"turned", "x", "a dataset 'x' of 4 x 3, and 3 x 4 cells are to be loaded"},
       {"line", "x", "a dataset 'x' of 12, and 3 x 4 cells"},
-      {"chunks", "x", "not in one piece of the file"},
+      {"chunks", "x", "not contiguous in the file"},
       {"empty", "x", "of which nothing has been written"},
       {"half", "x", "truncated file"},
       {"head", "x", "is no HDF5 file"},

@@ -20,11 +20,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What is wrong with a file, in words that follow its name. Of one rank: collective functions tell it to all.
+/// What is wrong with a file, in words that follow the file's name. It belongs to one rank; collective
+/// functions pass it to all.
 class file_failure : public std::runtime_error {
  public:
   file_failure(errc code, std::string const& text) : std::runtime_error(text), code_(code) {}
-  /// After a system call.
+  /// The failure of a system call, with its errno.
   file_failure(std::string const& text, int error)
       : file_failure(error == ENOSPC || error == EFBIG || error == EDQUOT ? errc::no_space : errc::bad_file,
                      text + ": " + std::generic_category().message(error)) {}
@@ -35,10 +36,11 @@ class file_failure : public std::runtime_error {
   errc code_;
 };
 
-/// An open file of which several ranks read or write different bytes at once. Throws file_failure.
+/// An open file, of which several ranks read or write different bytes at once. Its functions throw
+/// file_failure.
 class file {
  public:
-  /// As ::open, but never waits for somebody at the other end of a pipe, and is not inherited by programs run.
+  /// Like ::open, but never waits for the other end of a pipe, and is not inherited by child programs.
   file(std::filesystem::path const& path, int flags, char const* what_for)
       : descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666)) {
     if (descriptor_ < 0) throw file_failure("cannot be opened " + std::string(what_for), errno);
@@ -49,15 +51,15 @@ class file {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  /// How many bytes it has. Requires a regular file.
+  /// The size in bytes. Requires a regular file.
   [[nodiscard]] std::uint64_t size() const {
     struct stat facts {};
     if (::fstat(descriptor_, &facts) != 0) throw file_failure("cannot be asked for its size", errno);
     if (!S_ISREG(facts.st_mode)) throw file_failure(errc::bad_file, "is a folder or device, not a file");
     return static_cast<std::uint64_t>(facts.st_size);
   }
-  /// Makes it so many bytes long, and takes them on the disk now if its file system can: a full one shows before
-  /// anything is written.
+  /// Sets the size to `bytes` and allocates the disk space now if the file system can, so that a full disk
+  /// shows before anything is written.
   void reserve(std::uint64_t bytes) const {
     check_limit(bytes);
     if (bytes != 0 && ::fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) == 0) return;
@@ -66,7 +68,8 @@ class file {
     }
     throw file_failure("cannot be made " + std::to_string(bytes) + " bytes long", errno);
   }
-  /// Requires that this process may write so many bytes to a file: going past its limit ends a process by a signal.
+  /// Throws unless this process may write `bytes` bytes to a file; exceeding the limit would end the process
+  /// by a signal.
   static void check_limit(std::uint64_t bytes) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) {
@@ -76,12 +79,12 @@ class file {
     }
   }
 
-  /// Writes pieces of memory one after the other, from a byte of the file on. Changes `pieces`.
+  /// Writes pieces of memory one after the other, from byte `first` of the file on. Changes `pieces`.
   void write(std::span<iovec> pieces, std::uint64_t first) const {
     move_all(pieces, first, "written",
              [this](iovec const* some, int count, off_t at) { return ::pwritev(descriptor_, some, count, at); });
   }
-  /// Fills pieces of memory likewise.
+  /// Fills pieces of memory one after the other, from byte `first` of the file on. Changes `pieces`.
   void read(std::span<iovec> pieces, std::uint64_t first) const {
     move_all(pieces, first, "read",
              [this](iovec const* some, int count, off_t at) { return ::preadv(descriptor_, some, count, at); });
@@ -91,10 +94,10 @@ class file {
     read({&piece, 1}, first);
   }
   void write(void const* from, std::size_t bytes, std::uint64_t first) const {
-    iovec piece{const_cast<void*>(from), bytes};  // it is not written to: iovec has one kind of pointer
+    iovec piece{const_cast<void*>(from), bytes};  // only read: iovec has one kind of pointer
     write({&piece, 1}, first);
   }
-  /// Returns when all that was written is on the disk.
+  /// Returns when all written bytes are on the disk.
   void sync() const {
     if (::fsync(descriptor_) != 0 && errno != EINVAL) throw file_failure("cannot be brought to the disk", errno);
   }
@@ -121,7 +124,7 @@ class file {
       }
       auto rest = static_cast<std::size_t>(moved);
       at += rest;
-      while (rest != 0) {  // a signal or a full disk may have cut it short
+      while (rest != 0) {  // a signal or a full disk may have cut the transfer short
         iovec& p = pieces[0];
         std::size_t const part = std::min(rest, p.iov_len);
         p.iov_base = static_cast<char*>(p.iov_base) + part;

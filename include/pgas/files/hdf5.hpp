@@ -9,7 +9,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An array in an HDF5 file, for save and load: `save(a, hdf5{"run.h5", "fields/density"})`.
+/// The name of an array in an HDF5 file, for save and load: `save(a, hdf5{"run.h5", "fields/density"})`.
 struct hdf5 {
   std::filesystem::path file;
   std::string dataset = "array";
@@ -17,7 +17,8 @@ struct hdf5 {
 
 namespace detail {
 
-/// While it lives, this thread alone is in HDF5, which not every system has built for threads; and HDF5 prints nothing.
+/// Gives this thread exclusive use of HDF5, which not every system builds for threads, and silences HDF5's
+/// own messages.
 class hdf5_session {
  public:
   hdf5_session() : lock_(mutex()) {
@@ -38,7 +39,8 @@ class hdf5_session {
   void* data_ = nullptr;
 };
 
-/// Throws what this thread's last call of HDF5 could not do, in words that follow the file's name, and HDF5's for why.
+/// Throws a file_failure with `text`, which follows the file's name, and with HDF5's reason for this thread's
+/// last failure.
 [[noreturn]] inline void throw_hdf5(std::string const& text) {
   std::string why;
   auto const innermost = [](unsigned n, H5E_error2_t const* e, void* to) -> herr_t {
@@ -52,7 +54,7 @@ inline void require_hdf5(herr_t result, std::string const& text) {
   if (result < 0) throw_hdf5(text);
 }
 
-/// Something of HDF5's that is to be closed. Throws file_failure if there is none.
+/// An HDF5 handle that is closed in the destructor. The constructor throws file_failure if there is none.
 class hdf5_handle {
  public:
   hdf5_handle(hid_t id, herr_t (*close)(hid_t), std::string const& text) : id_(id), close_(close) {
@@ -63,14 +65,14 @@ class hdf5_handle {
   ~hdf5_handle() {
     if (id_ >= 0) close_(id_);
   }
-  operator hid_t() const noexcept { return id_; }  // NOLINT(google-explicit-constructor): it stands for it
+  operator hid_t() const noexcept { return id_; }  // NOLINT(google-explicit-constructor): a handle is its id
 
  private:
   hid_t id_;
   herr_t (*close_)(hid_t);
 };
 
-/// The name of a type in HDF5 files: of complex numbers and of bool that which h5py gives them.
+/// The HDF5 type of T; complex numbers and bool have the types that h5py uses.
 template <npy_element T>
 hdf5_handle hdf5_type() {
   std::string const text = "has no type for the elements";
@@ -101,7 +103,7 @@ hdf5_handle hdf5_type() {
   }
 }
 
-/// A type in words.
+/// An HDF5 type in words.
 inline std::string hdf5_text(hid_t type) {
   std::string text = H5Tget_order(type) == H5T_ORDER_BE && H5Tget_size(type) > 1 ? "big-endian " : "";
   switch (H5Tget_class(type)) {
@@ -127,8 +129,8 @@ inline std::string hdf5_text(hid_t type) {
   return text + " of " + std::to_string(H5Tget_size(type)) + " bytes";
 }
 
-/// Makes a file with one dataset, its elements not yet written, in one piece. Returns the byte at which they begin.
-/// The same bytes each time: no times are kept.
+/// Creates a file with one contiguous dataset, whose elements are not yet written. Returns the byte at which
+/// they begin. The file stores no times, so the same call makes the same bytes.
 inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string const& dataset, hid_t type,
                                std::span<std::size_t const> extents) {
   std::string const text = "cannot get a dataset '" + dataset + "'";
@@ -146,10 +148,11 @@ inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string co
   hdf5_handle const set(H5Dcreate2(file, dataset.c_str(), type, space, where, how, H5P_DEFAULT), H5Dclose, text);
   haddr_t const first = H5Dget_offset(set);
   require_hdf5(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot be written");
-  return first == HADDR_UNDEF ? 0 : first;  // of no elements there are no bytes
+  return first == HADDR_UNDEF ? 0 : first;  // an empty dataset has no address
 }
 
-/// Where the elements of a dataset begin, which must be of this type, shape, and in one piece. Throws file_failure.
+/// Returns the byte at which the elements of a dataset begin. The dataset must be contiguous and have this
+/// type and shape. Throws file_failure otherwise.
 inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string const& dataset, hid_t type,
                                   std::span<std::size_t const> extents, std::uint64_t bytes_of_file) {
   if (H5Fis_hdf5(path.c_str()) <= 0) throw file_failure(errc::bad_file, "is no HDF5 file, or not the beginning of one");
@@ -177,7 +180,7 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
   hdf5_handle const how(H5Dget_create_plist(set), H5Pclose, text);
   if (H5Pget_layout(how) != H5D_CONTIGUOUS || H5Pget_external_count(how) != 0) {
     refuse(
-        "that is not in one piece of the file: in chunks, compressed or elsewhere; convert it with h5repack -l CONTI");
+        "that is not contiguous in the file, but chunked, compressed or external; convert it with h5repack -l CONTI");
   }
   haddr_t const first = H5Dget_offset(set);
   if (first == HADDR_UNDEF) refuse("of which nothing has been written");
@@ -190,12 +193,13 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
 
 }  // namespace detail
 
-/// Saves a box of cells as the one dataset of an HDF5 file, in the groups that its name says: `save(a, {{0, 0}, {10,
-/// 10}}, hdf5{"run.h5", "corners/first"})`.
+/// Saves a box of cells as the one dataset of an HDF5 file, in the groups that its name states: `save(a, {{0,
+/// 0}, {10, 10}}, hdf5{"run.h5", "corners/first"})`.
 ///
-/// As save to an NPY file in all else: also here ranks write their strips at once, since the elements are one piece of
-/// the file. HDF5 itself is called on rank 0 alone, and needs no MPI. Whoever includes this links HDF5: pgas_hdf5_dep.
-/// Throws also errc::bad_file when HDF5 does not take the name. MPI: H5Dwrite with H5FD_MPIO_COLLECTIVE.
+/// Otherwise like save to an NPY file. The elements are contiguous in the file, so here too all ranks write
+/// their strips at once. Only rank 0 calls HDF5, which needs no MPI. Programs that include this header link
+/// HDF5: pgas_hdf5_dep.
+/// Throws also errc::bad_file if HDF5 refuses the name. MPI: H5Dwrite with H5FD_MPIO_COLLECTIVE.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
   requires npy_element<typename Array::value_type>
 void save(Array const& a, std::type_identity_t<typename Array::box_type> const& cells, hdf5 const& where,
@@ -215,18 +219,19 @@ void save(Array const& a, std::type_identity_t<typename Array::box_type> const& 
                         });
 }
 
-/// Saves all cells. Else like save of a box.
+/// Saves all cells. Otherwise like save of a box.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
   requires npy_element<typename Array::value_type>
 void save(Array const& a, hdf5 const& where, Progress&& progress = {}) {
   save(a, typename Array::box_type{{}, a.extents()}, where, std::forward<Progress>(progress));
 }
 
-/// Loads a box of cells from a dataset of just those extents and this type.
+/// Loads a box of cells from a dataset of exactly these extents and this type.
 ///
-/// As load from an NPY file in all else. Throws, the same on every rank, errc::bad_file when the file is not there, cut
-/// off or no HDF5 file, has no such dataset, or one of another type, shape or order of bytes, or in chunks, which are
-/// compressed: h5repack makes one piece of them. No cell has then been changed, unless reading failed in the middle.
+/// Otherwise like load from an NPY file. Throws the same error on every rank: errc::bad_file if the file is
+/// missing, cut off or no HDF5 file, or lacks the dataset. The same holds for a dataset of another type,
+/// shape or byte order, and for a chunked or compressed one; h5repack makes such a dataset contiguous. No
+/// cell has changed then, unless reading failed midway.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
   requires npy_element<typename Array::value_type>
 void load(Array const& a, std::type_identity_t<typename Array::box_type> const& cells, hdf5 const& where,
@@ -239,7 +244,7 @@ void load(Array const& a, std::type_identity_t<typename Array::box_type> const& 
   });
 }
 
-/// Loads all cells. Else like load of a box.
+/// Loads all cells. Otherwise like load of a box.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
   requires npy_element<typename Array::value_type>
 void load(Array const& a, hdf5 const& where, Progress&& progress = {}) {

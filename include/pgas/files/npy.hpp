@@ -25,17 +25,18 @@ inline constexpr bool is_complex<std::complex<T>> = true;
 
 }  // namespace detail
 
-/// A type that NPY files have a name for: integers, floating point and complex numbers, bool.
+/// An element type that NPY files can name: integers, floating point and complex numbers, bool.
 template <class T>
 concept npy_element = std::is_arithmetic_v<T> || detail::is_complex<T>;
 
-/// What is in an NPY file, as its header says.
+/// The content of an NPY file, as its header states it.
 ///
-/// The format, version 1.0: six bytes of magic, two of version, the header's length as two bytes, low one first, and
-/// the header: a Python dictionary of `descr`, `fortran_order` and `shape`, filled with blanks to a line's end such
-/// that all is a multiple of 64 bytes; then the elements. Version 2.0 has four bytes of length. numpy.lib.format.
+/// Format version 1.0: six bytes of magic, two of version, two for the length of the header, low byte first,
+/// then the header and the elements. The header is a Python dictionary of `descr`, `fortran_order` and
+/// `shape`, padded with blanks to a line end so that the elements begin at a multiple of 64 bytes. Version
+/// 2.0 has a length of four bytes. See numpy.lib.format.
 struct npy_header {
-  std::string type;  ///< order of bytes, kind and size: "<f8"
+  std::string type;  ///< byte order, kind and size: "<f8"
   bool is_fortran = false;
   std::vector<std::size_t> shape;
 
@@ -45,15 +46,15 @@ struct npy_header {
 namespace detail {
 
 inline constexpr std::string_view npy_magic{"\x93NUMPY", 6};
-/// All that comes before a header, of either version.
+/// The bytes before the header, in the longer of both versions.
 inline constexpr std::size_t npy_preamble = 12;
 
 /// The name of a type in NPY files.
 template <npy_element T>
 std::string npy_type() {
   static_assert(std::endian::native == std::endian::little,
-                "npy: elements are written as they are, and the order of "
-                "their bytes is said to be the little-endian one");
+                "npy: elements are written as they are in memory, "
+                "and the header says that they are little-endian");
   char kind = 'i';
   if constexpr (std::is_same_v<T, bool>) {
     kind = 'b';
@@ -67,7 +68,7 @@ std::string npy_type() {
   return (sizeof(T) == 1 ? "|" : "<") + std::string(1, kind) + std::to_string(sizeof(T));
 }
 
-/// What an NPY file begins with.
+/// All bytes of an NPY file before its elements.
 inline std::string npy_beginning(npy_header const& h) {
   std::string shape = joined(h.shape, ", ");
   if (h.shape.size() == 1) shape += ",";  // a tuple, not a number in parentheses
@@ -82,7 +83,7 @@ inline std::string npy_beginning(npy_header const& h) {
   return begins + text;
 }
 
-/// Where the header of an NPY file lies, from its first npy_preamble bytes. Throws file_failure.
+/// The position of the header of an NPY file, from the first npy_preamble bytes. Throws file_failure.
 struct npy_place {
   std::size_t first;
   std::size_t bytes;
@@ -105,7 +106,7 @@ inline npy_place npy_header_place(std::string_view begins) {
   return {12, short_length | byte(10) << 16U | byte(11) << 24U};
 }
 
-/// Reads the dictionary of an NPY file: its keys in any order, each once, and no others.
+/// Parses the dictionary of an NPY file: three keys in any order, each once, and no others.
 class npy_parser {
  public:
   explicit npy_parser(std::string_view text) noexcept : rest_(text), all_(text.size()) {}
@@ -189,7 +190,7 @@ class npy_parser {
       if (error != std::errc{}) wrong("a number of elements should be there");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       numbers.push_back(value);
-      accept('L');  // as Python 2 wrote long numbers
+      accept('L');  // Python 2 wrote long numbers so
       if (!accept(',')) {
         expect(')');
         break;
@@ -202,7 +203,7 @@ class npy_parser {
   std::size_t all_;
 };
 
-/// The header of an open NPY file, and where its elements begin. Throws file_failure.
+/// The header of an open NPY file, and the byte at which its elements begin. Throws file_failure.
 struct opened_npy {
   npy_header header;
   std::uint64_t first;
@@ -221,7 +222,7 @@ inline opened_npy read_npy_header(file const& from) {
   return {npy_parser(text).parse(), place.first + place.bytes};
 }
 
-/// Requires that a file's elements are those of an array of type T and these extents. Throws file_failure.
+/// Throws file_failure unless the elements of a file are those of an array of type T with these extents.
 template <npy_element T, class Extents>
 void check_npy(opened_npy const& found, Extents const& extents, std::uint64_t bytes_of_file) {
   auto const& [type, is_fortran, shape] = found.header;

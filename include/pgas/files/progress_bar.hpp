@@ -11,12 +11,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A line on a terminal that says how far a transfer is: `save(a, path, progress_bar("save", team.rank() == 0))`.
+/// A line on a terminal that shows the progress of a transfer: `save(a, path, progress_bar("save",
+/// team.rank() == 0))`.
 ///
 ///   save  42% [=================>                       ] 1.3 of 3.1 GiB
 ///
-/// It shows the strip of the rank that has it, which is like the others'. Local; draws ten times a second at most, ends
-/// the line when all is done, and prints nothing where standard error is no terminal.
+/// It shows the strip of the rank that draws it; the other ranks' strips are about as long. Local. It draws
+/// at most ten times per second and ends the line when all is done. It prints nothing if standard error is no
+/// terminal.
 class progress_bar {
  public:
   explicit progress_bar(std::string label, bool speaks = true, int descriptor = STDERR_FILENO)
@@ -46,7 +48,7 @@ class progress_bar {
     char percent[16];
     std::snprintf(percent, sizeof percent, " %3d%% [", static_cast<int>(part * 100));
     std::string const line = "\r" + label_ + percent + bar + "] " + numbers + "\x1b[K" + (done < total ? "" : "\n");
-    // What a terminal does not take is no reason to end a transfer.
+    // A failed write to the terminal must not end a transfer.
     [[maybe_unused]] auto const written = ::write(descriptor_, line.data(), line.size());
   }
 

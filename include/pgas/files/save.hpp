@@ -10,13 +10,14 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// One rank's view of a collective transfer between an array and a file: what went wrong on one is thrown by all.
+/// One rank's side of a collective transfer between an array and a file. A failure on one rank is thrown on
+/// all ranks.
 template <any_global_array Array>
 class file_transfer {
  public:
   using box_type = typename Array::box_type;
 
-  /// `within` names a part of the file, where it has several.
+  /// `within` names a part of the file if it has several.
   file_transfer(Array const& a, box_type const& cells, std::filesystem::path const& path, std::string_view within,
                 std::string_view operation)
       : array_(&a), path_(path), operation_(operation) {
@@ -28,7 +29,7 @@ class file_transfer {
     if (other != all.end()) {
       throw error(errc::mismatch, a.state().job_rank(), operation_,
                   "rank " + std::to_string(other - all.begin()) +
-                      " names another file or box than rank 0; all must name the same");
+                      " names another file or box than rank 0; all ranks must name the same");
     }
     PGAS_EXPECTS(light, cells.is_within(a.extents()),
                  throw error(errc::out_of_range, a.state().job_rank(), operation_,
@@ -36,7 +37,7 @@ class file_transfer {
                                  ") in an array of " + joined(a.extents(), " x ")));
   }
 
-  /// Calls act() unless something has gone wrong here before, and keeps what goes wrong.
+  /// Calls act() unless this rank has failed before, and stores its failure.
   template <class Act>
   void attempt(Act const& act) {
     if (failed_) return;
@@ -48,11 +49,11 @@ class file_transfer {
       failed_ = file_failure("cannot be looked at", failure.code().value());
     }
   }
-  /// Keeps what went wrong elsewhere.
+  /// Stores a failure, unless this rank has one already.
   void note(std::optional<file_failure> const& failure) {
     if (!failed_) failed_ = failure;
   }
-  /// Throws on every rank, if something has gone wrong on one, what did on the first of them.
+  /// Throws on every rank if at least one rank has failed: the failure of the lowest such rank.
   void agree() {
     rank_t first = -1;
     errc code{};
@@ -79,8 +80,8 @@ class file_transfer {
   std::optional<file_failure> failed_;
 };
 
-/// A file that is written under another name beside its own: whoever reads sees the old one or the new one, whole.
-/// Every rank holds one, and each removes it when it leaves early, since others may not be able to.
+/// A file that is written under another name in the same folder. Readers see the old file or the complete new
+/// one. Every rank holds one, and removes the file if it leaves early, because other ranks may be unable to.
 class unfinished_file {
  public:
   unfinished_file(std::filesystem::path const& path, std::uint64_t number)
@@ -88,10 +89,10 @@ class unfinished_file {
   unfinished_file(unfinished_file const&) = delete;
   unfinished_file& operator=(unfinished_file const&) = delete;
   ~unfinished_file() {
-    if (!finished_) ::unlink(temporary_.c_str());  // if it is not there, another rank was first
+    if (!finished_) ::unlink(temporary_.c_str());  // fails if another rank removed it first
   }
 
-  /// Another number for each file of each process.
+  /// A number that differs between all files of all processes.
   static std::uint64_t next_number() noexcept {
     static std::atomic<std::uint32_t> serial{0};
     // relaxed: the number tells files apart, and orders nothing
@@ -99,7 +100,7 @@ class unfinished_file {
   }
 
   [[nodiscard]] std::filesystem::path const& temporary() const noexcept { return temporary_; }
-  /// Gives it its own name. Returns when that is on the disk. On one rank.
+  /// Gives the file its final name. Returns when the name is on the disk. Called on one rank.
   void rename() {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw file_failure("cannot be replaced", errno);
     finished_ = true;
@@ -114,12 +115,13 @@ class unfinished_file {
   bool finished_ = false;
 };
 
-/// Nobody wants to know how far it is.
+/// The default progress: not reported.
 struct no_progress {
   void operator()(std::uint64_t, std::uint64_t) const noexcept {}
 };
 
-/// A link stands for the file it names, which need not be there; else a file takes its place, and must be a file's.
+/// The file that a save replaces: the target of a symbolic link, which may be missing, or the path itself.
+/// Throws file_failure unless it is missing or a regular file.
 inline std::filesystem::path file_to_replace(std::filesystem::path const& path) {
   namespace fs = std::filesystem;
   fs::path real = path;
@@ -134,8 +136,8 @@ inline std::filesystem::path file_to_replace(std::filesystem::path const& path) 
   return real;
 }
 
-/// Writes the cells of a box to a file of `bytes` bytes or a few more, whatever comes before the elements in it:
-/// begin(path) makes a file there, on rank 0, and returns it with the byte at which they begin.
+/// Writes the cells of a box to a file of about `bytes` bytes. On rank 0, begin(path) creates the file and
+/// returns it with the byte at which the elements begin.
 template <class Array, class Progress, class Begin>
 void save_elements(Array const& a, typename Array::box_type const& cells, std::filesystem::path const& path,
                    std::string_view within, std::uint64_t bytes, Progress& progress, Begin const& begin) {
@@ -159,20 +161,20 @@ void save_elements(Array const& a, typename Array::box_type const& cells, std::f
       first = begun.second;
     });
   }
-  all.agree();  // it is there
+  all.agree();  // the file exists
   all.collectives().broadcast(first, 0, all.operation());
   all.attempt([&] {
     if (!to) to.emplace(unfinished.temporary(), O_WRONLY, "to be written");
   });
   all.note(strip<Array>(a, cells).write(to ? &*to : nullptr, first, progress));
   all.attempt([&] { to->sync(); });
-  all.agree();  // all of it is there
+  all.agree();  // all cells are on the disk
   if (a.rank() == 0) all.attempt([&] { unfinished.rename(); });
   all.agree();
   unfinished.finish();
 }
 
-/// Reads them from one: find(file), on rank 0, returns the byte at which they begin.
+/// Reads the cells of a box from a file. On rank 0, find(file) returns the byte at which the elements begin.
 template <class Array, class Progress, class Find>
 void load_elements(Array const& a, typename Array::box_type const& cells, std::filesystem::path const& path,
                    std::string_view within, Progress& progress, Find const& find) {
@@ -191,18 +193,22 @@ void load_elements(Array const& a, typename Array::box_type const& cells, std::f
 
 }  // namespace detail
 
-/// Saves a box of cells in an NPY file, which numpy.load and load() read: `save(a, {{0, 0}, {10, 10}}, "corner.npy")`.
+/// Saves a box of cells in an NPY file, which numpy.load and load() read: `save(a, {{0, 0}, {10, 10}},
+/// "corner.npy")`.
 ///
-/// Collective over the team that the array was made on; all name the same box and file. Ranks write their strips of one
-/// file at once: of an array in blocks of rows each writes its own, without a copy, else cells are got together first.
-/// The file is written under another name in the same folder, and has its own only when all of it is on the disk; until
-/// then an old one stays. `progress(done, total)` is called on each rank after each 8 MiB, with bytes of its own strip.
-/// Every rank must see the same folder, which ranks on one host do, whatever their backend.
-/// Requires no open epoch on the array. Throws, the same on every rank, errc::bad_file when the file cannot be written,
-/// errc::no_space when the disk is full or a limit is reached, errc::mismatch, errc::out_of_range; the old file stays,
-/// and no other. Only if all ranks are killed at once, the unfinished one stays, NAME.NUMBER.part.
-/// Costs two fences unless own rows are written, a few barriers, 8 MiB a rank, and what the disk takes.
-/// MPI: MPI_File_write_all; numpy: save.
+/// Collective over the team that the array was made on; all ranks name the same box and file. Ranks write
+/// their strips of the file at once. A rank that owns whole rows writes them without a copy; otherwise ranks
+/// gather cells first.
+/// The file is written under another name in the same folder, and renamed when it is on the disk. Until then
+/// an old file stays. `progress(done, total)` is called on each rank after each 8 MiB, with bytes of that
+/// rank's strip.
+/// Requires that no epoch is open on the array, and that all ranks see the same folder, which ranks on one
+/// host do on every backend.
+/// Throws the same error on every rank: errc::bad_file if the file cannot be written, errc::no_space if the
+/// disk is full or a limit is reached, errc::mismatch or errc::out_of_range. The old file then stays, and no
+/// other. Only if all ranks are killed at once, the unfinished file NAME.NUMBER.part stays.
+/// Costs two fences unless ranks write own rows, a few barriers, 8 MiB per rank, and the time of the disk.
+/// MPI: MPI_File_write_all; NumPy: save.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void save(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,
           std::filesystem::path const& path, Progress&& progress = {}) {
@@ -223,19 +229,21 @@ void save(Array const& a, std::type_identity_t<typename Array::box_type> const& 
   }
 }
 
-/// Saves all cells. Else like save of a box.
+/// Saves all cells. Otherwise like save of a box.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void save(Array const& a, std::filesystem::path const& path, Progress&& progress = {}) {
   save(a, typename Array::box_type{{}, a.extents()}, path, std::forward<Progress>(progress));
 }
 
-/// Loads a box of cells from an NPY file of just those extents and this type, as numpy.save and save() write it.
+/// Loads a box of cells from an NPY file of exactly these extents and this type, as numpy.save and save()
+/// write it.
 ///
-/// Collective like save. When it returns this rank's own cells are there, and an epoch that is opened next shows them
-/// to others; ghost cells stay as they are. What follows the elements in the file is not looked at.
-/// Throws, the same on every rank, errc::bad_file when the file is not there, cut off, of another type, shape or order
-/// of bytes, in Fortran's order, or no NPY file; no cell has then been changed, unless reading failed in the middle.
-/// Costs what save does. MPI: MPI_File_read_all; numpy: load.
+/// Collective like save. Own cells are in place when the call returns, and the next epoch shows them to other
+/// ranks. Ghost cells keep their values. Bytes behind the elements are ignored.
+/// Throws the same error on every rank: errc::bad_file if the file is missing, cut off, in Fortran order or
+/// no NPY file, or if it has another type, shape or byte order. No cell has changed then, unless reading
+/// failed midway.
+/// Costs as much as save. MPI: MPI_File_read_all; NumPy: load.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void load(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,
           std::filesystem::path const& path, Progress&& progress = {}) {
@@ -252,7 +260,7 @@ void load(Array const& a, std::type_identity_t<typename Array::box_type> const& 
   }
 }
 
-/// Loads all cells. Else like load of a box.
+/// Loads all cells. Otherwise like load of a box.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void load(Array const& a, std::filesystem::path const& path, Progress&& progress = {}) {
   load(a, typename Array::box_type{{}, a.extents()}, path, std::forward<Progress>(progress));

@@ -10,8 +10,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Calls use(box, number of its first cell) for cells [range.first, range.first + range.count) of an array of these
-/// extents, numbered in row-major order: as boxes, in order, at most 2 N - 1 of them.
+/// Calls use(box, number of its first cell) for the cells of `range`, numbered in row-major order of an array
+/// of these extents. The boxes come in order, and are at most 2 N - 1.
 template <std::size_t N, class Use>
 constexpr void for_each_box(std::array<std::size_t, N> const& extents, index_range range, Use&& use) {
   auto const pitches = dense_pitches(extents);
@@ -24,7 +24,7 @@ constexpr void for_each_box(std::array<std::size_t, N> const& extents, index_ran
       b.count[d] = 1;
       rest %= pitches[d];
     }
-    std::size_t d = N - 1;  // the outermost dimension of which a whole slice begins here and is wanted
+    std::size_t d = N - 1;  // the outermost dimension with a whole slice of the range from here on
     while (d > 0 && at % pitches[d - 1] == 0 && end - at >= pitches[d - 1]) --d;
     b.count[d] = std::min((end - at) / pitches[d], extents[d] - b.first[d]);
     for (std::size_t inner = d + 1; inner < N; ++inner) b.count[inner] = extents[inner];
@@ -33,10 +33,11 @@ constexpr void for_each_box(std::array<std::size_t, N> const& extents, index_ran
   }
 }
 
-/// The strip of a file that this rank writes, or reads: consecutive cells of a box, in row-major order.
+/// The strip of a file that this rank writes or reads: consecutive cells of a box, in row-major order.
 ///
-/// Where each rank owns whole rows in plain memory, its strip is those, and moves without a copy. Else strips are
-/// equal, and cells travel between ranks, by put or get: a file is moved in large runs, whatever the layout.
+/// If each rank owns whole rows in plain memory, its strip consists of these rows and moves without a copy.
+/// Otherwise all strips have the same size, and ranks exchange cells by put or get. The file is thus moved in
+/// large runs on every layout.
 /// Two-phase collective I/O: del Rosario, Bordawekar and Choudhary 1993; ROMIO: Thakur, Gropp and Lusk 1999.
 template <any_global_array Array>
 class strip {
@@ -55,14 +56,15 @@ class strip {
     } else {
       auto const ranks = static_cast<std::size_t>(a.ranks());
       auto const rank = static_cast<std::size_t>(a.rank());
-      std::size_t const all = cells.size();  // all / ranks each, the first ones one more
+      std::size_t const all = cells.size();  // all / ranks cells each, the first ranks one more
       share_.first = all / ranks * rank + std::min(rank, all % ranks);
       share_.count = all / ranks + (rank < all % ranks ? 1 : 0);
     }
   }
 
-  /// Writes the strip; `first` is the byte of the file at which the box's first cell is. Collective.
-  /// Returns what went wrong here: all ranks have come so far even then. Throws what epochs and `progress` throw.
+  /// Writes the strip; `first` is the byte of the file at which the first cell of the box lies. Collective.
+  /// Returns this rank's failure; the rank has taken part in all collective steps even then. Throws
+  /// exceptions of epochs and of `progress`.
   template <class Progress>
   [[nodiscard]] std::optional<file_failure> write(file const* to, std::uint64_t first, Progress& progress) const {
     if (is_own_) {
@@ -83,7 +85,7 @@ class strip {
     return failed;
   }
 
-  /// Reads it likewise.
+  /// Reads the strip; like write.
   template <class Progress>
   [[nodiscard]] std::optional<file_failure> read(file const* from, std::uint64_t first, Progress& progress) const {
     if (is_own_) {
@@ -109,10 +111,10 @@ class strip {
  private:
   static constexpr bool has_rows = box_layout<typename Array::layout_type> && Array::is_contiguous;
   static constexpr std::size_t chunk_cells = std::max<std::size_t>(1, (std::size_t{8} << 20U) / sizeof(value_type));
-  /// Shorter runs of memory are copied together first: a call to the system takes 1024 of them.
+  /// Shorter runs of memory are gathered first: a system call takes at most 1024 runs.
   static constexpr std::size_t short_run = 256;
 
-  /// The same on every rank.
+  /// Whether ranks move their own rows. The same on every rank.
   static bool is_own(Array const& a, box_type const& cells) noexcept {
     if constexpr (has_rows) {
       for (std::size_t d = 1; d < dimensions; ++d) {
@@ -129,7 +131,7 @@ class strip {
     return b;
   }
 
-  /// Where own cells lie in memory, in the order of the file.
+  /// The memory of own cells, in the order of the file.
   [[nodiscard]] std::vector<iovec> own_pieces(index_range chunk) const {
     std::vector<iovec> pieces;
     if constexpr (has_rows) {
@@ -151,7 +153,7 @@ class strip {
     return pieces;
   }
 
-  /// A bool has two values, whatever a file says.
+  /// Throws if a byte is neither of the two values of a bool.
   static void check_truth(void const* memory, std::size_t count, std::uint64_t first) {
     if constexpr (std::is_same_v<value_type, bool>) {
       auto const* const bytes = static_cast<unsigned char const*>(memory);
@@ -162,11 +164,12 @@ class strip {
     }
   }
 
-  /// Calls move(range, memory for its cells) for the strip in pieces, and progress(bytes done, all) after each.
+  /// Calls move(range, memory for its cells) for each piece of the strip, and then progress(bytes done, all
+  /// bytes).
   template <class Progress, class Move>
   std::optional<file_failure> in_chunks(bool can, Progress& progress, Move const& move) const {
     if (!can || share_.count == 0) return std::nullopt;
-    std::unique_ptr<value_type[]> memory;  // no vector: one of bool has no plain memory
+    std::unique_ptr<value_type[]> memory;  // a vector<bool> has no plain memory
     try {
       if (!is_own_) memory = std::make_unique<value_type[]>(std::min(share_.count, chunk_cells));
     } catch (std::bad_alloc const&) {

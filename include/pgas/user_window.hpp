@@ -56,17 +56,17 @@ void settle_reach(Team const& team, Window const& w, reach how) {
   }
   if (!worst.is_there() && how != reach::copies) return;
   handshake shake(members, operation);
-  auto copies = shake.attach(
+  shake.attach(
       [&] {
         std::vector<std::size_t> sizes;
         for (rank_t rank = 0; rank < team.size(); ++rank) sizes.push_back(own.part_bytes(rank));
         return members.backend.reserve_segment(sizes);
       },
       [&](typename Team::backend_type::handle made) {
-        return members.backend.attach_segment(made, own.local().size());
+        own.copy_through(members.backend.attach_segment(made, own.local().size()));
+        return true;
       });
-  shake.conclude();  // every copy is there before anybody reaches for it
-  own.copy_through(std::move(*copies));
+  shake.conclude();  // every copy is there, with what its memory holds, before anybody reaches for it
 }
 
 }  // namespace detail

@@ -10,17 +10,17 @@
 
 namespace bench {
 
-/// What is done to a word.
+/// The kind of an access to a word.
 enum class action { load, store, add, exchange, compare_exchange };
 
-/// One access of a protocol: what it does, and to which of its words.
+/// One access of a protocol: its kind and its word.
 struct access {
   action what;
   std::size_t word;
 };
 
-/// Control words of ranks of which one alone does anything, and a list of what it does: a protocol's own count of
-/// accesses, so that nobody has to write it down.
+/// Control words of several ranks of which only one acts, and the list of that rank's accesses. A protocol
+/// counts its own accesses with it, so no count is written by hand.
 class counted_words {
  public:
   static constexpr pgas::rmw read_modify_write = pgas::rmw::native;
@@ -54,7 +54,8 @@ class counted_words {
       return std::exchange(here, here + value);
     }
     pgas::word fetch_xor(pgas::word value, std::memory_order) const {
-      pgas::word& here = does(action::compare_exchange);  // where the result is asked for: no processor has it as one
+      pgas::word& here = does(action::compare_exchange);  // the protocol uses the old value, and no processor does the
+                                                          // operation in one instruction
       return std::exchange(here, here ^ value);
     }
     pgas::word exchange(pgas::word value, std::memory_order) const {
@@ -77,7 +78,7 @@ class counted_words {
   cell_type cell(pgas::rank_t owner, std::size_t i) { return {*this, at(owner, words_.slots + i)}; }
   template <class Word, std::predicate<pgas::word> Predicate>
   pgas::word wait_until(Word w, Predicate&&, pgas::waiting_for const&) {
-    return w.load(std::memory_order_acquire);  // what it waits for is there: nobody else does anything
+    return w.load(std::memory_order_acquire);  // the awaited value is there, since no other rank acts
   }
   template <class Word, std::predicate<pgas::word> Predicate>
   std::size_t wait_any(std::span<Word>, Predicate&&, pgas::waiting_for const&) {
@@ -98,7 +99,7 @@ class counted_words {
 };
 static_assert(pgas::control<counted_words>);
 
-/// What use(protocol, boundary) makes rank 0 do to the words of a protocol of `ranks` ranks.
+/// The accesses of rank 0 to the words of a protocol of `ranks` ranks, made by use(protocol, boundary).
 template <pgas::protocol Protocol, class Use>
 std::vector<access> counted(pgas::rank_t ranks, Use const& use) {
   counted_words words(ranks, Protocol::words(ranks));
@@ -108,7 +109,7 @@ std::vector<access> counted(pgas::rank_t ranks, Use const& use) {
   return words.seen;
 }
 
-/// The same accesses by hand, each to a line of its own, in the same order, and nothing between them.
+/// The same accesses by hand, each to a line of its own, in the same order, with nothing between them.
 inline auto by_hand(std::vector<access> const& all, raw::lines lines) {
   struct step {
     action what;

@@ -25,13 +25,12 @@
 #include "raw.hpp"
 
 /// Rows that compare ours with baselines in one run.
-///
-/// All contenders of a row run in the same ranks on the same memory, in turn, repetition by repetition, so
-/// that what else the machine does hits each alike; the ratio is formed within a repetition. In rows of
-/// two and more ranks every repetition first measures a line hand-over: the host of a virtual machine
-/// moves its cores, near to each other or far apart, every few seconds, and only repetitions of one
-/// placement are compared. Repetitions in which the system took the core from a rank are made again, up to a bound,
-/// unless ranks share cores and so take it from each other all the time.
+/// All contenders of a row run in the same ranks on the same memory. They take turns, repetition by
+/// repetition, so that disturbances by the machine hit all alike. The ratio is formed within a repetition. In
+/// rows of two and more ranks, every repetition first measures a line hand-over. The host of a virtual
+/// machine moves its cores every few seconds, near to each other or far apart. So only repetitions of one
+/// placement are compared. A repetition is made again, up to a bound, if the system took the core from a
+/// rank. Ranks that share cores lose them all the time, so their repetitions stand.
 namespace bench {
 
 struct options {
@@ -58,7 +57,7 @@ struct options {
   }
 };
 
-/// The cores this process may use, asked before any rank is pinned.
+/// The cores that this process may use, read before any rank is pinned.
 inline std::vector<int> allowed_cores() {
   ::cpu_set_t set;
   CPU_ZERO(&set);
@@ -95,15 +94,15 @@ struct spread {
   }
 };
 
-/// What is asked of a row.
+/// The description and the target of a row.
 struct row {
   std::string name;
-  double target = 0;          ///< largest ratio of ours to the best baseline; 0: told, not judged
+  double target = 0;          // largest ratio of ours to the best baseline; 0: reported without a verdict
   double per_call = 1;        ///< operations in one iteration, to print the time of one
-  double baseline_times = 1;  ///< how many of the baseline's operations make a fair equal of one of ours
+  double baseline_times = 1;  // number of baseline operations that make a fair equal of one of ours
 };
 
-/// One way of doing it: called on every rank with the number of iterations, timed on rank 0.
+/// One way to do the work: called on every rank with the number of iterations, timed on rank 0.
 struct contender {
   std::string name;
   std::function<void(std::size_t)> run;
@@ -169,7 +168,7 @@ inline void append(options const& o, std::string const& line) {
 
 }  // namespace detail
 
-/// One rank's side of a benchmark: makes rows. All ranks make the same rows in the same order.
+/// One rank's side of a benchmark: measures rows. All ranks measure the same rows in the same order.
 template <class Team>
 class bencher {
  public:
@@ -215,7 +214,8 @@ class bencher {
 
  private:
   static constexpr std::size_t words = 8 * raw::lines::stride;
-  /// One way, where a row is called far: on the machine that taught us this, near was 30 to 60 ns and far 170 to 250.
+  /// One way; longer hand-overs make a row far. On the machine of the first measurements, near was 30 to 60
+  /// ns and far 170 to 250.
   static constexpr double far_from = 110e-9;
 
   struct repetitions {
@@ -224,14 +224,14 @@ class bencher {
     std::vector<bool> interrupted;
   };
 
-  /// How often the system has taken the core from this rank.
+  /// The number of times that the system has taken the core from this rank.
   static long interruptions() noexcept {
     ::rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     return usage.ru_nivcsw;
   }
 
-  /// Whether it is so on any rank; collective.
+  /// Whether the flag is set on any rank; collective.
   bool any_rank(bool mine) {
     auto const count = lines_.at(5);
     if (mine) count.fetch_add(1, std::memory_order_relaxed);
@@ -249,7 +249,7 @@ class bencher {
         oversubscribed() ? 40 : 2000);
   }
 
-  /// What rank 0 says, on every rank.
+  /// Returns rank 0's value on every rank.
   double agree(double value) {
     if (team_->rank() == 0) lines_.at(2).store(std::bit_cast<std::uint64_t>(value), std::memory_order_relaxed);
     align();
@@ -258,8 +258,8 @@ class bencher {
     return value;
   }
 
-  /// In another order each time, the same on every rank: what a contender leaves in the caches meets each of the
-  /// others.
+  /// A new order each time, the same on every rank: the cache contents that a contender leaves affect each of
+  /// the others.
   void shuffle(std::vector<std::size_t>& order) {
     for (std::size_t k = order.size(); k > 1; --k) {
       random_ = random_ * 6364136223846793005U + 1442695040888963407U;
@@ -275,7 +275,7 @@ class bencher {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   }
 
-  /// Of each contender so many that one sample lasts as long as wanted; this is the warm-up too.
+  /// The number of iterations of each contender for which one sample lasts as long as wanted. Also warms up.
   std::vector<std::size_t> choose_iterations(std::vector<contender const*> const& all) {
     std::vector<std::size_t> chosen;
     for (auto const* c : all) {
@@ -319,7 +319,7 @@ class bencher {
   }
 
   void tell(row const& what, std::vector<contender const*> const& all, repetitions got) {
-    // Keep the calm repetitions (all, if there are hardly any) of the placement that most had.
+    // Keeps the calm repetitions of the most frequent placement, or all repetitions if hardly any is calm.
     std::size_t const made = got.interrupted.size();
     auto const calm = static_cast<std::size_t>(std::count(got.interrupted.begin(), got.interrupted.end(), false));
     bool const restless = calm < 8;
@@ -351,7 +351,7 @@ class bencher {
     spread const ratio(ratios);
     spread const one_way(hand_overs);
     double const of_lows = ours.p10 / base.p10;
-    // Noise only ever adds time: the smaller of the two is nearer to the truth.
+    // Noise only adds time, so the smaller of the two is nearer to the truth.
     double const judged = std::min(ratio.median, of_lows);
     std::string_view const verdict = what.target <= 0 ? "" : judged <= what.target ? "ok" : "BEHIND";
 
@@ -432,7 +432,7 @@ int run(options const& o, std::string_view program, std::initializer_list<pgas::
   return 0;
 }
 
-/// Keeps the compiler from dropping or merging what it sees no use of.
+/// Keeps the compiler from removing or merging unused results.
 template <class T>
 void keep(T const& value) {
   asm volatile("" : : "g"(&value) : "memory");

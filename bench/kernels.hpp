@@ -7,11 +7,11 @@
 /// The kernels of examples/ that kernels.cpp and its peers measure: sizes, and the loops that all of them use.
 namespace bench {
 
-/// RandomAccess: each rank xors its own random numbers into places of a table that they name.
+/// RandomAccess: each rank xors its own random numbers into the places of a table that the numbers name.
 namespace gups {
 
 inline constexpr std::size_t words = std::size_t{1} << 22U;
-/// How many updates a rank may have under way, as HPC Challenge says.
+/// The number of updates that a rank may have under way, as HPC Challenge defines it.
 inline constexpr std::size_t under_way = 1024;
 
 inline std::uint64_t next(std::uint64_t x) { return (x << 1U) ^ ((x >> 63U) != 0 ? 7U : 0U); }
@@ -25,7 +25,7 @@ inline row_key key(int ranks) {
           .unit = "op/s"};
 }
 
-/// What is written by hand: xor in one table.
+/// The hand-written version: xor in one table.
 [[gnu::noinline]] inline std::uint64_t update(std::uint64_t* table, std::uint64_t x) {
   for (std::size_t k = 0; k < under_way; ++k) {
     x = next(x);
@@ -36,7 +36,7 @@ inline row_key key(int ranks) {
 
 }  // namespace gups
 
-/// The star of radius 2 of the Parallel Research Kernels; then all that it reads grows by 1.
+/// The star of radius 2 of the Parallel Research Kernels. After it, the input grows by 1.
 namespace star {
 
 inline constexpr std::array<std::size_t, 2> orders{512, 2048};
@@ -50,7 +50,7 @@ inline row_key key(std::size_t order) {
           .unit = "op/s"};
 }
 
-/// `rows` x `cols` cells; the neighbours of all of them can be read.
+/// `rows` x `cols` cells, all of whose neighbours can be read.
 [[gnu::noinline]] inline void add(double* __restrict to, std::size_t to_pitch, double const* __restrict from,
                                   std::size_t pitch, std::size_t rows, std::size_t cols) {
   for (std::size_t i = 0; i < rows; ++i, to += to_pitch, from += pitch) {
@@ -82,7 +82,7 @@ inline row_key key(std::size_t side) {
           .unit = "op/s"};
 }
 
-/// Planes of side x side cells; `plane` and `pitch` are how far planes and rows are.
+/// Planes of side x side cells; `plane` and `pitch` are the distances of planes and rows.
 [[gnu::noinline]] inline void relax(double* __restrict to, double const* __restrict from, std::size_t planes,
                                     std::size_t side, std::size_t plane, std::size_t pitch) {
   for (std::size_t i = 0; i < planes; ++i) {
@@ -100,7 +100,7 @@ inline row_key key(std::size_t side) {
 
 }  // namespace cube
 
-/// a += b + 3 c, of which each rank has its share.
+/// a += b + 3 c; each rank has its share.
 namespace triad {
 
 inline constexpr std::array<std::size_t, 2> sizes{std::size_t{1} << 15U, std::size_t{1} << 22U};
@@ -127,7 +127,7 @@ inline row_key key(std::size_t order) {
           .unit = "B/s"};
 }
 
-/// By blocks: `rows` rows of b, whose columns in a begin at `a`; all of them have `order` cells.
+/// By blocks: `rows` rows of b, whose columns in a begin at `a`; each row has `order` cells.
 [[gnu::noinline]] inline void add(double* __restrict b, double const* __restrict a, std::size_t a_rows,
                                   std::size_t rows, std::size_t order) {
   for (std::size_t i0 = 0; i0 < rows; i0 += side) {

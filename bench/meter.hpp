@@ -25,26 +25,25 @@
 
 #include "raw.hpp"
 
-/// Rows that several programs measure in the same way: one of ours and one for each library it is compared with.
-///
-/// A meter knows no library. What it has to tell the other ranks (when to start, how often) goes through words of a
-/// file that all ranks map, so that a row costs every library the same: nothing. While rank 0 is timed, ranks that have
-/// nothing to do wait in `rest`, the library's own barrier, since some libraries finish nothing at a target that is
-/// elsewhere; `poll` lets the library work while a rank waits outside it. Time, not a count, ends a row: the slowest
-/// barrier is 100,000 times slower than the quickest.
-///
-/// Each row is lines of JSON on rank 0's output: that it begins, and then each way's times with the time that a line
-/// needs from core to core before and after. What began last is what a program has crashed in or hangs in.
-/// tools/bench runs the programs in turns, goes on after such a row, and compares.
+/// Rows that several programs measure in the same way: one program of ours, and one for each library it is
+/// compared with.
+/// A meter uses no library. It tells the other ranks when to start and how often through words of a file that
+/// all ranks map, so a row costs every library the same: nothing. While rank 0 is timed, idle ranks wait in
+/// `rest`, the library's own barrier, since some libraries complete an operation only when the target calls
+/// them. `poll` lets the library work while a rank waits outside of it. Time ends a row, not a count: the
+/// slowest barrier is 100,000 times slower than the quickest.
+/// Each row is lines of JSON on rank 0's output: first that it begins, then each way's times, with the time
+/// of a line hand-over before and after. The row that began last is the one in which a program crashed or
+/// hangs. tools/bench runs the programs in turns, continues after such a row, and compares.
 namespace bench {
 
 struct settings {
-  double row_seconds = 0.04;       ///< how long a row may take, all contenders of it together
-  double sample_seconds = 0.2e-3;  ///< how long one timed run lasts, if one iteration is not longer
+  double row_seconds = 0.04;       // time of a row, for all its contenders together
+  double sample_seconds = 0.2e-3;  // time of one run, unless one iteration takes longer
   bool quick = false;
-  bool large = false;  ///< the rows that need much memory and time, and no others
+  bool large = false;  // only the rows that need much memory and time
   int ranks = 2;
-  std::string shared;          ///< a file that all ranks map; empty: memory that forked ranks inherit
+  std::string shared;          // a file that all ranks map; empty: memory that forked ranks inherit
   std::set<std::string> only;  ///< names of rows; empty: all
   std::set<std::string> skip;  ///< names of rows to leave out
   std::string after;           ///< begin with the row after this one; empty: with the first
@@ -85,7 +84,8 @@ struct settings {
   }
 };
 
-/// The words through which the ranks of a meter agree. To be made before ranks are forked, if no file is named.
+/// The words through which the ranks of a meter agree. Without a file it must be made before the ranks are
+/// forked.
 class meeting_place {
  public:
   static constexpr std::size_t bytes = std::size_t{1} << 16U;
@@ -113,13 +113,13 @@ class meeting_place {
   raw::lines lines_;
 };
 
-/// A row's name, the same in each program, and what is needed to print it.
+/// A row's name, the same in each program, and the data to print it.
 struct row_key {
   std::string row;          ///< OSU's name without osu_, or IMB's
-  std::string mode;         ///< how it synchronizes: flush, lock, fence, post; empty: does not matter
-  std::size_t bytes = 0;    ///< of one operation
+  std::string mode;         // how it synchronizes: flush, lock, fence, post; empty: irrelevant
+  std::size_t bytes = 0;    // of one operation
   double per_call = 1;      ///< operations in one iteration
-  char const* unit = "s";   ///< what a reader wants to see: s an operation, B/s, op/s
+  char const* unit = "s";   // the unit of the result: s an operation, B/s, op/s
   std::size_t warm_up = 0;  ///< iterations before each timed run, at least
 
   [[nodiscard]] std::string name() const {
@@ -130,11 +130,12 @@ struct row_key {
   }
 };
 
-/// One way of doing it, called on every rank with the number of iterations. Without a name: the program's own.
+/// One way to do the work, called on every rank with the number of iterations. Without a name: the program's
+/// own.
 struct way {
   std::string_view name;
   std::function<void(std::size_t)> run;
-  std::function<double(std::size_t)> timed = {};  ///< instead of run, where not all of it counts: returns seconds
+  std::function<double(std::size_t)> timed = {};  // replaces run if only a part counts: returns seconds
 };
 
 class meter {
@@ -163,16 +164,16 @@ class meter {
   [[nodiscard]] bool large() const noexcept { return settings_->large; }
   [[nodiscard]] bool oversubscribed() const noexcept { return ranks_ > cores_; }
   [[nodiscard]] raw::lines free_lines() const noexcept { return place_->free_lines(); }
-  /// A word for a row that needs to tell the other rank something outside its library.
+  /// A word for a row that must tell the other rank something outside of its library.
   [[nodiscard]] raw::word_ref word() const noexcept { return place_->at(6); }
 
-  /// Lets the library work, for who waits outside it.
+  /// Lets the library work, for ranks that wait outside of it.
   void poll() const {
     if (poll_) poll_();
   }
 
-  /// Returns when all ranks have called it. Who waits long lets the library work now and then: a message that a barrier
-  /// has left half sent would else never arrive.
+  /// Returns when all ranks have called it. A rank that waits long polls the library now and then: a message
+  /// that a barrier has half sent would else never arrive.
   void align() const {
     auto const arrived = place_->at(0);
     auto const generation = place_->at(1);
@@ -190,7 +191,7 @@ class meter {
     }
   }
 
-  /// Measures the ways of one row in turn, again and again until its time is over. Collective.
+  /// Measures the ways of one row in turn, again and again until the row's time is over. Collective.
   void measure(row_key const& key, std::initializer_list<way> ways) {
     if (!wanted(key.name())) return;
     if (rank_ == 0) begin(key);
@@ -215,14 +216,15 @@ class meter {
     }
   }
 
-  /// Whether all ranks together can have so much more memory; if not, the row says so. The same on every rank.
+  /// Whether all ranks together can have that much more memory; if not, the row reports it. The same on every
+  /// rank.
   [[nodiscard]] bool has_memory(row_key const& key, std::size_t bytes) const {
     bool const enough = agree(memory_left() > bytes + bytes / 8) != 0;
     if (!enough) leave_out(key, "the machine has too little free memory");
     return enough;
   }
 
-  /// A row that this program cannot measure, and why.
+  /// Reports a row that this program cannot measure, and the reason.
   void leave_out(row_key const& key, std::string_view why) const {
     if (rank_ != 0) return;
     std::printf(R"({"type":"absent","row":"%s","mode":"%s","bytes":%zu,"ranks":%d,"why":"%s"})"
@@ -231,7 +233,7 @@ class meter {
     std::fflush(stdout);
   }
 
-  /// All rows are told: what goes wrong from here on is the library's end.
+  /// All rows are reported: a later failure concerns the library's end only.
   void end() const {
     if (rank_ != 0) return;
     std::printf("{\"type\":\"end\"}\n");
@@ -242,7 +244,7 @@ class meter {
   static constexpr int fewest = 3;
   static constexpr int most = 21;
 
-  /// Whether a row is to be measured; the same on each rank, since all come to the same rows.
+  /// Whether a row is to be measured. All ranks meet the same rows, so the answer is the same on each.
   bool wanted(std::string const& name) {
     bool const early = !reached_;
     reached_ = reached_ || settings_->after.empty() || settings_->after == name;
@@ -257,7 +259,7 @@ class meter {
     std::fflush(stdout);
   }
 
-  /// Bytes that the machine, and the group of processes that this one is in, still has.
+  /// The bytes that are left to the machine and to the control group of this process.
   static std::uint64_t memory_left() {
     std::uint64_t left = UINT64_MAX;
     std::uint64_t kib = 0;
@@ -285,7 +287,7 @@ class meter {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  /// What rank 0 says, on every rank.
+  /// Returns rank 0's value on every rank.
   std::uint64_t agree(std::uint64_t value) const {
     if (rank_ == 0) place_->at(2).store(value, std::memory_order_relaxed);
     align();
@@ -294,7 +296,8 @@ class meter {
     return value;
   }
 
-  /// In another order each time, the same on every rank: what one way leaves in the caches meets each of the others.
+  /// A new order each time, the same on every rank: the cache contents that a way leaves affect each of the
+  /// others.
   void shuffle(std::vector<std::size_t>& order) {
     for (std::size_t k = order.size(); k > 1; --k) {
       random_ = random_ * 6364136223846793005U + 1442695040888963407U;
@@ -316,13 +319,13 @@ class meter {
     return seconds;
   }
 
-  /// So many iterations that a sample lasts as long as wanted; this is the warm-up too.
+  /// The number of iterations for which a sample lasts as long as wanted. Also warms up.
   std::size_t choose(way const& w) const {
     std::uint64_t n = 1;
     for (;;) {
       double best = run(w, n);
-      // A system call or an interrupt makes one run of a few iterations ten times slower: the best of three, where it
-      // matters. Whether it does is rank 0's to say, since only rank 0 measures.
+      // A system call or an interrupt makes one run of a few iterations ten times slower, so the best of
+      // three counts. Rank 0 decides whether a run is that short, since only rank 0 measures.
       bool const short_of_it = best > settings_->sample_seconds / 8 && best < settings_->sample_seconds * 8;
       if (agree(short_of_it) != 0) best = std::min({best, run(w, n), run(w, n)});
       double const grow = std::clamp(settings_->sample_seconds / std::max(best, 1e-8) * 1.1, 1.2, 100.0);
@@ -334,7 +337,7 @@ class meter {
     }
   }
 
-  /// Seconds that a line needs from core to core, one way; 0 where ranks do not have a core each.
+  /// Seconds that a line needs from core to core, one way; 0 if ranks do not have a core each.
   double hand_over() const {
     if (ranks_ < 2 || oversubscribed()) return 0;
     constexpr std::uint64_t rounds = 100;
@@ -384,7 +387,8 @@ class meter {
   std::function<void()> poll_;
 };
 
-/// What a program does whose ranks are the threads of one process: measure(meter, how many).
+/// The main function of a program whose ranks are the threads of one process: measure(meter, number of
+/// ranks).
 template <class Measure>
 void measure_alone(int argc, char** argv, Measure const& measure) {
   settings const given(argc, argv);
@@ -394,7 +398,7 @@ void measure_alone(int argc, char** argv, Measure const& measure) {
   m.end();
 }
 
-/// Keeps the compiler from dropping or merging what it sees no use of.
+/// Keeps the compiler from removing or merging unused results.
 template <class T>
 void keep(T const& value) {
   asm volatile("" : : "g"(&value) : "memory");

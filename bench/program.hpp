@@ -7,7 +7,8 @@
 
 namespace bench {
 
-/// What a program of rows by ours does: measure(team, meter) on each rank of process_map. Two ranks, if not told.
+/// The main function of our programs of rows: measure(team, meter) on each rank of process_map, two by
+/// default.
 template <class Measure>
 void measure_on_ranks(int argc, char** argv, Measure const& measure) {
   settings const given(argc, argv);

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-/// What one would write by hand on the same mapping, without any library: the baselines.
+/// The baselines: code written by hand on the same mapping, without a library.
 namespace bench::raw {
 
 using word_ref = std::atomic_ref<std::uint64_t>;
@@ -33,7 +33,7 @@ class lines {
   std::uint64_t* base_ = nullptr;
 };
 
-/// The quickest way to notice a store: look, and do nothing else.
+/// The quickest way to notice a store: loads in a loop without anything else.
 inline void spin_until(word_ref word, std::uint64_t at_least) noexcept {
   while (word.load(std::memory_order_acquire) < at_least) {}
 }
@@ -45,7 +45,7 @@ inline void spin_then_yield_until(word_ref word, std::uint64_t at_least, int spi
   while (word.load(std::memory_order_acquire) < at_least) std::this_thread::yield();
 }
 
-/// Test and set, then yield: no order, and whoever lets go is the likeliest to have it next.
+/// Test and set, then yield: unordered, and the rank that releases it is the likeliest to get it next.
 struct spin_lock {
   word_ref word;
   int spins;
@@ -58,7 +58,7 @@ struct spin_lock {
   void unlock() const noexcept { word.store(0, std::memory_order_release); }
 };
 
-/// A barrier of a counter and a generation, as in every textbook: the last to arrive lets the others go.
+/// The textbook barrier of a counter and a generation: the last rank to arrive releases the others.
 struct central_barrier {
   word_ref arrived;
   word_ref generation;

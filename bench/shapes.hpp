@@ -11,15 +11,15 @@
 
 #include "meter.hpp"
 
-/// The shapes of rows that every library measures, under OSU's names without their osu_ and IMB's where OSU has none. A
-/// program brings the operations; how often, how large and who calls is here, once.
+/// The shapes of rows that every library measures, under OSU's names without osu_, or IMB's if OSU has none.
+/// A program brings the operations. The repetitions, sizes and calling ranks are defined here, once.
 namespace bench {
 
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t mib = 1024 * kib;
 inline constexpr std::size_t gib = 1024 * mib;
 
-/// How many bytes are walked over by the rows that keep many operations in flight.
+/// The bytes that the rows with many operations in flight walk over.
 inline constexpr std::size_t region = 16 * mib;
 inline constexpr std::size_t in_flight = 64;
 inline constexpr std::size_t small_in_flight = 1024;
@@ -40,7 +40,7 @@ inline std::vector<std::size_t> bandwidth_sizes(bool quick) {
   return {8, 64, 512, 4 * kib, 16 * kib, 64 * kib, 256 * kib, 1 * mib, 4 * mib};
 }
 
-/// Private memory of one region, touched, on a page's boundary: the same for every library.
+/// Private memory of one region, touched, on a page boundary: the same for every library.
 class buffer {
  public:
   buffer() : data_(static_cast<std::byte*>(std::aligned_alloc(4096, region))) { std::memset(data(), 1, region); }
@@ -53,7 +53,7 @@ class buffer {
   std::unique_ptr<std::byte, give_back> data_;
 };
 
-/// About 50 us of computation that needs no memory.
+/// About 50 us of computation without memory accesses.
 inline void compute() {
   double x = 1;
   for (int i = 0; i < 12'500; ++i) {
@@ -62,7 +62,7 @@ inline void compute() {
   }
 }
 
-/// `step` on rank 0 alone; the others come back at once and rest.
+/// Runs `step` on rank 0 alone; the other ranks return at once and rest.
 template <class Step>
 way origin_only(meter const& m, std::string_view name, Step step) {
   return {name, [works = m.rank() == 0, step](std::size_t n) mutable {
@@ -71,7 +71,7 @@ way origin_only(meter const& m, std::string_view name, Step step) {
           }};
 }
 
-/// `step` on every rank.
+/// Runs `step` on every rank.
 template <class Step>
 way everybody(std::string_view name, Step step) {
   return {name, [step](std::size_t n) mutable {
@@ -79,7 +79,7 @@ way everybody(std::string_view name, Step step) {
           }};
 }
 
-/// `step` on every rank, until all have done it so often: whoever is quicker does not make it quick.
+/// Runs `step` on every rank, until all have done it that many times: the slowest rank counts.
 template <class Step>
 way all_of(meter const& m, std::string_view name, Step step) {
   return {name, [&m, step](std::size_t n) mutable {
@@ -105,37 +105,37 @@ auto window_of(std::size_t bytes, std::size_t count, Start start, Finish finish)
 inline row_key latency_key(char const* row, std::string mode, std::size_t bytes) {
   return {.row = row, .mode = std::move(mode), .bytes = bytes, .warm_up = bytes < 256 * kib ? 0U : 3U};
 }
-/// Each is origin once and target once in an iteration, as OSU does it: half of there and back.
+/// In an iteration each rank is origin once and target once, as in OSU: half of a round trip.
 inline row_key post_key(char const* row, std::size_t bytes) {
   row_key key = latency_key(row, "post", bytes);
   key.per_call = 2;
   return key;
 }
-/// Both ranks in turn send to the other: half of there and back.
+/// The ranks send to each other in turn: half of a round trip.
 inline row_key there_and_back(char const* row, std::size_t bytes) {
   return {.row = row, .mode = "", .bytes = bytes, .per_call = 2};
 }
-/// A free lock on another rank's part, taken and let go.
+/// Takes and releases a free lock on another rank's part.
 inline row_key lock_key(char const* row) { return {.row = row, .mode = ""}; }
-/// One lock that all ranks want at once: a time each of them has it.
+/// All ranks want one lock at once: the time for which each of them has it.
 inline row_key contended_key(int ranks) {
   return {.row = "lock_contended", .mode = "", .per_call = static_cast<double>(ranks)};
 }
-/// The same in turns: from one rank to the other.
+/// The same in turns, from one rank to the other.
 inline row_key hand_over_key() { return {.row = "lock_hand_over", .mode = "", .per_call = 2}; }
 inline row_key window_key(std::size_t bytes) { return {.row = "win_create", .mode = "", .bytes = bytes}; }
-/// What makes each get wait for the one before: a word says where the next one is, in a cycle over all words of 4 KiB.
-/// Neighbours in the cycle lie on different lines and in no order that is foreseen.
+/// Each get depends on the one before: a word holds the place of the next one, in a cycle over all words of 4
+/// KiB. Successive words lie on different lines, in an order that hardware cannot predict.
 inline constexpr std::size_t chain_words = 512;
 inline std::vector<std::uint64_t> chain() {
   std::vector<std::uint64_t> next(chain_words);
-  constexpr std::size_t step = 197;  // odd, so that all of a power of two are visited
+  constexpr std::size_t step = 197;  // odd, so that it visits all places of a power of two
   for (std::size_t i = 0; i < chain_words; ++i) next[i] = (i + step) % chain_words;
   return next;
 }
 inline constexpr std::array<std::size_t, 3> message_sizes{64, 4 * kib, 64 * kib};
-/// A whole walk over the region is the warm-up where a line's place in the caches matters: another way may have been
-/// there, past the caches.
+/// The warm-up is a whole walk over the region if the caches' contents matter, since another way may have
+/// bypassed the caches.
 inline row_key bandwidth_key(char const* row, std::size_t bytes) {
   return {.row = row,
           .mode = "flush",
@@ -148,8 +148,9 @@ inline row_key rate_key(char const* row) {
   return {.row = row, .mode = "flush", .bytes = 8, .per_call = small_in_flight, .unit = "op/s"};
 }
 
-/// `step` takes a lock, calls what it is given, and lets go: in turns, two ranks, each waiting for the lock while the
-/// other has it. Without turns a rank that lets go takes a quick lock again before the other has seen it free.
+/// `step` takes a lock, calls its argument, and releases the lock: two ranks in turns, each waiting for the
+/// lock while the other has it. Without turns, a rank that releases a quick lock takes it again before the
+/// other has seen it free.
 template <class Step>
 way hand_over(meter const& m, std::string_view name, Step step) {
   return {name, [&m, step](std::size_t n) mutable {
@@ -160,17 +161,18 @@ way hand_over(meter const& m, std::string_view name, Step step) {
             for (; n > 0; --n) {
               step([&] { holder.store(self, std::memory_order_relaxed); });
               for (unsigned looks = 1; n > 1 && holder.load(std::memory_order_relaxed) == self; ++looks) {
-                if (looks % 64 == 0) m.poll();  // where a lock is a message, its owner must receive it
+                if (looks % 64 == 0) m.poll();  // a lock made of messages, which its owner must receive
               }
             }
             m.align();
           }};
 }
 
-/// How long a rank lets the others wait in `late`: longer than any of them spins.
+/// The time for which a rank lets the others wait in `late`: longer than any of them spins.
 inline constexpr double late_by = 2e-3;
 
-/// A rank that comes late: from its arrival until another one that has waited goes on. `meet(rank)` is the meeting.
+/// A rank that comes late: the time from its arrival until a waiting rank goes on. `meet(rank)` is the
+/// meeting.
 template <class Meet>
 way late(meter const& m, std::string_view name, Meet meet) {
   return {name, {}, [&m, meet, round = std::uint64_t{0}](std::size_t n) mutable {
@@ -198,10 +200,10 @@ way late(meter const& m, std::string_view name, Meet meet) {
           }};
 }
 
-/// How long a target computes at most, while somebody puts to it: who waits for it is seen to wait.
+/// The longest computation of a target during a put to it, so that a dependence on the target shows.
 inline constexpr double computes_for = 20e-3;
 
-/// A put that must be complete while its target computes and calls nothing of the library. Rank 0 is timed.
+/// A put that must complete while its target computes without calling the library. Rank 0 is timed.
 template <class Put>
 way put_to_busy_target(meter const& m, Put put) {
   return {"", [&m, put, round = std::uint64_t{0}](std::size_t n) mutable {

@@ -23,10 +23,10 @@ inline row_key transform_key(cube const& n) {
   return {.row = "fft3d", .mode = std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2])};
 }
 
-/// How long a plan of one process may be measured, in seconds.
+/// The time that a plan of one process may be measured, in seconds.
 inline double planning(bool quick) { return quick ? 1 : 10; }
 
-/// Transforms write what they read, and would let it grow: each starts from the same numbers.
+/// Transforms overwrite their input, and its values would grow: each starts from the same numbers.
 inline void fill(std::span<cell> cells) {
   double x = 0.3;
   for (cell& c : cells) {
@@ -51,7 +51,7 @@ way transform_way(meter const& m, std::string_view name, Fill fill_input, Step s
           }};
 }
 
-/// Cells as FFTW wants them, private.
+/// Cells in FFTW's format, private.
 class fftw_cells {
  public:
   explicit fftw_cells(std::size_t count) : size_(count), data_(fftw_alloc_complex(count)) {}

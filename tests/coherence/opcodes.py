@@ -19,7 +19,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
-# Function: its instruction, and whether that has an operand.
+# Function: its instruction, and whether the instruction has an operand.
 X86_64 = {"clwb": ("clwb", True), "clflushopt": ("clflushopt", True), "clflush": ("clflush", True),
           "put_8": ("movntiq", True), "put_4": ("movntil", True), "put_masked": ("maskmovdqu", True),
           "drain_stores": ("sfence", False), "drain_all": ("mfence", False)}
@@ -31,7 +31,7 @@ OTHERS = {
                           "cbo_flush": r"\.insn i\s+(0x0f|15), 2, (x0|zero), a1, 2",
                           "drain_stores": r"fence\s+rw, w$", "drain_all": r"fence\s+rw, rw$"},
 }
-# What these targets' standard headers would say, where they are not installed.
+# Declarations that these targets' standard headers would have, in case the headers are not installed.
 HEADERS = {
     "cstddef": "#pragma once\n#include <stddef.h>\nnamespace std { using ::size_t; enum class byte : unsigned char {}; }\n",
     "cstdint": "#pragma once\n#include <stdint.h>\nnamespace std { using ::uint64_t; using ::uint32_t; using ::uintptr_t; }\n",
@@ -98,7 +98,7 @@ def check_x86(include, compiler):
         for name, (wanted, has_operand) in X86_64.items():
             if problem := x86_problem(found[name], wanted, has_operand):
                 yield f"{level}: {name}: {problem}\n" + "\n".join(found[name])
-        # The mutants: an instruction on another register, another instruction.
+        # The mutants: an instruction on another register, and another instruction.
         body = "\n".join(found["clflushopt"])
         wrong = [re.sub(r"(clflushopt\s+)\(%\w+\)", r"\1(%rdi)", body), body.replace("clflushopt", "clwb"),
                  re.sub(r"clflushopt.*", "nop", body)]
@@ -121,7 +121,7 @@ def check_others(include, clang):
                                  f"-I{include}", os.path.join(HERE, "primitives.cpp")])
                 found = functions(text)
                 for name, pattern in wanted.items():
-                    # Where arguments are spilled first, their register is another one.
+                    # At -O0 arguments are spilled first, so their register is another one.
                     expected = re.sub(r"\b[xa]1\b", r"\\w+", pattern) if level == "-O0" else pattern
                     if sum(bool(re.match(expected, line)) for line in found[name]) != 1:
                         yield f"{target} {level}: {name}: no {pattern} in\n" + "\n".join(found[name])

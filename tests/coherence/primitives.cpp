@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiled to assembly by opcodes.py: each NAME must be the instruction that its name says, on the line that its second
-// parameter points to. The first one is there so that no register holds the right address by luck.
+// Compiled to assembly by opcodes.py. Each function NAME must be that instruction, on the line that its
+// second parameter points to. The unused first parameter prevents that a register holds the right address by
+// luck.
 #include <pgas/platform/processor.hpp>
 
 namespace processor = pgas::processor;
@@ -26,7 +27,7 @@ void cbo_flush(unused, std::byte* p) { processor::riscv::cbo_flush{}(p); }
 void drain_stores(unused, std::byte*) { processor::here::drain_stores(); }
 void drain_all(unused, std::byte*) { processor::here::drain_all(); }
 
-// That the whole of the header compiles for this processor.
+// Makes sure that the whole header compiles for this processor.
 void all_of_it(std::byte* to, std::byte* p) {
   processor::clean(p, processor::line_bytes());
   processor::drop(p, 100);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# A wrong program is refused with the sentence its first line expects: check.sh INCLUDE_DIR SOURCE COMPILER...
+# Checks that the compiler refuses a program with the message in its first line: check.sh INCLUDE_DIR SOURCE COMPILER...
 set -u
 include=$1
 source=$2

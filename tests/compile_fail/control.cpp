@@ -1,6 +1,6 @@
 // expects: success
 // SPDX-License-Identifier: BSL-1.0
-// The right program next to the wrong ones: were the set-up broken, each of them would be refused too.
+// A right program next to the wrong ones: a broken set-up would refuse this one too.
 #include <pgas/pgas.hpp>
 
 int main() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# An example runs in an empty folder, prints a line that matches EXPECTED, and writes FILES (a pattern, may be
-# empty): check.sh EXPECTED FILES PROGRAM ARGS...
+# Checks that an example, run in an empty folder, prints a line that matches EXPECTED and writes FILES (a pattern
+# or empty): check.sh EXPECTED FILES PROGRAM ARGS...
 set -eu
 expected=$1
 files=$2

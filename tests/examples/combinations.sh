@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# An example prints a line that matches EXPECTED on each backend with each of its protocols_list, on one rank and on
-# several: combinations.sh EXPECTED PROGRAM ARGS...
+# Checks that an example prints a line that matches EXPECTED on each backend, with each bundle of its protocols_list, on one
+# rank and on several: combinations.sh EXPECTED PROGRAM ARGS...
 set -eu
 expected=$1
 shift

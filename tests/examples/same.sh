@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# An example prints and writes the same bytes on all its backends, and built for the backend that lies about caches:
+# Checks that an example prints and writes the same bytes on all its backends and on the deliberately incoherent one:
 # same.sh PROGRAM ON_INCOHERENT ARGS...
 set -eu
 program=$(realpath "$1")

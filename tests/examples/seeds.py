@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""An example gives, on the emulated chip, against each seed of its schedule and its memory, the bytes that it gives on
-loopback: seeds.py PROGRAM ARGS...
+"""Checks that an example gives the same bytes on the emulated chip as on loopback, against each seed of the chip's schedule
+and memory: seeds.py PROGRAM ARGS...
 
-Seeds go round 2, 6, 24 and 48 cores until PGAS_TEST_SECONDS are over (2 by default), or there were a thousand; each
-number of cores has at least one."""
+The seeds take turns with 2, 6, 24 and 48 cores until PGAS_TEST_SECONDS (2 by default) are over or a thousand have run.
+Each number of cores gets at least one seed."""
 import os
 import pathlib
 import subprocess

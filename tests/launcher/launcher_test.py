@@ -66,7 +66,7 @@ class Job:
         JOBS.append(self)
         self.begin = time.monotonic()
         self.limit = limit
-        # Standard input is a file, so that rank 0 gets it as it is.
+        # Standard input is a file, so that rank 0 gets it unchanged.
         read_end, write_end = os.pipe()
         os.write(write_end, stdin)
         os.close(write_end)
@@ -133,7 +133,7 @@ def lines(text):
 
 LONG = "sleep 100"  # a child of the shell: also the rank's group must end
 
-# name: (arguments, {what is expected}). err is a regular expression for all of standard error.
+# name: (arguments, {expected results}). err is a regular expression for all of standard error.
 CASES = {
     # exit codes
     "all ranks succeed": (["-n", "4", "true"], {"code": 0, "err": ""}),
@@ -162,7 +162,7 @@ CASES = {
         ["-n", "2", "--grace", "0.5", *by_rank(r0="exit 3", r1="trap '' TERM; sleep 100")],
         {"code": 3, "after": 1.0, "within": 4}),
     "16 ranks": (["-n", "16", "sh", "-c", "echo $PGAS_RANK"], {"code": 0, "out": [str(r) for r in range(16)]}),
-    # what ranks leave behind
+    # processes that ranks leave behind
     "a child left behind": (["-n", "2", "--grace", "0.3", "sh", "-c", "sleep 100 & exit 0"],
                             {"code": 0, "after": 0.3, "within": 4}),
     "a child left behind may finish": (["-n", "2", "sh", "-c", "(sleep 0.3; echo late) & exit 0"],
@@ -618,7 +618,7 @@ def main():
     OPTIONS = parser.parse_args()
     for name in ("launcher", "probe", "pgas_probe"):
         setattr(OPTIONS, name, os.path.abspath(getattr(OPTIONS, name)))
-    # Whoever runs the tests in the background may have these ignored; ranks would inherit that.
+    # Tests that run in the background may have these ignored, and ranks would inherit that.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 

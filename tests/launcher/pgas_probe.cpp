@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A rank that joins the launcher's job, for the launcher's tests: pgas_probe WHAT.
-// Rank 1 does WHAT while the others wait for it without end.
+// A rank that joins the launcher's job, for the launcher's tests: pgas_probe WHAT. Rank 1 does WHAT while the
+// other ranks wait for it without end.
 #include <signal.h>
 #include <unistd.h>
 #include <pgas/platform/job/ranks.hpp>
@@ -17,7 +17,7 @@ int main(int argc, char** argv) try {
   auto const job =
       pgas::detail::job::attach(std::atoi(std::getenv("PGAS_JOB_FD")), std::atoi(std::getenv("PGAS_RANK")));
   bool const returned = pgas::detail::run_rank(job, [&] {
-    if (what == "publish") {  // as a wait does when it has lasted a while
+    if (what == "publish") {  // as a wait does after a while
       std::string_view const operation = "coffee break";
       for (std::size_t i = 0; i < operation.size(); ++i) job.record().operation[i] = operation[i];
       job.record().wait = 1;
@@ -44,7 +44,8 @@ int main(int argc, char** argv) try {
         job, [] { return false; }, {.operation = "coffee break"}, "table", [&]() -> auto const& { return awaited; });
   });
   if (returned) job.mark_finished(job.rank());
-  // The one that failed is slow to go: those who only heard of it must not be blamed for being faster.
+  // The failed rank ends slowly: ranks that only learned of the failure must not be blamed for ending
+  // earlier.
   if (!returned && job.failed_rank() == job.rank()) ::usleep(100'000);
   pgas::detail::throw_failure(job);
 } catch (std::exception const& e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program that knows nothing of pgas, for the launcher's tests: probe WHAT [NUMBER].
+// A program that does not use pgas, for the launcher's tests: probe WHAT [NUMBER].
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ void write_all(std::string const& text) {
   }
 }
 
-/// `lines` lines of known form and many lengths, cut into writes that have nothing to do with lines.
+/// Prints `lines` lines of known form and many lengths, in writes that do not end at line ends.
 void chat(int lines) {
   std::string text;
   for (int i = 0; i < lines; ++i) {
@@ -36,7 +36,7 @@ void chat(int lines) {
   for (std::size_t at = 0, n = 1; at < text.size(); at += n, n = n * 7 % 97 + 1) write_all(text.substr(at, n));
 }
 
-/// Prints the open descriptors but the one it reads the list with, and what PGAS_JOB_FD says.
+/// Prints the open descriptors, except the one that reads the list, and the value of PGAS_JOB_FD.
 void descriptors() {
   ::DIR* const folder = ::opendir("/proc/self/fd");
   std::string list;
@@ -47,7 +47,7 @@ void descriptors() {
   std::printf("open:%s job: %s\n", list.c_str(), std::getenv("PGAS_JOB_FD"));
 }
 
-/// Prints what of the launcher's signal handling a rank could have inherited by mistake.
+/// Prints the parts of the launcher's signal handling that a rank could have inherited by mistake.
 void signals() {
   ::sigset_t mask;
   ::sigprocmask(SIG_SETMASK, nullptr, &mask);
@@ -66,12 +66,13 @@ void say_signal(int signal) {
   [[maybe_unused]] auto const n = ::write(1, text.data(), text.size());
 }
 
-/// Waits until it is killed and prints each signal it gets. Given 0, ends by the first of them.
+/// Waits until it is killed, and prints each signal that it gets. With stay = false, the first signal ends
+/// it.
 void wait_for_signals(bool stay) {
   ::sigset_t all;
   ::sigset_t before;
   ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, &before);  // none comes between two waits
+  ::sigprocmask(SIG_SETMASK, &all, &before);  // no signal arrives between two waits
   for (int const s : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(s, say_signal);
   write_all("ready\n");
   do {
@@ -86,7 +87,7 @@ int main(int argc, char** argv) {
   int const number = argc > 2 ? std::atoi(argv[2]) : 0;
   if (what == "chat") {
     chat(number);
-  } else if (what == "flood") {  // until nobody reads
+  } else if (what == "flood") {  // until no process reads
     for (;;) write_all(std::string(1000, 'f') + '\n');
   } else if (what == "bytes") {
     write_all(std::string(static_cast<std::size_t>(number) - 1, 'b') + '\n');

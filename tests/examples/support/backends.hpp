@@ -5,7 +5,7 @@
 
 #include "../../incoherent/backend.hpp"
 
-/// Takes the place of examples/support/backends.hpp: the same examples, on the backend that lies about caches.
+/// Replaces examples/support/backends.hpp: the same examples, on the deliberately incoherent backend.
 namespace example {
 
 using backends = pgas::backend_list<pgas_test::incoherent::backend>;

@@ -282,9 +282,27 @@ TEST_CASE("the command line names the file, and a program whose backends write n
                                pgas::protocols_list<pgas::backend_default_protocols>>;
   require_error(errc::unsupported, {"--pgas-trace: this program's backends write no trace"},
                 [&] { untraced::run(pgas::detail::command_line::parse(4, words), nothing); });
-  char const* const heat[] = {"program", "--pgas-heat", "run.svg"};
-  require_error(errc::unsupported, {"--pgas-heat: only the emulated chip has links to be drawn"},
-                [&] { untraced::run(pgas::detail::command_line::parse(3, heat), nothing); });
+}
+
+TEST_CASE("a backend's own option acts on that backend, and is refused with the backend's name on others") {
+  temporary_folder const folder;
+  auto const nothing = [](auto& team) { team.barrier(); };
+  std::string const file = (folder.path / "run.svg").string();
+  char const* const heat[] = {"program", "--pgas-heat", file.c_str(), "--pgas-backend", "scc", "--pgas-ranks", "2"};
+  CHECK(pgas::run<pgas::backend_list<process_map, traced<pgas::backends::scc>>>(7, heat, nothing) == 0);
+  CHECK(folder.names() == std::set<std::string>{"run.svg"});
+
+  using without =
+      pgas::detail::dispatcher<pgas::backend_list<process_map>, pgas::coherence_list<pgas::default_coherence>,
+                               pgas::protocols_list<pgas::backend_default_protocols>>;
+  require_error(errc::invalid_argument, {"--pgas-heat: no such option; --pgas-help lists them"},
+                [&] { without::run(pgas::detail::command_line::parse(3, heat), nothing); });
+  using with = pgas::detail::dispatcher<pgas::backend_list<process_map, pgas::backends::scc>,
+                                        pgas::coherence_list<pgas::default_coherence>,
+                                        pgas::protocols_list<pgas::backend_default_protocols>>;
+  require_error(errc::unsupported, {"--pgas-heat: backend process_map has no such option", "by --pgas-backend: scc"},
+                [&] { with::run(pgas::detail::command_line::parse(3, heat), nothing); });
+  CHECK(with::other_options().ends_with("; --pgas-heat: a file, on scc"));
 }
 
 TEST_CASE("a file that cannot be written is reported in a sentence before any rank begins") {

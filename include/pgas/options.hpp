@@ -3,12 +3,31 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A backend may offer an option of its own, `--pgas-NAME VALUE`, by a nested type `own_option`.
+///
+/// `name` is NAME, and `value` says in a word or two what VALUE is, for `--pgas-help`. If the user gives the option,
+/// before_launch(VALUE) is called before the ranks start and after_launch(VALUE) after they have ended.
+template <class B>
+concept backend_with_option = backend<B> && requires(std::string const& value) {
+  { B::own_option::name } -> std::convertible_to<std::string_view>;
+  { B::own_option::value } -> std::convertible_to<std::string_view>;
+  B::own_option::before_launch(value);
+  B::own_option::after_launch(value);
+};
+
+/// A backend may count what its ranks do: `report(file)` prints the counts of the last launch.
+template <class B>
+concept reporting_backend = backend<B> && requires(std::FILE* to) { B::report(to); };
 
 /// The backends a program can run on; the first is the default.
 template <backend... Backends>
@@ -41,16 +60,16 @@ std::string bundle_name() {
 
 namespace detail {
 
-/// What --pgas-... options ask for; the rest is the program's.
+/// What the --pgas-... options ask for; all other arguments are the program's.
 struct command_line {
   std::optional<std::string> backend;
   std::optional<std::string> coherence;
   std::optional<std::string> sync;
   std::optional<std::string> wait;
   std::optional<std::string> trace;
-  std::optional<std::string> heat;
   std::optional<rank_t> ranks;
   bool help = false;
+  std::map<std::string, std::string> others;  ///< names and values that only a backend can know
   std::vector<std::string_view> rest;
 
   static command_line parse(int argc, char const* const* argv) {
@@ -90,9 +109,6 @@ struct command_line {
       } else if (name == "trace") {
         if (value.empty()) refuse("a file's name is missing");
         parsed.trace = value;
-      } else if (name == "heat") {
-        if (value.empty()) refuse("a file's name is missing");
-        parsed.heat = value;
       } else if (name == "ranks") {
         char* end = nullptr;
         long const ranks = std::strtol(value.c_str(), &end, 10);
@@ -100,7 +116,7 @@ struct command_line {
           refuse("'" + value + "' is not a number of ranks");
         parsed.ranks = static_cast<rank_t>(ranks);
       } else {
-        refuse("no such option; --pgas-help lists them");
+        parsed.others.emplace(name, value);
       }
     }
     return parsed;
@@ -125,7 +141,7 @@ struct bundle_on<Backend, backend_default_protocols> {
   using type = default_protocols_on<Backend>;
 };
 
-/// Calls the body on the combination that the command line names; the names it could have named, if none.
+/// Calls the body on the combination that the command line names. If there is none, the error lists the names.
 template <class Backends, class Coherences, class Bundles>
 struct dispatcher;
 
@@ -133,6 +149,10 @@ template <class... Backends, class... Policies, class... Bundles>
 struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protocols_list<Bundles...>> {
   template <class Body>
   static int run(command_line const& line, Body const& body) {
+    for (auto const& [name, _] : line.others) {
+      if ((!offers<Backends>(name) && ...))
+        throw error(errc::invalid_argument, -1, "--pgas-" + name + ": no such option; --pgas-help lists them");
+    }
     int status = 0;
     bool fits = true;
     bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
@@ -156,10 +176,46 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     for (auto const name : wait_policy_names) text += " " + std::string(name);
     return text;
   }
+  /// The options that take a value of any kind.
+  static std::string other_options() {
+    std::string text = "; --pgas-ranks: a number; --pgas-trace: a file";
+    (add_option<Backends>(text), ...);
+    return text;
+  }
 
  private:
   static bool chosen(std::optional<std::string> const& asked, std::string_view name) {
     return !asked || *asked == name;
+  }
+
+  template <class Backend>
+  static void add_option(std::string& text) {
+    if constexpr (backend_with_option<Backend>) {
+      text += "; --pgas-" + std::string(Backend::own_option::name) + ": " + std::string(Backend::own_option::value) +
+              ", on " + std::string(Backend::name);
+    }
+  }
+  template <class Backend>
+  static bool offers(std::string_view option) {
+    if constexpr (backend_with_option<Backend>) return option == Backend::own_option::name;
+    return false;
+  }
+  /// The value of the backend's own option, if the user gives it. Throws when an option is another backend's.
+  template <class Backend>
+  static std::optional<std::string> own_option_of(command_line const& line) {
+    std::optional<std::string> given;
+    for (auto const& [name, value] : line.others) {
+      if (!offers<Backend>(name)) {
+        std::string owners;
+        ((owners += offers<Backends>(name) ? " " + std::string(Backends::name) : ""), ...);
+        throw error(errc::unsupported, -1,
+                    "--pgas-" + name + ": backend " + std::string(Backend::name) +
+                        " has no such option; choose one that has it, by --pgas-backend:" + owners);
+      }
+      if (value.empty()) throw error(errc::invalid_argument, -1, "--pgas-" + name + ": a value is missing");
+      given = value;
+    }
+    return given;
   }
 
   template <class Backend, class Body>
@@ -193,15 +249,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
                     "program backends::traced<" +
                         std::string(Backend::name) + ">");
       }
-      constexpr bool can_be_drawn = requires { write_heat_map(Backend::last_traffic(), *line.heat); };
-      if (line.heat) {
-        if constexpr (can_be_drawn) {
-          Backend::use_clock();
-        } else {
-          throw error(errc::unsupported, -1,
-                      "--pgas-heat: only the emulated chip has links to be drawn: run an example by tools/run with "
-                      "--pgas-backend scc, or include backends/scc/heat_map.hpp");
-        }
+      [[maybe_unused]] auto const own = own_option_of<Backend>(line);
+      if constexpr (backend_with_option<Backend>) {
+        if (own) Backend::own_option::before_launch(*own);
       }
       using team_type = team<Backend, coherence, bundle>;
       if constexpr (std::is_void_v<decltype(with_arguments(std::declval<team_type&>()))>) {
@@ -209,10 +259,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
       } else {
         status = static_cast<int>(run_on<Backend, coherence, bundle>(line.ranks, with_arguments));
       }
-      // What an emulated machine has counted.
-      if constexpr (requires { Backend::report(stderr); }) Backend::report(stderr);
-      if constexpr (can_be_drawn) {
-        if (line.heat) write_heat_map(Backend::last_traffic(), *line.heat);
+      if constexpr (reporting_backend<Backend>) Backend::report(stderr);
+      if constexpr (backend_with_option<Backend>) {
+        if (own) Backend::own_option::after_launch(*own);
       }
     }
     return true;
@@ -223,12 +272,12 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
 
 /// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole `main`.
 ///
-/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync`, `--pgas-ranks` choose, `--pgas-wait` says how
-/// ranks wait (wait_policy), `--pgas-trace FILE` has backends::traced write a trace, `--pgas-heat FILE.svg` draws what
-/// the emulated chip's links did (backends/scc/heat_map.hpp), `--pgas-help` lists; the other arguments reach the body
-/// as its second parameter, `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0; on an
-/// error prints its sentence to stderr and returns 1. Example: `return pgas::run<pgas::backend_list<process_map,
-/// loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
+/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` says how ranks wait
+/// (wait_policy). `--pgas-trace FILE` makes backends::traced write a trace. A backend may offer an option of its own;
+/// `--pgas-help` lists all. The other arguments reach the body as its second parameter,
+/// `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0. On an error it prints the error's
+/// sentence to stderr and returns 1. Example: `return pgas::run<pgas::backend_list<process_map, loopback>>(argc, argv,
+/// [](auto& team, auto arguments) { ... });`
 template <class Choices, class Coherences = coherence_list<default_coherence>,
           class Synchronizations = protocols_list<backend_default_protocols>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {
@@ -236,8 +285,7 @@ int run(int argc, char const* const* argv, Body const& body) {
   try {
     auto const line = detail::command_line::parse(argc, argv);
     if (line.help) {
-      std::printf("options of pgas%s; --pgas-ranks: a number; --pgas-trace, --pgas-heat: a file\n",
-                  dispatcher::listing().c_str());
+      std::printf("options of pgas%s%s\n", dispatcher::listing().c_str(), dispatcher::other_options().c_str());
       return 0;
     }
     if (line.wait) ::setenv("PGAS_WAIT", line.wait->c_str(), 1);  // for ranks, which inherit it

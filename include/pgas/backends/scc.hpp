@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 #include <pgas/backends/scc/control.hpp>
+#include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/backends/scc/interrupts.hpp>
 #include <pgas/backends/scc/mailbox.hpp>
 #include <pgas/backends/scc/registers.hpp>
@@ -219,6 +220,14 @@ class scc {
     auto& how = pgas::scc::with_options::chosen();
     if (how.clock == nullptr) how.clock = &pgas::scc::formulas_533;
   }
+
+  /// `--pgas-heat FILE.svg`: gives the chip a clock, and draws what the run did to its links, see scc/heat_map.hpp.
+  struct own_option {
+    static constexpr std::string_view name = "heat";
+    static constexpr std::string_view value = "a file";
+    static void before_launch(std::string const&) noexcept { use_clock(); }
+    static void after_launch(std::string const& file) { pgas::scc::write_heat_map(last_traffic(), file); }
+  };
 
   /// The counters of each core in this thread's last launch.
   static std::vector<pgas::scc::counters>& last_counters() {

@@ -126,10 +126,12 @@ concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) 
   { cs.is_in_place() } noexcept -> std::same_as<bool>;
 };
 
-/// It watches what the program reads, and wants to be told of loads that copy elements which the program may never look
-/// at, as stage does: they may race with a peer's put.
+/// Its checker reports a load that races with a peer's put. `copying()` returns a guard: loads while the guard lives
+/// copy elements that the program may never look at, as those of stage do, and are no race.
 template <class S>
-concept watched_segment = segment<S> && requires(S& s, location at, bytes_out into) { s.copies_unseen(true); };
+concept race_checked_segment = segment<S> && requires(S& s) {
+  { s.copying() } -> std::destructible;
+};
 
 /// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
 ///

@@ -31,7 +31,7 @@ class staged {
     } else {
       copy_.resize(count);
       if (count != 0 && !Mode.write_only) {
-        unseen const copying(state_->segment);
+        [[maybe_unused]] auto const unread = copying();
         Window::state_type::coherence_type::load(state_->segment, at(0), std::as_writable_bytes(std::span(copy_)));
       }
       if constexpr (is_update) before_ = copy_;
@@ -55,17 +55,14 @@ class staged {
   using value_type = typename Window::value_type;
   using segment_type = typename Window::state_type::segment_type;
 
-  /// Not every element that is copied need be one that the program looks at.
-  struct unseen {
-    explicit unseen(segment_type& s) noexcept : segment(s) { tell(true); }
-    unseen(unseen const&) = delete;
-    unseen& operator=(unseen const&) = delete;
-    ~unseen() { tell(false); }
-    void tell(bool begins) noexcept {
-      if constexpr (watched_segment<segment_type>) segment.copies_unseen(begins);
+  /// Tells a checker of the segment that the program need not look at every element that is copied.
+  [[nodiscard]] auto copying() const noexcept {
+    if constexpr (race_checked_segment<segment_type>) {
+      return state_->segment.copying();
+    } else {
+      return nullptr;
     }
-    segment_type& segment;
-  };
+  }
 
   [[nodiscard]] location at(std::size_t byte) const noexcept {
     return {state_->segment.rank(), first_ * sizeof(value_type) + byte};

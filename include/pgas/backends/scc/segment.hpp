@@ -111,7 +111,18 @@ class scc_segment {
     if (auto const where = theirs.physical(system(part(at.rank), at.offset))) theirs.forget_tagged(*where, from.size());
   }
 
-  void copies_unseen(bool begins) noexcept { unseen_ = begins; }
+  /// While the guard lives, loads copy elements that the program may never look at: the oracle reports no race.
+  class copying_guard {
+   public:
+    explicit copying_guard(scc_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }
+    copying_guard(copying_guard const&) = delete;
+    copying_guard& operator=(copying_guard const&) = delete;
+    ~copying_guard() { segment_->is_copying_ = false; }
+
+   private:
+    scc_segment* segment_;
+  };
+  [[nodiscard]] copying_guard copying() noexcept { return copying_guard(*this); }
 
   // For programs that know the chip
   [[nodiscard]] scc::core& on_core() const noexcept { return *core_; }
@@ -158,7 +169,7 @@ class scc_segment {
     if (auto* const oracle = chip_->oracle()) {
       auto const first = system(part(at.rank), at.offset);
       scc::each_line(first, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), unseen_, where);
+        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), is_copying_, where);
         if (verdict.what != scc::checker::fault::none) [[unlikely]]
           chip_->complain(verdict, core_->number(), line, where, false);
       });
@@ -190,8 +201,8 @@ class scc_segment {
   std::shared_ptr<scc::home_parts> home_;
   team_ranks ranks_;
   scc::core* core_;
-  bool unseen_ = false;
+  bool is_copying_ = false;
 };
-static_assert(tagged_segment<scc_segment> && watched_segment<scc_segment> && !local_segment<scc_segment>);
+static_assert(tagged_segment<scc_segment> && race_checked_segment<scc_segment> && !local_segment<scc_segment>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

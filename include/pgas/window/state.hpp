@@ -100,11 +100,4 @@ struct window_state {
   bool exposure_open = false;                         ///< an exposure is, or a fence epoch
 };
 
-/// Guards elements that no single instruction can modify, while they are read, modified and written.
-template <class State>
-class element_lock : public State::element_lock_type {
- public:
-  element_lock(State& s, rank_t target) : State::element_lock_type(s.control, State::lock_words(s.ranks()), target) {}
-};
-
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -8,6 +8,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/bootstrap.hpp>
+#include <pgas/support/copy.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>
@@ -34,12 +35,8 @@ class self {
     [[nodiscard]] std::byte* part(rank_t) noexcept { return part_.data(); }
     [[nodiscard]] bytes_out local() noexcept { return part_; }
 
-    void put(location at, bytes_in from) noexcept {
-      if (!from.empty()) std::memcpy(part(0) + at.offset, from.data(), from.size());
-    }
-    void get(location at, bytes_out into) noexcept {
-      if (!into.empty()) std::memcpy(into.data(), part(0) + at.offset, into.size());
-    }
+    void put(location at, bytes_in from) noexcept { copy_out_(part(0) + at.offset, from.data(), from.size()); }
+    void get(location at, bytes_out into) noexcept { copy_in_(into.data(), part(0) + at.offset, into.size()); }
     done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
     done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
     static void flush(rank_t) noexcept {}
@@ -79,6 +76,8 @@ class self {
     };
     std::vector<line> memory_;  // keeps its address when it is moved
     bytes_out part_;
+    detail::copier copy_out_;  // a memcpy that passes the caches where it is long
+    detail::copier copy_in_;
   };
 
   // Control words: the concept `control`.

@@ -7,6 +7,32 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+/// Whether one view has said that single elements are modified through it. A copy has to say so by itself.
+class mode_memory {
+ public:
+  mode_memory() = default;
+  mode_memory(mode_memory const& other) noexcept { *this = other; }
+  mode_memory& operator=(mode_memory const& other) noexcept {
+    value_ = other.value_ == never_said ? never_said : not_said;
+    return *this;
+  }
+  ~mode_memory() = default;
+
+  /// For a view that goes after one access: to remember is not worth while.
+  void never() noexcept { value_ = never_said; }
+  [[nodiscard]] bool is_set() const noexcept { return value_ == said; }
+  /// False if it does not remember.
+  bool set() noexcept {
+    if (value_ == never_said) return false;
+    value_ = said;
+    return true;
+  }
+  void reset() noexcept { value_ = not_said; }
+
+ private:
+  enum : unsigned char { not_said, said, never_said } value_ = not_said;
+};
+
 /// How this rank modifies elements, of each part, where one instruction can modify one: many at a time under a lock,
 /// which is what vector registers need, or one by one without a lock.
 ///
@@ -26,6 +52,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <control Control, unsigned bits = 31>
 class element_modes {
  public:
+  using memory_type = mode_memory;
+
   static constexpr control_words words() noexcept { return {.slots = 0, .cells = 1}; }
 
   element_modes(Control& control, control_words first) : control_(&control), first_(first.cells) {}
@@ -122,35 +150,13 @@ class element_modes {
 
 /// The same where no instruction can modify an element: there is nothing to choose.
 struct no_element_modes {
+  struct memory_type {
+    static constexpr void never() noexcept {}
+  };
+
   no_element_modes(auto& /*control*/, control_words /*first*/) noexcept {}
   static void leave(rank_t) noexcept {}
   static void leave_all() noexcept {}
-};
-
-/// Whether one handle remembers that single elements are modified through it. A copy has to come by itself.
-class remembered {
- public:
-  remembered() = default;
-  remembered(remembered const& other) noexcept { *this = other; }
-  remembered& operator=(remembered const& other) noexcept {
-    value_ = other.value_ == not_worth_while ? not_worth_while : no;
-    return *this;
-  }
-  ~remembered() = default;
-
-  /// It will not last: it is not worth while.
-  void never() noexcept { value_ = not_worth_while; }
-  [[nodiscard]] bool is_set() const noexcept { return value_ == yes; }
-  /// False if it does not remember.
-  bool set() noexcept {
-    if (value_ == not_worth_while) return false;
-    value_ = yes;
-    return true;
-  }
-  void reset() noexcept { value_ = no; }
-
- private:
-  enum : unsigned char { no, yes, not_worth_while } value_ = no;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -4,7 +4,6 @@
 #include <limits>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
-#include <pgas/support/copy.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
@@ -66,7 +65,17 @@ struct window_state {
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
 
   void check_rank(rank_t target, std::string_view operation) const {
-    PGAS_EXPECTS(light, target >= 0 && target < ranks(), throw_bad_rank(job_rank(), operation, target, ranks()));
+    // One compare: as unsigned numbers, negative ranks are larger than any other.
+    PGAS_EXPECTS(light, static_cast<std::uint32_t>(target) < static_cast<std::uint32_t>(ranks()),
+                 refuse_rank(target, operation));
+  }
+  // Out of line, so that a check in a loop keeps its length, and what it reads stays in registers.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_rank(rank_t target, std::string_view operation) const {
+    throw_bad_rank(job_rank(), operation, target, ranks());
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_elements(std::string_view operation, rank_t target,
+                                                              std::size_t first, std::size_t count) const {
+    throw_out_of_range(job_rank(), operation, target, first, count, part_size(target));
   }
 
   /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
@@ -92,8 +101,6 @@ struct window_state {
   typename Protocols::post::template on<control_type> post;
   typename Protocols::lock::template on<control_type> lock;
   [[no_unique_address]] element_modes_type elements;  ///< how this rank modifies single elements of each part
-  copier copy_out;                                    ///< to parts, where they are plain arrays
-  copier copy_in;                                     ///< from them
   std::size_t size;                                   ///< of the own part, in elements
   rank_set locked;                                    ///< the parts that this rank's lock epochs hold
   bool access_open = false;                           ///< a fence, access or lock_all epoch is open on this rank

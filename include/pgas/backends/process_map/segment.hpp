@@ -62,14 +62,10 @@ class mapped_segment {
   [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
 
-  void put(location at, bytes_in from) const noexcept {
-    if (!from.empty()) std::memcpy(part(at.rank) + at.offset, from.data(), from.size());
-  }
-  void get(location at, bytes_out into) const noexcept {
-    if (!into.empty()) std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
-  }
-  done rput(location at, bytes_in from) const noexcept { return put(at, from), done{}; }
-  done rget(location at, bytes_out into) const noexcept { return get(at, into), done{}; }
+  void put(location at, bytes_in from) noexcept { copy_out_(part(at.rank) + at.offset, from.data(), from.size()); }
+  void get(location at, bytes_out into) noexcept { copy_in_(into.data(), part(at.rank) + at.offset, into.size()); }
+  done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
+  done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
 
   /// Stores are complete when they are issued; what remains is to keep the compiler from moving them past this line.
   static void flush(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
@@ -162,6 +158,8 @@ class mapped_segment {
   std::byte* header_;
   std::byte* base_;
   std::uint64_t stride_ = 0;
+  copier copy_out_;  ///< to parts
+  copier copy_in_;   ///< from parts
 };
 static_assert(shared_segment<mapped_segment> && strided_segment<mapped_segment>);
 static_assert(atomic_segment<mapped_segment, double, op::sum>);

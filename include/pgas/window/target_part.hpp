@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/vocabulary/hints.hpp>
+#include <pgas/window/state.hpp>
+#include <span>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// One rank's part of a window as an open epoch reaches it: the state, the rank and, where the part is a plain array
+/// of this process, its address.
+///
+/// An element of a plain array is stored and loaded. Every other transfer is one call of the coherence policy, which
+/// hands it to the segment. Callers have checked what they pass.
+template <class State, hints Hints>
+class target_part {
+ public:
+  using value_type = typename State::value_type;
+  using segment_type = typename State::segment_type;
+  using coherence_type = typename State::coherence_type;
+
+  target_part(State& state, rank_t target) : state_(&state), rank_(target) {
+    if constexpr (State::is_direct) base_ = reinterpret_cast<value_type*>(state.segment.part(target));
+  }
+
+  [[nodiscard]] State& state() const noexcept { return *state_; }
+  [[nodiscard]] segment_type& segment() const noexcept { return state_->segment; }
+  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
+  [[nodiscard]] location location_of(std::size_t i) const noexcept { return {rank_, i * sizeof(value_type)}; }
+  /// The elements, where they are a plain array.
+  [[nodiscard]] value_type* elements() const noexcept
+    requires State::is_direct
+  {
+    return base_;
+  }
+
+  void put(std::size_t i, value_type const& value) const {
+    if constexpr (State::is_direct) {
+      base_[i] = value;
+    } else {
+      coherence_type::put(segment(), location_of(i), std::as_bytes(std::span(&value, 1)));
+    }
+  }
+  void put(std::size_t first, std::span<value_type const> values) const {
+    if (!values.empty()) coherence_type::put(segment(), location_of(first), std::as_bytes(values));
+  }
+  /// Puts rows of bytes; pitches are in bytes.
+  void put_rows(std::size_t first, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
+                row_shape shape) const {
+    location const at = location_of(first);
+    if constexpr (moves_rows) {
+      segment().put_rows(at, pitch, from, from_pitch, shape);
+    } else {
+      for (std::size_t row = 0; row < shape.rows; ++row) {
+        coherence_type::put(segment(), {at.rank, at.offset + row * pitch}, {from + row * from_pitch, shape.row_bytes});
+      }
+    }
+  }
+
+  [[nodiscard]] value_type get(std::size_t i) const {
+    if constexpr (State::is_direct) {
+      return base_[i];
+    } else {
+      value_type value;
+      get_bytes(location_of(i), std::as_writable_bytes(std::span(&value, 1)));
+      segment().flush_local(rank_);
+      return value;
+    }
+  }
+  void get(std::size_t first, std::span<value_type> values) const {
+    if (!values.empty()) get_bytes(location_of(first), std::as_writable_bytes(values));
+  }
+  /// Gets rows of bytes; pitches are in bytes.
+  void get_rows(std::size_t first, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) const {
+    location const at = location_of(first);
+    if constexpr (moves_rows) {
+      segment().get_rows(at, pitch, into, into_pitch, shape);
+    } else {
+      for (std::size_t row = 0; row < shape.rows; ++row) {
+        get_bytes({at.rank, at.offset + row * pitch}, {into + row * into_pitch, shape.row_bytes});
+      }
+    }
+  }
+
+ private:
+  static constexpr bool moves_rows = strided_segment<segment_type> && !cache_controlled<segment_type>;
+
+  /// Under a passive target no boundary tells when the target's memory has changed, so a get looks there.
+  void get_bytes(location at, bytes_out into) const {
+    if constexpr (Hints.passive) {
+      coherence_type::get_now(segment(), at, into);
+    } else {
+      coherence_type::get(segment(), at, into);
+    }
+  }
+
+  struct nothing {};
+
+  State* state_;
+  [[no_unique_address]] std::conditional_t<State::is_direct, value_type*, nothing> base_{};
+  rank_t rank_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Compares the machine code of accesses through an opened target with that of a plain pointer.
+"""Compares the machine code of accesses through a target_view with that of a plain pointer.
 
 usage: check.py INCLUDE_DIR COMPILER [ARGUMENT...]
 
@@ -8,10 +8,15 @@ At assertion level light, each ours_X of loops.cpp must have the loops of raw_X,
 name, no call that raw_X has not, and as many instructions in all; each nothing_X must be a bare return. At level normal
 the same comparison must fail, or it would find nothing.
 
+Each epoch_X of loops.cpp puts through the epoch, which looks up the target for each element. Its loop must have no call
+and at most so many instructions an element as EPOCH_PUT says. Its mutant, which reads again what the epoch knows, must
+be noticed.
+
 Each ours_X of stencil.cpp must have the arithmetic of raw_X in its vector loop, and no more instructions there; nowhere
 a division or a call. Its mutant, which divides, must be noticed.
 """
 
+import functools
 import os
 import re
 import subprocess
@@ -19,8 +24,12 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLACK = 2  # instructions outside loops: registers may be chosen otherwise
+# Instructions for each element put through an epoch, by compiler and assertion level. A store through a plain pointer
+# takes 4. GCC 12 does not move a load out of a loop unless each iteration reaches it, so it looks up the part each time.
+EPOCH_PUT = {"gcc": {"light": 10, "normal": 16}, "clang": {"light": 4, "normal": 9}}
 
 
+@functools.lru_cache(maxsize=None)
 def assembly(include, compiler, optimization, level, source="loops.cpp", *more):
     command = [*compiler, "-std=c++20", optimization, f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-S", "-o", "-",
                "-fno-asynchronous-unwind-tables", "-fcf-protection=none", *more, os.path.join(HERE, source)]
@@ -35,7 +44,7 @@ def functions(text):
     found, current = {}, None
     for line in text.splitlines():
         line = line.split("#")[0].rstrip()
-        if match := re.match(r"((?:ours|raw|nothing)_\w+):", line):
+        if match := re.match(r"((?:ours|raw|nothing|epoch)_\w+):", line):
             current = found.setdefault(match[1], [])
         elif line.strip().startswith(".size") or re.match(r"\s*\.(section|text)\b", line):
             current = None
@@ -52,15 +61,19 @@ def instructions(body):
     return [i for i in body if i[0] == "instruction" and not i[1].startswith(("nop", "data16"))]
 
 
-def loops(body):
-    """The mnemonics of each innermost loop: from a label to a jump back to it with no other such jump between."""
+def innermost(body):
+    """Where each innermost loop is: from a label to a jump back to it with no other such jump between."""
     spans = []
     at = {item[1]: k for k, item in enumerate(body) if item[0] == "label"}
     for k, item in enumerate(body):
         if item[0] == "instruction" and item[1].startswith("j") and at.get(item[2], k) < k:
             spans.append((at[item[2]], k))
-    inner = [s for s in spans if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
-    return sorted(sorted(i[1] for i in instructions(body[a:b + 1])) for a, b in inner)
+    return [s for s in spans if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
+
+
+def loops(body):
+    """The mnemonics of each innermost loop."""
+    return sorted(sorted(i[1] for i in instructions(body[a:b + 1])) for a, b in innermost(body))
 
 
 def calls(body):
@@ -84,6 +97,54 @@ def differences(found):
         extra = [i[1] for i in instructions(found[name]) if not i[1].startswith("ret")]
         if extra:
             yield f"{name}: {extra} where nothing is to do"
+
+
+def stores(body):
+    """The instructions that move a register to memory at an address that a loop computes."""
+    return [i for i in body if i[0] == "instruction" and re.match(r"v?mov", i[1]) and
+            re.search(r", *-?\w*\([^()]*\)$", i[2])]
+
+
+def put_cost(body):
+    """Instructions for each element stored, in the loop that stores the most elements; None if there is no loop."""
+    costs = []
+    for a, b in innermost(body):
+        if stored := len(stores(body[a:b + 1])):
+            costs.append((stored, len(instructions(body[a:b + 1])) / stored))
+    return max(costs)[1] if costs else None
+
+
+def epoch_differences(found, most):
+    for name in sorted(n for n in found if n.startswith("epoch_")):
+        cost = put_cost(found[name])
+        if cost is None:
+            yield f"{name}: no loop found that stores"
+        elif cost > most:
+            yield f"{name}: {cost:g} instructions an element, {most} are allowed"
+
+
+def check_epochs(include, compiler):
+    version = subprocess.run([*compiler, "--version"], capture_output=True, text=True).stdout
+    limits = EPOCH_PUT["clang" if "clang" in version else "gcc"]
+    failed = False
+    for optimization in ("-O2", "-O3"):
+        for level, most in limits.items():
+            found = functions(assembly(include, compiler, optimization, level))
+            names = [n for n in found if n.startswith("epoch_")]
+            if len(names) < 2:
+                sys.exit(f"functions are missing from the assembly: {sorted(found)}")
+            for sentence in epoch_differences(found, most):
+                print(f"{optimization} {level}: {sentence}")
+                failed = True
+            for name in sorted(names):
+                print(f"{optimization} {level}: {name}: {put_cost(found[name])} instructions an element")
+        mutant = list(epoch_differences(functions(
+            assembly(include, compiler, optimization, "light", "loops.cpp", "-DPGAS_TEST_MUTANT")), limits["light"]))
+        missed = [n for n in names if not any(m.startswith(n + ":") for m in mutant)]
+        if missed:
+            print(f"{optimization} light: state that is read again was not noticed in {missed}")
+            failed = True
+    return failed
 
 
 def main_loop(body):
@@ -136,12 +197,13 @@ def check_stencils(include, compiler):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    include, compiler = sys.argv[1], sys.argv[2:]
+    include, compiler = sys.argv[1], tuple(sys.argv[2:])
     target = subprocess.run([*compiler, "-dumpmachine"], capture_output=True, text=True).stdout
     if not target.startswith("x86_64"):
         print(f"only x86_64 assembly is understood, not {target.strip()}")
         return 77
     failed = check_stencils(include, compiler)
+    failed = check_epochs(include, compiler) or failed
     for optimization in ("-O2", "-O3"):
         found = functions(assembly(include, compiler, optimization, "light"))
         names = [n for n in found if n.startswith("ours_")]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiled to assembly by check.py, which compares each ours_X with raw_X: the same loop through a plain pointer.
+// check.py compiles this to assembly. It compares each ours_X with raw_X, the same loop through a plain pointer, and
+// counts the instructions an element of each epoch_X. The mutant of epoch_X reads again what the epoch knows.
 #include <pgas/pgas.hpp>
 
 namespace {
@@ -14,7 +15,7 @@ using boundary = pgas::window_boundary<segment, pgas::coherence::coherent, Side>
 template <class T>
 using ours = pgas::target_view<state<T>, pgas::hints{}>;
 
-/// A pointer that comes from where an opened target has its own: memory.
+/// A pointer that comes from where a target_view has its own: memory.
 template <class T>
 struct raw {
   void* state;
@@ -26,6 +27,22 @@ struct raw {
   T get(std::size_t i) const { return base[i]; }
   static void flush() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 };
+
+template <class T>
+using window = decltype(pgas::make_window<T>(std::declval<team&>(), 0));
+template <class T>
+using fence = decltype(pgas::fence{std::declval<window<T>&>()});
+template <class T>
+using lock_all = decltype(pgas::lock_all{std::declval<window<T>&>()});
+template <class Epoch, class T>
+[[gnu::always_inline]] inline void epoch_loop(Epoch& epoch, pgas::rank_t target, std::size_t n, T value) {
+  for (std::size_t i = 0; i < n; ++i) {
+#if defined(PGAS_TEST_MUTANT)
+    asm volatile("" : : : "memory");
+#endif
+    epoch.put(target, i, value);
+  }
+}
 static_assert(sizeof(raw<double>) == sizeof(ours<double>));
 
 template <class Access>
@@ -87,7 +104,13 @@ void raw_get_values(raw<double> const& t, std::size_t n, double* into) { get_val
 std::uint64_t ours_get_words(ours<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
 std::uint64_t raw_get_words(raw<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
 
-// What coherence costs on coherent memory, in a fence, in an access epoch's ends and at a flush.
+// An access through the epoch, which looks up the target's part each time.
+void epoch_put(fence<double>& e, pgas::rank_t target, std::size_t n, double v) { epoch_loop(e, target, n, v); }
+void epoch_put_passive(lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) {
+  epoch_loop(e, target, n, v);
+}
+
+// The cost of coherence on coherent memory, in a fence, at an access epoch's ends and at a flush.
 void nothing_publish(segment& s) { boundary<pgas::boundary_of::both>(s).publish(pgas::everyone); }
 void nothing_refresh(segment& s) { boundary<pgas::boundary_of::both>(s).refresh(pgas::everyone); }
 void nothing_post(segment& s) { boundary<pgas::boundary_of::own>(s).publish(pgas::everyone); }

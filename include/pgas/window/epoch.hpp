@@ -95,7 +95,7 @@ class accesses {
  public:
   using value_type = typename State::value_type;
 
-  void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
+  [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
   void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
   template <std::same_as<own_part> Piece>
   void put(rank_t target, std::size_t first, Piece from) {
@@ -105,7 +105,7 @@ class accesses {
   void put(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
     to(target).put(at, from, from_pitch);
   }
-  [[nodiscard]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
+  [[nodiscard, gnu::always_inline]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
   void get(rank_t target, std::size_t first, std::span<value_type> values) { to(target).get(first, values); }
   template <std::same_as<own_part> Piece>
   void get(rank_t target, std::size_t first, Piece into) {

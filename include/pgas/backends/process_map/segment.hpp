@@ -55,9 +55,8 @@ class mapped_segment {
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
-    std::size_t bytes = 0;
-    std::memcpy(&bytes, header_ + sizeof stride_ + static_cast<std::size_t>(rank) * sizeof bytes, sizeof bytes);
-    return bytes;
+    // Not a memcpy, which might read any object: a store of elements may then leave the size in a register.
+    return *std::launder(reinterpret_cast<std::size_t const*>(header_ + sizeof stride_) + rank);
   }
   [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }

@@ -10,7 +10,7 @@
 #include <launcher/supervisor.hpp>
 
 #ifndef PGAS_VERSION
-#define PGAS_VERSION "0.1.0"
+#define PGAS_VERSION "0.2.0"
 #endif
 
 namespace {

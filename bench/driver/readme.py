@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """What documents say of performance, from a run: no number in it is typed by hand."""
 
+import textwrap
+
 import judge
 import spread
 import suites
@@ -11,29 +13,13 @@ END = '<!-- end of performance -->'
 BEGIN_PROTOCOLS = '<!-- protocols: written by tools/bench --readme -->'
 END_PROTOCOLS = '<!-- end of protocols -->'
 
-# The rows a reader asks for first.
+# The rows that a user asks for first. The page of all rows has the others.
 SHOWN = [
     ('put_latency/flush/8', 2, 'put 8 B and flush'),
-    ('get_latency/flush/8', 2, 'get 8 B'),
-    ('put_latency/flush/4096', 2, 'put 4 KiB and flush'),
     ('put_bw/flush/1048576', 2, 'put 1 MiB, 64 in flight'),
-    ('put_mr/flush/8', 2, 'put 8 B, 1024 in flight'),
     ('fop_latency/flush/8', 2, 'fetch_add'),
-    ('cas_latency/flush/8', 2, 'compare and swap'),
-    ('acc_latency/flush/4096', 2, 'accumulate 4 KiB'),
-    ('lock_exclusive', 2, 'an exclusive lock, taken and let go'),
-    ('lock_shared', 2, 'a shared lock, taken and let go'),
-    ('lock_hand_over', 2, 'a lock, from one rank to the other'),
-    ('put_block/flush/2048', 2, 'put a block of 16 x 16 doubles'),
-    ('flag', 2, 'a flag, one way'),
     ('pscw', 2, 'post, start, put, complete, wait'),
-    ('pscw', 8, 'post, start, put, complete, wait, 8 ranks'),
     ('fence', 2, 'fence'),
-    ('barrier', 2, 'barrier'),
-    ('barrier', 4, 'barrier, 4 ranks'),
-    ('barrier', 8, 'barrier, 8 ranks'),
-    ('win_create/20971520', 2, 'a window of 20 MiB, made and touched'),
-    ('job', 2, 'a job started and ended'),
 ]
 
 
@@ -49,18 +35,22 @@ def line(row, title):
 
 
 def section(results):
-    """Rows that fall short of their target first, then those that a reader asks for. Protocols have a table of their own."""
+    """The rows of SHOWN, and how many of all rows fall short of their targets. Protocols have a table of their own."""
     yield '| | pgas | by hand | best peer | short of its target by |'
     yield '|---|---|---|---|---|'
-    titles = {(name, ranks): title for name, ranks, title in SHOWN}
     rows = {(judge.name_of(r), r['ranks']): r for r in results.rows if r['ours'] and not is_of_protocol(r)}
-    behind = [key for key, row in rows.items() if row['verdict'] == 'BEHIND']
-    for key in behind + [key for key in titles if key in rows and key not in behind]:
-        yield line(rows[key], titles.get(key) or words.full_name(rows[key]).partition(': ')[2])
+    for name, ranks, title in SHOWN:
+        if (name, ranks) in rows:
+            yield line(rows[name, ranks], title)
     yield ''
+    behind = sum(row['verdict'] == 'BEHIND' for row in rows.values())
     peers = '; '.join(f"{c['name']}: {c['version']}" for c in results.contenders if c['kind'] == 'peer' and c['version'])
-    yield f"Medians on {where(results.machine)}. Peers: {peers}. `tools/bench` makes this table and a page of all rows, those " \
-          'that fall short first.'
+    yield from paragraph(f"Medians on {where(results.machine)}. Peers: {peers}. `tools/bench` writes this table and a page of all "
+                         f"rows. {behind} rows fall short of their targets; the page lists them first.")
+
+
+def paragraph(text):
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
 
 
 def where(machine):
@@ -109,10 +99,11 @@ def protocols(results):
             cells = [cell(rows.get((row, ranks, name))) for row, ranks, _ in columns]
             yield f'| `{name}` | ' + ' | '.join(cells) + ' |'
     yield ''
-    yield 'In brackets: how many times what the same accesses to lines take by hand; bold where that is above its target. The lock that '\
-          'two or four want all the time is taken, used and let go; the least lucky rank gets its fair share divided by the ' \
-          f'unfairness. Medians on {where(results.machine)}; `tools/bench --suite sync` and then `tools/bench --readme` make this table.' \
-          + busy([r['others'] for r in rows.values()])
+    yield from paragraph(
+        'In brackets: how many times what the same accesses to lines take by hand; bold where that is above its target. '
+        'The lock that two or four want all the time is taken, used and let go; the least lucky rank gets its fair share '
+        f'divided by the unfairness. Medians on {where(results.machine)}; `tools/bench --suite sync` and then '
+        f"`tools/bench --readme` make this table.{busy([r['others'] for r in rows.values()])}")
 
 
 def busy(shares):

@@ -39,12 +39,13 @@ def section(results):
     yield '| | pgas | by hand | best peer | short of its target by |'
     yield '|---|---|---|---|---|'
     rows = {(judge.name_of(r), r['ranks']): r for r in results.rows if r['ours'] and not is_of_protocol(r)}
-    for name, ranks, title in SHOWN:
-        if (name, ranks) in rows:
-            yield line(rows[name, ranks], title)
+    shown = [(rows[name, ranks], title) for name, ranks, title in SHOWN if (name, ranks) in rows]
+    for row, title in shown:
+        yield line(row, title)
     yield ''
     behind = sum(row['verdict'] == 'BEHIND' for row in rows.values())
-    peers = '; '.join(f"{c['name']}: {c['version']}" for c in results.contenders if c['kind'] == 'peer' and c['version'])
+    named = {row['best_peer'] for row, _ in shown}
+    peers = '; '.join(f"{c['name']}: {c['version']}" for c in results.contenders if c['name'] in named and c['version'])
     yield from paragraph(f"Medians on {where(results.machine)}. Peers: {peers}. `tools/bench` writes this table and a page of all "
                          f"rows. {behind} rows fall short of their targets; the page lists them first.")
 

@@ -1,25 +1,37 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# The README's programs compile without a warning, and run; those that print one line, the steps of a kernel, all print
-# the same: check.sh README INCLUDE_DIR COMPILER...
+# The programs of a page compile without a warning and run: check.sh PAGE INCLUDE_DIR COMPILER...
+# A ```text block after a program is what it prints. Programs that print one line and have no such block are the steps of
+# one kernel: all of them print the same.
 set -eu
-readme=$1
+page=$1
 include=$2
 shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 awk -v folder="$folder" '
-  /^```cpp$/ { file = folder "/" ++count ".cpp"; next }
-  /^```$/    { file = ""; next }
-  file       { print > file }' "$readme"
+  /^```cpp$/           { file = sprintf("%s/%02d.cpp", folder, ++count); next }
+  /^```text$/ && count { file = sprintf("%s/%02d.text", folder, count); next }
+  /^```/               { file = ""; next }
+  file                 { print > file }' "$page"
 programs=0
 for source in "$folder"/*.cpp; do
   grep -q 'int main' "$source" || continue
-  "$@" -std=c++20 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I"$include" "$source" -o "$source.run" -pthread
-  (cd "$folder" && "$source.run") >"$source.out"
-  [ "$(wc -l <"$source.out")" -ne 1 ] || cat "$source.out" >>"$folder/printed"
+  name=${source%.cpp}
+  "$@" -std=c++20 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I"$include" "$source" -o "$name.run" -pthread
+  mkdir "$name"
+  (cd "$name" && "$name.run") >"$name.out" || { cat "$source" "$name.out"; echo "the program above fails"; exit 1; }
+  if [ -f "$name.text" ]; then
+    diff "$name.text" "$name.out" || { cat "$source"; echo "the page says that the program above prints something else"; exit 1; }
+  elif [ "$(wc -l <"$name.out")" -eq 1 ]; then
+    cat "$name.out" >>"$folder/printed"
+  fi
   programs=$((programs + 1))
 done
 [ "$programs" -gt 0 ]
-[ "$(wc -l <"$folder/printed")" -gt 1 ] && [ "$(sort -u "$folder/printed" | wc -l)" -eq 1 ] || { cat "$folder/printed"; echo "not all print the same"; exit 1; }
-echo "$programs programs of the README compile and run"
+if [ -f "$folder/printed" ] && [ "$(sort -u "$folder/printed" | wc -l)" -ne 1 ]; then
+  cat "$folder/printed"
+  echo 'the steps of the kernel do not all print the same'
+  exit 1
+fi
+echo "$programs programs of $page compile and run"

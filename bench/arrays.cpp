@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whole arrays that are moved, and single cells that are stored, against what one writes for it on the same memory.
+// Moves of whole arrays and stores to single cells, compared with hand-written code on the same memory.
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/algorithm/transpose.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
@@ -17,7 +17,7 @@ bench::row_key moved(char const* row, std::string mode, std::size_t bytes) {
   return {.row = row, .mode = std::move(mode), .bytes = bytes, .unit = "B/s"};
 }
 
-/// A square of doubles by rows, on two ranks, and what can be done with it.
+/// A square of doubles by rows, on two ranks, and the measured operations on it.
 template <class Team>
 class arrays {
  public:
@@ -33,7 +33,8 @@ class arrays {
   }
 
   void all() {
-    // Half of what comes to a rank is the other's: as much is copied from there by hand.
+    // Half of the cells that a rank gets are the other rank's: the hand-written copy moves as many bytes from
+    // there.
     auto const next = m_.rank() == 0 ? m_.ranks() - 1 : m_.rank() - 1;
     auto const* const theirs = a_.window().part(next).data();
     double* const mine = b_.local().data_handle();
@@ -72,7 +73,7 @@ class arrays {
     box_copy();
   }
 
-  /// Ferreras' Tables 5.1 to 5.4: a cell that is this rank's own, stored by its global index, by its local one, and as
+  /// Ferreras' Tables 5.1 to 5.4: stores to an own cell by its global index, by its local index, and in
   /// private memory.
   void access() {
     auto const [first, count] = b_.own_box();
@@ -104,7 +105,7 @@ class arrays {
                                                  bench::forget();
                                                }),
                                  by_hand});
-    // By global index what is stored depends on where it is, which takes a division in general.
+    // With a global index, the stored place depends on its owner, which takes a division in general.
     pgas::lock_all epoch{b_};
     m_.measure(key("at(i, j)"), {bench::all_of(m_, "",
                                                [&, first = first, count = count] {
@@ -120,7 +121,7 @@ class arrays {
   }
 
  private:
-  /// A box across both ranks' parts, got without gaps by rank 0.
+  /// Rank 0 gets a box across both ranks' parts, without gaps.
   void box_copy() {
     std::size_t const side = order_ / 2;
     pgas::box<2> const cells{{order_ / 4, order_ / 4}, {side, side}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is counted instead of timed, ours beside what one would write by hand: system calls, which this program counts
-// itself, and instructions, which callgrind counts where tools/bench runs it again under valgrind.
+// Counts instead of times, ours beside hand-written code: system calls, which this program counts itself, and
+// instructions. For those, tools/bench runs it again under callgrind.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t repetitions = 1000;
 
-/// What callgrind is told to collect: all of it, and nothing else.
+/// Tells callgrind to collect the step and nothing else.
 template <class Step>
 [[gnu::noinline]] void counted_region(Step& step, std::size_t n) {
   for (; n > 0; --n) step();
 }
 
-/// One dump of callgrind's for all that it has collected since the last one.
+/// Writes one dump of callgrind, with everything collected since the last dump.
 inline void dump() {
 #if defined(CALLGRIND_DUMP_STATS)
   CALLGRIND_DUMP_STATS;
@@ -138,7 +138,7 @@ class counts {
     team_.barrier();
   }
 
-  /// What takes two: counted on rank 0 when rank 1 has done its part already, so that there is nothing to wait for.
+  /// Operations of two ranks. Rank 0 counts after rank 1 has done its part, so that rank 0 never waits.
   void together() {
     {
       pgas::fence epoch{words_};
@@ -192,7 +192,7 @@ class counts {
                 row, bytes, way, calls);
   }
 
-  /// The first ones fill caches of what was looked up.
+  /// The first calls fill caches of look-ups.
   template <class Step>
   void count_now(char const* row, std::size_t i, Step step, char const* way = "") {
     if (i + 1 < settled) return step();
@@ -207,7 +207,7 @@ class counts {
     std::fflush(stdout);
   }
 
-  /// A moment so long that the other has come to where it can only wait, even under valgrind.
+  /// Lasts until the other rank can only wait, even under valgrind.
   static void wait_for_other() { ::usleep(100'000); }
 
   static constexpr std::size_t settled = 4;

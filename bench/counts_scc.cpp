@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lines that epochs move on the emulated SCC, beside the fewest that could: what is put must be written, what is read
-// must be fetched. And drops: whatever a rank may have an old copy of, it forgets by an instruction a part.
+// Lines that epochs move on the emulated SCC, beside the fewest possible: a put must be written, a read must
+// be fetched. And drops: a rank forgets old copies of a part by one instruction.
 #include <cstdio>
 #include <pgas/backends/scc.hpp>
 #include <pgas/exchange_halo.hpp>
@@ -36,7 +36,7 @@ void tell(char const* row, std::size_t bytes, char const* mode, char const* unit
               row, mode, bytes, unit, static_cast<int>(ranks), way, count);
 }
 
-/// Rank 1's counts, which has a neighbour on either side.
+/// The counts of rank 1, which has a neighbour on either side.
 template <class Team>
 void tell(Team const& team, char const* row, std::size_t bytes, moved const& m, std::size_t fewest) {
   if (team.rank() != 1) return;
@@ -92,7 +92,7 @@ void count(Team& world) {
   constexpr std::size_t cols = 512;
   auto now = pgas::make_array<double>(team, {2 * ranks, cols}, pgas::halo{.width = 1});
   pgas::exchange_halo(now);
-  // A row each way, read and written.
+  // One row each way, read and written.
   tell(team, "halo", cols * 8, during(now.window().state().segment, [&] { pgas::exchange_halo(now); }),
        2 * 2 * (cols * 8 / line));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The transform of examples/fft3d, in slabs, against FFTW by as many threads of one process, in place and not.
+// The transform of examples/fft3d, in slabs, beside FFTW with as many threads in one process, in place and
+// not.
 #include <optional>
 #include <pgas/pgas.hpp>
 
@@ -9,7 +10,7 @@
 
 namespace {
 
-/// FFTW's threads are to have all cores while they run; a rank has one of its own.
+/// Lets FFTW's threads use all cores while they run; a rank has one core of its own.
 class all_cores {
  public:
   all_cores() {
@@ -27,7 +28,7 @@ class all_cores {
   ::cpu_set_t before_;
 };
 
-/// FFTW's own transform, on rank 0; the others wait.
+/// FFTW's own transform, on rank 0, while the other ranks wait.
 class threaded {
  public:
   threaded(bench::cube const& n, int threads, bool in_place) : in_(n[0] * n[1] * n[2]) {
@@ -63,7 +64,7 @@ void measure(Team& team, bench::meter& m, bench::cube const& n) {
     in_place.emplace(n, team.size(), true);
     out_of_place.emplace(n, team.size(), false);
   }
-  team.barrier();  // each plans alone
+  team.barrier();  // each rank plans alone
   example::distributed_fft const fft(team, n);
   auto const cells = fft.make_cells();
   auto const spectrum = fft.make_spectrum();

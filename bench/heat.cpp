@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The five-point stencil on global_array, as examples/heat writes it, against the same loop with raw pointers and flags
-// on the same memory: each neighbour says "you may write my ghost row", writes, and says "written".
+// The five-point stencil on global_array, as examples/heat writes it, beside the same loop with raw pointers
+// and flags on the same memory. By hand, each neighbour signals "you may write my ghost row", writes, and
+// signals "written".
 #include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 
@@ -33,7 +34,7 @@ class heat {
     team.barrier();
   }
 
-  /// All swap the arrays, and leave what the others can go on with.
+  /// All ranks swap the arrays, and leave a state from which the others can continue.
   void all() {
     auto const by_hand = [this] { return bench::everybody("flags by hand", [this] { step_by_hand(); }); };
     m_.measure(bench::stencil_key(side_), {bench::everybody("", [this] { step_by_pointer(); }), by_hand()});
@@ -43,7 +44,7 @@ class heat {
   }
 
  private:
-  /// By the loop of the baseline.
+  /// Uses the loop of the baseline.
   void step_by_pointer() {
     pgas::exchange_halo(now_);
     {
@@ -54,8 +55,8 @@ class heat {
     std::swap(now_, next_);
   }
 
-  /// As examples/heat writes it. What the compiler is not told here is that u and v do not overlap: it asks in each
-  /// row.
+  /// Written as in examples/heat. Here the compiler does not know that u and v do not overlap, so it tests
+  /// for that in each row.
   void step_by_index() {
     pgas::exchange_halo(now_);
     relax_by_index(next_, now_);
@@ -77,7 +78,7 @@ class heat {
     ++step_;
     lines.at(self_).store(step_, std::memory_order_release);
     bench::raw::spin_until(lines.at(1 - self_), step_);
-    if (self_ == 0) {  // my last row goes above the first of rank 1, whose first goes below my last
+    if (self_ == 0) {  // my last row goes above the first of rank 1, whose first row goes below my last
       std::memcpy(theirs - pitch, mine + (rows_ - 1) * pitch, side_ * sizeof(double));
     } else {
       std::memcpy(theirs + rows_ * pitch, mine, side_ * sizeof(double));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The kernels of examples/ as they are written there, each against loops with raw pointers and flags on the same
+// The kernels of examples/, written as there, each beside loops with raw pointers and flags on the same
 // memory.
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/exchange_halo.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 using pgas::stage;
 
-/// One rank's end of a barrier by hand, of two ranks.
+/// One rank's end of a hand-written barrier of two ranks.
 bench::raw::pair_barrier barrier_by_hand(bench::meter const& m) {
   auto const lines = m.free_lines();
   auto const self = static_cast<std::size_t>(m.rank());
@@ -37,7 +37,7 @@ void gups(Team& team, bench::meter& m) {
   std::uint64_t ours = kernel::first_of(team.rank());
   std::uint64_t by_hand = ours;
 
-  // Places first: a look-up that waits for the atomic operation before it takes as long again.
+  // Computes the places first: a look-up that waits for the atomic operation before it takes twice as long.
   struct update {
     std::pair<pgas::rank_t, std::size_t> place;
     std::uint64_t value;
@@ -62,7 +62,7 @@ void gups(Team& team, bench::meter& m) {
                                        bench::all_of(m, "atomic", [&] { by_hand = kernel::update(whole, by_hand); })});
 }
 
-/// On 2 x 1 ranks: the upper half of the rows and the lower one.
+/// On 2 x 1 ranks: one rank has the upper half of the rows, the other the lower half.
 template <class Team>
 class star {
   static auto make(Team& team, std::size_t order, std::size_t width) {
@@ -97,13 +97,13 @@ class star {
   }
 
  private:
-  // Rows that need none of the other rank's, and the two that do: the last of the upper half, or the first of the
-  // lower.
+  // The rows that need no row of the other rank, and the two that do: the last ones of the upper half, or the
+  // first ones of the lower.
   [[nodiscard]] std::size_t first_inner() const { return radius; }
   [[nodiscard]] std::size_t inner() const { return rows_ - 2 * radius; }
   [[nodiscard]] std::size_t first_edge() const { return upper_ ? rows_ - radius : 0; }
 
-  /// By the loop of the baseline.
+  /// Uses the loop of the baseline.
   void step_by_pointer() {
     {
       auto const v = stage(out_, pgas::read_write);
@@ -119,7 +119,7 @@ class star {
     bench::star::increment(stage(in_, pgas::read_write).data(), pitch_, rows_, order_);
   }
 
-  /// As examples/stencil writes it.
+  /// Written as in examples/stencil.
   void step_by_index() {
     {
       auto edges = pgas::begin_exchange(in_);
@@ -167,7 +167,7 @@ class star {
   bench::raw::pair_barrier met_;
 };
 
-/// On 2 x 1 x 1 ranks: the upper half of the planes and the lower one.
+/// On 2 x 1 x 1 ranks: one rank has the upper half of the planes, the other the lower half.
 template <class Team>
 void heat3d(Team& team, bench::meter& m, std::size_t side) {
   using pgas::offset;
@@ -208,7 +208,7 @@ void heat3d(Team& team, bench::meter& m, std::size_t side) {
     bench::cube::relax(next.local().data_handle(), u, planes, side, plane, pitch);
     std::swap(now, next);
   };
-  // Both swap the arrays, and leave what the other can go on with.
+  // Both ranks swap the arrays, and leave a state from which the other can continue.
   m.measure(bench::cube::key(side), {bench::all_of(m, "", ours), bench::all_of(m, "flags by hand", by_hand)});
 }
 
@@ -262,7 +262,8 @@ void transpose(Team& team, bench::meter& m, std::size_t order) {
   m.measure(bench::transposed::key(order), {bench::all_of(m, "", ours), bench::all_of(m, "blocks by hand", by_hand)});
 }
 
-/// By the loop of the baseline: as examples/matmul writes it, the compiler is not told that c is not a or b.
+/// Uses the loop of the baseline. Written as in examples/matmul, the compiler does not know that c is neither
+/// a nor b.
 template <class Team>
 void matmul(Team& team, bench::meter& m) {
   namespace kernel = bench::product;
@@ -292,7 +293,7 @@ void matmul(Team& team, bench::meter& m) {
     }
   };
 
-  // Two ranks have the upper half of the rows and the lower one.
+  // Of two ranks, one has the upper half of the rows, the other the lower half.
   auto met = barrier_by_hand(m);
   constexpr std::size_t half = order / 2;
   auto const by_hand = [&] {
@@ -332,7 +333,7 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
     y.accumulate(epoch, {{first[0]}, {count[0]}}, sums);
   };
 
-  // By hand each has rows, and a copy of x: there are two ranks.
+  // By hand each of the two ranks has its rows and a copy of x.
   auto met = barrier_by_hand(m);
   std::vector<double> all(order);
   auto const by_hand = [&, count = count] {
@@ -353,8 +354,9 @@ void cg(Team& team, bench::meter& m, bench::cg::problem const& problem) {
   std::vector<double> const x(equations.rows(), 1.0);
   std::vector<double> z(x.size());
 
-  // By hand the other's half of p is copied too: to read it where it is takes longer. Sums go through two sets of lines
-  // in turn: who writes one again has passed the barrier after which the other has read it.
+  // The hand-written version also copies the other rank's half of p, since reading it in place takes longer.
+  // Sums use two sets of lines in turn. A rank writes a set again only after a barrier, at which the other
+  // has read it.
   auto const shared = pgas::make_window<double>(team, team.rank() == 0 ? problem.order : 0);
   std::size_t const half = problem.order / 2;
   double* const here = shared.part(0).data() + (team.rank() == 0 ? 0 : half);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Single operations between two ranks in the shapes of OSU's one-sided benchmarks, and the same by hand on the same
-// memory: what the machine itself needs. bench/peers/ has the same rows for other libraries.
+// Single operations between two ranks in the shapes of OSU's one-sided benchmarks, and the same by hand on
+// the same memory, which shows the machine's own cost. bench/peers/ has the same rows for other libraries.
 #include <pgas/pgas.hpp>
 
 #include "program.hpp"
@@ -136,7 +136,8 @@ class micro {
     overlap(target, there, here);
   }
 
-  /// Each operation needs the one before: latency, where the rows above show how many a core has under way.
+  /// Each operation needs the one before: this is latency. The rows above show how many operations a core has
+  /// under way.
   template <class Target>
   void chained(Target const& word, std::uint64_t* there) {
     std::vector<std::uint64_t> const chain = bench::chain();
@@ -170,7 +171,7 @@ class micro {
                 })});
   }
 
-  /// The operations that are measured in each kind of epoch: `use(row, bytes, step)`, where step(there) does it.
+  /// The operations measured in each kind of epoch: `use(row, bytes, step)`; step(there) does the operation.
   template <class Use>
   void each_operation(Use const& use) const {
     std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()),
@@ -186,7 +187,7 @@ class micro {
     });
   }
 
-  /// In an epoch of its own: in one in which handles for single elements are kept, blocks go element by element.
+  /// In an epoch of its own: in an epoch that keeps handles of single elements, blocks go element by element.
   void accumulate_blocks() {
     pgas::lock_all epoch{words_};
     auto const word = epoch.to(other_);
@@ -206,7 +207,7 @@ class micro {
     }
   }
 
-  /// An epoch for each operation, of the target alone.
+  /// One epoch of the target alone for each operation.
   void with_lock() {
     each_operation([this](char const* row, std::size_t bytes, auto step) {
       m_.measure(bench::latency_key(row, "lock", bytes), {bench::origin_only(m_, "", [=, this] {
@@ -220,7 +221,7 @@ class micro {
     });
   }
 
-  /// Against memcpy, and against stores past the caches where copies are large enough for them.
+  /// Compared with memcpy and, for large copies, with stores that bypass the caches.
   void measure_copy(bench::row_key const& key, bench::way const& ours, std::byte* to, std::byte const* from) {
     std::size_t const bytes = key.bytes;
     auto const plain = bench::origin_only(m_, "memcpy", [=] {
@@ -269,7 +270,7 @@ class micro {
   }
 #endif
 
-  /// A block of doubles out of rows that lie further apart. Words here: what they mean does not matter.
+  /// A block of doubles out of rows that lie further apart. Stored as words, whose meaning is irrelevant.
   template <class Target>
   void strided(Target const& word, std::uint64_t* there) {
     constexpr std::size_t edge = bench::block_edge;
@@ -290,8 +291,8 @@ class micro {
                 })});
   }
 
-  /// A put of 1 MiB and as much computation as it takes by itself, started one after the other: 1 MiB's time if they
-  /// overlap, and twice that if not. On shared memory the put is the core's own work, so nothing can overlap.
+  /// A put of 1 MiB and a computation as long as the put, started one after the other: the time of 1 MiB if
+  /// they overlap, twice that if not. On shared memory the core itself does the put, so nothing can overlap.
   template <class Target>
   void overlap(Target const& target, std::byte* there, std::byte const* here) {
     std::span<std::byte const> const from(here, mib);

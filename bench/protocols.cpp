@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each synchronization protocol, beside the accesses to lines that it cannot do without, by hand: what its column in
-// include/pgas/sync/README.md says it costs.
+// Each synchronization protocol, beside the accesses to lines that it needs at least, done by hand: the cost
+// that its column in include/pgas/sync/README.md states.
 #include <climits>
 #include <pgas/pgas.hpp>
 #include <pgas/signals.hpp>
@@ -27,7 +27,7 @@ namespace {
 namespace sync = pgas::sync;
 using pgas::rank_t;
 
-/// How one rank tells another by hand that round n has come.
+/// The hand-written ways in which one rank tells another that round n has come.
 enum class tells { by_store, by_adding, by_taking };
 
 template <tells How>
@@ -46,7 +46,7 @@ template <class Team>
 class protocols {
  public:
   protocols(Team& team, bench::meter& m) : m_(m), team_(team), free_(m.free_lines()), counted_(take(lines_counted)) {
-    for (rank_t const step : {1, team.size() - 1}) {  // the ring's two neighbours, one where they are the same
+    for (rank_t const step : {1, team.size() - 1}) {  // the two neighbours in the ring, one if they are the same
       rank_t const other = (team.rank() + step) % team.size();
       if (neighbours_.empty() || neighbours_[0] != other) neighbours_.push_back(other);
     }
@@ -84,7 +84,7 @@ class protocols {
  private:
   static constexpr std::size_t lines_counted = 64;
 
-  /// A row of one protocol, named as a row of sync.cpp that has the default one.
+  /// A row of one protocol, named like the row of sync.cpp with the default protocol.
   template <class Protocol>
   [[nodiscard]] static bench::row_key row(char const* name, double per_call = 1, char const* unit = "s") {
     return {.row = name, .mode = std::string(Protocol::name), .per_call = per_call, .unit = unit};
@@ -94,7 +94,7 @@ class protocols {
     return pgas::make_window<std::uint64_t>(
         team_.template with<pgas::coherence::coherent, pgas::protocols<Fence, Post, Lock>>(), 16);
   }
-  /// Lines that no other row has, zero at first.
+  /// Lines that no other row uses, zero at first.
   bench::raw::lines take(std::size_t count) {
     auto const first = free_;
     free_ = free_.from(count);
@@ -102,7 +102,7 @@ class protocols {
   }
   [[nodiscard]] int spins() const { return m_.oversubscribed() ? 40 : INT_MAX; }
 
-  // Fences. Two ranks by hand: what they tell each other, and nothing else. More of them share cores: as in sync.cpp.
+  // Fences. By hand two ranks signal each other, and do nothing else. More ranks share cores, as in sync.cpp.
 
   bench::way both_ways() {
     auto const lines = take(2);
@@ -172,7 +172,7 @@ class protocols {
     m_.measure(row<Post>("pscw"), {bench::everybody("", ours), bench::everybody("flags", by_hand)});
   }
 
-  // Locks. Free: the protocol's own accesses, counted. Wanted by all: test and set, which has no order.
+  // Locks. Free: the protocol's own accesses, counted. Contended: test and set, which is unordered.
 
   template <class Lock>
   void lock() {
@@ -250,7 +250,8 @@ class protocols {
                {bench::origin_only(m_, "", ours), bench::origin_only(m_, "its own accesses", by_hand)});
   }
 
-  /// All take it as often as they can for a while: a fair share over what the least lucky rank got.
+  /// All ranks take the lock as often as they can for a while. The result is a fair share over the share of
+  /// the least lucky rank.
   template <class Step>
   bench::way unfairness(std::string_view name, Step step) {
     return {name, {}, [this, step, shares = bench::raw::lines(shares_)](std::size_t n) {
@@ -276,7 +277,7 @@ class protocols {
             }};
   }
 
-  /// Each tells the other in turn.
+  /// The ranks signal each other in turn.
   void signal() {
     auto const w = window<pgas::default_fence, sync::match_vector, sync::shared_only>();
     auto signals = pgas::make_signals(w);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Eight bytes put to and got from the neighbour, against a store and a load through a plain pointer to the same memory.
+// Puts and gets of eight bytes, compared with stores and loads through a plain pointer to the same memory.
 #include "harness.hpp"
 
 namespace {
 
-constexpr std::size_t elements = 1024;  // in the first level cache: what is measured is instructions
+constexpr std::size_t elements = 1024;  // in the first level cache, so that instructions are measured
 
-/// Only rank 0 works; the others come back when it is done, since every row ends with a barrier of the harness.
+/// Only rank 0 works. The other ranks return when it is done, since every row ends with a barrier of the
+/// harness.
 template <class Work>
 auto on_first(pgas::rank_t self, Work work) {
   return [self, work](std::size_t n) mutable {
@@ -34,7 +35,7 @@ int main(int argc, char** argv) {
     auto const word_target = word_epoch.to(neighbour);
     double* const base = doubles.part(neighbour).data();
     std::uint64_t* const word_base = words.part(neighbour).data();
-    std::vector<std::uint32_t> where(elements);  // a walk that no compiler foresees
+    std::vector<std::uint32_t> where(elements);  // a walk that no compiler can predict
     for (std::size_t i = 0; i < elements; ++i) where[i] = static_cast<std::uint32_t>(i * 389 % elements);
     auto const* const at = where.data();
     constexpr double per_call = elements;
@@ -94,7 +95,7 @@ int main(int argc, char** argv) {
                   for (std::size_t i = 0; i < elements; ++i) sum += word_base[at[i]];
                   bench::keep(sum);
                 })}});
-    // Without an opened target: the epoch looks the part up at each access. Told, not judged.
+    // Without a target view: the epoch looks the part up at each access. Reported without a verdict.
     auto* const opened = &epoch;
     b.compare({.name = "put8 through the epoch", .per_call = per_call},
               {"put", on_first(self,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// How fast the emulated chip is on one core of this machine: a hit beside a bare look-up in a set-associative cache, a
-// scheduling point beside a bare switch of fibers, and a whole automaton on 48 cores.
+// The speed of the emulated chip on one core of this machine: a hit beside a bare look-up in a
+// set-associative cache, a scheduling point beside a bare switch of fibers, and a whole automaton on 48
+// cores.
 #include <boost/context/fiber.hpp>
 #include <pgas/backends/scc.hpp>
 #include <pgas/exchange_halo.hpp>
@@ -15,12 +16,12 @@ using pgas::scc::page_type;
 constexpr std::size_t accesses = 2048;  // to as many words, all of them in L1
 constexpr std::size_t points = 65536;   // many, since each sample starts a chip
 
-/// A walk over the words of 8 KiB that no compiler foresees.
+/// A walk over the words of 8 KiB that no compiler can predict.
 emulated::physical_address word_at(std::size_t i) {
   return static_cast<emulated::physical_address>(i * 389 % accesses * sizeof(std::uint32_t));
 }
 
-/// One core of a chip that nobody else uses, outside of any fiber: it may hit, and nothing else.
+/// One core of an otherwise idle chip, outside of any fiber: it may only hit.
 class lone_core {
  public:
   lone_core() : job_(pgas::detail::job::create(1, false)), chip_(job_, {}) {
@@ -39,7 +40,7 @@ class lone_core {
   emulated::chip chip_;
 };
 
-/// A cache of the same size with nothing around it.
+/// A cache of the same size, with nothing around it.
 class bare_cache {
  public:
   bare_cache() {
@@ -65,7 +66,7 @@ class bare_cache {
   std::array<std::array<std::byte, 32>, sets * ways> lines_{};
 };
 
-/// So many points on each of two cores.
+/// Passes that many points on each of two cores.
 void pass_points(pgas::scc::scheduling how) {
   pgas::scc::options chosen;
   chosen.schedule = how;
@@ -84,7 +85,8 @@ void switch_fibers() {
   while (other) other = std::move(other).resume();
 }
 
-/// Generations of Conway's automaton on a torus, as examples/life has it. Returns how many cells live in the end.
+/// Generations of Conway's automaton on a torus, as in examples/life. Returns the number of living cells in
+/// the end.
 template <bool Staged, class Team>
 std::uint64_t life(Team& team, std::size_t rows, std::size_t cols, int generations) {
   pgas::halo const around{.width = 1, .edges = pgas::edge::periodic};
@@ -120,7 +122,7 @@ std::uint64_t life(Team& team, std::size_t rows, std::size_t cols, int generatio
   return team.all_reduce(alive);
 }
 
-/// Seconds that it takes on 48 cores; once, since it is long.
+/// The seconds of a run on 48 cores; measured once, since it is long.
 template <bool Staged>
 double seconds_of_life(std::size_t rows, std::size_t cols, int generations, bool watched) {
   pgas::scc::options how;

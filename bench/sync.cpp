@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What brings ranks together, for any number of them: barrier, fence, a round of post and start with the neighbours, a
-// flag that travels one way, a window's making. Beside each what one would write by hand.
+// Synchronization of any number of ranks, each row beside its hand-written equivalent: barrier, fence, a
+// round of post and start with the neighbours, a flag that travels one way, the creation of a window.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// The central barrier, whose ranks sleep in the kernel until the last one comes.
+/// The central barrier, whose ranks sleep in the kernel until the last rank comes.
 struct sleeping_barrier {
   bench::raw::word_ref arrived;
   std::uint32_t* generation;
@@ -33,7 +33,7 @@ struct sleeping_barrier {
   }
 };
 
-/// The ranks beside this one in a ring: one if there are two ranks.
+/// The neighbours of this rank in a ring: one if there are two ranks.
 std::vector<pgas::rank_t> neighbours_of(int rank, int ranks) {
   if (ranks == 2) return {1 - rank};
   return {(rank + ranks - 1) % ranks, (rank + 1) % ranks};
@@ -105,7 +105,7 @@ class meetings {
     }
   }
 
-  /// By hand: what takes a word if it is free and gives it back; a count of readers.
+  /// By hand: take a free word and give it back, or count a reader in and out.
   void free_locks() {
     auto const word = lines_.at(10);
     m_.measure(bench::lock_key("lock_exclusive"),
@@ -128,7 +128,7 @@ class meetings {
                                                 })});
   }
 
-  /// All add one to a word of rank 0 under its lock.
+  /// All ranks add one to a word of rank 0 under its lock.
   void contended() {
     auto const counted = lines_.at(12);
     auto const by_hand = [=, this](std::string_view name, int spins) {
@@ -164,7 +164,8 @@ class meetings {
                 by_hand("test and set, yield", 0), by_hand("test and set 40 times, yield", 40)});
   }
 
-  /// A barrier whose last rank comes when the other has waited for long; by hand, the other sleeps until it is woken.
+  /// A barrier whose last rank comes when the other has waited for long. By hand, the other rank sleeps until
+  /// it is woken.
   void come_late() {
     auto const ranks = static_cast<std::uint64_t>(m_.ranks());
     sleeping_barrier const asleep{lines_.at(2), word_of(lines_, 3), ranks};
@@ -183,7 +184,7 @@ class meetings {
   void post_and_start() {
     meet_neighbours(
         "pscw", [](auto&, pgas::rank_t) {}, false);
-    // Each neighbour is told as soon as it has its bytes, and not when all have them.
+    // Each neighbour is signalled as soon as it has its bytes, and not when all have theirs.
     meet_neighbours(
         "pscw_each", [](auto& epoch, pgas::rank_t to) { epoch.complete(to); }, true);
   }
@@ -202,7 +203,7 @@ class meetings {
       }
       exposed.wait();
     };
-    for (pgas::rank_t const from : neighbours_) {  // what the row before has left there
+    for (pgas::rank_t const from : neighbours_) {  // the values of the row before
       may(m_.rank(), from).store(0, std::memory_order_relaxed);
       done(m_.rank(), from).store(0, std::memory_order_relaxed);
     }
@@ -226,7 +227,8 @@ class meetings {
     m_.measure(row(name), {bench::everybody("", ours), bench::everybody("flags", by_hand)});
   }
 
-  /// Words that `from` writes and `to` reads; a neighbour is on one side or the other, both if there are two ranks.
+  /// Words that `from` writes and `to` reads. A neighbour is on one side or the other, on both if there are
+  /// two ranks.
   [[nodiscard]] bench::raw::word_ref may(int to, int from) const { return word_between(to, from, 0); }
   [[nodiscard]] bench::raw::word_ref done(int to, int from) const { return word_between(to, from, 1); }
   [[nodiscard]] bench::raw::word_ref word_between(int to, int from, std::size_t which) const {
@@ -253,12 +255,12 @@ class meetings {
     m_.measure(bench::there_and_back("flag", 0), {bench::everybody("", ours), bench::everybody("store", by_hand)});
   }
 
-  /// Bytes, and then a flag that says that they are there.
+  /// Bytes, and then a flag that signals their arrival.
   void message(std::size_t bytes) {
     pgas::lock_all epoch{window_};
     auto const there = epoch.to(1 - m_.rank());
     auto const here = epoch.to(m_.rank());
-    std::size_t const flag_at = 1024 + bytes;  // another one for each size, on a line of its own
+    std::size_t const flag_at = 1024 + bytes;  // one for each size, on a line of its own
     std::size_t const data_at = 65536;
     std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()), bytes / 8);
     auto const ours = in_turns(
@@ -283,7 +285,7 @@ class meetings {
                {bench::everybody("", ours), bench::everybody("memcpy, store", by_hand)});
   }
 
-  /// Rank 0 sends and then waits, rank 1 the other way round.
+  /// Rank 0 sends and then waits; rank 1 waits and then sends.
   template <class Send, class Wait>
   auto in_turns(Send send, Wait wait) const {
     return [send, wait, first = m_.rank() == 0, n = std::uint64_t{0}]() mutable {
@@ -294,7 +296,7 @@ class meetings {
     };
   }
 
-  /// A window, each page of it touched by its owner, and its end; by hand a mapping, touched.
+  /// The creation of a window, touched page by page by its owner, and its end; by hand a mapping, touched.
   void make_window(std::size_t bytes) {
     auto const key = bench::window_key(bytes);
     if (!m_.has_memory(key, bytes * static_cast<std::size_t>(m_.ranks()))) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Puts and gets of memory that the ranks had before, in place, against the system calls that they are made of.
+// Puts and gets of memory that the ranks had before, in place, compared with the system calls that they
+// consist of.
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -7,7 +8,7 @@
 
 namespace {
 
-/// One piece, as the kernel takes it.
+/// One piece, in the kernel's format.
 ::iovec piece(void const* at, std::size_t bytes) { return {const_cast<void*>(at), bytes}; }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Table 4.3 and Fig. 4.20: a cellular automaton of 2400 lines of 8 KiB on a ring of processes, 100
-// generations, of which two lines go to the neighbours in each. Computation is charged from the serial run's time.
+// Christgau 2017, Table 4.3 and Fig. 4.20: a cellular automaton of 2400 lines of 8 KiB on a ring of
+// processes. In each of 100 generations, two lines go to the neighbours. Computation is charged from the
+// serial run's time.
 #include <pgas/exposure.hpp>
 
 #include "messages.hpp"
@@ -18,15 +19,15 @@ struct result {
   double computation = 0, total = 0;  ///< us of a generation, on rank 0
 };
 
-/// What a core computes in a generation, in us, of so many lines. The serial run has its controller at its router; from
-/// elsewhere each cell, which is stored past the caches, takes some hops longer.
+/// The time in us that a core computes in a generation for so many lines. The serial run has its controller
+/// at its router. From other cores, each uncached store of a cell takes a few hops longer.
 double work_of(rank_t core, double count) {
   double const cell = serial_s * 1e6 / paper_generations / lines / static_cast<double>(line_bytes);
   return count * static_cast<double>(line_bytes) * (cell + hops_to_memory(core, default_timing()) / machine::core_mhz);
 }
 
-/// `exchange(compute)` computes the inner lines where there is something to wait for. Who is slow slows its neighbours
-/// in the next generation, theirs in the one after it, and so on.
+/// `exchange(compute)` computes the inner lines during a wait. A slow process slows its neighbours in the
+/// next generation, their neighbours in the one after it, and so on.
 template <class Exchange>
 void generations(machine& m, int count, result& got, Exchange const& exchange) {
   double const own = lines / m.size();
@@ -41,13 +42,13 @@ void generations(machine& m, int count, result& got, Exchange const& exchange) {
 }
 
 constexpr std::uint32_t ghost_lines = machine::scratch(1 << 20);
-/// The inner lines are more than the caches hold: no ghost line is there when another comes.
+/// The inner lines are more than the caches hold, so the old ghost line is evicted before a new one comes.
 void evict_ghost_lines(machine const& m) { m.core().forget(ghost_lines, 2 * line_bytes); }
 
 rank_t above(machine const& m) { return (m.rank() + m.size() - 1) % m.size(); }
 rank_t below(machine const& m) { return (m.rank() + 1) % m.size(); }
 
-/// Puts of a line, read from where it was computed.
+/// Puts a line, read from the place where it was computed.
 template <class Epoch>
 void put_line(machine& m, Epoch& epoch, rank_t to, std::span<std::byte const> bytes, library const& how) {
   m.work(how.call);
@@ -104,7 +105,7 @@ result by_messages(rank_t cores, int count, library const& how) {
   return got;
 }
 
-/// Of sends that do not block a packet leaves at once, the others in the call that waits for them.
+/// A packet of each nonblocking send leaves at once; the others leave in the call that waits for them.
 result two_sided(rank_t cores, int count) {
   result got;
   on_chip(cores, default_timing(), [&](machine& m) {

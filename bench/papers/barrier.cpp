@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Barriers of the SCC's literature, as Christgau 2017, section 3.4.2, quotes them, beside the fences of this library.
+// Barriers of the SCC's literature, as Christgau 2017, section 3.4.2, quotes them, beside the fences of this
+// library.
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/master_slave.hpp>
@@ -14,22 +15,22 @@ using namespace papers;
 constexpr rank_t master = 0;
 constexpr std::uint32_t line = 32;
 
-/// What RCCE's put and get do beside their accesses, each. Set by: a broadcast of one line to 48 cores by a binomial
-/// tree of its send and receive takes 21.6 us (Shahmirzadi 2014, section 2.5.2).
+/// The time of RCCE's put and get beside their accesses, each. Set by: a broadcast of one line to 48 cores by
+/// a binomial tree of RCCE's send and receive takes 21.6 us (Shahmirzadi 2014, section 2.5.2).
 constexpr double rcce_us = 0.484;
 
-/// What RCCE's flags are made of: a line each, as it is built by default, or a bit each.
+/// The size of RCCE's flags: a line each, which is the default build, or a bit each.
 enum class rcce_flags { lines, bits };
 
-/// RCCE after its sources (Intel 2010, RCCE_synch.c and RCCE_flags.c; send and receive as they are usually described):
-/// flags are changed by put and get, which drop all tagged lines and copy by way of private memory.
+/// RCCE after its sources (Intel 2010, RCCE_synch.c and RCCE_flags.c; send and receive as they are usually
+/// described). put and get change the flags; they drop all tagged lines and copy through private memory.
 template <rcce_flags Flags>
 class rcce {
  public:
   explicit rcce(machine& m) : m_(m) { m_.read(copy, line); }
 
-  /// Each core turns a flag in its own buffer; the master reads all of them until they are equal, and then sets another
-  /// one in each buffer.
+  /// Each core turns a flag in its own buffer. The master reads all flags until they are equal, and then sets
+  /// another flag in each buffer.
   void operator()() {
     ++phase_;
     get(m_.rank(), gather);
@@ -42,8 +43,8 @@ class rcce {
     for (rank_t r = 1; r < m_.size(); ++r) set(r, release, phase_);
   }
 
-  /// A line of memory that no cache has from the master to all: a half of the cores gets it from one of the other half,
-  /// and so on.
+  /// Sends a line of memory that no cache has from the master to all cores: one half of the cores gets it
+  /// from the other half, and so on.
   void broadcast() {
     data_ += line;
     rank_t first = 0, end = m_.size();
@@ -79,7 +80,7 @@ class rcce {
     set(from, ready_of(m_.rank()), 1);
   }
 
-  /// A bit is one of many in its byte, so that a lock is needed around its change.
+  /// A bit shares its byte with others, so its change needs a lock.
   void set(rank_t where, std::uint32_t flag, std::uint32_t value) {
     if constexpr (Flags == rcce_flags::lines) {
       put(where, flag, value);
@@ -106,7 +107,7 @@ class rcce {
     m_.core().drop_tagged();
     m_.store(page_type::dcm, copy, value);
     m_.copy(page_type::mpbt_wt, machine::buffer_of(where, to), page_type::dcm, copy, bytes);
-    // A whole line goes by itself.
+    // A whole line leaves the buffer by itself.
     if constexpr (Flags == rcce_flags::bits) {
       m_.store(page_type::mpbt_wt, machine::buffer_of(m_.rank(), dummy), 1);
     }
@@ -117,8 +118,8 @@ class rcce {
   std::uint32_t data_ = machine::scratch(4096);
 };
 
-/// Pauses that are drawn from a range which doubles. In turns of an empty loop, of which one is a no-op and a LOOP:
-/// both ends of the range are those of iRCCE (RWTH Aachen), whose authors the literature's numbers are from.
+/// Pauses drawn from a range that doubles, in turns of an empty loop of a no-op and a LOOP. Both ends of the
+/// range are those of iRCCE (RWTH Aachen), whose authors published the literature's numbers.
 class back_off {
  public:
   explicit back_off(machine& m) : m_(m), state_(static_cast<std::uint32_t>(m.rank())) {}
@@ -136,7 +137,8 @@ class back_off {
   std::uint64_t range_ = shortest;
 };
 
-/// A counter beside a test-and-set register, both of the master's tile; the last one that comes lets all go on.
+/// A counter and a test-and-set register, both on the master's tile. The last core to come releases the
+/// others.
 template <bool BackOff>
 class test_and_set {
  public:
@@ -167,9 +169,10 @@ class test_and_set {
   std::uint32_t phase_ = 0;
 };
 
-/// Uncached flags in the master's buffer, two for each slave. After the OpenMP runtime for embedded many-cores of
-/// Bologna, whose authors built the literature's for this chip: the master waits for a slave's flag and takes it back,
-/// one after the other, and then counts up another one for each; a slave looks at that before and after.
+/// Uncached flags in the master's buffer, two for each slave. The model is Bologna's OpenMP runtime for
+/// embedded many-cores, whose authors built the literature's runtime for this chip. The master waits for each
+/// slave's flag and resets it, one after the other, and then increments another flag for each. A slave reads
+/// that flag before and after.
 class master_and_slaves {
  public:
   explicit master_and_slaves(machine& m) : m_(m) {}
@@ -203,8 +206,8 @@ class master_and_slaves {
   machine& m_;
 };
 
-/// The same, but the slaves sleep until the master interrupts each: nobody polls for it. Between a core's pin and its
-/// process is its kernel.
+/// The same, but the slaves sleep until the master interrupts each, so none of them polls. The kernel lies
+/// between a core's pin and its process.
 class by_interrupts {
  public:
   explicit by_interrupts(machine& m)
@@ -236,7 +239,7 @@ class by_interrupts {
   rank_t rank_, size_;
 };
 
-/// The fence of a window that nobody writes.
+/// The fence of a window that no rank writes.
 template <class Fence>
 class ours {
  public:
@@ -259,8 +262,8 @@ class ours {
 };
 
 struct run {
-  double us = 0;        ///< of the master
-  double accesses = 0;  ///< that left a core, in all
+  double us = 0;        // of the master
+  double accesses = 0;  // accesses that left a core, in all
 };
 template <class Barrier>
 run repeat(rank_t cores, int repetitions) {
@@ -290,7 +293,7 @@ void measure(teller const& tell, std::string_view series, bool quick) {
   }
 }
 
-/// From when the master calls until the last core has the line.
+/// From the master's call until the last core has the line.
 void measure_broadcast(teller const& tell) {
   pgas::time_point began, over;
   on_chip(48, default_timing(), [&](machine& m) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the papers' programs share: a run on the emulated chip with its clock on, the time of a core, memory and message
-// passing buffers by address, and how a value is told. Time is virtual: two runs say the same.
+// Shared by the papers' programs: a run on the emulated chip with its clock on, the time of a core, memory
+// and message passing buffers by address, and the output of values. Time is virtual, so two runs give the
+// same values.
 #pragma once
 
 #include <algorithm>
@@ -23,26 +24,27 @@ using pgas::scc::page_type;
 using backend = pgas::backends::scc;
 using chip_team = pgas::team<backend>;
 
-/// What a library does beside the accesses that its protocol needs: bookkeeping, in microseconds. An emulator cannot
-/// know it, so there is one number for each library, set by one value that a paper prints, for all rows.
+/// A library's own time beside the accesses of its protocol: bookkeeping, in microseconds. An emulator cannot
+/// know it. So each library has one number for all rows, set by one value that a paper prints.
 struct library {
-  double call;  ///< of each call
+  double call;  // of each call
 
-  /// MPICH 3.1.3 with the thesis' one-sided calls. Set by: a put of one byte takes 9.1 us, from start to the target's
-  /// wait (Christgau 2017, section 4.4.3): three calls one after the other, and 0.7 us of accesses.
+  /// MPICH 3.1.3 with the thesis' one-sided calls. Set by: a put of one byte takes 9.1 us, from start to the
+  /// target's wait (Christgau 2017, section 4.4.3). That is three calls one after the other, and 0.7 us of
+  /// accesses.
   static constexpr library active() noexcept { return {2.8}; }
-  /// The same with passive target, where `call` is what surrounds each read-modify-write, and a put: the paper says
-  /// that this takes much longer than what a register guards (Christgau and Schnor 2019, section 5.5). Set by: a pair
-  /// of lock and unlock under GBH with back-off takes 3.35 us if all are shared (Table 2): two read-modify-writes,
-  /// and 1.05 us of accesses. Table 3 agrees: a reader in the queue of MCS-WP costs the writer two of them more, 3.5
-  /// to 4.2 us.
+  /// The same with passive target, where `call` surrounds each read-modify-write and each put. The paper says
+  /// that this takes much longer than the code under a register (Christgau and Schnor 2019, section 5.5). Set
+  /// by: a pair of lock and unlock under GBH with back-off takes 3.35 us if all are shared (Table 2). That is
+  /// two read-modify-writes, and 1.05 us of accesses. Table 3 agrees: a reader in the queue of MCS-WP costs
+  /// the writer two more of them, 3.5 to 4.2 us.
   static constexpr library passive() noexcept { return {1.15}; }
 };
 
-/// The sets of timing parameters that a program may run with; a figure has one.
+/// The sets of timing parameters that a program may run with; a figure uses one.
 inline pgas::scc::timing const& default_timing() noexcept { return pgas::scc::formulas_533; }
 
-/// Says values: a line of JSON each.
+/// Prints values: a line of JSON each.
 class teller {
  public:
   teller(std::string_view figure, pgas::scc::timing const& with) : figure_(figure), parameters_(with.name) {}
@@ -58,7 +60,7 @@ class teller {
     std::fflush(stdout);
   }
 
-  /// A picture beside the figure's own: SVG without double quotes.
+  /// Prints a picture beside the figure's own: SVG without double quotes.
   void picture(std::string_view name, std::string svg) const {
     std::replace(svg.begin(), svg.end(), '\n', ' ');
     std::printf(R"({"type":"picture","figure":"%s","name":"%s","svg":"%s"})"
@@ -71,7 +73,7 @@ class teller {
   std::string parameters_;
 };
 
-/// The value below which a part q of the values is.
+/// The value with a share q of the values below it.
 inline double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -91,7 +93,7 @@ class machine {
   machine(machine const&) = delete;
   machine& operator=(machine const&) = delete;
 
-  /// That of a rank, for protocols, which know no time but a pause.
+  /// The machine of a rank, for protocols, whose only notion of time is a pause.
   static machine& of(rank_t rank) noexcept { return *by_rank()[static_cast<std::size_t>(rank)]; }
 
   [[nodiscard]] rank_t rank() const noexcept { return team_.rank(); }
@@ -99,9 +101,9 @@ class machine {
   [[nodiscard]] chip_team& team() noexcept { return team_; }
   [[nodiscard]] pgas::detail::scc::core& core() const noexcept { return probe_.state().segment.on_core(); }
 
-  /// Microseconds of this core's own clock since it was made. A difference: it is exact, the same in each run.
+  /// Microseconds of this core's own clock since it was made. A difference is exact, the same in each run.
   [[nodiscard]] double now() const { return std::chrono::duration<double, std::micro>(team_.now() - started_).count(); }
-  /// Computes for so long: of this core's time, and nobody else's.
+  /// Spends time of this core, and of no other.
   void work(double us) const { team_.charge(static_cast<std::uint64_t>(us * core_mhz + 0.5)); }
   void cycles(std::uint64_t n) const { team_.charge(n); }
 
@@ -116,7 +118,7 @@ class machine {
         static_cast<pgas::detail::scc::page_number>(static_cast<unsigned>(owner) * own_pages + first_scratch_page);
     return static_cast<std::uint32_t>(core().map(page) * pgas::detail::scc::page_bytes + byte);
   }
-  /// A byte of a core's message passing buffer.
+  /// The address of a byte of a core's message passing buffer.
   static constexpr std::uint32_t buffer_of(rank_t owner, std::size_t byte) noexcept {
     return static_cast<std::uint32_t>(
         (pgas::detail::scc::lookup_table::first_buffer + static_cast<std::size_t>(owner)) *
@@ -132,7 +134,7 @@ class machine {
   void store(page_type type, std::uint32_t at, std::uint32_t value) const {
     core().store(type, at, std::as_bytes(std::span(&value, 1)));
   }
-  /// Word by word, as this processor copies.
+  /// Copies word by word, as this processor does.
   void copy(page_type to_type, std::uint32_t to, page_type from_type, std::uint32_t from, std::size_t bytes) const {
     for (std::size_t i = 0; i < bytes; i += 4) {
       auto const offset = static_cast<std::uint32_t>(i);
@@ -162,7 +164,7 @@ class machine {
   decltype(pgas::make_window<std::uint32_t>(std::declval<chip_team const&>(), 1)) probe_;
 };
 
-/// Runs body(machine) on so many cores.
+/// Runs body(machine) on that many cores.
 template <class Body>
 void on_chip(rank_t cores, pgas::scc::timing const& with, Body const& body,
              pgas::scc::placement words = pgas::scc::placement::distributed) {
@@ -178,7 +180,7 @@ void on_chip(rank_t cores, pgas::scc::timing const& with, Body const& body,
   });
 }
 
-/// Core cycles that an access to the own controller takes for the hops to it, there and back.
+/// Core cycles of the hops to the own controller and back.
 inline double hops_to_memory(rank_t core, pgas::scc::timing const& with) {
   namespace emulated = pgas::detail::scc;
   unsigned const hops = emulated::hops(emulated::tile_of(core), emulated::controller_tile(emulated::domain_of(core)));

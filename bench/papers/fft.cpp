@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Table 4.2 and Fig. 4.18: NAS FT on 32 cores, 4 x 8 pencils, two transpositions in each iteration,
-// whose slabs are sent while others are computed. Only the transfers are emulated; computation is charged.
+// Christgau 2017, Table 4.2 and Fig. 4.18: NAS FT on 32 cores, 4 x 8 pencils, two transpositions in each
+// iteration. Slabs are sent while others are computed. Only the transfers are emulated; computation is
+// charged.
 #include <cmath>
 #include <numeric>
 #include <pgas/exposure.hpp>
@@ -11,16 +12,16 @@ namespace {
 
 using namespace papers;
 
-/// MFLOPS of a core that computes, its cached transpositions included. Set by class B with a cached own part, where
-/// least is anything else: 663.7 MFLOPS (Christgau 2017, Table 4.2), with 9 % for the transfers and barriers emulated
-/// here.
+/// The MFLOPS of a computing core, with its cached transpositions. Set by class B with a cached own part,
+/// which has the least other work: 663.7 MFLOPS (Christgau 2017, Table 4.2), with 9 % for the transfers and
+/// barriers emulated here.
 constexpr double core_mflops = 22.8;
 
 struct problem {
   std::size_t x, y, z;
   double iterations;
   [[nodiscard]] double points() const { return static_cast<double>(x * y * z); }
-  /// As NAS counts them, in millions.
+  /// Counted by the rules of NAS, in millions.
   [[nodiscard]] double mflop() const {
     double const logarithm = std::log(points());
     return 1e-6 * points() * (14.8157 + 7.19641 * logarithm + (5.23518 + 7.21113 * logarithm) * iterations);
@@ -30,12 +31,12 @@ constexpr std::array problems{problem{64, 64, 64, 6}, problem{128, 128, 32, 6}, 
                               problem{512, 256, 256, 20}};
 constexpr rank_t processes = 32;
 
-/// How often an iteration reads or writes a process' points: to evolve them 3.5 times (the factors are half as long),
-/// three transforms and two transpositions twice each.
+/// The number of times that an iteration reads or writes a process' points. Evolving them takes 3.5 (the
+/// factors are half as long); three transforms and two transpositions take two each.
 constexpr double passes = 3.5 + 3 * 2 + 2 * 2;
 
-/// What a core computes in an iteration, in us. All have the same work; whose controller is farther away than the mean
-/// waits longer for each line of it.
+/// The time in us that a core computes in an iteration. All cores have the same work. A core whose controller
+/// is farther away than the mean waits longer for each line of it.
 double computation(problem const& p, rank_t core) {
   auto const to_memory = [](rank_t c) { return hops_to_memory(c, default_timing()) / machine::core_mhz; };
   double mean = 0;
@@ -44,8 +45,8 @@ double computation(problem const& p, rank_t core) {
   return p.mflop() / p.iterations / processes / core_mflops * 1e6 + lines * (to_memory(core) - mean);
 }
 
-/// What transforms leave behind, as part of their time: other points of theirs in all of L2, modified. Whoever reads a
-/// line then waits until one of them is written back.
+/// Transforms leave other points, modified, in all of L2; their time includes that. The next read of a line
+/// then waits until one of those lines is written back.
 void modify_all_of_l2(machine const& m) {
   for (std::uint32_t at = 0; at < (256U << 10U); at += 32) {
     std::uint32_t const point = machine::scratch(std::size_t{12} << 20U) + at;
@@ -55,10 +56,10 @@ void modify_all_of_l2(machine const& m) {
 
 /// Times of one iteration, of all processes together, in us.
 struct parts {
-  double computation = 0;      ///< transforms, bookkeeping, and transpositions as far as the caches serve them
-  double data = 0;             ///< puts, or what moves messages
-  double synchronization = 0;  ///< of the one-sided calls, with what they wait
-  double reading = 0;          ///< what transpositions take longer since the window is not cached
+  double computation = 0;      // transforms, bookkeeping, and transpositions as far as the caches serve them
+  double data = 0;             // puts, or the transport of messages
+  double synchronization = 0;  // of the one-sided calls, with their waits
+  double reading = 0;          // the longer time of transpositions of an uncached window
   double barrier = 0;
 
   parts& operator+=(parts const& other) noexcept {
@@ -74,7 +75,7 @@ struct parts {
 /// The two transpositions: among 4 processes of a row, then among 8 of a column.
 struct transposition {
   std::vector<rank_t> peers;
-  std::size_t message;  ///< bytes
+  std::size_t message;  // bytes
   std::size_t slabs;
 };
 std::array<transposition, 2> transpositions(problem const& p, rank_t rank) {
@@ -93,7 +94,7 @@ std::array<transposition, 2> transpositions(problem const& p, rank_t rank) {
 
 enum class way { one_sided, cached, messages, two_sided };
 
-/// `sample`: so many slabs are emulated in place of all; their times stand for the others.
+/// Emulates only `sample` slabs; their times stand for the others.
 parts iteration(problem const& p, way how, std::size_t sample) {
   parts sum;
   library const mpi = library::active();
@@ -118,8 +119,8 @@ parts iteration(problem const& p, way how, std::size_t sample) {
       auto const source = [&](std::size_t slab, std::size_t peer) {
         return machine::scratch((slab * 8 + peer) * t.message % (std::size_t{4} << 20U));
       };
-      // One-sided calls synchronize once, whatever the slabs: who is slower is so by all of them. Messages are waited
-      // for in proportion.
+      // One-sided calls synchronize once for all slabs, so a slow process delays all of them once. Waits for
+      // messages are in proportion to the slabs.
       bool const is_direct = how == way::one_sided || how == way::cached;
       double const waits = is_direct ? 1 : scale;
       auto const compute = [&] {
@@ -154,7 +155,7 @@ parts iteration(problem const& p, way how, std::size_t sample) {
           epoch->complete();
           exposed->wait();
         });
-        // What the target reads of its window past the caches, beside what a cached one costs.
+        // The target's reads of its window past the caches, less the cost of reads of a cached one.
         if (how == way::one_sided) {
           auto const walk = [&](page_type type) {
             for (std::size_t at = 0; at < count * t.peers.size() * t.message; at += 4)
@@ -180,8 +181,8 @@ parts iteration(problem const& p, way how, std::size_t sample) {
           window.wait(t.peers);
         });
       } else {
-        // As much as one-sided calls over messages: the paper's rates of both differ by 2 to 8 %, a copy more or less
-        // makes a quarter. So what is sent comes before it is received, and is copied, too.
+        // The same cost as one-sided calls over messages: the paper's rates of both differ by 2 to 8 %, and
+        // one copy would make a quarter. So messages arrive before they are received, and are copied, too.
         for (std::size_t slab = 0; slab < count; ++slab) {
           compute();
           timed(&parts::data, scale, [&] {
@@ -211,7 +212,7 @@ int main(int argc, char** argv) {
   teller const tell_parts("fft_parts", default_timing());
   for (std::size_t c = 0; c < problems.size(); ++c) {
     auto const& p = problems[c];
-    // The messages of classes A and B are 8 and 16 times as long: fewer of them.
+    // The messages of classes A and B are 8 and 16 times as long, so fewer are emulated.
     std::size_t const sample = c >= 2 ? 1 : quick ? 2 : 8;
     double messages_all = 0, messages_communication = 0;
     std::size_t bar = 4 * c;

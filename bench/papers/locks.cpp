@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau and Schnor 2019, Table 2 and Figs. 6 to 8: 1000 pairs of lock and unlock by each process, each of a random
-// target, all shared, half of them and all exclusive.
+// Christgau and Schnor 2019, Table 2 and Figs. 6 to 8: 1000 pairs of lock and unlock by each process, each on
+// a random target; all shared, half of them shared, and all exclusive.
 #include <pgas/lock.hpp>
 #include <pgas/sync/queued.hpp>
 

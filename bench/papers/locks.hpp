@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The locks of Christgau and Schnor 2019 where ours differ from them, and what their library does around each
-// read-modify-write of any lock.
+// The locks of Christgau and Schnor 2019 as far as they differ from ours, and the work of their library
+// around each read-modify-write of any lock.
 #pragma once
 
 #include <pgas/sync/mcs_wp.hpp>
@@ -14,13 +14,15 @@ namespace papers {
 
 using pgas::word;
 
-/// What a core does that finds the register of the central word taken: the first cell of a protocol, on rank 0.
+/// The behaviour of a core that finds the register of the central word taken: the first cell of a protocol,
+/// on rank 0.
 enum class at_master {
-  spins,      ///< reads it again at once, as at all other registers
+  spins,      // reads it again at once, as at all other registers
   backs_off,  ///< waits for 1 us, then twice as long each time, without bound
 };
 
-/// Control words behind a library: it does something before each read-modify-write, and may spare rank 0's register.
+/// Control words behind a library: it works before each read-modify-write, and may poll rank 0's register
+/// less.
 template <pgas::control Control, at_master Master>
 class library_words {
  public:
@@ -41,11 +43,11 @@ class library_words {
       before();
       if (dice_ == nullptr) return cell_.fetch_add(value, order);
       auto const master = machine::of(self_).team().state()->backend.test_and_set(0);
-      // A twentieth more or less: these cores are in step, as the chip's are not, and would meet again and again.
+      // A twentieth more or less: these cores run in step, unlike the chip's, and would meet again and again.
       for (double pause = 1; !master.read(); pause *= 2)
         machine::of(self_).work(pause * (0.95 + 0.001 * static_cast<double>(dice_->below(101))));
       word const old = cell_.load(std::memory_order_acquire);
-      cell_.reset_unshared(old + value, std::memory_order_release);  // nobody else: the register is this core's
+      cell_.reset_unshared(old + value, std::memory_order_release);  // no other core: the register is this core's
       master.write();
       return old;
     }
@@ -102,7 +104,7 @@ class library_words {
   pgas::scc::dice dice_;
 };
 
-/// Any locks, as they were in the paper's library.
+/// Any locks, with the costs that they had in the paper's library.
 template <pgas::target_lock_protocol Locks, at_master Master = at_master::spins>
 struct in_library {
   static constexpr std::string_view name = Locks::name;
@@ -121,13 +123,13 @@ struct in_library {
   };
 };
 
-/// What a reader does that meets a writer. The paper says that it takes its count back, pauses and tries again. It also
-/// says that readers hammer the counter at the writer, and its times are those of readers that stay and poll, as the
-/// scheme's own authors have it.
+/// The behaviour of a reader that meets a writer. The paper says that it takes its count back, pauses and
+/// tries again. The paper also says that readers hammer the counter at the writer. Its times fit readers that
+/// stay and poll, as the scheme's own authors have it.
 enum class waiting_readers { poll, retry };
 
-/// Two-level counters where who was turned away does not look until the way is free, but tries again. `BackOff`: 1 us
-/// after the first attempt that failed, then twice as long each time, without bound.
+/// Two-level counters where a refused rank does not wait until the way is free, but tries again. `BackOff`: 1
+/// us after the first failed attempt, then twice as long each time, without bound.
 template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
 struct retrying_gbh : pgas::sync::two_level<> {
   static constexpr std::string_view name = BackOff ? "paper_gbh_backoff" : "paper_gbh";
@@ -152,16 +154,16 @@ struct retrying_gbh : pgas::sync::two_level<> {
   };
 };
 
-/// The paper's text has a process back off whose attempt has failed. At most one in ten attempts fails here, which so
-/// few pauses do not help, while most of the time goes by at the register of the central word. The paper's text also
-/// says that what is central needs its rate limited; so this backs off there, too, and comes to its times of both
-/// tables.
+/// By the paper's text, a process backs off after a failed attempt. Here at most one in ten attempts fails,
+/// so those pauses help little, and most of the time goes by at the register of the central word. The paper's
+/// text also says that the central word needs a limited rate. So this process backs off there, too, and
+/// reproduces the times of both tables.
 template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
 using paper_gbh = in_library<retrying_gbh<BackOff, Waiting>, BackOff ? at_master::backs_off : at_master::spins>;
 static_assert(pgas::target_lock_protocol<paper_gbh<true>>);
 
-/// The queue lock with writer preference, as Mellor-Crummey and Scott have it: a reader joins the list whether or not
-/// there is a writer, and without conflict takes 4 read-modify-writes to come in.
+/// The queue lock with writer preference, as Mellor-Crummey and Scott have it. A reader joins the list with
+/// or without a writer, and takes 4 read-modify-writes to enter without conflict.
 struct listing_mcs_wp : pgas::sync::mcs_wp {
   static constexpr std::string_view name = "paper_mcs_wp";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Figs. 4.11 to 4.13: bandwidth of loads and stores of words over a working set, for each type of page,
-// on core 0 alone. Barrelfish's technical note 5: cycles of single accesses to each buffer and controller.
+// Christgau 2017, Figs. 4.11 to 4.13: bandwidth of loads and stores of words over a working set, for each
+// type of page, on core 0 alone. Barrelfish's technical note 5: cycles of single accesses to each buffer and
+// controller.
 #include "chip.hpp"
 
 namespace {
@@ -9,7 +10,7 @@ using namespace papers;
 
 constexpr std::uint32_t line = 32;
 
-/// MB/s (2^20 bytes), of loads or stores of each word of so many bytes, again and again; read once before.
+/// MB/s (2^20 bytes) of repeated loads or stores of each word of the working set, after one read of it.
 double bandwidth(machine& m, page_type type, bool stores, std::size_t bytes, int repetitions) {
   auto const walk = [&](bool store) {
     for (std::uint32_t i = 0; i < bytes; i += 4) {
@@ -56,7 +57,7 @@ void bandwidths(bool quick) {
   }
 }
 
-/// Core cycles of one access, of many.
+/// Core cycles of one access, averaged over many.
 template <class Access>
 double cycles_of(machine& m, Access const& access) {
   constexpr int times = 64;
@@ -71,11 +72,11 @@ void single_accesses() {
   teller const buffers("buffer_access", with);
   teller const dram("dram_access", with);
   on_chip(48, with, [&](machine& m) {
-    if (m.rank() != 0) return;  // the others are still
+    if (m.rank() != 0) return;  // the other cores do nothing
     for (rank_t core = 0; core < 48; core += 2) {
       auto const x = core / 2 % 6;
       std::string const row = ", row " + std::to_string(core / 2 / 6);
-      // Eight words fill a line of the write-combining buffer, which then goes.
+      // Eight words fill a line of the write-combining buffer, which then leaves the buffer.
       buffers("line write" + row, x, "cycles",
               cycles_of(m,
                         [&](std::uint32_t i) {

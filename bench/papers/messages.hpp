@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Messages as RCKMPI sends them (Christgau 2017, sections 2.3.3 and 4.1.2): each core's message passing buffer is
-// divided into a section for each other process, a sender copies header and payload into its section of the receiver's
-// buffer and then counts up, the receiver polls all its sections, copies out and counts up. What does not fit in a
-// packet moves while the sender waits for anything, to all receivers in turn (section 4.4.5). On top: send and receive,
-// and one-sided calls that queue operations until an epoch ends.
+// Messages as RCKMPI sends them (Christgau 2017, sections 2.3.3 and 4.1.2). Each core's message passing
+// buffer has a section for each other process. A sender copies header and payload into its section of the
+// receiver's buffer and then increments a count. The receiver polls all its sections, copies the packet out
+// and increments a count. Further packets move while the sender waits for anything, to all receivers in turn
+// (section 4.4.5). On top: send and receive, and one-sided calls that queue operations until an epoch ends.
 #pragma once
 
 #include <array>
@@ -14,38 +14,38 @@
 
 namespace papers {
 
-/// What RCKMPI does for each message, at either end. Set by: one byte by send and receive takes 6.4 us (Christgau 2017,
-/// section 4.4.3).
+/// RCKMPI's own time for each message, at either end. Set by: one byte by send and receive takes 6.4 us
+/// (Christgau 2017, section 4.4.3).
 inline constexpr double rckmpi_message_us = 2.87;
 
 /// One rank's end of all its channels.
 class messages {
  public:
   enum class kind : std::uint32_t {
-    data,   ///< goes to where its receiver wants it
-    early,  ///< the same, but nobody has asked for it when it comes
+    data,   // goes to the place that its receiver has named
+    early,  // the same, but it arrives before the receiver asks for it
     post,
     put,
     last
   };
 
-  /// `packet_us`: what the library does for each message at either end; see `library`.
+  /// `packet_us`: the library's time for each message at either end; see `library`.
   messages(machine& m, double packet_us)
       : m_(m), packet_us_(packet_us), in_(count(m)), out_(count(m)), sent_(count(m)), pending_(count(m)) {}
 
-  /// Sends `bytes` bytes of this core's scratch memory in as many packets as they take; returns when the last has left.
-  /// `offset`: of a put, from where the target expects them.
+  /// Sends `bytes` bytes of this core's scratch memory in as many packets as needed; returns when the last
+  /// has left. `offset`: the place of a put, counted from the place that the target has named.
   void send(rank_t to, kind what, std::uint32_t from, std::size_t bytes, std::size_t offset = 0) {
     start(to, what, from, bytes, offset);
     finish();
   }
-  /// The same, but not more than one packet leaves now. The others do while this core waits for something.
+  /// The same, but at most one packet leaves now. The others leave while this core waits for something.
   void start(rank_t to, kind what, std::uint32_t from, std::size_t bytes, std::size_t offset = 0) {
     m_.work(packet_us_);
     out_[index(to)].push_back({what, from, bytes, offset});
     push(to);
   }
-  /// Until all has left.
+  /// Returns when all packets have left.
   void finish() {
     while (std::any_of(out_.begin(), out_.end(), [](auto const& queue) { return !queue.empty(); })) progress();
   }
@@ -58,7 +58,7 @@ class messages {
   void wait(rank_t from, kind what) {
     while (!take(from, what)) progress();
   }
-  /// Whether a message of this kind has come from a rank: if so it is taken.
+  /// Takes a message of this kind from a rank, if one has come; returns whether it has.
   bool take(rank_t from, kind what) {
     auto& waiting = pending_[index(from)];
     auto const found = std::find(waiting.begin(), waiting.end(), what);
@@ -66,12 +66,12 @@ class messages {
     waiting.erase(found);
     return true;
   }
-  /// Where the payload of the next messages from a rank is to be copied.
+  /// Names the place for the payload of the next messages from a rank.
   void expect(rank_t from, std::uint32_t into) { in_[index(from)].into = into; }
 
-  /// Looks at each section once, takes a packet from each that has one, and sends one to each that has room. Who has
-  /// looked in vain for half a millisecond and more looks more seldom: it changes little, and the emulator need not
-  /// count it all.
+  /// Polls each section once, takes a packet from each that has one, and sends one to each that has room.
+  /// After half a millisecond in vain, it polls more seldom: that changes little, and the emulator need not
+  /// count every poll.
   void progress() {
     m_.core().drop_tagged();
     in_vain_ += m_.size();
@@ -114,8 +114,8 @@ class messages {
 
   struct incoming {
     std::uint32_t taken = 0;
-    std::uint32_t left = 0;  ///< of the message whose packets are coming
-    std::size_t done = 0;    ///< from `into` on
+    std::uint32_t left = 0;  // of the message whose packets are arriving
+    std::size_t done = 0;    // from `into` on
     std::uint32_t into = machine::scratch(std::size_t{8} << 20U);
     kind what = kind::data;
   };
@@ -127,14 +127,14 @@ class messages {
     std::size_t done = 0;
   };
 
-  /// The next packet to a rank, if there is one and its section is empty.
+  /// Sends the next packet to a rank, if there is one and its section is empty.
   void push(rank_t to) {
     auto& queue = out_[index(to)];
     std::uint32_t const there = section(to, m_.rank());
     if (queue.empty() || m_.load(page_type::ncm, there + taken_at) != sent_[index(to)]) return;
     auto& out = queue.front();
     std::size_t const count = std::min(out.bytes - out.done, payload_bytes());
-    // Header and payload go through the write-combining buffer, and so are at their place before the count.
+    // Header and payload go through the write-combining buffer, and so reach their place before the count.
     m_.store(page_type::mpbt_wt, there + header_at, static_cast<std::uint32_t>(out.what));
     m_.store(page_type::mpbt_wt, there + header_at + 4, static_cast<std::uint32_t>(out.bytes));
     m_.store(page_type::mpbt_wt, there + header_at + 8, static_cast<std::uint32_t>(out.offset));
@@ -148,12 +148,12 @@ class messages {
     if (out.done == out.bytes) queue.pop_front();
   }
 
-  /// Where a packet is before it is copied to a window by a handler, or to who receives it late. That is a plain copy,
-  /// whose stores go past the caches where they do not hold the line: "received data" were "not copied into the
-  /// supplied buffer" before RCKMPI's one-sided calls were repaired (Christgau 2017, section 4.1.2).
+  /// A packet's place before a handler or a late receiver copies it to a window. That is a plain copy, whose
+  /// stores bypass caches that do not hold the line. Before RCKMPI's one-sided calls were repaired, "received
+  /// data" were "not copied into the supplied buffer" (Christgau 2017, section 4.1.2).
   static constexpr std::uint32_t packet = machine::scratch(std::size_t{15} << 20U);
 
-  /// As copies are made on this chip: no store fetches a line, so each line is read before it is written.
+  /// Copies as this chip does: no store fetches a line, so each line is read before it is written.
   void take_out(std::uint32_t to, std::uint32_t from, std::size_t bytes) {
     for (std::uint32_t i = 0; i < bytes; i += line) {
       static_cast<void>(m_.load(page_type::dcm, to + i));
@@ -163,7 +163,7 @@ class messages {
 
   static std::size_t count(machine const& m) { return static_cast<std::size_t>(m.size()); }
   static std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
-  /// Whole lines, as many as each of the others can have.
+  /// Whole lines, an equal number for each other rank.
   [[nodiscard]] std::size_t section_bytes() const {
     return pgas::detail::scc::mpb_bytes / (static_cast<std::size_t>(m_.size()) - 1) / line * line;
   }
@@ -175,15 +175,15 @@ class messages {
 
   machine& m_;
   double packet_us_;
-  int in_vain_ = 0;  ///< sections looked at since the last packet
+  int in_vain_ = 0;  // sections polled since the last packet
   std::vector<incoming> in_;
   std::vector<std::deque<outgoing>> out_;
   std::vector<std::uint32_t> sent_;
   std::vector<std::deque<kind>> pending_;
 };
 
-/// One-sided calls over messages, deferred as MPICH has them: an empty message for each post, puts are sent when the
-/// epoch closes, and the last message to each target says so.
+/// One-sided calls over messages, deferred as MPICH has them. Each post sends an empty message. Puts leave
+/// when the epoch closes, and the last message to each target marks the end.
 class message_windows {
  public:
   message_windows(machine& m, messages& channel, library const& how) : m_(m), channel_(channel), how_(how) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Figs. 3.12 and 3.13: a cellular automaton of 1600 lines of 8192 one-byte cells whose processes only
-// synchronize with their neighbours; their control words are all at one controller, or each at its own.
+// Christgau 2017, Figs. 3.12 and 3.13: a cellular automaton of 1600 lines of 8192 one-byte cells, whose
+// processes only synchronize with their neighbours. Their control words are all at one controller, or each at
+// its own.
 #include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/sync/match_list.hpp>
@@ -14,16 +15,17 @@ using namespace papers;
 constexpr std::size_t rows = 1600;
 constexpr std::uint32_t pitch = 8192;
 constexpr std::uint32_t line = 32;
-/// A 32nd of each line, which leaves to the caches the 32nd of their sets that it falls into, so that as much goes to
-/// memory as in the paper's run. Of a generation synchronization is 1 % still.
+/// A 32nd of each line. It leaves to the caches a 32nd of their sets, so the share of accesses to memory is
+/// that of the paper's run. Synchronization is still 1 % of a generation.
 constexpr std::uint32_t columns = pitch / 32;
-/// Core cycles to compute a cell: a serial run takes 401.05 s for 100 generations of 2400 x 8192 (Christgau 2017,
-/// section 4.4.5), less what its line of 32 is read in: once from memory, twice from L2. Stores are over meanwhile.
+/// Core cycles to compute a cell. A serial run takes 401.05 s for 100 generations of 2400 x 8192 (Christgau
+/// 2017, section 4.4.5). Subtracted is the time to read the cell's line of 32: once from memory, twice from
+/// L2. Stores overlap.
 constexpr double cell_cycles = 401.05e6 * machine::core_mhz / (100.0 * 2400 * 8192) - (71 + 2 * 18) / 32.0 - 1;
 
 enum class synchronization { none, distributed, central };
 
-/// Cores domain by domain, as the paper places its processes.
+/// Cores domain by domain, in the order in which the paper places its processes.
 std::vector<rank_t> by_domain() {
   std::vector<rank_t> cores;
   for (unsigned domain = 0; domain < 4; ++domain) {
@@ -34,8 +36,9 @@ std::vector<rank_t> by_domain() {
   return cores;
 }
 
-/// One generation of some lines: three lines are read through the caches, and each cell is stored. A store fetches no
-/// line, and that of the cell was in the caches a generation ago: it goes to memory, while the next cell is computed.
+/// One generation of some lines: it reads three lines through the caches and stores each cell. A store
+/// fetches no line, and the cell's line has left the caches since the last generation. So the store goes to
+/// memory while the next cell is computed.
 void generation(machine& m, std::size_t own, std::uint32_t from, std::uint32_t to) {
   for (std::uint32_t row = 0; row < own; ++row) {
     for (std::uint32_t column = 0; column < columns; column += line) {
@@ -50,8 +53,8 @@ void generation(machine& m, std::size_t own, std::uint32_t from, std::uint32_t t
   }
 }
 
-/// Microseconds of one generation: of all, and of those from half of the run on to four fifths of it: waiting has
-/// spread then, and nobody has ended.
+/// Microseconds of one generation: of all, and of those from a half to four fifths of the run. By then waits
+/// have spread, and no process has ended.
 struct times {
   double all, late;
 };
@@ -97,7 +100,7 @@ times time_of(rank_t cores, synchronization how, int generations) {
   return {all / generations, (fifths - half) / (at_fifths - at_half)};
 }
 
-/// What the chip did in the last run.
+/// The heat map of the last run.
 std::string heat_of(std::string const& words) {
   return pgas::scc::heat_map(backend::last_traffic(), "The stencil, control words " + words);
 }
@@ -105,8 +108,8 @@ std::string heat_of(std::string const& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The paper's 50. Who waits polls at the one controller and so slows down those whose cells are there, for whom then
-  // more have to wait: it takes generations until that has come to its end.
+  // The paper's 50. A waiting process polls at the one controller and slows down the processes whose cells
+  // are there, so more processes have to wait. It takes generations until that has settled.
   bool const quick = is_quick(argc, argv);
   int const generations = quick ? 10 : 50;
   teller const tell("placement", default_timing());

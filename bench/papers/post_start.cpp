@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Figs. 3.15 and 3.16, Table 3.4: one origin and k targets synchronize in a loop and put nothing.
+// Christgau 2017, Figs. 3.15 and 3.16, Table 3.4: one origin and k targets synchronize in a loop and put
+// nothing.
 #include <numeric>
 #include <optional>
 #include <pgas/exposure.hpp>
@@ -14,16 +15,16 @@ using namespace papers;
 
 constexpr rank_t origin = 0;
 
-/// START makes no access: it looks up the numbers of its targets. The one call whose time is the library's alone, and
-/// the quickest. Set by: 1.7 us with one target and 5.8 us with 47 (Christgau 2017, Table 3.4).
+/// START makes no access: it looks up the numbers of its targets. Its time is the library's alone, and the
+/// shortest. Set by: 1.7 us with one target and 5.8 us with 47 (Christgau 2017, Table 3.4).
 constexpr double translation_us = (5.8 - 1.7) / (47 - 1);
 constexpr double start_us(std::size_t targets) { return 1.7 + translation_us * (static_cast<double>(targets) - 1); }
 
-/// The thesis' protocol to the letter, where the library's differs (see sync/match_vector.hpp): a target sets its
-/// counter before its bit, and the origin waits for all targets and takes their bits back before it tells the first.
-///
-/// Differs   from algorithm 2, which takes bits back without the lock: a target that sets a bit of the same byte
-///           meanwhile loses it, and the benchmark does not end. What the thesis measured cannot have been that.
+/// The thesis' protocol to the letter, where the library's differs (see sync/match_vector.hpp). A target sets
+/// its counter before its bit. The origin waits for all targets and resets their bits before it signals the
+/// first.
+/// Differs   from algorithm 2, which resets bits without the lock. A target that sets a bit of the same byte
+/// at that time loses it, and the benchmark does not end. So the thesis cannot have measured algorithm 2.
 class paper_match_vector {
  public:
   paper_match_vector(machine& m, pgas::group targets, library const& how)
@@ -125,14 +126,14 @@ class by_messages {
   pgas::group targets_;
 };
 
-/// How ranks go from one round to the next. The thesis says no more than that there is a loop, but its numbers are
-/// those of targets that post at one time. In a tight loop they come one after the other, as the origin tells them: it
-/// takes longer to tell one than the next one holds the origin's register, and so no post waits.
+/// The way from one round to the next. The thesis only says that there is a loop, but its numbers fit targets
+/// that post at the same time. In a tight loop, targets post one after the other, as the origin signals them.
+/// Signalling one takes longer than the next one holds the origin's register, so no post waits.
 enum class rounds { together, tight };
 
 struct times {
   std::vector<double> post, start, complete, wait;
-  double loops = 0;  ///< reads of a register that somebody else had, for each post
+  double loops = 0;  // reads of a register that another core had, for each post
 };
 
 template <class Protocol>

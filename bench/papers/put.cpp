@@ -11,17 +11,17 @@ namespace {
 using namespace papers;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 20U;
-/// Puts in an epoch for bandwidth, each from and to where the one before it ended: OSU has 64 of any size. Of large
-/// ones fewer do, if they are more than the caches hold.
+/// The number of puts in an epoch for bandwidth, each at the end of the one before: OSU has 64 of any size.
+/// Large puts are fewer, if 64 are more than the caches hold.
 constexpr int puts_of(std::size_t bytes) {
   return static_cast<int>(std::clamp<std::size_t>((2U << 20U) / bytes, 2, 64));
 }
-/// Where the data of put number i are: whole words travel.
+/// The place of the data of put number i; whole words travel.
 constexpr std::size_t place_of(int i, std::size_t bytes) { return static_cast<std::size_t>(i) * ((bytes + 3) / 4 * 4); }
 
 struct figures {
-  double latency = 0;    ///< us, one way
-  double bandwidth = 0;  ///< MB/s of 2^20 bytes
+  double latency = 0;    // us, one way
+  double bandwidth = 0;  // MB/s of 2^20 bytes
 };
 
 constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(4 * most_bytes);
@@ -30,7 +30,7 @@ constexpr std::uint32_t pattern(std::uint32_t at) noexcept { return (at + 1) * 2
 void fill(machine const& m, std::size_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += 4) m.store(page_type::dcm, source + at, pattern(at));
 }
-/// What has come is what was sent; whole words travel.
+/// Checks that the sent words have arrived; whole words travel.
 void check(machine const& m, std::size_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += 4) {
     if (m.load(page_type::dcm, received + at) != pattern(at))
@@ -42,7 +42,7 @@ double rate(std::size_t bytes, double times, double us) {
   return static_cast<double>(bytes) * times / us * 1e6 / (1 << 20);
 }
 
-/// `send(rank)` puts to the other core and tells it, `take(rank)` waits for that. Ping-pong.
+/// Ping-pong: `send(rank)` puts to the other core and signals it, `take(rank)` waits for that.
 template <class Send, class Take>
 double one_way(machine& m, int repetitions, Send const& send, Take const& take) {
   double before = 0;
@@ -112,7 +112,7 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
     channel.expect(other, received);
     std::size_t const all = place_of(puts, bytes);
     fill(m, all);
-    m.read(received, bytes / 2);  // OSU's sizes double, and the data of each were checked
+    m.read(received, bytes / 2);  // OSU doubles the sizes, and each message's data were checked
     auto const send = [&](int times) {
       window.start();
       for (int i = 0; i < times; ++i) {
@@ -143,11 +143,11 @@ figures two_sided(std::size_t bytes, int repetitions, int sends) {
     messages channel(m, rckmpi_message_us);
     rank_t const other = 1 - m.rank();
     fill(m, bytes);
-    m.read(received, bytes);  // as if what came before had been checked
+    m.read(received, bytes);  // as if the data before had been checked
     auto const send = [&] { channel.send(other, messages::kind::data, source, bytes); };
     auto const take = [&] { channel.receive(other, messages::kind::data, received); };
     double const latency = one_way(m, repetitions, send, take);
-    // OSU: so many sends, and then an answer.
+    // OSU: that many sends, and then an answer.
     double const window = each_epoch(
         m, 2,
         [&] {

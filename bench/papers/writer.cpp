@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau and Schnor 2019, Table 3: one writer, on core 0, holds the exclusive lock on its own part; then n readers
-// ask for a shared one. How long its put and its unlock take.
+// Christgau and Schnor 2019, Table 3: one writer, on core 0, holds the exclusive lock on its own part; then n
+// readers ask for a shared one. Measures the time of the writer's put and unlock.
 #include <pgas/lock.hpp>
 #include <pgas/sync/queued.hpp>
 
@@ -11,7 +11,8 @@ namespace {
 
 using namespace papers;
 
-/// Which cores read: none, one near the writer's controller, one far from it, eleven near, eleven far, and all others.
+/// The reading cores: none, one near the writer's controller, one far from it, eleven near, eleven far, and
+/// all others.
 std::vector<std::vector<rank_t>> layouts() {
   std::vector<rank_t> close{1, 2, 3, 4, 5, 12, 13, 14, 15, 16, 17};
   std::vector<rank_t> distant{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22};
@@ -29,14 +30,14 @@ double put_and_unlock(std::vector<rank_t> const& readers, std::size_t bytes, int
     auto const w = pgas::make_window<std::uint32_t>(locking, 1024);
     bool const reads = std::find(readers.begin(), readers.end(), m.rank()) != readers.end();
     auto part = m.team().split(m.rank() == 0 || reads ? 0 : 1);
-    if (m.rank() != 0 && !reads) return;  // nobody is there
+    if (m.rank() != 0 && !reads) return;  // this core is idle
     for (int i = 0; i < repetitions; ++i) {
       if (m.rank() == 0) {
         pgas::lock epoch{w, 0, pgas::exclusive};
         part.barrier();
         double const before = m.now();
         m.work(library::passive().call);  // of the put
-        // As the paper's library: from private memory, word by word, past the caches.
+        // As the paper's library does: from private memory, word by word, past the caches.
         m.copy(page_type::ncm, machine::scratch(1 << 20), page_type::dcm, machine::scratch(0), bytes);
         epoch.unlock();
         times.push_back(m.now() - before);

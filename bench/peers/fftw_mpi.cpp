@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of fft3d.cpp by FFTW's transform on MPI, in place, which leaves the result transposed as ours does.
+// The rows of fft3d.cpp by FFTW's transform on MPI, in place, which leaves the result transposed as ours
+// does.
 #include <fftw3-mpi.h>
 
 #include "../transform.hpp"
@@ -15,7 +16,8 @@ class transforms {
   transforms& operator=(transforms const&) = delete;
 
   void all() {
-    // No limit to planning: ranks that run out of time at different moments may plan different exchanges.
+    // Planning has no time limit: ranks that run out of time at different moments may plan different
+    // exchanges.
     for (auto const& n : bench::transforms(m_.quick())) measure(n);
   }
 
@@ -33,7 +35,7 @@ class transforms {
                                             m_, "", [&] { bench::fill(cells.all()); },
                                             [&] {
                                               fftw_execute(plan);
-                                              MPI_Barrier(MPI_COMM_WORLD);  // the time is that of the last rank
+                                              MPI_Barrier(MPI_COMM_WORLD);  // the time of the last rank counts
                                             })});
     fftw_destroy_plan(plan);
   }

@@ -38,7 +38,7 @@ class gups {
   bench::meter& m_;
   std::size_t part_;
   bench::mpi::allocated_window window_;
-  std::vector<std::uint64_t> values_;  // each stays as it is until the flush
+  std::vector<std::uint64_t> values_;  // each keeps its value until the flush
   std::uint64_t x_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of micro.cpp by MPI's one-sided operations, as the standard's text describes them. Built with each MPI.
-// Windows are allocated by MPI, which lets it use shared memory; info keys ask for the quickest atomics it has.
+// The rows of micro.cpp by MPI's one-sided operations, as the standard's text describes them. Built with each
+// MPI. MPI allocates the windows, so it can use shared memory; info keys ask for its quickest atomics.
 #include "mpi_support.hpp"
 
 namespace {
@@ -34,7 +34,7 @@ class micro {
     int const count = static_cast<int>(bytes / 8);
     MPI_Accumulate(private_.data(), count, MPI_UINT64_T, other_, 0, count, MPI_UINT64_T, MPI_SUM, win_);
   }
-  // What comes back does so when the epoch or a flush completes it.
+  // The old value arrives when the epoch or a flush completes the operation.
   void fetch_and_add() { MPI_Fetch_and_op(&one_, &found_, MPI_UINT64_T, other_, 0, MPI_SUM, win_); }
   void compare_and_swap() { MPI_Compare_and_swap(&one_, &one_, &found_, MPI_UINT64_T, other_, 0, win_); }
   void flush() const { MPI_Win_flush(other_, win_); }
@@ -107,7 +107,7 @@ class micro {
     MPI_Type_free(&block);
   }
 
-  /// Each operation needs what the one before has brought.
+  /// Each operation needs the value that the one before fetched.
   void chained() {
     std::vector<std::uint64_t> const chain = bench::chain();
     int const bytes = static_cast<int>(chain.size() * 8);
@@ -129,7 +129,7 @@ class micro {
     });
   }
 
-  /// The operations that are measured in each kind of epoch: `use(row, bytes, step)`.
+  /// The operations measured in each kind of epoch: `use(row, bytes, step)`.
   template <class Use>
   void each_operation(Use const& use) {
     use("put_latency", std::size_t{8}, [this] { put(0, 8); });

@@ -8,7 +8,7 @@
 /// What the programs on MPI share.
 namespace bench::mpi {
 
-/// A window that MPI allocates, which lets it use shared memory, with the promises that make atomics cheap.
+/// A window that MPI allocates, so that it can use shared memory, with the info keys that make atomics cheap.
 class allocated_window {
  public:
   explicit allocated_window(std::size_t bytes) {
@@ -27,7 +27,7 @@ class allocated_window {
   [[nodiscard]] MPI_Win get() const noexcept { return win_; }
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(base_); }
 
-  /// All zero, on all ranks.
+  /// Sets all bytes to zero, on all ranks.
   void clear(std::size_t bytes) const {
     std::memset(base_, 0, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -57,7 +57,7 @@ class rank_group {
   MPI_Group group_ = MPI_GROUP_NULL;
 };
 
-/// A whole main: all rows of `Rows`, made from a meter.
+/// A whole main function: measures all rows of `Rows`, made from a meter.
 template <class Rows>
 int run(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -61,7 +61,7 @@ class meetings {
                })});
   }
 
-  /// All add one to a word of rank 0 under its lock.
+  /// All ranks add one to a word of rank 0 under its lock.
   void contended() {
     m_.measure(bench::contended_key(m_.ranks()), {bench::all_of(m_, "", [this] {
                  std::uint64_t value = 0;
@@ -87,11 +87,11 @@ class meetings {
             MPI_BYTE, win_);
   }
 
-  /// Bytes, if there are any, and then a word that says that they are there.
+  /// Bytes, if any, and then a word that signals their arrival.
   void message(bench::row_key const& key) {
     bool const first = m_.rank() == 0;
     int const other = 1 - m_.rank();
-    std::size_t const flag_at = 4096 + key.bytes;  // another one for each size
+    std::size_t const flag_at = 4096 + key.bytes;  // one for each size
     std::size_t const data_at = 512 * bench::kib;
     auto const send = [=, this, bytes = key.bytes](std::uint64_t n) {
       if (bytes != 0) {
@@ -103,7 +103,7 @@ class meetings {
     };
     bench::raw::word_ref const flag(*reinterpret_cast<std::uint64_t*>(window_.data() + flag_at));
     auto const wait = [=, this](std::uint64_t n) {
-      // Looking at memory is enough where MPI shares it; where a put is a message, MPI must be called to receive it.
+      // A load sees the put if MPI shares memory. If a put is a message, MPI must be called to receive it.
       for (unsigned looks = 1; flag.load(std::memory_order_acquire) < n; ++looks) {
         if (looks % 64 != 0) continue;
         int there = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Messages of MPI, sent and received: what a program would use that does not want one-sided operations.
+// Messages of MPI, sent and received: the choice of a program without one-sided operations.
 #include "mpi_support.hpp"
 
 namespace {

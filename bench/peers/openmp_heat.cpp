@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of heat.cpp by threads of one process: as many as there are ranks elsewhere, each on a core of its own.
+// The rows of heat.cpp by threads of one process: as many as the other programs have ranks, each on its own
+// core.
 #include <omp.h>
 
 #include "../stencil.hpp"
@@ -23,7 +24,8 @@ void measure(bench::meter& m, int threads, std::size_t side) {
   };
   std::fill_n(now.get(), origin, 1.0);
   std::fill_n(next.get(), origin, 1.0);
-  each_block([&](std::size_t at, std::size_t rows) {  // touched by who works on it, and the last by the row below all
+  each_block([&](std::size_t at, std::size_t rows) {  // each thread touches the rows that it works on, and the last
+                                                      // thread also the row below all
     std::fill_n(now.get() + at, (rows + 1) * pitch, 1.0);
     std::fill_n(next.get() + at, (rows + 1) * pitch, 1.0);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of kernels.cpp by threads of one process: as many as there are ranks elsewhere, each on a core of its own.
-// No gups: atomic operations on one table are what kernels.cpp has beside its own.
+// The rows of kernels.cpp by threads of one process: as many as the other programs have ranks, each on its
+// own core. There is no gups: kernels.cpp itself has atomic operations on one table as its baseline.
 #include <omp.h>
 
 #include "../kernels.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using memory = std::unique_ptr<double[]>;
 
-/// use(first, count) on each thread, with its share of n.
+/// Calls use(first, count) on each thread, with its share of n.
 template <class Use>
 void shared_out(int threads, std::size_t n, Use const& use) {
 #pragma omp parallel num_threads(threads)
@@ -21,7 +21,7 @@ void shared_out(int threads, std::size_t n, Use const& use) {
   }
 }
 
-/// Touched by who works on it.
+/// Each thread touches the rows that it works on.
 memory make(int threads, std::size_t rows, std::size_t cols) {
   auto cells = std::make_unique_for_overwrite<double[]>(rows * cols);
   shared_out(threads, rows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of micro.cpp by OpenSHMEM, as its specification describes the calls. Its quiet is what others call a flush.
+// The rows of micro.cpp by OpenSHMEM, as its specification describes the calls. Its quiet is a flush.
 #include "shmem_support.hpp"
 
 namespace {
@@ -84,7 +84,7 @@ class micro {
     m_.measure(key, {bench::origin_only(m_, "", step)});
   }
 
-  /// For the atomics that OpenSHMEM 1.4 of Open MPI does not have for uint64_t.
+  /// For atomics that OpenSHMEM 1.4 of Open MPI does not have for uint64_t.
   [[nodiscard]] unsigned long* numbers() const { return reinterpret_cast<unsigned long*>(there_.data()); }
 
   bench::meter& m_;

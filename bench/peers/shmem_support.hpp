@@ -8,7 +8,7 @@
 /// What the programs on OpenSHMEM share.
 namespace bench::shmem {
 
-/// Memory in every rank's symmetric heap. Collective to make and to end.
+/// Memory in every rank's symmetric heap. Construction and destruction are collective.
 class symmetric {
  public:
   explicit symmetric(std::size_t bytes) : data_(static_cast<std::byte*>(shmem_align(4096, bytes))) {
@@ -30,7 +30,7 @@ class symmetric {
   std::byte* data_;
 };
 
-/// A whole main: all rows of `Rows`, made from a meter.
+/// A whole main function: measures all rows of `Rows`, made from a meter.
 template <class Rows>
 int run(int argc, char** argv) {
   shmem_init();

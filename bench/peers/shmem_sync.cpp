@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of sync.cpp that OpenSHMEM has: it knows no epochs.
+// The rows of sync.cpp that OpenSHMEM has: it has no epochs.
 #include "shmem_support.hpp"
 
 namespace {
@@ -17,7 +17,7 @@ class meetings {
   }
 
  private:
-  /// Bytes, if there are any, and then a word that says that they are there.
+  /// Bytes, if any, and then a word that signals their arrival.
   void message(bench::row_key const& key) {
     bool const first = m_.rank() == 0;
     int const other = 1 - m_.rank();

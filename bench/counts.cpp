@@ -77,8 +77,6 @@ class system_calls {
 
 template <class Team>
 class counts {
-  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-
  public:
   counts(Team& team, bench::raw::lines lines, bool instructions)
       : team_(team),
@@ -86,8 +84,7 @@ class counts {
         instructions_(instructions),
         first_(team.rank() == 0),
         words_(pgas::make_window<std::uint64_t>(team, bench::kib)),
-        locked_(
-            pgas::make_window<std::uint64_t>(team.template with<pgas::coherence::coherent, locking>(), bench::kib)) {}
+        locked_(pgas::make_window<std::uint64_t>(team, bench::kib)) {}
 
   void all() {
     with_flush();
@@ -217,8 +214,7 @@ class counts {
   bool instructions_;
   bool first_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) words_;
-  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>().template with<pgas::coherence::coherent, locking>(),
-                                            0)) locked_;
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) locked_;
 };
 
 }  // namespace

@@ -48,8 +48,7 @@ void tell(Team const& team, char const* row, std::size_t bytes, moved const& m, 
 
 template <class Team>
 void count(Team& world) {
-  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-  auto team = world.template with<pgas::coherence::write_through, locking>();
+  auto team = world.template with<pgas::coherence::write_through>();
   pgas::rank_t const next = (team.rank() + 1) % ranks;
   pgas::rank_t const before = (team.rank() + ranks - 1) % ranks;
   auto w = pgas::make_window<std::uint64_t>(team, 1024);

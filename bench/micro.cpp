@@ -12,15 +12,13 @@ using bench::mib;
 
 template <class Team>
 class micro {
-  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-
  public:
   micro(Team& team, bench::meter& m)
       : m_(m),
         team_(team),
         bytes_(pgas::make_window<std::byte>(team, bench::region)),
         words_(pgas::make_window<std::uint64_t>(team, bench::region / 8)),
-        locked_(pgas::make_window<std::uint64_t>(team.template with<pgas::coherence::coherent, locking>(), bench::kib)),
+        locked_(pgas::make_window<std::uint64_t>(team, bench::kib)),
         other_(1 - team.rank()) {
     std::fill(bytes_.local().begin(), bytes_.local().end(), std::byte{0});
     std::fill(words_.local().begin(), words_.local().end(), 0);
@@ -344,8 +342,7 @@ class micro {
   Team& team_;
   decltype(pgas::make_window<std::byte>(std::declval<Team&>(), 0)) bytes_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) words_;
-  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>().template with<pgas::coherence::coherent, locking>(),
-                                            0)) locked_;
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) locked_;
   bench::buffer private_;
   pgas::rank_t other_;
 };

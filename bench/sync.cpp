@@ -41,15 +41,13 @@ std::vector<pgas::rank_t> neighbours_of(int rank, int ranks) {
 
 template <class Team>
 class meetings {
-  using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-
  public:
   meetings(Team& team, bench::meter& m)
       : m_(m),
         team_(team),
         lines_(m.free_lines()),
         window_(pgas::make_window<std::uint64_t>(team, bench::mib)),
-        locked_(pgas::make_window<std::uint64_t>(team.template with<pgas::coherence::coherent, locking>(), 64)),
+        locked_(pgas::make_window<std::uint64_t>(team, 64)),
         neighbours_(neighbours_of(team.rank(), team.size())) {
     std::fill(window_.local().begin(), window_.local().end(), 0);
     std::fill(locked_.local().begin(), locked_.local().end(), 0);
@@ -324,8 +322,7 @@ class meetings {
   Team& team_;
   bench::raw::lines lines_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) window_;
-  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>().template with<pgas::coherence::coherent, locking>(),
-                                            0)) locked_;
+  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) locked_;
   bench::buffer private_;
   std::vector<pgas::rank_t> neighbours_;
 };

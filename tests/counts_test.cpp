@@ -141,9 +141,7 @@ TEST_CASE("scc: post and start push a line for each target that gets a word, and
 
 TEST_CASE("scc: a lock drops once, and its end pushes the lines that were put: a line fetched, a line written") {
   on_chip([](auto& world) {
-    auto team =
-        world.template with<pgas::coherence::write_through,
-                            pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
+    auto team = world.template with<pgas::coherence::write_through>();
     auto w = make_window<std::uint64_t>(team, words_in_line);
     rank_t const last = team.size() - 1;
     if (team.rank() == 0) {
@@ -227,10 +225,7 @@ bool calls_no_system(Act&& act) {
 }  // namespace
 
 TEST_CASE("process_map: accesses, flushes and free locks make no system call") {
-  pgas::run<pgas::backends::process_map>(2, [](auto& world) {
-    auto team =
-        world.template with<pgas::coherence::coherent,
-                            pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
     constexpr std::size_t size = 8192;
     constexpr std::size_t rounds = 1000;
     auto w = make_window<std::uint64_t>(team, size);

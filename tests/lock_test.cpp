@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The promises of lock epochs on one part, on every model whose words have read-modify-writes.
+// The promises of lock epochs on one part, on every model.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -13,28 +13,8 @@ using pgas::make_window;
 using pgas::shared;
 using pgas::try_lock;
 
-namespace {
-
-/// Runs body(team) on every model that can carry locks, with a lock protocol for single parts.
-template <class Body>
-void with_locks(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
-  everywhere(
-      [&body](auto& team) {
-        using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
-        if constexpr (backend::control_type::read_modify_write != pgas::rmw::none) {
-          auto locking =
-              team.template with<typename std::remove_cvref_t<decltype(team)>::coherence_type,
-                                 pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
-          body(locking);
-        }
-      },
-      sizes);
-}
-
-}  // namespace
-
 TEST_CASE("lock: an exclusive holder gets the last holder's puts, and no update is lost") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 2);
     constexpr int rounds = 15;
     for (int round = 0; round < rounds; ++round) {
@@ -53,7 +33,7 @@ TEST_CASE("lock: an exclusive holder gets the last holder's puts, and no update 
 }
 
 TEST_CASE("lock: the owner stores and loads under a lock of its own, between other ranks' exclusive locks") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     constexpr int rounds = 15;
     for (int round = 0; round < rounds; ++round) {
@@ -75,7 +55,7 @@ TEST_CASE("lock: the owner stores and loads under a lock of its own, between oth
 }
 
 TEST_CASE("lock: values stored before a lock of the own part survive it") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 1; round < 10; ++round) {
       w.local()[0] = round;
@@ -95,7 +75,7 @@ TEST_CASE("lock: values stored before a lock of the own part survive it") {
 }
 
 TEST_CASE("lock: accumulates are exact, in exclusive and shared epochs, by elements and in bulk") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     constexpr std::size_t n = 37;
     auto w = make_window<std::int64_t>(team, n);
     std::vector<std::int64_t> const ones(n, 1);
@@ -130,7 +110,7 @@ TEST_CASE("lock: accumulates are exact, in exclusive and shared epochs, by eleme
 }
 
 TEST_CASE("lock: lock_all excludes exclusive locks part by part, and coexists with shared ones") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 2);
     for (int round = 0; round < 10; ++round) {
       if ((round + team.rank()) % 2 == 0) {
@@ -150,8 +130,34 @@ TEST_CASE("lock: lock_all excludes exclusive locks part by part, and coexists wi
   });
 }
 
+TEST_CASE("lock: the first exclusive lock on a window waits for each lock_all epoch that is open") {
+  everywhere([](auto& team) {
+    for (int round = 0; round < 5; ++round) {
+      auto w = make_window<int>(team, 1);
+      if (team.rank() == 0) {
+        pgas::lock_all epoch{w};
+        team.barrier();
+        team.barrier();  // the others have tried
+        for (rank_t r = 0; r < team.size(); ++r) epoch.put(r, 0, epoch.get(r, 0) + 1);
+      } else {
+        team.barrier();
+        require(!try_lock(w, team.rank(), exclusive).has_value(), "lock_all holds the part");
+        require(try_lock(w, team.rank(), shared).has_value(), "shared beside lock_all is got");
+        team.barrier();
+      }
+      for (rank_t r = 0; r < team.size(); ++r) {
+        pgas::lock epoch{w, r, exclusive};
+        epoch.put(r, 0, epoch.get(r, 0) + 1);
+      }
+      team.barrier();
+      pgas::lock_all all{w};
+      for (rank_t r = 0; r < team.size(); ++r) require_equal(all.get(r, 0), 1 + team.size(), "updates");
+    }
+  });
+}
+
 TEST_CASE("lock: one rank holds locks on several parts at once") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 0; round < 10; ++round) {
       std::vector<pgas::lock<typename decltype(w)::state_type, pgas::lock_kind::exclusive, pgas::hints{.alone = true}>>
@@ -196,7 +202,7 @@ TEST_CASE("lock: a deferred lock waits at the first access, on the own part at o
 }
 
 TEST_CASE("lock: try_lock returns an epoch, or nothing when it would have to wait") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 0; round < 3; ++round) {
       if (team.rank() == 0) {
@@ -224,7 +230,7 @@ TEST_CASE("lock: try_lock returns an epoch, or nothing when it would have to wai
 
 TEST_CASE(
     "lock: a second lock on a part, another epoch beside it and access to another part are refused with a sentence") {
-  with_locks([](auto& team) {
+  everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     rank_t const target = team.size() - 1;
     {
@@ -253,25 +259,20 @@ TEST_CASE(
 
 TEST_CASE("lock: a rank that waits for a lock learns of its holder's failure") {
   for_each_model<all_models>([]<class Model>(Model) {
-    if constexpr (Model::backend::control_type::read_modify_write != pgas::rmw::none) {
-      if (!can_have<typename Model::backend>(3)) return;
-      auto const e = error_of<Model>(3, [](auto& world) {
-        auto team =
-            world.template with<typename std::remove_cvref_t<decltype(world)>::coherence_type,
-                                pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
-        auto w = make_window<int>(team, 1);
-        if (team.rank() == 1) {
-          pgas::lock held{w, 0, exclusive};
-          team.barrier();
-          throw std::runtime_error("lost interest");
-        }
+    if (!can_have<typename Model::backend>(3)) return;
+    auto const e = error_of<Model>(3, [](auto& team) {
+      auto w = make_window<int>(team, 1);
+      if (team.rank() == 1) {
+        pgas::lock held{w, 0, exclusive};
         team.barrier();
-        pgas::lock wanted{w, 0, exclusive};
-      });
-      REQUIRE_MESSAGE(e.has_value(), Model::name());
-      CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(),
-                    ": ", std::string(e->what()));
-    }
+        throw std::runtime_error("lost interest");
+      }
+      team.barrier();
+      pgas::lock wanted{w, 0, exclusive};
+    });
+    REQUIRE_MESSAGE(e.has_value(), Model::name());
+    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ",
+                  std::string(e->what()));
   });
 }
 
@@ -326,7 +327,8 @@ TEST_CASE("lock: ranks that lock two parts crosswise get a deadlock error if wor
       },
       // Not mcs_wp: there a rank waits for the last of the readers before it, and no word says which rank
       // that will be.
-      std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::bakery, pgas::sync::two_level<>>{});
+      std::tuple<pgas::default_protocols::lock, pgas::sync::queued, pgas::sync::mcs, pgas::sync::bakery,
+                 pgas::sync::two_level<>>{});
 }
 
 TEST_CASE("lock: no update is lost and no rank waits for ever, in every order with few changes of turns") {
@@ -347,9 +349,7 @@ TEST_CASE("lock: no update is lost and no rank waits for ever, in every order wi
       while (more && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds) {
         int counted = 0;
         pgas::run<pgas::backends::scc>(ranks, [&counted](auto& world) {
-          auto team =
-              world.template with<pgas::coherence::write_through,
-                                  pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>>();
+          auto team = world.template with<pgas::coherence::write_through>();
           auto w = make_window<int>(team, 1);
           if (team.rank() == 2) {
             pgas::lock_all epoch{w};

@@ -12,6 +12,7 @@
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
 #include <pgas/sync/bakery.hpp>
+#include <pgas/sync/biased.hpp>
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/guarded_counter.hpp>
@@ -159,6 +160,8 @@ TEST_CASE("memory: protocols have the number of words that sync/README.md states
     check(sync::post_messages{}, 2 * n, 0, 64 * 24);
     check(sync::shared_only{}, 0, 0, 0);
     check(sync::queued{}, 0, 4, 64 * 2);
+    check(sync::biased<sync::queued>{}, 1, 5, 64 * 2);
+    check(sync::biased<sync::bakery>{}, 2 * n + 1, 0, 0);
     check(sync::mcs{}, 0, 2 + 2 * n, bit);
     check(sync::mcs_wp{}, 0, 5 + n, 0);
     check(sync::bakery{}, n, 0, 0);

@@ -68,9 +68,9 @@ TEST_CASE("model: with foMPI's numbers, post and start is cheaper for few neighb
 }
 
 TEST_CASE("model: measured values are the same on every rank, and consistent") {
-  using on_queued = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
+  using without_locks = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::shared_only>;
   everywhere<std::tuple<self_model, process_model, loopback_model, scc_model,
-                        model<pgas::backends::process_map, pgas::coherence::coherent, on_queued>>>(
+                        model<pgas::backends::process_map, pgas::coherence::coherent, without_locks>>>(
       []<class Team>(Team& team) {
         auto const m = pgas::measure_model(team);
         for (auto const seconds : {m.put(8), m.get(8), m.accumulate(8), m.fence(1), m.lock_all(team.size())})

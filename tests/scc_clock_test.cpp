@@ -659,8 +659,7 @@ TEST_CASE("a shared lock takes one read-modify-write to enter and one to leave, 
   with_options const chosen(timed(pgas::scc::formulas_533));
   auto const registers = [](int times) {
     pgas::run<backend>(cores, [=](auto& team) {
-      using locks = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-      auto const w = pgas::make_window<int>(team.template with<pgas::coherence::write_through, locks>(), 1);
+      auto const w = pgas::make_window<int>(team.template with<pgas::coherence::write_through>(), 1);
       team.barrier();
       for (int i = 0; i < times; ++i) pgas::lock const epoch{w, 0, pgas::shared};
       team.barrier();

@@ -99,9 +99,7 @@ class traced_to {
 /// Each rank puts to, gets from and adds to the next rank.
 template <class Backend>
 void program() {
-  pgas::run<traced<Backend>>(ranks, [](auto& world) {
-    using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-    auto team = world.template with<typename Backend::default_coherence, bundle>();
+  pgas::run<traced<Backend>>(ranks, [](auto& team) {
     rank_t const next = (team.rank() + 1) % ranks, last = (team.rank() + ranks - 1) % ranks;
     auto const a = pgas::make_window<double>(team, 16);
     auto const b = pgas::make_window<double>(team, 16);

@@ -26,13 +26,10 @@ struct with_policy {
   ~with_policy() { ::unsetenv("PGAS_WAIT"); }
 };
 
-using locking = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::queued>;
-
 /// A window whose parts can be locked.
 template <class Team>
 auto locked_window(Team& team) {
-  auto const with_locks = team.template with<pgas::coherence::coherent, locking>();
-  return pgas::make_window<int>(with_locks, 1);
+  return pgas::make_window<int>(team, 1);
 }
 
 void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }

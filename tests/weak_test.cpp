@@ -163,6 +163,10 @@ std::size_t alike(rank_t ranks, bool is_cell, std::size_t i) {
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs>) return i < 2 ? i : 2 + i % 2;
   if constexpr (std::is_same_v<Protocol, pgas::sync::mcs_wp>) return std::min<std::size_t>(i, 5);
   if constexpr (std::is_same_v<Protocol, pgas::sync::bakery>) return 0;
+  if constexpr (std::is_same_v<Protocol, pgas::sync::biased<pgas::sync::bakery>>) {
+    auto const n = static_cast<std::size_t>(ranks);
+    return i < n ? 0 : i == n ? 1 : 2;
+  }
   if constexpr (Protocol::name.ends_with("lock_messages")) {
     return !is_cell ? 0 : i < 5 ? i : 5 + (i - 5) / static_cast<std::size_t>(ranks);
   }

@@ -24,15 +24,16 @@ using program = std::vector<std::vector<step>>;
 inline constexpr step x{act::exclusive};
 inline constexpr step s{act::shared};
 inline constexpr step a{act::all};
+inline constexpr step x1{act::exclusive, 1};
 inline constexpr step tx{act::try_exclusive};
 inline constexpr step ts{act::try_shared};
 
 inline std::vector<program> of_two() {
-  return {{{x, x}, {x}}, {{x}, {s, x}}, {{x, x}, {a}}, {{s, ts}, {x, tx}}, {{tx, x}, {ts, s}}};
+  return {{{x, x}, {x}}, {{x}, {s, x}}, {{x, x}, {a}}, {{s, ts}, {x, tx}}, {{tx, x}, {ts, s}}, {{tx, x}, {a, a}}};
 }
 inline std::vector<program> of_three() {
-  return {{{x}, {x}, {x}}, {{x}, {x}, {s}},  {{x}, {s}, {s}},  {{x}, {x}, {a}},    {{x}, {a}, {s}},
-          {{a}, {a}, {x}}, {{tx}, {s}, {x}}, {{ts}, {x}, {s}}, {{s}, {ts}, {x, x}}};
+  return {{{x}, {x}, {x}}, {{x}, {x}, {s}},  {{x}, {s}, {s}},  {{x}, {x}, {a}},     {{x}, {a}, {s}},
+          {{a}, {a}, {x}}, {{tx}, {s}, {x}}, {{ts}, {x}, {s}}, {{s}, {ts}, {x, x}}, {{a}, {x1}, {x}}};
 }
 
 /// For hand-overs from one shared holder to the next but one.

@@ -9,6 +9,7 @@
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/core.hpp>
 #include <pgas/sync/bakery.hpp>
+#include <pgas/sync/biased.hpp>
 #include <pgas/sync/deferred.hpp>
 #include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/immediate.hpp>
@@ -19,6 +20,8 @@
 #include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/post_array.hpp>
 #include <pgas/sync/post_messages.hpp>
+#include <pgas/sync/queued.hpp>
+#include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>
@@ -94,10 +97,11 @@ using two_level_variants =
     std::tuple<pgas::sync::two_level<>, pgas::sync::two_level<pgas::sync::waiting_readers::undo>,
                pgas::sync::two_level<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                pgas::sync::two_level<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
-using target_lock_protocols =
-    decltype(std::tuple_cat(std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
-                                       pgas::sync::lock_messages, pgas::sync::deferred<pgas::sync::lock_messages>>{},
-                            two_level_variants{}));
+using target_lock_protocols = decltype(std::tuple_cat(
+    std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery, pgas::sync::lock_messages,
+               pgas::sync::deferred<pgas::sync::lock_messages>, pgas::sync::biased<pgas::sync::queued>,
+               pgas::sync::biased<pgas::sync::bakery>>{},
+    two_level_variants{}));
 using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
 /// Locks, and makes sure that the part is held, with any protocol.

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/sync/bakery.hpp>
+#include <pgas/sync/biased.hpp>
 #include <pgas/sync/by_size.hpp>
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
-#include <pgas/sync/shared_only.hpp>
+#include <pgas/sync/queued.hpp>
 #include <pgas/sync/stamped.hpp>
+#include <string_view>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -16,13 +19,26 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// is cheaper, also where ranks share cores; more would queue for it.
 using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 16>;
 
-/// The protocols a window uses unless it is told others.
-using default_protocols = protocols<default_fence, sync::match_vector, sync::shared_only>;
+/// The protocols a window uses unless it is told others. A window that is never locked exclusively pays for its locks
+/// in control words, and not in time.
+struct default_protocols {
+  using fence = default_fence;
+  using post = sync::match_vector;
+  using lock = sync::biased<sync::queued>;
+  static constexpr std::string_view name = "default";
+};
 
-/// The same on a given backend: without match_vector where control words have no read-modify-write.
+/// The same where control words have no read-modify-write.
+struct default_protocols_on_slots {
+  using fence = default_fence;
+  using post = sync::stamped;
+  using lock = sync::biased<sync::bakery>;
+  static constexpr std::string_view name = "default";
+};
+
+/// The default protocols of a given backend.
 template <class Backend>
-using default_protocols_on =
-    std::conditional_t<can_carry(Backend::control_type::read_modify_write, default_protocols::post::needs),
-                       default_protocols, protocols<default_fence, sync::stamped, sync::shared_only>>;
+using default_protocols_on = std::conditional_t<bundle_fits<default_protocols, typename Backend::control_type>,
+                                                default_protocols, default_protocols_on_slots>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -90,6 +90,10 @@ class basic_process_map {
   [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
   static void charge(std::uint64_t) noexcept {}
 
+ protected:
+  /// The team's ranks, for a backend that derives from this one and has its payload elsewhere.
+  [[nodiscard]] detail::team_ranks const& ranks() const noexcept { return ranks_; }
+
  private:
   explicit basic_process_map(detail::job const& j) : job_(j), ranks_(j.rank(), j.size()) {}
 

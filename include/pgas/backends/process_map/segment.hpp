@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
@@ -22,20 +23,24 @@ class mapped_segment {
   static constexpr bool is_atomic =
       std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
 
-  mapped_segment(held_extent extent, team_ranks ranks)
-      : extent_(std::move(extent)),
+  mapped_segment(held_extent extent, team_ranks ranks) : mapped_segment(extent.data(), nullptr, std::move(ranks)) {
+    if (has_own_pages(stride_)) extent.populate(static_cast<std::uint64_t>(part(rank()) - header_), own_pages());
+    memory_ = std::make_shared<held_extent const>(std::move(extent));
+  }
+  /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.
+  /// `memory` keeps it mapped.
+  mapped_segment(std::byte* header, std::shared_ptr<void const> memory, team_ranks ranks)
+      : memory_(std::move(memory)),
         ranks_(std::move(ranks)),
-        header_(extent_.data()),
+        header_(header),
         base_(header_ + header_bytes(ranks_.size())) {
     std::memcpy(&stride_, header_, sizeof stride_);
-    if (has_own_pages(stride_)) extent_.populate(static_cast<std::uint64_t>(part(rank()) - header_), own_pages());
   }
 
   /// Makes the extent for parts of these sizes; one rank calls it for all.
   static std::uint64_t reserve(job const& j, std::span<std::size_t const> sizes) {
     std::uint64_t largest = 0;
     for (std::size_t const bytes : sizes) largest = std::max<std::uint64_t>(largest, bytes);
-    std::uint64_t const unit = largest < job::page ? line : job::page;
     auto const ranks = static_cast<rank_t>(sizes.size());
     if (largest > j.block().arena_bytes / sizes.size()) {
       throw error(errc::no_space, j.rank(), "reserve",
@@ -43,13 +48,22 @@ class mapped_segment {
                       " ranks were asked for: the job's address space has only " +
                       std::to_string(j.block().arena_bytes));
     }
-    std::uint64_t const stride = (largest + unit - 1) / unit * unit;
-    std::uint64_t const bytes = header_bytes(ranks) + stride * sizes.size();
-    std::uint64_t const extent = j.reserve(bytes, ranks, has_own_pages(stride) ? header_bytes(ranks) : bytes);
-    std::byte* const header = j.arena() + extent;
+    std::uint64_t const bytes = bytes_for(sizes);
+    std::uint64_t const extent =
+        j.reserve(bytes, ranks, has_own_pages(stride_for(sizes)) ? header_bytes(ranks) : bytes);
+    write_header(j.arena() + extent, sizes);
+    return extent;
+  }
+  /// The bytes of a header and of parts of these sizes.
+  static std::uint64_t bytes_for(std::span<std::size_t const> sizes) noexcept {
+    return header_bytes(static_cast<rank_t>(sizes.size())) + stride_for(sizes) * sizes.size();
+  }
+  /// Writes the header of zeroed memory for parts of these sizes, at the beginning of a page; one rank calls it
+  /// for all.
+  static void write_header(std::byte* header, std::span<std::size_t const> sizes) noexcept {
+    std::uint64_t const stride = stride_for(sizes);
     std::memcpy(header, &stride, sizeof stride);
     std::memcpy(header + sizeof stride, sizes.data(), sizes.size_bytes());
-    return extent;
   }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
@@ -142,6 +156,12 @@ class mapped_segment {
     return (part_bytes(rank()) + job::page - 1) / job::page * job::page;
   }
 
+  static std::uint64_t stride_for(std::span<std::size_t const> sizes) noexcept {
+    std::uint64_t largest = 0;
+    for (std::size_t const bytes : sizes) largest = std::max<std::uint64_t>(largest, bytes);
+    std::uint64_t const unit = largest < job::page ? line : job::page;
+    return (largest + unit - 1) / unit * unit;
+  }
   static std::uint64_t header_bytes(rank_t ranks) noexcept {
     std::uint64_t const bytes = sizeof(std::uint64_t) * (static_cast<std::uint64_t>(ranks) + 1);
     return (bytes + job::page - 1) / job::page * job::page;
@@ -152,7 +172,7 @@ class mapped_segment {
     return *reinterpret_cast<T*>(part(at.rank) + at.offset);
   }
 
-  held_extent extent_;
+  std::shared_ptr<void const> memory_;  ///< keeps the memory mapped
   team_ranks ranks_;
   std::byte* header_;
   std::byte* base_;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// A backend that differs from process_map only in the memory of its windows: it derives from process_map, and
+// passes the suites of its concepts.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <pgas/backends/process_map.hpp>
+#include <string_view>
+
+namespace pgas_test {
+
+/// process_map with its payload in a mapping of its own, as a RAM disk of huge pages or a device would be.
+class other_memory : public pgas::backends::process_map {
+  using process_map = pgas::backends::process_map;
+
+ public:
+  static constexpr std::string_view name = "other_memory";
+
+  template <class Main>
+  static auto launch(pgas::rank_t ranks, Main const& main) {
+    auto const memory = map();  // the ranks inherit it
+    return process_map::launch(
+        ranks, [&](process_map const& inner, auto& bootstrap) { main(other_memory(inner, memory), bootstrap); });
+  }
+
+  /// Takes the next bytes of the mapping. It never reuses them: the job is short.
+  [[nodiscard]] handle reserve_segment(std::span<std::size_t const> sizes) const {
+    std::uint64_t const wanted = (segment_type::bytes_for(sizes) + page - 1) / page * page;
+    std::uint64_t const taken =
+        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_.get())).fetch_add(wanted, std::memory_order_relaxed);
+    if (wanted > bytes || page + taken > bytes - wanted) {
+      throw pgas::error(pgas::errc::no_space, rank(), "reserve", "the mapping has no room for so many bytes");
+    }
+    segment_type::write_header(memory_.get() + page + taken, sizes);
+    return page + taken;
+  }
+  [[nodiscard]] segment_type attach_segment(handle offset, std::size_t) const {
+    return {memory_.get() + offset, memory_, ranks()};
+  }
+  [[nodiscard]] other_memory sub_team(pgas::group members, pgas::rank_t rank) const {
+    return {process_map::sub_team(members, rank), memory_};
+  }
+
+ private:
+  static constexpr std::uint64_t page = 4096;
+  static constexpr std::uint64_t bytes = std::uint64_t{1} << 30U;
+
+  other_memory(process_map inner, std::shared_ptr<std::byte> memory)
+      : process_map(std::move(inner)), memory_(std::move(memory)) {}
+
+  static std::shared_ptr<std::byte> map() {
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw pgas::error(pgas::errc::no_space, -1, "run", "the mapping was refused");
+    return {static_cast<std::byte*>(at), [](std::byte* first) { ::munmap(first, bytes); }};
+  }
+
+  std::shared_ptr<std::byte> memory_;
+};
+static_assert(pgas::shared_segment<other_memory::segment_type> && pgas::mailbox_backend<other_memory>);
+
+}  // namespace pgas_test
+
+#define PGAS_TEST_ONE_BACKEND pgas_test::other_memory
+#include "conformance/bootstrap.hpp"
+#include "conformance/control.hpp"
+#include "conformance/mailbox.hpp"
+#include "conformance/segment.hpp"

@@ -61,23 +61,31 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
-// all_backends, all_models: each backend once, for the conformance and unit suites.
+// all_models: each backend once, for the conformance and unit suites; all_backends follows from it.
 // coherent_models, incoherent_models: with each policy, for the random programs.
 #if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before this header
-using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
 using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
                               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
 #elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
-using all_backends = std::tuple<pgas::backends::thread_map, pgas::backends::scc, incoherent::backend>;
 using all_models = std::tuple<thread_model, write_back_model, scc_model>;
 using coherent_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
 #else                                // thread_map is process_map with threads as ranks: the sanitizer builds run it
-using all_backends = std::tuple<pgas::backends::self, pgas::backends::process_map, pgas::backends::loopback,
-                                pgas::backends::scc, incoherent::backend, pool_backend>;
 using all_models = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
+#endif
+
+#if defined(PGAS_TEST_ONE_BACKEND)
+using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;
+#else
+template <class Models>
+struct backends_of;
+template <class... Models>
+struct backends_of<std::tuple<Models...>> {
+  using type = std::tuple<typename Models::backend...>;
+};
+using all_backends = backends_of<all_models>::type;
 #endif
 
 // For the segment suite: the segments of all backends, or segments that no backend makes by itself.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Measures pgas beside other libraries and beside what the machine can do, and writes a report."""
+"""Measures pgas beside other libraries and beside hand-written code, and writes a report."""
 
 import argparse
 import os
@@ -66,7 +66,7 @@ def show_list():
 
 
 def build(given):
-    """Configures, and builds the programs of the suites; those of libraries that are not installed are left out."""
+    """Configures, and builds the programs of the suites, without those of libraries that are not installed."""
     if not given.no_install:
         subprocess.run([os.path.join(ROOT, 'tools', 'setup'), 'bench'], check=True)
     configured = os.path.exists(os.path.join(BUILD, 'build.ninja'))

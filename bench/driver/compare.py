@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What changed between two runs beyond noise."""
+"""Finds the changes between two runs that exceed the noise."""
 
 from collections import defaultdict
 
@@ -7,12 +7,12 @@ import judge
 import spread
 import words
 
-# A change smaller than this is nobody's to look into, however sure it is.
+# A smaller change is not worth a look, even if it is certain.
 SMALLEST = 1.05
 
 
 def by_round(samples, contender, way):
-    """For each row and placement, one median a round; of quiet rounds, where there are enough."""
+    """For each row and placement, one median a round; of quiet rounds only, if there are enough."""
     groups = defaultdict(dict)
     for sample in samples:
         place = judge.placement_of(sample)
@@ -23,7 +23,7 @@ def by_round(samples, contender, way):
 
 
 def change(old, new):
-    """new / old with its interval: of each round of the one with each of the other."""
+    """The ratio new / old with its interval, over all pairs of rounds."""
     ratio = judge.quotient(spread.median(new), spread.median(old))
     if len(old) < 2 or len(new) < 2:
         return spread.Interval(ratio, 0.0, float('inf'), 1)
@@ -45,7 +45,7 @@ def raw_way(rows, key):
 
 
 def compare(old, new):
-    """[(key, placement, ratio of ours, ratio of the machine's own time or None)], what got slowest first."""
+    """[(key, placement, ratio of ours, ratio of the machine's own time or None)], the largest slowdown first."""
     before, after = by_round(old.samples, 'pgas', ''), by_round(new.samples, 'pgas', '')
     changed = []
     for where in before.keys() & after.keys():
@@ -58,7 +58,7 @@ def compare(old, new):
             a = by_round(old.samples, 'pgas', way).get(where)
             b = by_round(new.samples, 'pgas', way).get(where)
             machine = judge.quotient(spread.median(b), spread.median(a)) if a and b else None
-        # What became slower by hand by as much is not ours.
+        # A slowdown that the hand-written code shares is not ours.
         if machine and not beyond_noise(spread.Interval(0, ratio.low / machine, ratio.high / machine, ratio.count)):
             continue
         changed.append((where[0], where[1], ratio, machine))

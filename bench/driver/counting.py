@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Instructions, counted by callgrind. bench/counts.cpp says in its output what it does, and asks for a dump after each."""
+"""Counts instructions by callgrind. bench/counts.cpp announces each operation, and requests a dump after it."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ CALLGRIND = ['valgrind', '-q', '--tool=callgrind', '--collect-atstart=no', '--to
 
 
 def total(path):
-    """What one dump has counted; None if it is not there."""
+    """The count in one dump; None if the dump does not exist."""
     try:
         with open(path, encoding='utf-8', errors='replace') as dump:
             return next((int(line.split()[1]) for line in dump if line.startswith('totals:')), None)
@@ -20,7 +20,7 @@ def total(path):
 
 
 def samples(announced, directory):
-    """One sample for each line that says what was counted: the dumps of a process follow each other as the lines do."""
+    """One sample for each announcing line: the dumps of a process are in the order of the lines."""
     numbers = {}
     for line in announced:
         numbers[line['pid']] = number = numbers.get(line['pid'], 0) + 1
@@ -33,7 +33,7 @@ def samples(announced, directory):
 
 
 def run(program, timeout):
-    """The program by itself, which counts system calls, and once more under callgrind."""
+    """Runs the program by itself, where it counts system calls, and again under callgrind."""
     outcome = launch.run([program], timeout)
     if outcome.trouble:
         return outcome

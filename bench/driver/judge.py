@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""From samples to rows: which are compared with which, by how much they differ, and whether that is enough.
+"""Makes rows of samples: pairs them, computes their ratios, and judges the ratios by the targets.
 
-A sample is what one program said about one row in one round: {suite, row, mode, bytes, unit, ranks, contender, way,
-round, hand_over: [before, after], others, seconds: [...]}. Ours and what the machine does by itself (ways with a name)
-come from one process, the peers from others. `others` is the share of the cores that others used meanwhile.
+A sample is the output of one program for one row in one round: {suite, row, mode, bytes, unit, ranks, contender, way,
+round, hand_over: [before, after], others, seconds: [...]}. Ours and the hand-written ways (those with a name)
+come from one process, the peers from other processes. `others` is the share of the cores that other programs used at the time.
 """
 
 from collections import defaultdict
@@ -18,12 +18,12 @@ def key_of(sample):
 
 
 def name_of(row):
-    """row/mode/bytes, as bench/meter.hpp writes it."""
+    """The name row/mode/bytes, in the form of bench/meter.hpp."""
     return '/'.join([row['row']] + ([row['mode']] if row['mode'] else []) + ([str(row['bytes'])] if row['bytes'] else []))
 
 
 def placement_of(sample):
-    """Where the two cores were: near to each other, far apart, or moved in between."""
+    """The place of the two cores: near to each other, far apart, or moved in between."""
     times = [t for t in sample['hand_over'] if t > 0]
     if not times:
         return '-'
@@ -33,7 +33,7 @@ def placement_of(sample):
 
 
 def usual_placement(samples):
-    """The placement that most samples of ours have had (of anybody's, if there are none of ours)."""
+    """The most frequent placement of our samples, or of all samples if none is ours."""
     counts = defaultdict(int)
     for sample in samples:
         place = placement_of(sample)
@@ -46,18 +46,18 @@ def is_quiet(sample):
 
 
 def quiet(rounds, *series):
-    """Of some rounds those in which no sample of the series was disturbed, if these are enough, else all."""
+    """The rounds in which no sample of the series was disturbed, if there are enough of them, else all."""
     calm = [number for number in rounds if all(is_quiet(s[number]) for s in series)]
     return calm if len(calm) >= suites.ENOUGH else list(rounds)
 
 
 def quotient(a, b):
-    """a / b; of counts of which one is nothing, with one more each: as few as nothing are as many."""
+    """a / b; if one of two counts is 0, both are increased by one, so that equal counts give 1."""
     return a / b if a and b else (a + 1) / (b + 1)
 
 
 def ratios(over, under):
-    """One ratio a round: of samples taken in turns in one process, or of medians of two processes."""
+    """One ratio a round, of samples taken in turns in one process or of the medians of two processes."""
     values = []
     for number in quiet(sorted(over.keys() & under.keys()), over, under):
         a, b = over[number]['seconds'], under[number]['seconds']
@@ -69,7 +69,7 @@ def ratios(over, under):
 
 
 def judge_row(samples, given_target=None, missing=None):
-    """One row of the report from all samples of one key. `missing`: by contender, why it has no time."""
+    """One row of the report from all samples of one key. `missing`: the reason of each contender without a time."""
     place = usual_placement(samples)
     series = defaultdict(dict)  # (contender, way) -> round -> sample
     for sample in samples:
@@ -109,7 +109,7 @@ def judge_row(samples, given_target=None, missing=None):
 
 
 def compare(row, field, values, target, judged, upwards):
-    """Writes a ratio into the row, judges it if there is a target, and returns by what factor it falls short of it."""
+    """Writes a ratio into the row, judges it if it has a target, and returns the factor by which it misses that."""
     if not values:
         return 0.0
     ratio = spread.interval(values)
@@ -118,7 +118,7 @@ def compare(row, field, values, target, judged, upwards):
     if not target:
         return 0.0
     asked = ratio
-    if upwards:  # so many times quicker at least: the same as at most 1/so many times the time
+    if upwards:  # at least n times quicker is the same as at most 1/n of the time
         asked = spread.Interval(1 / ratio.middle, 1 / ratio.high, 1 / ratio.low if ratio.low else float('inf'),
                                 ratio.count)
     limit = 1 / target if upwards else target
@@ -129,7 +129,7 @@ def compare(row, field, values, target, judged, upwards):
 
 
 def judge(samples, notes=()):
-    """All rows, those that fall short first and the furthest of them at the top."""
+    """All rows; those that miss their target come first, the furthest one at the top."""
     missing = defaultdict(dict)
     for note in notes:
         missing[note['suite'], note['what'], note['ranks']][note['contender']] = note['why']

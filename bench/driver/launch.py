@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs one program under a deadline and reads what it says. A program that hangs or crashes is a fact to report."""
+"""Runs one program under a deadline and reads its output. A hang or a crash is a result to report."""
 
 import json
 import os
@@ -16,20 +16,20 @@ from suites import ENVIRONMENT
 
 @dataclass
 class Outcome:
-    lines: list = field(default_factory=list)  # what it said, parsed
-    trouble: str = ''  # what went wrong, in words
-    seconds: float = 0  # that it took, as a whole
-    others: float = 0  # the share of the cores that others used meanwhile; None: too short to say
+    lines: list = field(default_factory=list)  # its output, parsed
+    trouble: str = ''  # the failure in words
+    seconds: float = 0  # of the whole run
+    others: float = 0  # the share of the cores that other programs used; None: the run was too short
 
 
 def shared_memory_file():
-    """A file of zeros in memory, through which the ranks of a program agree when to start."""
+    """A file of zeros in memory, through which the ranks of a program agree on the start."""
     place = '/dev/shm' if os.path.isdir('/dev/shm') else None
     return tempfile.NamedTemporaryFile(prefix='bench-memory-', dir=place)
 
 
 class Watch:
-    """Ends a process that lasts too long, or that says nothing for too long."""
+    """Ends a process that runs too long or prints nothing for too long."""
 
     def __init__(self, process, timeout, silence):
         self.end_at = time.perf_counter() + timeout
@@ -52,7 +52,7 @@ class Watch:
 
 
 def run(command, timeout, environment=None, silence=None):
-    """Runs a command in a session of its own, so that all of it can be ended, and returns its Outcome. It has `timeout`
+    """Runs a command in a session of its own, so that the whole session can be ended. Returns its Outcome. It has `timeout`
     seconds as a whole, and `silence` seconds for each line."""
     outcome = Outcome()
     started = time.perf_counter()
@@ -102,7 +102,7 @@ def run(command, timeout, environment=None, silence=None):
 
 
 def end_session(process):
-    """Ends what we have started, and what that has started."""
+    """Ends a process that we have started, and its children."""
     try:
         os.killpg(process.pid, signal.SIGTERM)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a reader must know about where numbers come from."""
+"""The facts about a machine that a reader of its numbers needs."""
 
 import os
 import platform
@@ -7,7 +7,7 @@ import resource
 import subprocess
 import time
 
-# Seconds in which so many clock ticks of the system pass that a share of a few percent can be seen.
+# Seconds with enough clock ticks of the system to measure a share of a few percent.
 SHORTEST = 0.2
 
 
@@ -32,7 +32,7 @@ def processor():
 
 
 def busy():
-    """Seconds that all programs on the machine have run, and that its host has taken away, since it started."""
+    """Seconds since the start of the machine that its programs have run or its host has taken away."""
     try:
         with open('/proc/stat', encoding='utf-8') as stat:
             words = stat.readline().split()[1:]
@@ -44,12 +44,12 @@ def busy():
 
 
 def own_seconds():
-    """Seconds that this program has run, and what it has started and waited for."""
+    """Seconds that this program has run, and the children for which it has waited."""
     return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 def share_of_others(busy_before, own_before, seconds):
-    """The share of all cores that others have used since then; None if that is too short for the system's clock ticks."""
+    """The share of all cores that other programs have used since then; None if the time is too short to measure."""
     if seconds < SHORTEST:
         return None
     used = busy() - busy_before - (own_seconds() - own_before)
@@ -57,7 +57,7 @@ def share_of_others(busy_before, own_before, seconds):
 
 
 def look():
-    """The share of all cores that others use now. Takes a moment, in which we do nothing."""
+    """The share of all cores that other programs use now. Takes a moment, in which we do nothing."""
     before, own = busy(), own_seconds()
     time.sleep(SHORTEST)
     return share_of_others(before, own, SHORTEST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One page with everything in it: it opens without a network."""
+"""Writes one page that contains everything and opens without a network."""
 
 import html
 import os
@@ -92,7 +92,7 @@ def everybody_table(rows):
 
 
 def picture(directory, name):
-    """An SVG as part of the page. Names inside are made its own, since all pictures share the page."""
+    """An SVG as part of the page. Its ids get a prefix of their own, since all pictures share the page."""
     with open(os.path.join(directory, name + '.svg'), encoding='utf-8') as file:
         text = file.read()
     text = text[text.index('<svg'):]

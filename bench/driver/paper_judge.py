@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How near to a paper we come: which printed numbers ours lie within 25 % of, and which claims hold of ours."""
+"""Compares our values with a paper: the printed numbers within 25 % of ours, and the claims that hold for ours."""
 
 import csv
 import os
@@ -28,8 +28,8 @@ class Printed:
 @dataclass
 class Compared:
     printed: Printed
-    ours: float  # None: no program has said it
-    cause: str = ''  # of a miss, as far as it is known
+    ours: float  # None: no program has printed it
+    cause: str = ''  # of a miss, if it is known
 
     def counts(self):
         return self.printed.kind == 'printed'
@@ -44,13 +44,13 @@ class Compared:
 @dataclass
 class Tried:
     claim: papers.Claim
-    holds: bool  # None: something that it is about is missing
+    holds: bool  # None: a value that it needs is missing
     missing: str = ''
 
 
 @dataclass
 class Reproduction:
-    """One figure: the paper's numbers beside ours, and what becomes of its claims."""
+    """One figure: the paper's numbers beside ours, and the verdicts on its claims."""
 
     figure: papers.Figure
     values: dict  # (series, x, quantity) -> ours
@@ -63,7 +63,7 @@ class Reproduction:
         return [c for c in self.compared if c.counts()]
 
     def text(self):
-        """What we got, in a sentence."""
+        """Our result in a sentence."""
         counted = self.counted()
         parts = []
         if counted:
@@ -79,7 +79,7 @@ class Reproduction:
 
 
 def number(text):
-    """x is a number wherever it can be."""
+    """x as a number if it is one, else the text."""
     try:
         value = float(text)
     except (TypeError, ValueError):
@@ -114,7 +114,7 @@ def cause_of(figure, printed):
 
 
 def reproduce(figure, printed, said):
-    """`said`: lines of values; those of other figures are left out."""
+    """`said`: lines of values; values of other figures are ignored."""
     mine = [line for line in said if line['figure'] == figure.name]
     values = {(line['series'], number(line['x']), line['quantity']): line['value'] for line in mine}
     units = {line['quantity']: line['unit'] for line in mine}
@@ -130,7 +130,7 @@ def reproduce(figure, printed, said):
 
 
 def values_of_rows(rows):
-    """What the rows of other suites say of foMPI's functions: ours and the peers', in real time."""
+    """The rows of other suites for foMPI's functions: ours and the peers', in real time."""
     for row in rows:
         x = papers.FOMPI_ROWS.get((judge.name_of(row), row['ranks']))
         if x is None:
@@ -142,7 +142,7 @@ def values_of_rows(rows):
 
 
 def reproduce_all(directory, said):
-    """[Reproduction] of the figures for which there is something."""
+    """[Reproduction] of the figures that have values."""
     names = {line['figure'] for line in said}
     return [reproduce(f, read(directory, f.name), said) for f in papers.FIGURES if f.name in names]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The papers' figures redrawn, each beside what the paper says and what we got, and every number: one page."""
+"""Writes one page: each figure of the papers redrawn, the paper's text, our result, and every number."""
 
 import base64
 import collections
@@ -50,7 +50,7 @@ def times(low, high):
 
 
 class Causes:
-    """The suspected causes that a figure's tables refer to: each has a letter and is said once."""
+    """The suspected causes that a figure's tables refer to: each has a letter and is printed once."""
 
     def __init__(self):
         self.letters = {}
@@ -67,14 +67,14 @@ class Causes:
             f'<li><b>{letter}</b>&ensp;{html.escape(why)}</li>' for why, letter in self.letters.items()) + '</ul>'
 
 
-# What we got, in words: all numbers are the run's, and each line is part of a page
+# Our result in words: all numbers are those of the run, and each line is part of a page
 
 def named(series):
     return f'<b>{html.escape(series)}</b>'
 
 
 def of_series(result):
-    """For each series of which the paper prints numbers: how near ours are; if all are, in one line."""
+    """For each series with printed numbers, how near ours are; one line if all are near."""
     found = {}
     for c in result.counted():
         if c.ours is not None:
@@ -90,7 +90,7 @@ def of_series(result):
 
 
 def farthest(result):
-    """The value that is missed by most."""
+    """The value with the largest miss."""
     missed = [c for c in result.counted() if not c.holds() and c.ours]
     if missed:
         c = max(missed, key=lambda c: max(c.ratio(), 1 / c.ratio()))
@@ -99,7 +99,7 @@ def farthest(result):
 
 
 def at_the_end(result):
-    """For each panel: the order of the curves where it ends on the right."""
+    """For each panel, the order of the curves at its right end."""
     for quantity in result.figure.draws:
         curves = {series: ours for series, (ours, _) in paper_plots.points(result, quantity).items() if ours}
         if not curves:
@@ -114,7 +114,7 @@ def at_the_end(result):
 
 
 def where_least(quantity, curves):
-    """Which curve has the least value at how many x."""
+    """For each curve, the number of x at which it has the least value."""
     by_x = {}
     for series, ours in curves.items():
         for x, value in ours:
@@ -124,7 +124,7 @@ def where_least(quantity, curves):
         ', '.join(f'{named(series)} at {count} of {len(by_x)}' for series, count in least.most_common())
 
 
-NAMES = ('tile column', 'class')  # of x that is no amount
+NAMES = ('tile column', 'class')  # of x that is no quantity
 
 
 def place(figure, x, label):
@@ -144,7 +144,7 @@ def words(result):
 # Tables
 
 def values_table(result, causes):
-    """Those that are missed first."""
+    """All values, misses first."""
     def line(c):
         p = c.printed
         kind = {'printed': ('within 25 %', 'hold') if c.holds() else ('miss', 'miss')}.get(p.kind, (p.kind, ''))
@@ -180,7 +180,7 @@ def key(result):
 
 
 def keep(said, directory):
-    """Writes the pictures that programs drew, and shows them as images: each has a style sheet of its own."""
+    """Writes the pictures that programs drew, and shows them as images, since each has its own style sheet."""
     shown = ''
     for line in said:
         name = f"paper_{line['figure']}_{line['name']}.svg"
@@ -210,7 +210,7 @@ def section(result, drawn, directory, said=()):
 
 
 def contents(results):
-    """A line for each figure: how much of it we repeat."""
+    """A line for each figure: how much of it we reproduce."""
     def line(r):
         counted = r.counted()
         return f'<tr><td class="name text"><a href="#{r.figure.name}">{html.escape(r.figure.title)}</a></td>' \

@@ -50,7 +50,7 @@ def curve(number, series, pair, colour):
 
 
 def group_of_bars(number, series, pair, colour, width):
-    """The same as bars; `width`: of one, whose place in each group is its number's."""
+    """The same as bars of this width; a bar's number is its place in each group."""
     ours, theirs = pair
     script, lines = '', []
     if ours:
@@ -64,7 +64,7 @@ def group_of_bars(number, series, pair, colour, width):
 
 
 def on_top_of_each_other(found):
-    """Each bar up to where its part ends, the highest first: the next hide its lower part."""
+    """Each bar up to the end of its part, the highest first: later bars hide the lower part."""
     tops, parts = {}, []
     for series, (ours, _) in found.items():
         for x, y in ours:
@@ -129,7 +129,7 @@ def panel_name(figure, quantity):
 
 
 def draw(results, directory):
-    """(figure name, quantity) -> file name without its end, of the pictures that could be drawn."""
+    """(figure name, quantity) -> file name without its suffix, of the pictures that could be drawn."""
     drawn = {}
     for result in results:
         size = (600, 360) if len(result.figure.draws) == 1 else (430, 300)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The papers' tables and figures: what they print, what they claim, and what they look like. All of it is data, here and
+"""The papers' tables and figures: their printed numbers, their claims, and their looks. All of it is data, here and
 in bench/papers/reference/.
 
-A value is what one of the programs in bench/papers/ said: {figure, series, x, quantity, value, unit, parameters}. The
-reference has a line for each number that a paper prints, under the same names. Its kind says what it is good for:
+A value is printed by one of the programs in bench/papers/: {figure, series, x, quantity, value, unit, parameters}. The
+reference has a line for each number that a paper prints, under the same names. Its kind tells its use:
   printed        counts: ours lies within 25 % of it, or not
   calibration    a constant of ours was set by it, so it proves nothing and does not count
   other machine  drawn beside ours, and not compared: ours was measured on the machine at hand
-A claim is what a paper says of its own curves, as a question to ours. Names of series that begin with "ours" are protocols
-the papers do not have.
+A claim is a statement of a paper about its own curves, tested on ours. Series whose names begin with "ours" are protocols
+that the papers do not have.
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ WITHIN = 0.25
 
 
 class Missing(LookupError):
-    """A value that a claim is about, and that no program has said."""
+    """A value that a claim needs and no program has printed."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, and whether it holds of values `v(series, x, quantity)`; `kind`: ordering, crossing or shape.
-    `why`: the suspected cause where it does not hold."""
+    """A statement of a paper, and whether it holds for values `v(series, x, quantity)`; `kind`: ordering, crossing or shape.
+    `why`: the suspected cause if it does not hold."""
 
     text: str
     holds: object
@@ -45,9 +45,9 @@ class Figure:
     ticks: tuple = ()  # names of the values of x
     claims: tuple = ()
     bars: bool = False
-    stacked: bool = False  # bars: the series of one x on top of each other, in the order they were said
-    xlabel_of_printed: str = ''  # where numbers are printed over something else than what is drawn
-    drawn_at: object = None  # and then: their x and quantity in a picture
+    stacked: bool = False  # bars: the series of one x on top of each other, in the order of the output
+    xlabel_of_printed: str = ''  # if the printed numbers have another x than the drawn ones
+    drawn_at: object = None  # in that case their x and quantity in a picture
 
     def printed_over(self):
         return self.xlabel_of_printed or self.xlabel
@@ -61,7 +61,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why values lie off, as far as we know: the first that fits a value is told."""
+    """The suspected cause of a miss: the first that fits a value is printed."""
 
     figure: str
     why: str
@@ -75,7 +75,7 @@ class Cause:
 
 
 def grows_as_a_line(points, quantity, series, v):
-    """Whether the slope of the second half is that of the first, within a half: no collapse, no exponential."""
+    """Whether the slopes of both halves agree within a half, so that the curve neither collapses nor explodes."""
     a, b, c = (v(series, x, quantity) for x in points)
     first = (b - a) / (points[1] - points[0])
     second = (c - b) / (points[2] - points[1])
@@ -304,7 +304,7 @@ FIGURES = (
            )),
 )
 
-# The functions that foMPI's authors have measured, among our rows: (row, ranks) -> x of figure fompi.
+# Our rows of the functions that foMPI's authors have measured: (row, ranks) -> x of figure fompi.
 FOMPI_ROWS = {('put_latency/flush/8', 2): 'put', ('get_latency/flush/8', 2): 'get',
               ('cas_latency/flush/8', 2): 'compare and swap', ('acc_latency/flush/8', 2): 'accumulate',
               ('fence', 2): 'fence, 2', ('fence', 4): 'fence, 4', ('fence', 8): 'fence, 8', ('pscw', 2): 'post to wait',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Pictures by gnuplot, each as SVG and PNG: over size or number of ranks, and how far each row is from the limit."""
+"""Draws SVG and PNG pictures by gnuplot: over size or number of ranks, and each row's distance from its limit."""
 
 
 import os
@@ -8,7 +8,7 @@ import subprocess
 
 import words
 
-# One colour for each contender, in all pictures. Peers that are not named here take the rest in turn.
+# One colour for each contender, in all pictures. Peers that are not named here take the remaining ones in turn.
 OURS = '#1f5fd0'
 COLOURS = {'pgas': OURS, 'mpich': '#d1662a', 'openmpi': '#8e5bb5', 'openmpi-sm': '#c2335f', 'oshmem': '#2f9e77',
            'mpich-2sided': '#e0a030', 'openmpi-2sided': '#7a7a2a'}
@@ -28,7 +28,7 @@ CURVES = [
 
 
 def gnuplot(script, path, width, height, png=None):
-    """Draws one picture in both forms; `png`: its size, if that is not twice the other's."""
+    """Draws one picture in both formats; `png`: its size, if not twice that of the SVG."""
     png_width, png_height = png or (2 * width, 2 * height)
     for kind, terminal in (('svg', f'svg size {width},{height} font "sans-serif,13" background "white"'),
                            ('png', f'pngcairo size {png_width},{png_height} fontscale 1.9 linewidth 2')):
@@ -47,7 +47,7 @@ def block(name, table):
 
 
 def series_of(rows, axis):
-    """(name, is raw) -> [(x, middle, low, high)] in what the rows' unit says."""
+    """(name, is raw) -> [(x, middle, low, high)] in the rows' unit."""
     found = {}
     for row in rows:
         entries = [(('pgas', False), row['ours'])] if row['ours'] else []
@@ -109,7 +109,7 @@ plot {', '.join(bands + lines)}
 
 
 def distance(rows, path):
-    """How many times its limit each row takes, the worst at the top; a tick where its target is."""
+    """Draws each row's multiple of its limit, the worst at the top, with a tick at its target."""
     shown = sorted((r for r in rows if r['to_raw']), key=lambda r: r['to_raw']['ratio'])
     if not shown:
         return False
@@ -149,7 +149,7 @@ plot {', '.join(parts)}
 
 
 def draw(results, directory):
-    """All pictures for which there are rows; returns [(file name without its end, title)]."""
+    """Draws all pictures that have rows; returns [(file name without its suffix, title)]."""
     drawn = []
     if distance(results.rows, os.path.join(directory, 'distance')):
         drawn.append(('distance', 'Distance from the limit'))

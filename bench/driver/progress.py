@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Says how far a run is: a bar with the time left on a terminal, lines elsewhere."""
+"""Shows the progress of a run: a bar with the time left on a terminal, lines on other outputs."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ class Progress:
         return max(0.0, self.seconds - self.elapsed())
 
     def step(self, number, what):
-        """Round `number` (None: as before) comes to `what`."""
+        """Shows that round `number` (None: the last one) has reached `what`."""
         number = self.last_round if number is None else number
         if self.live:
             done = min(1.0, self.elapsed() / self.seconds)

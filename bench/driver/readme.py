@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What documents say of performance, from a run: no number in it is typed by hand."""
+"""Writes the performance sections of documents from a run: no number is typed by hand."""
 
 import textwrap
 
@@ -35,7 +35,7 @@ def line(row, title):
 
 
 def section(results):
-    """The rows of SHOWN, and how many of all rows fall short of their targets. Protocols have a table of their own."""
+    """The rows of SHOWN, and the number of rows that miss their targets. Protocols have a table of their own."""
     yield '| | pgas | by hand | best peer | short of its target by |'
     yield '|---|---|---|---|---|'
     rows = {(judge.name_of(r), r['ranks']): r for r in results.rows if r['ours'] and not is_of_protocol(r)}
@@ -58,7 +58,7 @@ def where(machine):
     return f"{machine['processor']}, {machine['cores']} cores, {machine['compiler']}, {machine['date']}, commit {machine['commit']}"
 
 
-# Tables of protocols: what they are called, and their columns: a row, the ranks that have it, what a reader asks.
+# Tables of protocols: their titles and columns; a column is a row, its number of ranks, and its heading.
 PROTOCOLS = [
     ('fence', [('fence', 2, 'a fence'), ('fence', 4, 'of 4 ranks')]),
     ('post, start, complete, wait', [('pscw', 2, 'a round'), ('pscw', 4, 'of 4 ranks in a ring')]),
@@ -75,7 +75,7 @@ def is_of_protocol(row):
 
 
 def cell(row):
-    """What a protocol takes, and how many times what its accesses take by hand: bold where that is too much."""
+    """A protocol's time, and its multiple of the time of its accesses by hand: bold if that is too much."""
     if row is None:
         return ''
     text = words.digits(row['ours']['median']) if row['unit'] == 'times' else words.amount(row['ours']['median'], row)
@@ -85,9 +85,9 @@ def cell(row):
 
 
 def protocols(results):
-    """What each synchronization protocol takes: a line each, a table for each kind."""
+    """The time of each synchronization protocol: a line each, a table for each kind."""
     rows = {(r['row'], r['ranks'], r['mode']): r for r in results.rows if is_of_protocol(r) and r['ours']}
-    order = list(dict.fromkeys(s['mode'] for s in results.samples))  # as the program has them
+    order = list(dict.fromkeys(s['mode'] for s in results.samples))  # in the order of the program
     for kind, columns in PROTOCOLS:
         columns = [c for c in columns if any((row, ranks) == c[:2] for row, ranks, _ in rows)]
         names = [name for name in order if columns and (*columns[0][:2], name) in rows]
@@ -108,7 +108,7 @@ def protocols(results):
 
 
 def busy(shares):
-    """A sentence where the machine had other work."""
+    """A sentence if the machine had other work."""
     usual = spread.median(shares or [0])
     return f' Meanwhile others used {usual:.0%} of the cores.' if usual > suites.QUIET else ''
 
@@ -117,7 +117,7 @@ SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS)]
 
 
 def rewrite(text, results):
-    """`text` with its sections replaced; ValueError where it has none."""
+    """`text` with its sections replaced; ValueError if it has none."""
     found = False
     for begin, lines, end in SECTIONS:
         first, last = text.find(begin), text.find(end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Statistics, judging, comparing and the README's section, on samples made up here. Run it: python3 report_test.py"""
+"""Tests statistics, verdicts, comparisons and the README's section on invented samples. Run it: python3 report_test.py"""
 
 import contextlib
 import io
@@ -157,7 +157,7 @@ class Disturbances(unittest.TestCase):
         quiet = runner.Quiet(suites.QUICK, clock.looks([0.6, 0.4, 0.05, 0.6]))
         quiet.wait(clock)
         self.assertEqual((clock.now, quiet.seen), (3, 0.05))
-        quiet.wait(clock)  # others never rest again
+        quiet.wait(clock)  # other programs never rest again
         self.assertEqual((clock.now, quiet.seen), (3 + suites.LONGEST_WAIT, 0.6))
         for _ in range(9):
             quiet.wait(clock)
@@ -169,7 +169,7 @@ class Disturbances(unittest.TestCase):
 
 
 class FakeClock:
-    """Progress whose time passes at each look: a second."""
+    """A progress whose time advances by a second at each look."""
 
     seconds = 150
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A run's results as a file: one JSON object a line."""
+"""Reads and writes a run's results: one JSON object a line."""
 
 import json
 import os
 
 
 class Results:
-    """machine (one), contenders, notes, samples, rows; values: what the papers' programs said, and drew."""
+    """machine (one), contenders, notes, samples, rows; values: the values and pictures of the papers' programs."""
 
     def __init__(self, machine, contenders, notes, samples, rows, values=()):
         self.machine = machine
@@ -23,7 +23,7 @@ class Results:
 
     @staticmethod
     def read(path):
-        """From rows.jsonl, or the directory it is in."""
+        """Reads rows.jsonl, or the one in a directory."""
         if os.path.isdir(path):
             path = os.path.join(path, 'rows.jsonl')
         kinds = {'machine': [], 'contender': [], 'note': [], 'row': [], 'sample': [], 'value': [], 'picture': []}

@@ -12,7 +12,7 @@ import machine
 import suites
 
 
-# How often a program is started again in one turn, after it has crashed or hung in a row.
+# The number of restarts of a program in one turn, after it has crashed or hung in a row.
 MOST_RESTARTS = 5
 
 
@@ -32,11 +32,11 @@ class Entry:
 
 @dataclass
 class Story:
-    """How far a program came."""
+    """How far a program got."""
 
-    last: str = ''  # the row that it began last
-    told: bool = False  # whether it also ended that one
-    ended: bool = False  # whether it came to its end
+    last: str = ''  # the row that began last
+    told: bool = False  # whether that row has ended
+    ended: bool = False  # whether the program has ended
 
     def hear(self, line):
         if line['type'] == 'begin':
@@ -48,16 +48,16 @@ class Story:
 
 
 class Quiet:
-    """Waits until others leave the cores alone, but not for long."""
+    """Waits for a short time until other programs leave the cores alone."""
 
     def __init__(self, effort, look=machine.look):
         self.effort = effort
         self.look = look
-        self.seen = 0.0  # the share of the cores that others used when we looked last
+        self.seen = 0.0  # the last measured share of the cores that other programs used
         self.waited = 0.0
 
     def wait(self, progress):
-        """Returns when it is quiet, or when this contest or all of them have waited long enough."""
+        """Returns when the machine is quiet, or when this contest or all of them have waited long enough."""
         started = progress.elapsed()
         most = min(suites.LONGEST_WAIT, progress.seconds * suites.WAITING - self.waited)
         while progress.elapsed() - started < most:
@@ -76,16 +76,16 @@ class Runner:
         self.effort = effort
         self.progress = progress
         self.samples = []
-        self.values = []  # what the papers' programs said, in virtual time
+        self.values = []  # the values of the papers' programs, in virtual time
         self.quiet = Quiet(effort)
-        self.notes = {}  # (program, contender, ranks, what) -> a line about what is not there, crashed or hung
+        self.notes = {}  # (program, contender, ranks, what) -> a line about a program that is missing, crashed or hung
         self.costs = {}  # (suite, contender, ranks) -> seconds
-        self.failures = {}  # (program, contender, ranks) -> how often it has failed outside of any row
-        self.breakdowns = {}  # ((program, contender, ranks), row) -> how often it has crashed or hung in it
+        self.failures = {}  # (program, contender, ranks) -> failures outside of any row
+        self.breakdowns = {}  # ((program, contender, ranks), row) -> crashes and hangs in it
         self.parts = suites.parts_of(names, effort.quick)
 
     def run(self):
-        """All rounds. The first `fewest_rounds` measure all, as far as the time goes; then only what is not decided yet."""
+        """Runs all rounds. The first `fewest_rounds` measure all rows if time permits, later ones undecided rows."""
         longest = 0.0
         for number in range(self.effort.most_rounds):
             if self.progress.left() < (longest if number >= self.effort.fewest_rounds else 1):
@@ -102,7 +102,7 @@ class Runner:
         return self.samples
 
     def longest(self, how_many):
-        """Where the time went, in words."""
+        """The most expensive parts of the run, in words."""
         most = sorted(self.costs.items(), key=lambda item: -item[1])[:how_many]
         return ', '.join(f'{suite} {name} {ranks} ranks {seconds:.0f} s' for (suite, name, ranks), seconds in most)
 
@@ -119,7 +119,7 @@ class Runner:
                 self.contest(number, suite, part, ranks, names)
 
     def contest(self, number, suite, part, ranks, names):
-        """Ours and each peer, one after the other, another one first in each round."""
+        """Runs ours and each peer, one after the other, beginning with another one in each round."""
         taking_part = [c for c in suites.CONTENDERS if c.family in part.programs]
         turn = number % len(taking_part)
         if part.is_timed():
@@ -130,7 +130,7 @@ class Runner:
             self.go_on(number, entry, names)
 
     def go_on(self, number, entry, names):
-        """Runs a program; where it breaks down in a row, again with the rows after that one."""
+        """Runs a program. If it breaks down in a row, runs it again with the rows after that one."""
         after = ''
         for _ in range(MOST_RESTARTS):
             if self.failures.get(entry.key(), 0) >= 2 or self.progress.left() <= 0:
@@ -182,7 +182,7 @@ class Runner:
         return [row for key, row in self.breakdowns if key == entry.key() and self.breakdowns[key, row] >= 2]
 
     def take(self, number, entry, outcome):
-        """Keeps what a program has said, and returns how far it came."""
+        """Keeps the output of a program, and returns how far it got."""
         others = self.quiet.seen if outcome.others is None else outcome.others
         where = {'suite': entry.suite, 'contender': entry.contender.name, 'round': number,
                  'others': others if entry.part.is_timed() else 0}
@@ -206,7 +206,7 @@ class Runner:
         return story
 
     def blame(self, entry, story, trouble):
-        """Who breaks down in a row is called for that row; who does so outside of any, as a whole."""
+        """Blames a breakdown on the row in which it happened, or on the program if it happened outside of any row."""
         if story.ended:  # nothing is lost
             self.note(entry, entry.program, f'{trouble} at its end, after all rows')
         elif story.last and not story.told and self.progress.left() <= 0:
@@ -234,7 +234,7 @@ class Runner:
 
 
 def from_harness(line, ranks):
-    """A row of bench/harness.hpp, which compares in its own process, as samples."""
+    """Makes samples of a row of bench/harness.hpp, which compares in its own process."""
     one_way = line.get('hand_over_s', {}).get('median', 0)
     base = {'type': 'sample', 'row': line['row'], 'mode': line['program'], 'bytes': 0, 'unit': 's',
             'ranks': line.get('ranks', ranks), 'hand_over': [one_way] if one_way else []}
@@ -250,7 +250,7 @@ def from_harness(line, ranks):
 
 
 def contenders_line(names):
-    """What each library is and how it was set."""
+    """Each library with its version and settings."""
     families = {family for name in names for part in suites.SUITES[name] for family in part.programs}
     for c in suites.CONTENDERS:
         if c.family in families:

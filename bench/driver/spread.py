@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Medians, quantiles, and how sure one can be of a ratio."""
+"""Medians, quantiles, and confidence intervals of ratios."""
 
 import random
 from dataclasses import dataclass
 
 
 def quantile(values, q):
-    """The value below which a part q of the values is, between neighbours by a straight line."""
+    """The value with a share q of the values below it, interpolated linearly between neighbours."""
     ordered = sorted(values)
     at = q * (len(ordered) - 1)
     low = int(at)
@@ -20,7 +20,7 @@ def median(values):
 
 @dataclass(frozen=True)
 class Spread:
-    """Where values lie: the median and the quarters around it."""
+    """The location of values: the median and the quartiles."""
 
     median: float
     p25: float
@@ -35,7 +35,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio and between what it lies, most likely."""
+    """A ratio and its confidence interval."""
 
     middle: float
     low: float
@@ -53,7 +53,7 @@ def interval(values, draws=400):
         return Interval(values[0], 0.0, float('inf'), 1)
     if len(values) < 6:
         return Interval(median(values), min(values), max(values), len(values))
-    chance = random.Random(len(values))  # the same values give the same interval, always
+    chance = random.Random(len(values))  # equal values always give equal intervals
     medians = [median(chance.choices(values, k=len(values))) for _ in range(draws)]
     return Interval(median(values), quantile(medians, 0.05), quantile(medians, 0.95), len(values))
 

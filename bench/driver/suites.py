@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is measured, against whom, and what it must reach: all of it is data, here.
+"""The measured programs, their contenders and their targets: all of it is data, here.
 
 A new program is a line in SUITES, a new library a line in CONTENDERS, a new bar a line in TARGETS.
 """
@@ -18,11 +18,11 @@ class Contender:
 
     name: str
     kind: str  # 'ours' or 'peer'
-    family: str  # which program of a part it runs
-    build: str  # what its programs' names end in
+    family: str  # the program of a part that it runs
+    build: str  # the suffix of its programs' names
     launch: tuple = ()
     setting: str = ''
-    version: tuple = ()  # a command whose first line says it
+    version: tuple = ()  # a command whose first output line has it
 
 
 OPENMPI = ('mpirun.openmpi', '--bind-to', 'none', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '{yield}')
@@ -47,8 +47,7 @@ CONTENDERS = [
               ('pkg-config', '--modversion', 'fftw3')),
 ]
 
-# What a peer needs from its environment: a benchmark machine's user is often root. OpenMP's threads have a core each, and
-# spin.
+# The environment of peers: a benchmark machine's user is often root. OpenMP's threads have a core each, and spin.
 ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash',
                'OMP_PLACES': 'threads', 'OMP_PROC_BIND': 'close', 'OMP_WAIT_POLICY': 'active'}
 
@@ -67,12 +66,12 @@ class Part:
     ranks: tuple = (2,)
     style: str = 'meter'
     full_only: bool = False
-    rounds: int = 0  # at most; 0: as many as there is time for
+    rounds: int = 0  # at most; 0: as many as time permits
     arguments: tuple = ()
-    slow: bool = False  # a row may take as long as a whole program elsewhere
+    slow: bool = False  # a row may take as long as another whole program
 
     def is_timed(self):
-        """Whether it matters what else the machine does."""
+        """Whether other load on the machine matters."""
         return self.style not in ('counts', 'once', 'paper')
 
 
@@ -80,9 +79,9 @@ class Part:
 INCLUDE = Path(__file__).resolve().parents[2] / 'include'
 HEADERS = tuple(str(path.relative_to(INCLUDE)) for folder in ('pgas', 'pgas/backends')
                 for path in sorted((INCLUDE / folder).glob('*.hpp')))
-# How much longer than the headers of other libraries alone the two entrances may take to compile.
+# The largest ratio of the compile time of the two entrances to that of the headers of other libraries that they need.
 ENTRANCES = {'pgas/pgas.hpp': 2.0, 'pgas/core.hpp': 1.5}
-# The compilers that are installed: of each line the first.
+# The first installed compiler of each group.
 COMPILERS = [next(name for name in names if shutil.which(name))
              for names in (('g++',), ('clang++-16', 'clang++')) if any(map(shutil.which, names))]
 
@@ -110,18 +109,18 @@ SUITES = {
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
     ],
-    # Beside what is written by hand; blocks beside other libraries are put_block in micro.
+    # Beside hand-written code; put_block in micro compares blocks with other libraries.
     'arrays': [
         Part({'ours': 'bench_arrays'}),
     ],
     'kernels': [
         Part({'ours': 'bench_heat', 'openmp': 'openmp_heat'}),
         Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, rounds=5),
-        Part({'ours': 'bench_fft3d'}, ranks=(1,), slow=True, rounds=3),  # how much the second core gains
+        Part({'ours': 'bench_fft3d'}, ranks=(1,), slow=True, rounds=3),  # shows the gain of the second core
         Part({'ours': 'bench_kernels', 'openmp': 'openmp_kernels', 'rma': 'mpi_gups'}),
         Part({'ours': 'bench_fields'}, ranks=(1,)),
     ],
-    # What is counted is the same in each run: two rounds, so that a difference would be seen.
+    # Counts are the same in each run: two rounds would show a difference.
     'counts': [
         Part({'ours': 'bench_counts'}, style='counts', rounds=2),
         Part({'ours': 'bench_counts_scc'}, ranks=(4,), style='once', rounds=2),
@@ -146,7 +145,7 @@ SUITES = {
     ],
 }
 
-# What runs when nobody says what. The papers take their time.
+# The suites that run without --suite. The papers take too long.
 USUAL = tuple(name for name in SUITES if name != 'papers')
 
 
@@ -156,15 +155,15 @@ def parts_of(names, quick):
 
 
 def programs_of(names, quick):
-    """What has to be built for them, where the libraries are there."""
+    """The programs that they need, if the libraries are installed."""
     return {part.programs[c.family] + c.build for _, part in parts_of(names, quick) for c in CONTENDERS
             if c.family in part.programs}
 
 
 @dataclass(frozen=True)
 class Target:
-    """What rows with such a name must reach: at most `raw` times the machine's own time, `ahead` times quicker than the
-    quickest peer. 0: not asked."""
+    """The target of the rows with such names: at most `raw` times the hand-written time, and `ahead` times quicker than
+    the quickest peer. 0: no target."""
 
     names: str  # a regular expression for the whole of row/mode/bytes
     raw: float = 0
@@ -175,7 +174,7 @@ class Target:
         return self.ranks[0] <= ranks <= self.ranks[1] and re.fullmatch(self.names, name) is not None
 
 
-# The first that fits counts.
+# The first target that fits a row counts.
 TARGETS = [
     Target(r'(put|get)_latency/flush/8', raw=1.1, ahead=3),
     Target(r'(put|get)_latency/flush/\d+', raw=1 / 0.97, ahead=1),
@@ -194,7 +193,7 @@ TARGETS = [
     Target(r'lock_exclusive', raw=1.3, ahead=3),
     Target(r'lock_shared', raw=1.2, ahead=3),
     Target(r'lock_hand_over', raw=1.5, ahead=2),
-    # Each protocol beside what it does to lines; of those that ranks wait in, the defaults as above.
+    # Each protocol beside its accesses to lines. Contended rows have targets for the defaults only, as above.
     Target(r'(fence/by_size|pscw/match_vector|lock_exclusive/queued)', raw=1.3),
     Target(r'(fence|pscw|lock_exclusive|lock_shared|lock_all)/\w+', raw=1.2),
     Target(r'lock_hand_over/queued', raw=1.5),
@@ -225,35 +224,35 @@ def target_of(name, ranks):
     return next((t for t in TARGETS if t.fits(name, ranks)), Target(''))
 
 
-# How long a line takes from core to core where the cores are called far from each other.
+# Cores are far from each other if a line takes longer than this from one to the other.
 FAR_FROM = 110e-9
-# What two runs of one thing differ by.
+# The ratio by which two runs of the same program may differ.
 SAME = 1.03
 
 
-# What share of the cores others may use while it is called quiet. A program that ran while they used more is marked.
+# The machine is quiet while other programs use at most this share of the cores. Samples with more are marked.
 QUIET = 0.1
-# Quiet rounds without which a ratio is formed of all rounds.
+# With fewer quiet rounds, a ratio is formed from all rounds.
 ENOUGH = 3
-# How long one of the papers' programs may take, in seconds.
+# The time limit of one of the papers' programs, in seconds.
 PAPER_TIMEOUT = 900
-# How long a contest waits for quiet, in seconds, and all of them together, of the whole time.
+# The longest wait of a contest for quiet in seconds, and the share of the whole time for all waits.
 LONGEST_WAIT = 10
 WAITING = 0.1
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much time there is."""
+    """The time budget of a run."""
 
     seconds: float  # for all: building, measuring, pictures
-    least: float  # for measuring, however long it took to build
+    least: float  # for measuring, regardless of the time to build
     row_seconds: float
     fewest_rounds: int
     most_rounds: int
     timeout: float  # of one program
     silence: float  # of one program of rows: a row that takes longer hangs
-    papers: float  # more, if they are asked for
+    papers: float  # additional time if they are requested
     quick: bool = field(default=False)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report as a Markdown table."""
+"""Writes the report as a Markdown table."""
 
 import words
 

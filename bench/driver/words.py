@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Numbers and names as a reader wants to see them."""
+"""Formats numbers and names for readers."""
 
 import judge
 import suites
@@ -15,7 +15,7 @@ def seconds(value):
 
 
 def digits(value):
-    """Three of them."""
+    """The value with three digits."""
     if value >= 100:
         return f'{value:,.0f}'
     return f'{value:.1f}' if value >= 10 else f'{value:.2f}'
@@ -39,7 +39,7 @@ def amount(value, row):
 
 
 def title(row):
-    """What a row is called."""
+    """The title of a row."""
     words = [row['row']]
     if row['mode']:
         words.append(row['mode'])
@@ -67,7 +67,7 @@ def asked(row):
 
 
 def missing(row):
-    """Who has no time in a row, and why."""
+    """The contenders without a time in a row, with the reasons."""
     return '; '.join(f'{who}: {why}' for who, why in sorted(row['missing'].items()) if who not in row['peers'])
 
 
@@ -76,7 +76,7 @@ def together(text, remark):
 
 
 def busy(row):
-    """How much of the cores others used while a row was measured, and in how many of its samples it was too much."""
+    """The share of the cores that other programs used during a row, and the number of its samples with too much."""
     return f"{row['others']:.0%}" + (f", too much in {row['disturbed']:.0%}" if row['disturbed'] else '')
 
 
@@ -87,7 +87,7 @@ VERDICTS = {'ok': 'ok', 'BEHIND': 'BEHIND', 'noise': 'not judged (noise)', '': '
 
 
 def counts(rows):
-    """How many rows have which verdict, in one sentence."""
+    """The number of rows with each verdict, in one sentence."""
     number = {v: sum(r['verdict'] == v for r in rows) for v in VERDICTS}
     return (f"{number['ok']} rows reach their target, {number['BEHIND']} are behind, {number['noise']} are not judged "
             f"since noise is larger than the difference, {number['']} have no target.")

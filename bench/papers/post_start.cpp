@@ -23,8 +23,9 @@ constexpr double start_us(std::size_t targets) { return 1.7 + translation_us * (
 /// The thesis' protocol to the letter, where the library's differs (see sync/match_vector.hpp). A target sets
 /// its counter before its bit. The origin waits for all targets and resets their bits before it signals the
 /// first.
+///
 /// Differs   from algorithm 2, which resets bits without the lock. A target that sets a bit of the same byte
-/// at that time loses it, and the benchmark does not end. So the thesis cannot have measured algorithm 2.
+///           at that time loses it, and the benchmark does not end. So the thesis cannot have measured it.
 class paper_match_vector {
  public:
   paper_match_vector(machine& m, pgas::group targets, library const& how)

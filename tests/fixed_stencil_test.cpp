@@ -2,6 +2,7 @@
 // Stencils with offsets known at compile time equal a serial run on a padded array. The exchange runs at the
 // same time, and several steps share an exchange. Grids of ranks; fixed, periodic and reflecting edges; any
 // widths.
+#include <pgas/algorithm/for_each.hpp>
 #include <pgas/stencil.hpp>
 #include <vector>
 
@@ -143,8 +144,57 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
   }
 }
 
+/// Two fields that depend on each other take one sweep. Each is what one field gives, and then a cell of the other.
+template <class Stencil, class Team, class Rule>
+void check_two_fields(Team& team, std::uint64_t seed, std::size_t largest, Rule const& rule) {
+  constexpr std::size_t N = Rule::dimensions;
+  random_source same(seed);
+  for (int array = 0; array < 4; ++array) {
+    auto const extents = some_extents<N>(same, largest);
+    std::array<halo_range, N> ranges;
+    for (std::size_t d = 0; d < N; ++d) ranges[d] = {2 + same.below(2), Stencil::before[d], Stencil::after[d]};
+    auto const around = some_halos(same, ranges);
+    auto const places = some_places(same, rule, extents, team.size());
+    auto u = make_array<number_type>(team, extents, places, around);
+    auto v = make_array<std::uint64_t>(team, extents, places, around);
+    auto next_u = make_array<number_type>(team, extents, places);
+    auto next_v = make_array<std::uint64_t>(team, extents, places.padded(128), around);
+    auto const alone_u = make_array<number_type>(team, extents, places);
+    auto const alone_v = make_array<std::uint64_t>(team, extents, places);
+    set_edges(u, [](auto... at) { return start_value(place<N>{at...}); });
+    set_edges(v, [](auto... at) { return start_value(place<N>{at...}) + 5U; });
+    for_each_index(u,
+                   [](auto const& at, number_type& cell) { cell = static_cast<number_type>(at[0] * 7 + at.back()); });
+    for_each_index(v, [](auto const& at, std::uint64_t& cell) { cell = at[0] + at.back() * 11; });
+    Stencil::apply(u, alone_u, [](auto... cells) { return kernel(static_cast<number_type>(cells)...); });
+    Stencil::apply(v, alone_v, [](auto... cells) { return kernel(static_cast<number_type>(cells)...); });
+    auto const both = [](auto const& of_u, auto const& of_v) {
+      static_assert(std::is_same_v<decltype(of_u), std::array<number_type, Stencil::offsets> const&>);
+      static_assert(std::is_same_v<decltype(of_v), std::array<std::uint64_t, Stencil::offsets> const&>);
+      auto const one = [](auto const& cells) {
+        return std::apply([](auto... cell) { return kernel(static_cast<number_type>(cell)...); }, cells);
+      };
+      return std::tuple{one(of_u) + of_v[0], one(of_v) * std::uint64_t{3} + of_u[0]};
+    };
+    Stencil::apply(std::tie(u, v), std::tie(next_u, next_v), both);
+    auto const now_u = stage(u, pgas::read_only);
+    auto const now_v = stage(v, pgas::read_only);
+    auto const then_u = stage(next_u, pgas::read_only);
+    auto const then_v = stage(next_v, pgas::read_only);
+    auto const one_u = stage(alone_u, pgas::read_only);
+    auto const one_v = stage(alone_v, pgas::read_only);
+    for_each_in_part(u, [&](auto const& local, auto const& global, int ghosts) {
+      if (ghosts != 0) return;
+      auto const at = [&](auto const& cells) { return std::apply(cells, local); };
+      require_equal(at(then_u), static_cast<number_type>(at(one_u) + at(now_v)), cell_text(u, global));
+      require_equal(at(then_v), at(one_v) * std::uint64_t{3} + at(now_u), cell_text(u, global));
+    });
+  }
+}
+
 using line = stencil<offset<0>, offset<-2>, offset<1>>;
 using plus = stencil<offset<0, 0>, offset<-1, 0>, offset<1, 0>, offset<0, -1>, offset<0, 1>>;
+using from_here = stencil<offset<0, 0>, offset<1, -1>, offset<-1, 0>>;
 using knight = stencil<offset<-1, 2>, offset<0, 0>, offset<1, -1>>;
 using space = stencil<offset<0, 0, 0>, offset<-1, 0, 0>, offset<1, 0, 0>, offset<0, -1, 0>, offset<0, 1, 0>,
                       offset<0, 0, -1>, offset<0, 0, 1>>;
@@ -229,6 +279,46 @@ TEST_CASE("stencil: the emulated chip, which sees every race and every stale cop
         }
       },
       {1, 2, 4, 6});
+}
+
+TEST_CASE("stencil: two fields in one sweep equal two sweeps of one field") {
+  everywhere<std::tuple<process_model, write_back_model, scc_model>>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+          check_two_fields<line>(team, seed + 700, 14, by_rows<1>{});
+          check_two_fields<from_here>(team, seed + 800, 9, tiled<block, block>{});
+        }
+      },
+      {1, 2, 4, 6});
+}
+
+TEST_CASE("stencil: in three dimensions, two fields in one sweep equal two sweeps of one field") {
+  everywhere<std::tuple<process_model, write_back_model>>(
+      [](auto& team) { check_two_fields<space>(team, 900, 5, tiled<block, block, block>{}); }, {1, 2, 6});
+}
+
+TEST_CASE("stencil: fields that do not fit together are refused with the reason") {
+  everywhere<std::tuple<process_model>>(
+      [](auto& team) {
+        halo const one{.width = 1};
+        auto const rule = tiled<block, block>{};
+        auto const u = make_array<number_type>(team, {8, 8}, rule, one);
+        auto const v = make_array<number_type>(team, {8, 8}, rule, one);
+        auto const next = make_array<number_type>(team, {8, 8}, rule, one);
+        auto const narrow = make_array<number_type>(team, {8, 8}, rule);
+        auto const small = make_array<number_type>(team, {6, 8}, rule, one);
+        auto const both = [](auto const& x, auto const& y) { return std::tuple{x[0], y[0]}; };
+        auto const refuses = [&](char const* fragment, auto const& from, auto const& to) {
+          require_error(errc::invalid_argument, {fragment}, [&] { plus::apply(from, to, both); });
+        };
+        refuses("the two arrays are one", std::tie(u, v), std::tie(next, u));
+        refuses("named twice among the results", std::tie(u, v), std::tie(next, next));
+        refuses("given twice", std::tie(u, u), std::tie(next, v));
+        refuses("too few ghost cells", std::tie(u, narrow), std::tie(next, v));
+        refuses("other cells", std::tie(u, v), std::tie(next, small));
+        plus::apply(std::tie(u, v), std::tie(next, narrow), both);
+      },
+      {1, 4});
 }
 
 TEST_CASE("stencil: arrays that do not fit the stencil are refused with the reason") {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <pgas/array/part_box.hpp>
-#include <pgas/exchange_halo.hpp>
+#include <pgas/exchange_halos.hpp>
+#include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -48,6 +49,15 @@ constexpr auto memory_of(View const& v) noexcept {
   }
 }
 
+/// Whether all elements of a tuple are arrays of N dimensions whose ranks own one box each: the fields of a stencil.
+template <class Fields, std::size_t N>
+inline constexpr bool are_fields = false;
+template <class... Fields, std::size_t N>
+  requires(sizeof...(Fields) > 0 && (any_global_array<Fields> && ...))
+inline constexpr bool are_fields<std::tuple<Fields...>, N> =
+    ((std::remove_cvref_t<Fields>::dimensions == N &&
+      box_layout<typename std::remove_cvref_t<Fields>::layout_type>)&&...);
+
 }  // namespace detail
 
 /// The neighbours on which a cell's new value depends, known at compile time: `stencil<offset<0, 0>,
@@ -58,6 +68,10 @@ constexpr auto memory_of(View const& v) noexcept {
 /// or another function object.
 /// The loop over a row is that of hand-written code: no index is computed and no branch taken per cell.
 /// Compilers vectorize it if the kernel allows.
+///
+/// Several coupled fields take one sweep: `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`. The kernel then
+/// takes one std::array per source field, with one value per offset, and returns a std::tuple with one value per
+/// result field. Compilers know that results and sources are different memory, which loops over views do not tell.
 /// DASH: StencilSpec.
 template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
@@ -66,6 +80,8 @@ class stencil {
   static constexpr std::size_t dimensions = std::max({Offsets::dimensions...});
   static_assert(((Offsets::dimensions == dimensions) && ...),
                 "stencil: all offsets must have the same number of dimensions");
+  /// The number of offsets: of the values of a field that a kernel takes.
+  static constexpr std::size_t offsets = sizeof...(Offsets);
   using index_type = std::array<std::size_t, dimensions>;
   using part_box_type = part_box<dimensions>;
 
@@ -141,6 +157,29 @@ class stencil {
     sweep_from<0>(in.at(cells.first), in.pitches, out.at(cells.first), out.pitches, cells.counts(), kernel);
   }
 
+  /// Stores the values of a kernel of several fields for each of these cells of all `to`, from the cell's neighbours in
+  /// all `from`. All must be different memory of one shape. Local. Otherwise like sweep of one field.
+  template <class... From, class... To, class Kernel>
+  static void sweep(std::tuple<From...> const& from, std::tuple<To...> const& to, part_box_type const& cells,
+                    Kernel kernel) {
+    if (cells.empty()) return;
+    [&]<std::size_t... f, std::size_t... t>(std::index_sequence<f...>, std::index_sequence<t...>) {
+      auto const in = std::tuple(detail::memory_of<dimensions>(std::get<f>(from))...);
+      auto const out = std::tuple(detail::memory_of<dimensions>(std::get<t>(to))...);
+      std::array const distances{distances_to_neighbours(std::get<f>(in).pitches)...};
+      auto outer = cells.counts();
+      outer.back() = 1;
+      index_type row{};
+      do {
+        auto at = cells.first;
+        for (std::size_t d = 0; d < dimensions; ++d) at[d] += static_cast<std::ptrdiff_t>(row[d]);
+        results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::sweep_row(
+            std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts().back(), kernel, distances,
+            std::get<t>(out).at(at)..., std::get<f>(in).at(at)...);
+      } while (detail::advance(row, outer));
+    }(std::index_sequence_for<From...>{}, std::index_sequence_for<To...>{});
+  }
+
   /// Exchanges the halo of `from`, and stores the kernel's value for each own cell of `to`, from the cell's
   /// neighbours in `from`. Cells that need no other rank's ghost cells are computed during the exchange.
   ///
@@ -156,6 +195,34 @@ class stencil {
   static void apply(From const& from, To const& to, Kernel kernel) {
     check("stencil::apply", from, to, 1);
     exchange_and_sweep(from, to, write_only, own_cells(from), kernel);
+  }
+
+  /// Applies the stencil to several coupled fields: exchanges the halos of all `from` at once, and stores the kernel's
+  /// values for each own cell of all `to`: `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`.
+  ///
+  /// Otherwise like apply of one field; all fields have the same extents and layout, and all `from` the same halo.
+  /// Throws errc::invalid_argument also if an array is named twice. Costs the puts of all fields, and one
+  /// post/start/complete/wait round.
+  template <class... From, class... To, class Kernel>
+    requires(detail::are_fields<std::tuple<From...>, dimensions> && detail::are_fields<std::tuple<To...>, dimensions>)
+  static void apply(std::tuple<From...> const& from, std::tuple<To...> const& to, Kernel kernel) {
+    auto const with_each = [](auto const& fields, auto const& use) {
+      std::apply([&](auto const&... field) { (use(field), ...); }, fields);
+    };
+    with_each(from, [&](auto const& source) {
+      with_each(to, [&](auto const& result) { check("stencil::apply", source, result, 1); });
+    });
+    check_named_once(to);
+    auto const cells = own_cells(std::get<0>(from));
+    auto const inner = inner_cells(std::get<0>(from), before, after);
+    auto pending = std::apply([](auto const&... field) { return begin_exchange(field...); }, from);
+    with_staged(to, write_only, [&](auto const& out) {
+      with_staged(from, read_only, [&](auto const& in) { sweep(in, out, inner, kernel); });
+      pending.finish();
+      with_staged(from, read_only, [&](auto const& in) {
+        for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in, out, around, kernel); });
+      });
+    });
   }
 
   /// Applies the stencil `count` times with one exchange, alternating between `now` and `next`. The two are
@@ -279,6 +346,50 @@ class stencil {
                                                       T const* __restrict... in) {
     for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<U>(kernel(in[i]...));
   }
+
+  /// Calls use(tuple of views) with all fields staged.
+  template <std::size_t k = 0, class... Fields, hints Mode, class Use, class... Views>
+  static void with_staged(std::tuple<Fields...> const& fields, hint<Mode> mode, Use const& use, Views const&... views) {
+    if constexpr (k == sizeof...(Fields)) {
+      use(std::tuple(views...));
+    } else {
+      auto const staged = stage(std::get<k>(fields), mode);
+      with_staged<k + 1>(fields, mode, use, views..., staged.view());
+    }
+  }
+  /// Throws if two of these arrays are one.
+  template <class... Fields>
+  static void check_named_once(std::tuple<Fields...> const& fields) {
+    auto const states = std::apply(
+        [](auto const&... field) { return std::array<void const*, sizeof...(Fields)>{&field.state()...}; }, fields);
+    for (std::size_t k = 1; k < states.size(); ++k) {
+      if (std::find(states.begin(), states.begin() + k, states[k]) == states.begin() + k) continue;
+      throw error(errc::invalid_argument, std::get<0>(fields).state().job_rank(), "stencil::apply",
+                  "an array is named twice among the results; name each once");
+    }
+  }
+  static constexpr std::array<std::ptrdiff_t, offsets> distances_to_neighbours(pitches_type const& pitches) noexcept {
+    return {distance<Offsets>(pitches)...};
+  }
+  template <class T, std::size_t... k>
+  [[gnu::always_inline]] static inline std::array<T, offsets> neighbours(
+      T const* cell, std::array<std::ptrdiff_t, offsets> const& distances, std::index_sequence<k...>) noexcept {
+    return {cell[distances[k]]...};
+  }
+  /// The row loop of several fields. No lambda captures the pointers: g++ would forget that they are __restrict.
+  template <class... U>
+  struct results {
+    template <std::size_t... t, std::size_t... f, class Kernel, class Distances, class... T>
+    [[gnu::always_inline]] static inline void sweep_row(std::index_sequence<t...>, std::index_sequence<f...>,
+                                                        std::size_t count, Kernel const& kernel,
+                                                        Distances const& distances, U* __restrict... out,
+                                                        T const* __restrict... in) {
+      for (std::size_t i = 0; i < count; ++i) {
+        auto const values = kernel(neighbours(in + i, distances[f], std::make_index_sequence<offsets>{})...);
+        ((out[i] = static_cast<U>(std::get<t>(values))), ...);
+      }
+    }
+  };
 
   template <class From, class To>
   static void check(std::string_view operation, From const& from, To const& to, std::size_t count) {

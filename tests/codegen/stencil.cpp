@@ -10,6 +10,8 @@ using line = pgas::stencil<pgas::offset<-1>, pgas::offset<0>, pgas::offset<1>>;
 using in_view = pgas::matrix_view<double const>;
 using out_view = pgas::matrix_view<double>;
 
+using coupled = pgas::stencil<pgas::offset<-1, 0>, pgas::offset<1, 0>, pgas::offset<0, 0>>;
+
 template <class Stencil, class In, class Out, class Kernel>
 void sweep(In const& in, Out const& out, pgas::part_box<Stencil::dimensions> const& cells, Kernel kernel) {
 #if defined(PGAS_TEST_MUTANT)
@@ -57,6 +59,29 @@ void raw_line(std::span<double const> const& in, std::span<double> const& out, p
   double* __restrict to = out.data() + cells.first[0];
   std::size_t const count = cells.counts()[0];
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i - 1] - 2 * from[i] + from[i + 1];
+}
+void ours_coupled(in_view const& u, in_view const& v, out_view const& next_u, out_view const& next_v,
+                  pgas::part_box<2> const& cells) {
+  sweep<coupled>(std::tuple(u, v), std::tuple(next_u, next_v), cells, [](auto const& x, auto const& y) {
+    return std::tuple{(x[0] + x[1]) * y[2], (y[0] + y[1]) * x[2]};
+  });
+}
+void raw_coupled(in_view const& u, in_view const& v, out_view const& next_u, out_view const& next_v,
+                 pgas::part_box<2> const& cells) {
+  if (cells.empty()) return;
+  auto const [rows, cols] = cells.counts();
+  for (std::size_t i = 0; i < rows; ++i) {
+    auto const row = [&](auto const& view) { return &view(cells.first[0] + std::ptrdiff_t(i), cells.first[1]); };
+    [cols = cols](double* __restrict a, double* __restrict b, double const* __restrict x, double const* __restrict y,
+                  std::ptrdiff_t u_pitch, std::ptrdiff_t v_pitch) {
+      for (std::size_t j = 0; j < cols; ++j) {
+        double const* const x_here = x + j;
+        double const* const y_here = y + j;
+        a[j] = (*(x_here - u_pitch) + x_here[u_pitch]) * *y_here;
+        b[j] = (*(y_here - v_pitch) + y_here[v_pitch]) * *x_here;
+      }
+    }(row(next_u), row(next_v), row(u), row(v), u.stride(0), v.stride(0));
+  }
 }
 void ours_cells(out_view const& out, double weight) {
   auto const [rows, cols] = std::array{out.extent(0), out.extent(1)};

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# The programs of a page compile without a warning and run: check.sh PAGE INCLUDE_DIR COMPILER...
+# The programs of a page compile without a warning and run, and its links to files are right:
+# check.sh PAGE INCLUDE_DIR COMPILER...
 # A ```text block after a program is what it prints. Programs that print one line and have no such block are the steps of
 # one kernel: all of them print the same.
 set -eu
@@ -14,6 +15,9 @@ awk -v folder="$folder" '
   /^```text$/ && count { file = sprintf("%s/%02d.text", folder, count); next }
   /^```/               { file = ""; next }
   file                 { print > file }' "$page"
+for link in $(grep -o '](\([^):# ]*\))' "$page" | sed 's/^](//; s/)$//'); do
+  [ -e "$(dirname "$page")/$link" ] || { echo "$page links to $link, which does not exist"; exit 1; }
+done
 programs=0
 for source in "$folder"/*.cpp; do
   grep -q 'int main' "$source" || continue

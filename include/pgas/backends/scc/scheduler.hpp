@@ -102,7 +102,6 @@ class scheduler {
   ///
   /// While all other cores poll or compute too, the looks repeat themselves. Looks that end before any core
   /// can change a word are therefore not made; `skip(count)` receives their number instead.
-  /// change anything are not made one by one, but `skip(how many)` is told of them.
   template <std::predicate Look, class Skip>
   void poll(std::span<waiters* const> waiting, Look&& look, Skip&& skip, waiting_for const& why, std::string_view label,
             team_ranks const& ranks) {

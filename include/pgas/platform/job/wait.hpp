@@ -45,11 +45,12 @@ inline constexpr int brief_yields = 16;
 /// A wait that has outlasted its spinning and its first yields. It yields on, and then sleeps if the job's
 /// wait_policy allows that. Meanwhile it notices whatever makes the wait futile.
 ///
-/// `pause()` throws errc::rank_failed (or the code of the failure) when the job has failed, errc::timed_out
-/// past the deadline, and errc::deadlock when this rank and all ranks that could signal it wait for each
-/// other. A sleep lasts at most an eighth of the time waited so far, and at most a millisecond. Timed sleeps
+/// `pause()` throws errc::rank_failed, or the code of the failure, when the job has failed. It throws
+/// errc::timed_out past the deadline, and errc::deadlock when this rank and all ranks that could signal it
+/// wait for each other.
+///
+/// A sleep lasts at most an eighth of the time waited so far, and at most a millisecond. Timed sleeps
 /// spare the signaller a wake-up call, which would cost it a full fence and sometimes a system call.
-/// no wake-up call, which would cost its sender a full fence and sometimes a system call.
 class long_wait {
  public:
   /// `awaited` has numbers in the job. The wait copies them when it is published.

@@ -17,9 +17,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
 
-/// One rank, and memory it shares with nobody: the shortest backend, to be read first.
+/// One rank, whose memory no other rank shares. This is the shortest backend: read it first.
 ///
-/// A put is a memcpy, a control word a plain integer, and a wait that is not over at once is a deadlock.
+/// A put is a memcpy, and a control word is a plain integer. A wait whose condition is false is a deadlock.
 class self {
  public:
   // Payload: the concept `segment`, refined by `local_segment`, `shared_segment` and `atomic_segment`.
@@ -44,7 +44,7 @@ class self {
     static void flush_local(rank_t) noexcept {}
     static void flush_local_all() noexcept {}
 
-    // Nobody else is there, so a read and a write in turn are indivisible.
+    // There is no other rank, so a read followed by a write is atomic.
     template <class T>
     static constexpr bool is_atomic = std::is_arithmetic_v<T>;
     template <class T, class Op>
@@ -74,9 +74,9 @@ class self {
     struct alignas(64) line {
       std::byte bytes[64];
     };
-    std::vector<line> memory_;  // keeps its address when it is moved
+    std::vector<line> memory_;  // moves keep its address
     bytes_out part_;
-    detail::copier copy_out_;  // a memcpy that passes the caches where it is long
+    detail::copier copy_out_;  // a memcpy; a long one passes the caches
     detail::copier copy_in_;
   };
 
@@ -127,15 +127,15 @@ class self {
       }
       alone(why);
     }
-    void pause(unsigned, waiting_for const&) const noexcept {}  // nobody else could go on meanwhile
+    void pause(unsigned, waiting_for const&) const noexcept {}  // no other rank could go on meanwhile
 
    private:
     [[noreturn]] void alone(waiting_for const& why) const {
       if (why.deadline != no_deadline)
-        throw error(errc::timed_out, 0, why.operation, label_ + ": nobody else can signal");
+        throw error(errc::timed_out, 0, why.operation, label_ + ": no other rank exists to signal");
       throw error(errc::deadlock, 0, why.operation,
                   "rank 0 waits in " + std::string(why.operation) + " (" + label_ +
-                      ") for a signal that only itself could send");
+                      ") for a signal that no other rank can send; signal before the wait");
     }
 
     std::vector<word> words_;
@@ -143,7 +143,7 @@ class self {
     std::string label_;
   };
 
-  // How ranks meet: the concept `bootstrap`.
+  // The start of ranks: the concept `bootstrap`.
   class bootstrap_type {
    public:
     [[nodiscard]] static rank_t rank() noexcept { return 0; }
@@ -160,7 +160,7 @@ class self {
     std::map<std::string, std::vector<std::byte>, std::less<>> values_;
   };
 
-  using handle = char;  ///< nothing to tell: nobody else attaches
+  using handle = char;  ///< empty: no other rank attaches
   using default_coherence = coherence::coherent;
   using user_segment_type = segment_type;
   using user_coherence = coherence::coherent;
@@ -199,8 +199,8 @@ class self {
   static control_type attach_control(handle, control_words words, std::string_view label) { return {words, label}; }
   static self sub_team(group, rank_t) noexcept { return {}; }
 
-  static void fail(std::string_view) noexcept {}   // an exception passes; there is nobody to tell
-  static void check(std::string_view) noexcept {}  // if this rank had failed it would not ask
+  static void fail(std::string_view) noexcept {}   // an exception passes; no other rank has to know
+  static void check(std::string_view) noexcept {}  // a failed rank would not call this
   [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
   static void charge(std::uint64_t) noexcept {}
 };

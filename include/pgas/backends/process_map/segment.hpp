@@ -15,10 +15,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Payload in the job's arena: the address of a part is base + rank * stride on every rank.
 ///
-/// The extent begins with the sizes of all parts, once per node and not once per rank.
+/// The extent begins with the sizes of all parts, so the node has one table of them.
 class mapped_segment {
  public:
-  /// Types whose elements the processor can modify in one step.
+  /// The types whose elements the processor modifies atomically.
   template <class T>
   static constexpr bool is_atomic =
       std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
@@ -69,7 +69,8 @@ class mapped_segment {
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
-    // Not a memcpy, which might read any object: a store of elements may then leave the size in a register.
+    // A load, not a memcpy, which could read any object: the size may then stay in a register across stores
+    // of elements.
     return *std::launder(reinterpret_cast<std::size_t const*>(header_ + sizeof stride_) + rank);
   }
   [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
@@ -80,7 +81,7 @@ class mapped_segment {
   done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
   done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
 
-  /// Stores are complete when they are issued; what remains is to keep the compiler from moving them past this line.
+  /// Stores are complete when they are issued. A flush only keeps the compiler from moving them past it.
   static void flush(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
@@ -102,20 +103,20 @@ class mapped_segment {
     if (streams) end_streaming();
   }
 
-  // acq_rel: pairs with atomic_load and the others on the same element, so that a program may
-  // synchronize through elements too.
+  // acq_rel: pairs with atomic_load and the other operations on the same element, so that a program may
+  // synchronize through elements.
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const noexcept {
     return fetch_op(at_element<T>(at), value, op);
   }
-  /// The same where the element's address is known: nothing of the segment has to be read for it.
+  /// Modifies an element at a known address, without a load from the segment.
   template <class T, class Op>
   static T fetch_op(T& at, T value, Op op) noexcept {
     std::atomic_ref<T> element(at);
     constexpr bool has_bits = std::is_integral_v<T> && !std::is_same_v<T, bool>;
     if constexpr (std::is_integral_v<T> && Op::kind == op_kind::sum) {
       return element.fetch_add(value, std::memory_order_acq_rel);
-    } else if constexpr (has_bits && Op::kind == op_kind::bit_and) {  // one instruction if nobody wants the old value
+    } else if constexpr (has_bits && Op::kind == op_kind::bit_and) {  // one instruction if the old value is unused
       return element.fetch_and(value, std::memory_order_acq_rel);
     } else if constexpr (has_bits && Op::kind == op_kind::bit_or) {
       return element.fetch_or(value, std::memory_order_acq_rel);
@@ -132,7 +133,7 @@ class mapped_segment {
       return old;
     }
   }
-  /// Replaces the element by `desired` if it has the bytes of `expected`; returns what it found.
+  /// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
   template <class T>
   T compare_exchange(location at, T expected, T desired) const noexcept {
     std::atomic_ref<T>(at_element<T>(at)).compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
@@ -150,7 +151,7 @@ class mapped_segment {
  private:
   static constexpr std::uint64_t line = 128;
 
-  /// Parts of whole pages are taken by their owners: at the same time, each near to the core that will use it.
+  /// Owners take the memory of parts that are whole pages: at the same time, each near its core.
   static constexpr bool has_own_pages(std::uint64_t stride) noexcept { return stride % job::page == 0; }
   [[nodiscard]] std::uint64_t own_pages() const noexcept {
     return (part_bytes(rank()) + job::page - 1) / job::page * job::page;

@@ -16,24 +16,26 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Payload that the ranks had before: no mapping has it, so a peer's part is reached by process_vm_readv and
-/// process_vm_writev, or, where the system forbids those, as a copy in the job's arena.
+/// Payload in memory that the ranks already had, outside any shared mapping. process_vm_readv and
+/// process_vm_writev reach a peer's part. If the system forbids those calls, a copy in the job's arena stands
+/// for the part.
 ///
-/// Where a part lies is said once a node, in a table of one line a rank, so that no rank keeps an address of any other,
-/// and none can be out of date: Ferreras' address cache would hold what the table holds. Ranks that are threads copy.
+/// One table for each node holds the address of each part, one line for each rank. No rank keeps addresses of
+/// its own, so none can be out of date; Ferreras' address cache would repeat the table. Ranks that are
+/// threads copy directly.
 ///
-/// With copies a rank has two of its part, MPI's separate memory model: its own memory, which only it accesses, and the
-/// copy, which peers access. `publish_own` takes what this rank has stored to the copy, `refresh_own` what peers have
-/// put back, each exact to the byte: a third copy says what both last agreed on. Source: the twins and diffs of
-/// TreadMarks, Keleher et al. 1994; ours compares at the boundaries of epochs and not at page faults, and neither side
-/// asks the other.
+/// With copies a part exists twice, as in MPI's separate memory model: this rank's memory, and the copy that
+/// peers access. `publish_own` carries this rank's stores to the copy, and `refresh_own` carries peers' puts
+/// back. Both are exact to the byte, by a third copy of the last agreed state. Source: the twins and diffs of
+/// TreadMarks, Keleher et al. 1994. Ours compares at the boundaries of epochs and not at page faults, and
+/// neither side asks the other.
 class user_segment {
  public:
   /// No instruction modifies another process' element.
   template <class T>
   static constexpr bool is_atomic = false;
 
-  /// What keeps this rank from another's memory: nothing, or an errno.
+  /// The obstacle between this rank and a rank's memory: none, or an errno.
   struct obstacle {
     rank_t rank = -1;
     int why = 0;
@@ -41,10 +43,11 @@ class user_segment {
     [[nodiscard]] bool is_there() const noexcept { return why != 0; }
   };
 
-  /// What each rank has in the table.
+  /// The size of one rank's entry in the table.
   static constexpr std::size_t entry_bytes() noexcept { return sizeof(entry); }
 
-  /// Says where this rank's part is; peers may look after the next barrier. `table` has an entry a rank.
+  /// Enters the place of this rank's part; peers may read it after the next barrier. `table` has an entry for
+  /// each rank.
   user_segment(mapped_segment table, team_ranks ranks, job j, bytes_out own, bool ranks_are_threads)
       : table_(std::move(table)),
         ranks_(std::move(ranks)),
@@ -57,8 +60,8 @@ class user_segment {
     ::new (table_.local().data())
         entry{::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
               static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.get())), *probe_};
-    // Where Yama allows tracing to ancestors only, siblings need leave: given to the ranks' parent and who descends
-    // from it, so to this job and nobody else. Elsewhere the call fails, and there is nothing to allow.
+    // Yama may allow tracing to ancestors only. This call then allows it to the ranks' parent and its
+    // descendants, so to this job alone. Without Yama the call fails, and needs no effect.
     if (!ranks_are_threads_) ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
   }
 
@@ -67,8 +70,9 @@ class user_segment {
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return of(rank).bytes; }
   [[nodiscard]] bytes_out local() const noexcept { return own_; }
 
-  /// Tries to reach this rank's own memory and, if asked for, every peer's: reads and writes a word of each, which must
-  /// hold what its rank has said, since a process of that number may be another one. Costs two system calls a peer.
+  /// Tries to reach this rank's own memory and, if `peers`, that of every peer. It reads and writes a word of
+  /// each, which must have its rank's value, since another process may have the number. Costs two system
+  /// calls for each peer.
   [[nodiscard]] obstacle probe(bool peers) const noexcept {
     if (int const why = probe_own(); why != 0) return {rank(), why};
     if (!peers || ranks_are_threads_) return {};
@@ -85,7 +89,7 @@ class user_segment {
     }
     return {};
   }
-  /// An obstacle that a rank has met, in words.
+  /// Describes an obstacle that a rank has met.
   [[nodiscard]] std::string describe(rank_t who, obstacle const& met) const {
     if (met.rank == who) {
       return "the memory that rank " + std::to_string(ranks_.to_world(who)) + " gives, " +
@@ -96,20 +100,21 @@ class user_segment {
            "): " + std::strerror(met.why);
   }
 
-  /// From here on peers access these copies, of the same sizes. All ranks call it, and then a barrier.
+  /// Makes peers access these copies from now on, which have the same sizes. All ranks call it, followed by a
+  /// barrier.
   void copy_through(mapped_segment copies) {
     seen_.assign(own_.begin(), own_.end());
     if (!seen_.empty()) std::memcpy(copies.local().data(), seen_.data(), seen_.size());
     copies_.emplace(std::move(copies));
   }
-  /// Whether peers access this memory itself.
+  /// Whether peers access the memory itself, and no copy.
   [[nodiscard]] bool is_in_place() const noexcept { return !copies_; }
 
-  /// What this rank has stored into these bytes since the last time is in its copy.
+  /// Carries this rank's stores to these bytes since the last call to its copy.
   void publish_own(std::size_t first, std::size_t count) noexcept {
     if (copies_) carry_changes(own_.data(), copies_->local().data(), first, count);
   }
-  /// What peers have put into its copy since the last time is in this rank's memory.
+  /// Carries peers' puts into the copy since the last call to this rank's memory.
   void refresh_own() noexcept {
     if (copies_) carry_changes(copies_->local().data(), own_.data(), 0, seen_.size());
   }
@@ -119,7 +124,7 @@ class user_segment {
   done rput(location at, bytes_in from) const { return put(at, from), done{}; }
   done rget(location at, bytes_out into) const { return get(at, into), done{}; }
 
-  /// A move is over when the call returns; what remains is to keep the compiler from moving others past this line.
+  /// A move is complete when its call returns. A flush only keeps the compiler from moving others past it.
   static void flush(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
@@ -153,7 +158,7 @@ class user_segment {
     ::pid_t process;
     std::uint64_t address;
     std::uint64_t bytes;
-    std::uint64_t probe;  ///< the address of a word that nobody uses
+    std::uint64_t probe;  ///< the address of an unused word
     std::uint64_t probe_value;
   };
 
@@ -165,21 +170,23 @@ class user_segment {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(there.address));
   }
 
-  /// Whether the ends of the own part can be read: by a call that says no, and not by a load that ends the rank.
+  /// Whether the ends of the own part are readable. A system call reports an error here; a load would end the
+  /// rank.
   [[nodiscard]] int probe_own() const noexcept {
     if (own_.empty()) return 0;
     std::array<std::byte, 2> ends{};
     int const why = process_memory(::getpid())
                         .get(of(rank()).address, own_.size() - 1, ends.data(), 1,
                              {own_.size() > 1 ? std::size_t{2} : std::size_t{1}, 1});
-    return why == EFAULT ? why : 0;  // where even this is forbidden nothing is known
+    return why == EFAULT ? why : 0;  // if even this call is forbidden, nothing is known
   }
 
-  /// Takes those bytes of `from` to `to` that are not as both last agreed on. A block at a time: most have not changed.
+  /// Carries those bytes of `from` to `to` that differ from the last agreed state. It compares by blocks,
+  /// since most are equal.
   ///
-  /// A peer may put into the copy meanwhile, in an epoch that this boundary does not end. Of such bytes it finds some,
-  /// and the boundary that does end it finds the others; so it is hidden from the thread sanitizer, which is why it
-  /// compares words itself.
+  /// A peer may meanwhile put into the copy, in an epoch that this boundary does not end. This call then
+  /// carries some of the bytes, and the boundary that ends the epoch carries the others. The function is
+  /// therefore hidden from the thread sanitizer, and compares words itself.
   [[gnu::no_sanitize_thread]] void carry_changes(std::byte const* from, std::byte* to, std::size_t first,
                                                  std::size_t count) noexcept {
     constexpr std::size_t block = 64;
@@ -212,11 +219,12 @@ class user_segment {
                              std::to_string(at.offset) + " of the memory of " + who +
                              " cannot be reached: " + std::strerror(why);
     if (why != EFAULT)
-      throw error(errc::unsupported, job_.rank(), operation, what + "; it could when the window was made");
+      throw error(errc::unsupported, job_.rank(), operation,
+                  what + "; it was reachable when the window was made, so the system's rules have changed");
     throw error(errc::invalid_argument, job_.rank(), operation,
                 what +
-                    "; keep it, and what is put from or got into, until the window's last epoch has ended, and "
-                    "writable if it is put into");
+                    "; keep the memory, and the sources and destinations of transfers, until the window's last "
+                    "epoch has ended, and keep memory that is put into writable");
   }
 
   mapped_segment table_;
@@ -224,9 +232,9 @@ class user_segment {
   job job_;
   bytes_out own_;
   bool ranks_are_threads_;
-  std::unique_ptr<std::uint64_t> probe_;  ///< for peers' probes: of this process, and never of a mapping
-  std::optional<mapped_segment> copies_;  ///< what peers access, where they cannot access the memory
-  std::vector<std::byte> seen_;           ///< the own part as it and its copy last agreed
+  std::unique_ptr<std::uint64_t> probe_;  ///< for peers' probes: in this process alone, never in a mapping
+  std::optional<mapped_segment> copies_;  ///< peers access these if they cannot access the memory
+  std::vector<std::byte> seen_;           ///< the last state on which the own part and its copy agreed
 };
 static_assert(local_segment<user_segment> && !shared_segment<user_segment> && strided_segment<user_segment>);
 static_assert(separate_segment<user_segment>);

@@ -74,7 +74,8 @@ class memory {
         ::mmap(nullptr, dram_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
       throw error(errc::no_space, -1,
-                  "run: scc: no address space for " + std::to_string(dram_bytes()) + " bytes of emulated memory");
+                  "run: scc: there is no address space for " + std::to_string(dram_bytes()) +
+                      " bytes of emulated memory; choose fewer scc::options::own_pages");
     }
     dram_ = static_cast<std::byte*>(base);
     buffers_.resize(cores_ * mpb_bytes);

@@ -6,14 +6,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Memory of another backend, whose transfers and cache operations are spans of a trace. What a rank does in its own
-/// part by load and store is not.
+/// Memory of another backend. Its transfers and cache operations are spans of a trace. A rank's loads and
+/// stores in its own part are not.
 template <segment Inner>
 class traced_segment : public Inner {
  public:
   traced_segment(Inner inner, span_source source) : Inner(std::move(inner)), source_(std::move(source)) {}
 
-  /// Where it offers this a put is a store, of which nobody learns.
+  /// Deleted, since a put would be a store and leave no span.
   void part(rank_t) const = delete;
 
   void put(location at, bytes_in from) {
@@ -62,7 +62,7 @@ class traced_segment : public Inner {
     Inner::flush_local_all();
   }
 
-  // Where copies do not agree by themselves
+  // Operations of memory whose copies do not agree by themselves
 
   void load(location at, bytes_out into)
     requires cache_controlled<Inner>
@@ -144,7 +144,7 @@ class traced_segment : public Inner {
   [[nodiscard]] recorded_span maintains(std::string_view operation) const {
     return source_.begin(span_kind::memory, operation, {}, 0);
   }
-  /// Stores need none.
+  /// The span of a flush; none if puts are stores, which need no flush.
   [[nodiscard]] recorded_span flushes(std::string_view operation, group targets) const {
     if constexpr (shared_segment<Inner> && !cache_controlled<Inner>) {
       return {};

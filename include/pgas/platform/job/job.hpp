@@ -55,7 +55,9 @@ class job {
                   "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
     }
     int const fd = ::memfd_create("pgas", MFD_CLOEXEC);
-    if (fd < 0) throw error(errc::unsupported, supervisor, std::string("memfd_create: ") + std::strerror(errno));
+    if (fd < 0)
+      throw error(errc::unsupported, supervisor,
+                  std::string("the system has no memory for the job: ") + std::strerror(errno));
     // If the system refuses so much address space, asks for half of it, and so on.
     std::uint64_t arena = shared_arena ? wanted_arena_bytes() : 0;
     for (;; arena /= 2) {
@@ -73,7 +75,8 @@ class job {
       if (arena < (std::uint64_t{1} << 24U)) {
         int const why = errno;
         ::close(fd);
-        throw error(errc::no_space, supervisor, std::string("no address space for the job: ") + std::strerror(why));
+        throw error(errc::no_space, supervisor,
+                    std::string("there is no address space for the job: ") + std::strerror(why));
       }
     }
   }
@@ -96,7 +99,8 @@ class job {
     }
     job joined(std::make_shared<mapping>(base, bytes, own), rank);
     if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
-      throw error(errc::mismatch, rank, "attach", "launcher and program were built from different versions of pgas");
+      throw error(errc::mismatch, rank, "attach",
+                  "launcher and program were built from different versions of pgas; build both from one");
     }
     return joined;
   }
@@ -256,7 +260,7 @@ class job {
     if (auto const* known = find(key)) count = static_cast<std::uint32_t>(known - b.entries.data());  // put again
     if (count == job_block::max_entries || value.size() > job_block::max_value ||
         key.size() >= sizeof(job_block::entry::key)) {
-      throw error(errc::no_space, rank_, "bootstrap", "no room for the key '" + std::string(key) + "'");
+      throw error(errc::no_space, rank_, "bootstrap", "there is no room for the key '" + std::string(key) + "'");
     }
     auto& entry = b.entries[count];
     entry.key = {};

@@ -25,6 +25,7 @@
 #include "raw.hpp"
 
 /// Rows that compare ours with baselines in one run.
+///
 /// All contenders of a row run in the same ranks on the same memory. They take turns, repetition by
 /// repetition, so that disturbances by the machine hit all alike. The ratio is formed within a repetition. In
 /// rows of two and more ranks, every repetition first measures a line hand-over. The host of a virtual

@@ -27,11 +27,13 @@
 
 /// Rows that several programs measure in the same way: one program of ours, and one for each library it is
 /// compared with.
+///
 /// A meter uses no library. It tells the other ranks when to start and how often through words of a file that
 /// all ranks map, so a row costs every library the same: nothing. While rank 0 is timed, idle ranks wait in
 /// `rest`, the library's own barrier, since some libraries complete an operation only when the target calls
 /// them. `poll` lets the library work while a rank waits outside of it. Time ends a row, not a count: the
 /// slowest barrier is 100,000 times slower than the quickest.
+///
 /// Each row is lines of JSON on rank 0's output: first that it begins, then each way's times, with the time
 /// of a line hand-over before and after. The row that began last is the one in which a program crashed or
 /// hangs. tools/bench runs the programs in turns, continues after such a row, and compares.

@@ -8,10 +8,10 @@
 
 namespace example {
 
-/// b += a^T. Collective; the arrays are square, of one layout in blocks of rows.
+/// b += a^T. Collective; the arrays are square, and have one layout in blocks of rows.
 ///
-/// What belongs into a rank's rows is across the diagonal, with whoever owns it there: it is read where it is, if it
-/// can be, by tiles that stay in the first cache beside where they are added.
+/// The cells for a rank's rows lie across the diagonal, in other ranks' parts. The rank reads them in place
+/// if it can, by tiles that stay in the first cache together with the cells to which they are added.
 template <class Array>
 void add_transposed(Array const& a, Array const& b) {
   constexpr std::size_t side = 32;
@@ -25,7 +25,7 @@ void add_transposed(Array const& a, Array const& b) {
     for (std::size_t i = 0; i < cols; i += side)
       for (std::size_t j = 0; j < rows; j += side)
         for (std::size_t r = i; r < std::min(i + side, cols); ++r) {
-          auto* __restrict const to = &sum(row + r, at.first[0]);  // what is read lies elsewhere
+          auto* __restrict const to = &sum(row + r, at.first[0]);  // the cells to be read lie elsewhere
           for (std::size_t c = j; c < std::min(j + side, rows); ++c) to[c] += cells(c, r);
         }
   });

@@ -11,8 +11,8 @@
 
 namespace example {
 
-/// Argument i as a number, or `otherwise` when there are not so many.
-/// Throws std::runtime_error when it is no number, or is negative.
+/// Argument i as a number, or `otherwise` if there are fewer arguments. Throws std::runtime_error if it is no
+/// number or negative.
 inline std::size_t number(std::span<std::string_view const> arguments, std::size_t i, std::size_t otherwise) {
   if (i >= arguments.size()) return otherwise;
   std::string_view const text = arguments[i];

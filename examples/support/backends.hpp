@@ -8,12 +8,12 @@
 
 namespace example {
 
-/// Where an example can run: `--pgas-backend NAME`, the first unless told otherwise.
+/// The backends on which an example can run: `--pgas-backend NAME`; the first is the default.
 using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback,
                                     pgas::backends::scc>;
 
-/// With which coherence policy: `--pgas-coherence unsafe_none` shows what becomes of a program without any, where
-/// memory is not coherent by itself.
+/// The coherence policies: `--pgas-coherence unsafe_none` shows the effect of a program without one on
+/// incoherent memory.
 using policies = pgas::coherence_list<pgas::default_coherence, pgas::coherence::unsafe_none>;
 
 }  // namespace example

@@ -13,12 +13,13 @@
 
 namespace example {
 
-/// Solves equations with the matrix of a NAS problem by conjugate gradients. Each rank has a block of rows, and of
-/// vectors the elements with their indices; one vector is shared, and got whole by all in each step.
+/// Solves equations with the matrix of a NAS problem by conjugate gradients. Each rank has a block of rows,
+/// and the elements of the vectors with the same indices. One vector is shared: all ranks get all of it in
+/// each step.
 template <class Team>
 class conjugate_gradient {
  public:
-  /// Collective, as all members but rows() and matrix().
+  /// Collective, like all members but rows() and matrix().
   conjugate_gradient(Team& team, nas::cg::problem const& problem)
       : team_(team),
         shared_(pgas::make_array<double>(team, problem.order)),
@@ -28,7 +29,7 @@ class conjugate_gradient {
         q_(rows()),
         r_(rows()) {}
 
-  /// How many rows this rank has.
+  /// The number of this rank's rows.
   [[nodiscard]] std::size_t rows() const noexcept { return own_.count[0]; }
   [[nodiscard]] nas::cg::sparse_rows const& matrix() const noexcept { return matrix_; }
 
@@ -36,7 +37,7 @@ class conjugate_gradient {
     return team_.all_reduce(std::inner_product(a.begin(), a.end(), b.begin(), 0.0));
   }
 
-  /// Makes A z nearly x, and returns the norm of the difference.
+  /// Makes A z approximate x, and returns the norm of the difference.
   double solve(std::span<double const> x, std::span<double> z) {
     std::copy(x.begin(), x.end(), r_.begin());
     std::fill(z.begin(), z.end(), 0.0);
@@ -62,8 +63,8 @@ class conjugate_gradient {
   }
 
  private:
-  /// q = A times the vector with this rank's elements value(i). Nobody gets the one before it any more: since then
-  /// all have added up a sum.
+  /// q = A times the vector with this rank's elements value(i). No rank still gets the vector before it,
+  /// since all ranks have added up a sum since then.
   template <class Epoch, class Value>
   void multiply(Epoch& epoch, Value const& value) {
     if (auto const mine = pgas::stage(shared_, pgas::write_only); true)
@@ -80,7 +81,7 @@ class conjugate_gradient {
   array shared_;
   pgas::box<1> own_;
   nas::cg::sparse_rows matrix_;
-  std::vector<double> all_;  ///< what is shared, as it was got
+  std::vector<double> all_;  // the shared vector, as this rank got it
   std::vector<double> q_;
   std::vector<double> r_;
 };

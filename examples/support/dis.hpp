@@ -11,14 +11,14 @@
 #include <span>
 #include <vector>
 
-/// What the Data-Intensive Systems stressmarks do with memory, whoever's it is, and what comes of it on plain memory
-/// (Ferreras 2008, section 6.4.4, describes them; sizes are ours).
+/// The memory accesses of the Data-Intensive Systems stressmarks, for memory of any owner, and their results
+/// on plain memory. Ferreras 2008, section 6.4.4, describes the stressmarks; the sizes are ours.
 namespace example::dis {
 
 using word = std::uint64_t;
 using numbers = std::vector<word>;
 
-/// Word i of what each of them begins with: 32 random bits.
+/// Word i of the initial contents of each stressmark: 32 random bits.
 inline word random_word(std::size_t i) noexcept {
   word x = (i + 1) * 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -34,10 +34,10 @@ inline numbers random_words(std::size_t count, word below = word{1} << 32U) {
 
 inline constexpr std::size_t walks = 64;
 inline constexpr std::size_t most_hops = 200;
-using window = std::array<word, 5>;  ///< what is looked at in one place
+using window = std::array<word, 5>;  // the words that are read at one place
 
-/// How many hops lead from there to the first sixty-fourth of the words. `look(place)` returns the window that begins
-/// there, whose median says where to go.
+/// The number of hops from a place to the first sixty-fourth of the words. `look(place)` returns the window
+/// that begins there, and its median gives the next place.
 template <class Look>
 std::size_t walk(std::size_t place, std::size_t size, Look const& look) {
   std::size_t hops = 0;
@@ -48,7 +48,7 @@ std::size_t walk(std::size_t place, std::size_t size, Look const& look) {
   } while (place >= size / 64 && hops < most_hops);
   return hops;
 }
-/// What Update stores where it has looked.
+/// The value that Update stores at the place of a window.
 inline word sum_of(window const& seen) noexcept {
   word sum = 0;
   for (word w : seen) sum += w;
@@ -57,14 +57,15 @@ inline word sum_of(window const& seen) noexcept {
 
 // ---- Neighborhood ----------------------------------------------------------------------------------
 
-inline constexpr word levels = 64;  ///< of grey
+inline constexpr word levels = 64;  // of grey
 inline constexpr std::array<std::size_t, 2> distances{1, 10};
 inline constexpr std::size_t reach = 10;
 inline constexpr std::size_t bins = 2 * levels;
 /// For each distance and direction a histogram of the pairs' sums, and one of their differences.
 inline constexpr std::size_t all_bins = distances.size() * 4 * 2 * bins;
 
-/// Adds to `counts` the pairs whose upper pixel is in the first `own` of these rows, which `side` pixels make up.
+/// Adds to `counts` the pairs whose upper pixel is in the first `own` of these rows; each row has `side`
+/// pixels.
 inline void count_pairs(std::span<word const> rows, std::size_t own, std::size_t side, std::span<word> counts) {
   std::size_t const there = rows.size() / std::max<std::size_t>(side, 1);
   word* histogram = counts.data();
@@ -73,7 +74,7 @@ inline void count_pairs(std::span<word const> rows, std::size_t own, std::size_t
       std::size_t const below = d * static_cast<std::size_t>(down);
       for (std::size_t i = 0; i < own && i + below < there; ++i) {
         for (std::size_t j = 0; j < side; ++j) {
-          std::size_t const k = j + d * static_cast<std::size_t>(right);  // large where it is below zero
+          std::size_t const k = j + d * static_cast<std::size_t>(right);  // huge if negative
           if (k >= side) continue;
           word const a = rows[i * side + j];
           word const b = rows[(i + below) * side + k];
@@ -86,7 +87,7 @@ inline void count_pairs(std::span<word const> rows, std::size_t own, std::size_t
   }
 }
 
-/// Prints what the histograms say about the texture.
+/// Prints the properties of the texture that follow from the histograms.
 inline void print_texture(std::span<word const> counts) {
   for (std::size_t const d : distances) {
     double entropy = 0;
@@ -114,8 +115,8 @@ inline void print_texture(std::span<word const> counts) {
 
 inline constexpr word letters = 4;
 inline constexpr std::size_t tokens = 16;
-inline constexpr std::size_t most_pieces = 512;  ///< between tokens of a kind; what follows belongs to the last
-inline constexpr std::size_t offset = 1000;      ///< from a token's letter to the one that is added to it
+inline constexpr std::size_t most_pieces = 512;  // between tokens of a kind; the rest belongs to the last token
+inline constexpr std::size_t offset = 1000;      // from a token's letter to the one that is added to it
 using token = std::array<word, 3>;
 
 inline token token_of(std::size_t number) noexcept {
@@ -126,7 +127,7 @@ inline token token_of(std::size_t number) noexcept {
 inline bool is_there(std::span<word const> field, std::size_t i, token const& t) noexcept {
   return i + t.size() <= field.size() && std::equal(t.begin(), t.end(), field.begin() + static_cast<std::ptrdiff_t>(i));
 }
-/// What is told of the letters between two tokens.
+/// The statistics of the letters between two tokens.
 struct piece {
   word sum = 0;
   word least = std::numeric_limits<word>::max();

@@ -15,7 +15,7 @@
 
 namespace example {
 
-/// How arrays that are transformed are shared out: a block of each dimension, on a grid of ranks.
+/// The layout of transformed arrays: a block of each dimension, on a grid of ranks.
 using sharing = pgas::tiled<pgas::block, pgas::block, pgas::block>;
 
 /// An array of such cells.
@@ -25,8 +25,8 @@ using cell_array = decltype(pgas::make_array<cell>(std::declval<Team&>(), {1, 1,
 /// Whether the second of two arrays has the first two dimensions of the first one swapped.
 enum class order { same, swapped };
 
-/// A transform of the planes of this rank's own cells, a plane_transform or a line_transform; a plane is all of them
-/// with one index in dimension 0.
+/// A transform of the planes of this rank's own cells, a plane_transform or a line_transform. A plane is all
+/// own cells with one index in dimension 0.
 template <class Transform, class Array>
 Transform transform_of(Array const& a, lines which, plane_transform::direction way, effort how) {
   return {a.local_extents()[1], a.local_extents()[2], which, way, how};
@@ -43,12 +43,12 @@ inline pgas::box<3> box_of(pgas::box<3> own, std::size_t i, std::array<std::size
   return cells;
 }
 
-/// Transforms each plane of `from`, hands all cells over to `to`, and transforms lines of each plane there. `from` is
-/// used up.
+/// Transforms each plane of `from`, moves all cells to `to`, and transforms lines of each plane there.
+/// Overwrites `from`.
 ///
-/// Collective. Where memory is direct a rank gets a few lines from where their cells are, transforms them while its
-/// first cache has them, and stores them past the caches: each cell is moved twice, once before and once after.
-/// Elsewhere a plane is on its way as soon as it is transformed, while the next one is, and all have arrived when the
+/// Collective. On direct memory, a rank gets a few lines, transforms them while they are in its first cache,
+/// and stores them past the caches. So each cell is moved twice, once before and once after. On other memory,
+/// a plane is sent as soon as it is transformed, while the next one is computed; all have arrived when the
 /// epoch closes (Gerstenberger 2014, 3-D FFT). Costs two fences.
 template <class Array>
 void exchange(Array const& from, plane_transform const& before, Array const& to, line_transform const& after,
@@ -85,7 +85,7 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
     epoch.close();
   } else {
     {
-      auto const cells = pgas::stage(from, pgas::read_write);  // there until all have arrived
+      auto const cells = pgas::stage(from, pgas::read_write);  // the source must stay until all cells have arrived
       pgas::fence epoch{to, pgas::write_only};
       each_plane(from, cells, [&](std::size_t i, auto plane) {
         before(plane.data_handle());
@@ -107,17 +107,17 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
   }
 }
 
-/// The Fourier transform of arrays of three dimensions, shared out in slabs or in pencils.
+/// The Fourier transform of three-dimensional arrays, distributed in slabs or in pencils.
 ///
-/// Cells (z, y, x) are on a grid of ranks over z and y. What is transformed is a spectrum (y, z, x), on the same grid
-/// over y and x: a rank has all of the dimension that was transformed last. In slabs, on `grid{0, 1}`, that takes one
-/// exchange; in pencils, `grid{0, 0}`, two, each among fewer ranks.
+/// Cells (z, y, x) are on a grid of ranks over z and y. Their transform is a spectrum (y, z, x), on the same
+/// grid over y and x: a rank has all of the dimension that was transformed last. Slabs, on `grid{0, 1}`, need
+/// one exchange. Pencils, on `grid{0, 0}`, need two, each among fewer ranks.
 template <class Team>
 class distributed_fft {
  public:
   using array = cell_array<Team>;
 
-  /// Collective. `extents` are those of (z, y, x). Costs an array of pencils, and what `how` says.
+  /// Collective. `extents` are those of (z, y, x). Costs an array of pencils, and the planning time by `how`.
   distributed_fft(Team& team, std::array<std::size_t, 3> const& extents, pgas::grid<2> const& asked = pgas::grid{0, 1},
                   effort how = effort::measure)
       : team_(&team), extents_(extents), grid_(asked.over(team.size())) {
@@ -128,7 +128,8 @@ class distributed_fft {
     auto const at = grid_.place(team.rank());
     std::size_t const own_y = pgas::block{}.over(ny, q).local_size(at[1]);
     std::size_t const own_x = pgas::block{}.over(nx, q).local_size(at[1]);
-    // In slabs a rank has two whole dimensions before either exchange: both are transformed there, in whole planes.
+    // In slabs a rank has two whole dimensions before either exchange, and transforms both there, in whole
+    // planes.
     auto const forward = plane_transform::forward;
     forward_.before = {own_y, nx, slabs ? lines::both : lines::rows, forward, how};
     if (!slabs) forward_.middle = {ny, own_x, lines::columns, forward, how};
@@ -139,7 +140,7 @@ class distributed_fft {
     inverse_.after = {own_y, nx, slabs ? lines::columns : lines::rows, inverse, how};
   }
 
-  /// Arrays of the right shape. Collective.
+  /// Makes an array of the right shape. Collective.
   [[nodiscard]] array make_cells() const {
     return pgas::make_array<cell>(*team_, extents_, sharing{}.on(pgas::grid{grid_.extent(0), grid_.extent(1), 1}));
   }
@@ -148,7 +149,7 @@ class distributed_fft {
                                   sharing{}.on(pgas::grid{grid_.extent(0), 1, grid_.extent(1)}));
   }
 
-  /// Collective; the cells are used up.
+  /// Collective; overwrites the cells.
   void forward(array const& cells, array const& spectrum) const {
     if (middle_) {
       exchange(cells, forward_.before, *middle_, forward_.middle, order::same);
@@ -157,7 +158,7 @@ class distributed_fft {
       exchange(cells, forward_.before, spectrum, forward_.after, order::swapped);
     }
   }
-  /// Collective; the spectrum is used up. After forward it gives the cells, multiplied by their number.
+  /// Collective; overwrites the spectrum. After forward it gives the cells, multiplied by their number.
   void inverse(array const& spectrum, array const& cells) const {
     if (middle_) {
       exchange(spectrum, inverse_.before, *middle_, inverse_.middle, order::swapped);

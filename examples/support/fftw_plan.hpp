@@ -20,23 +20,23 @@ namespace example {
 
 using cell = std::complex<double>;
 
-/// Which lines of a plane are transformed: its rows, its columns, or both.
+/// The lines of a plane that are transformed: its rows, its columns, or both.
 enum class lines { rows, columns, both };
 
 struct fftw_free_memory {
   void operator()(fftw_complex* cells) const noexcept { fftw_free(cells); }
 };
-/// Cells aligned as FFTW wants them.
+/// Cells with the alignment that FFTW needs.
 using fftw_memory = std::unique_ptr<fftw_complex[], fftw_free_memory>;
 
-/// How long FFTW may look for the quickest way. One that is measured differs from run to run, and so does the last bit
-/// of its results; an estimated one does not.
+/// The time that FFTW may spend on its search for the quickest plan. A measured plan differs from run to run,
+/// and so does the last bit of its results. An estimated plan does not.
 enum class effort : unsigned { estimate = FFTW_ESTIMATE, measure = FFTW_MEASURE };
 
-/// A discrete Fourier transform of the lines of a plane of `rows` x `cols` cells without gaps, in place, for any such
-/// plane: planned once. Forward and back again multiplies by the number of cells of the lines.
+/// A discrete Fourier transform of the lines of a plane of `rows` x `cols` cells without gaps, in place.
+/// Planned once for all such planes. Forward and back again multiplies by the number of cells of the lines.
 ///
-/// One that is made by default, or for a plane without cells, does nothing.
+/// A default-constructed transform, or one for a plane without cells, does nothing.
 class plane_transform {
  public:
   enum direction { forward = FFTW_FORWARD, inverse = FFTW_BACKWARD };
@@ -68,7 +68,7 @@ class plane_transform {
 
   explicit operator bool() const noexcept { return plan_ != nullptr; }
 
-  /// The cells must be aligned as malloc aligns them, to 16 bytes: FFTW's plans count on it.
+  /// The cells must be aligned to 16 bytes, as malloc aligns them: FFTW's plans rely on it.
   void operator()(cell* plane) const noexcept {
     auto* const cells = reinterpret_cast<fftw_complex*>(plane);
     if (plan_) fftw_execute_dft(plan_.get(), cells, cells);
@@ -82,7 +82,7 @@ class plane_transform {
     }
   };
 
-  /// FFTW plans for one thread at a time, and ranks may be threads; it executes for any number of them.
+  /// FFTW plans for one thread at a time, and ranks may be threads. It executes for any number of threads.
   static std::mutex& planner() noexcept {
     static std::mutex all;
     return all;
@@ -91,12 +91,12 @@ class plane_transform {
   std::unique_ptr<std::remove_pointer_t<fftw_plan>, give_back> plan_;
 };
 
-/// The same transform of the lines of a plane, of rows or of columns, a few of them at once: brought together from
-/// wherever they are, transformed while the first cache has them, and taken away.
+/// The same transform of the rows or of the columns of a plane, a few lines at once. It gathers lines from
+/// any place, transforms them while they are in the first cache, and hands them on.
 ///
-/// A plane of columns transformed as it lies walks over so many pages and lines at equal distances that no cache keeps
-/// them (Frigo and Johnson 2005 copy such columns too). One that is made by default, or for a plane without cells, does
-/// nothing.
+/// A transform of columns in place walks over so many pages and lines at equal distances that no cache keeps
+/// them (Frigo and Johnson 2005 copy such columns too). A default-constructed transform, or one for a plane
+/// without cells, does nothing.
 class line_transform {
  public:
   line_transform() = default;
@@ -115,8 +115,8 @@ class line_transform {
     if (std::size_t const rest = count_[1 - along_] % at_once_; rest != 0) rest_ = plan(rest);
   }
 
-  /// Calls bring(first row and column, rows and columns, cells), which stores the cells of those lines, and then
-  /// take(the same) for their transform.
+  /// Calls bring(first row and column, rows and columns, cells), which stores the cells of those lines, and
+  /// then take(the same) with their transform.
   template <class Bring, class Take>
   void operator()(Bring&& bring, Take&& take) const {
     if (!batch_) return;
@@ -133,11 +133,11 @@ class line_transform {
   }
 
  private:
-  static constexpr std::size_t first_cache = 32 * 1024;   ///< bytes of it that a batch may have
-  static constexpr std::size_t line = 64 / sizeof(cell);  ///< fewer columns would share lines with others
+  static constexpr std::size_t first_cache = 32 * 1024;   // the bytes of it that a batch may use
+  static constexpr std::size_t line = 64 / sizeof(cell);  // fewer columns would share lines with others
 
   std::array<std::size_t, 2> count_{};
-  std::size_t along_ = 0;  ///< the dimension that is transformed
+  std::size_t along_ = 0;  // the dimension that is transformed
   std::size_t at_once_ = 1;
   fftw_memory batch_;
   plane_transform all_;

@@ -16,7 +16,7 @@
 
 namespace example {
 
-/// The one form of every complaint about input, so that whoever catches it only prints what().
+/// The common form of all errors about input, so that a handler only prints what().
 [[noreturn]] inline void cannot_read(std::string_view name, std::string_view why) {
   throw std::runtime_error("cannot read '" + std::string(name) + "': " + std::string(why));
 }
@@ -35,9 +35,8 @@ inline std::string system_message(int error) { return std::generic_category().me
 
 }  // namespace detail
 
-/// The whole content of a file.
-/// Throws std::runtime_error when it cannot be opened or read, or holds more than `limit` bytes: the
-/// limit keeps a device that never ends from filling the memory.
+/// The whole content of a file. Throws std::runtime_error if it cannot be opened or read, or holds more than
+/// `limit` bytes. The limit keeps an endless device from filling the memory.
 inline std::string read_file(std::filesystem::path const& path, std::size_t limit) {
   std::unique_ptr<std::FILE, detail::closer> const file(std::fopen(path.c_str(), "rb"));
   if (!file) cannot_read(path.string(), detail::system_message(errno));
@@ -56,10 +55,10 @@ inline std::string read_file(std::filesystem::path const& path, std::size_t limi
   }
 }
 
-/// Writes a file under a temporary name beside `path` and renames it: a reader, and a later run, sees the
-/// old content or the new one, and never half of it.
+/// Writes a file under a temporary name beside `path` and renames it. A reader sees the old content or the
+/// new one, and never a part of it.
 inline void replace_file(std::filesystem::path const& path, std::string_view content) {
-  // Ranks may be processes or threads: the name differs for both.
+  // Ranks may be processes or threads, so the name differs for both.
   static std::atomic<unsigned> serial{0};
   std::string const temporary =
       path.string() + "." + std::to_string(::getpid()) + "-" + std::to_string(serial++) + ".part";
@@ -68,7 +67,7 @@ inline void replace_file(std::filesystem::path const& path, std::string_view con
   int error = 0;
   errno = 0;
   if (std::fwrite(content.data(), 1, content.size(), file) != content.size()) error = errno ? errno : EIO;
-  // A full disk may show only when the buffer goes out.
+  // A full disk may show only when the buffer is written.
   if (std::fclose(file) != 0 && error == 0) error = errno;
   if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return;

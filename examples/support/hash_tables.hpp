@@ -10,21 +10,21 @@
 
 namespace example {
 
-/// A set of numbers other than 0, spread over all ranks; whoever owns a place takes no part in its use.
+/// A set of numbers other than 0, distributed over all ranks. The owner of a place takes no part in its use.
 ///
-/// Under locks, as in Christgau and Schnor 2019: an exclusive one on the owner's part to insert, a shared one to look.
-/// A number whose place is taken goes to the next free one of the same part; the paper's sketch would replace the
-/// other.
+/// Under locks, as in Christgau and Schnor 2019: an insertion takes an exclusive lock on the owner's part, a
+/// look-up a shared one. A number whose place is taken goes to the next free place of the same part; the
+/// paper's sketch would replace the other number.
 template <class Team>
 class locked_table {
  public:
-  /// Collective. Room for about `capacity` numbers on each rank.
+  /// Collective. Makes room for about `capacity` numbers on each rank.
   locked_table(Team& team, std::size_t capacity) : places_(pgas::make_window<std::uint64_t>(team, capacity)) {}
 
   /// One-sided.
   void insert(std::uint64_t key) {
     auto const owner = owner_of(key);
-    pgas::lock epoch{places_, owner, pgas::exclusive};  // alone: what follows are plain loads and stores
+    pgas::lock epoch{places_, owner, pgas::exclusive};  // exclusive: the following accesses are plain loads and stores
     auto const part = epoch.to();
     part.put(find(part, key, 0), key);
   }
@@ -49,7 +49,7 @@ class locked_table {
   [[nodiscard]] pgas::rank_t owner_of(std::uint64_t key) const {
     return static_cast<pgas::rank_t>(key % static_cast<std::uint64_t>(places_.ranks()));
   }
-  /// Where a key is, or the free place where it would be.
+  /// The place of a key, or the free place for it.
   template <class Part>
   std::size_t find(Part const& part, std::uint64_t key, std::uint64_t free) const {
     std::size_t i = key / static_cast<std::uint64_t>(places_.ranks()) % part.size();
@@ -62,17 +62,17 @@ class locked_table {
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) places_;
 };
 
-/// The same without locks, as in Gerstenberger, Besta and Hoefler 2014: a compare-and-swap takes a place, and a number
-/// whose place is taken goes into a chain of cells from a heap beside the table.
+/// The same without locks, as in Gerstenberger, Besta and Hoefler 2014. A compare-and-swap takes a place. A
+/// number whose place is taken goes into a chain of cells from a heap beside the table.
 ///
-/// Each part is its buckets, then its heap, both of cells: a number and the next cell of the chain, 0 if none. A cell
-/// is whole in memory before it is linked, and linked by a compare-and-swap of the bucket's chain, whoever else does
-/// the same: the printed form swaps two words one after the other, and loses a number when three ranks meet in a
-/// bucket.
+/// Each part is its buckets, then its heap. Both consist of cells: a number and the next cell of the chain, 0
+/// if none. A cell is complete in memory before a compare-and-swap of the bucket's chain links it, so
+/// concurrent insertions are safe. The printed form swaps two words one after the other, and loses a number
+/// when three ranks meet in a bucket.
 template <class Team>
 class atomic_table {
  public:
-  /// Collective. Room for `capacity` numbers on each rank that find their bucket taken.
+  /// Collective. Makes room on each rank for `capacity` numbers whose bucket is taken.
   atomic_table(Team& team, std::size_t capacity)
       : buckets_(capacity), words_(pgas::make_window<std::uint64_t>(team, 1 + 2 * (2 * capacity))), epoch_(words_) {}
 
@@ -89,7 +89,7 @@ class atomic_table {
     part.atomic_store(number(cell), key);
     for (std::uint64_t first = part.atomic_load(next(bucket));;) {
       part.atomic_store(next(cell), first);
-      part.flush();  // the cell is whole before others can find it
+      part.flush();  // the cell is complete before other ranks can find it
       if (part.compare_exchange(next(bucket), first, cell)) return;
     }
   }
@@ -118,7 +118,7 @@ class atomic_table {
   }
 
  private:
-  static constexpr std::size_t used = 0;  ///< how many cells of the heap are in use
+  static constexpr std::size_t used = 0;  // number of heap cells in use
   static std::size_t number(std::uint64_t cell) { return 1 + 2 * cell; }
   static std::size_t next(std::uint64_t cell) { return 2 + 2 * cell; }
 

@@ -32,7 +32,7 @@ struct image {
   [[nodiscard]] float operator()(std::size_t row, std::size_t col) const { return pixels[row * cols + col]; }
 };
 
-/// A picture in grey or in colours: its channels one after the other, each as the pixels of an image.
+/// A picture in grey or in colours: its channels one after the other, each like the pixels of an image.
 struct photo {
   std::size_t channels = 0;  ///< 1, or red, green and blue
   std::size_t rows = 0;
@@ -44,7 +44,7 @@ struct photo {
   }
 };
 
-/// A picture beyond this is taken for a damaged header.
+/// A larger picture is taken for a damaged header.
 inline constexpr std::size_t max_pixels = std::size_t{1} << 28;
 
 namespace detail {
@@ -79,12 +79,12 @@ class pgm_scanner {
       cannot_read(name_, "expected the " + std::string(what) + " at byte " + std::to_string(at_) + ", found no digit");
     std::size_t value = 0;
     for (; at_ < bytes_.size() && is_digit(bytes_[at_]); ++at_)
-      // Saturates: whatever is this large is refused anyway, and must not wrap around to something small.
+      // Saturates: such a large number is refused anyway, and must not wrap around to a small one.
       value = std::min(value * 10 + (bytes_[at_] - std::size_t{'0'}), std::size_t{1} << 40);
     return value;
   }
 
-  /// One blank stands between the header and binary samples; a second one would be a sample.
+  /// One blank stands between the header and binary samples; a second blank would be a sample.
   [[nodiscard]] byte_view raster() {
     if (at_ == bytes_.size() || !is_space(bytes_[at_]))
       cannot_read(name_, "the header is not followed by a blank: the file is truncated or no PGM file");
@@ -130,9 +130,9 @@ inline image decode_pgm(std::string_view name, byte_view bytes) {
                             " bytes, and " + std::to_string(available) + " follow the header");
   };
 
-  // Both forms count the bytes before they reserve room for the pixels: a header alone costs no memory.
+  // Both forms count the bytes before they reserve room for the pixels, so a header alone costs no memory.
   if (bytes[1] == '2') {
-    require(2 * count, scan.left() + 1);  // a blank and a digit each; a last newline may be missing
+    require(2 * count, scan.left() + 1);  // a blank and a digit each; the last newline may be missing
     picture.pixels.reserve(count);
     for (std::size_t i = 0; i < count; ++i) picture.pixels.push_back(scaled(scan.number("next grey value")));
     return picture;
@@ -151,7 +151,7 @@ inline image decode_pgm(std::string_view name, byte_view bytes) {
 // libpng reports an error by longjmp, which must not cross an object with a destructor. So each function
 // that calls setjmp below owns trivial locals only; vectors and strings live in its callers.
 
-/// Receives what libpng has to say; it must not move while a png_struct points to it.
+/// Receives the messages of libpng; it must not move while a png_struct points to it.
 struct png_errors {
   char text[160] = "";
 
@@ -179,12 +179,12 @@ class png_reader {
   std::size_t rows = 0;
   std::size_t cols = 0;
   std::size_t stored_row_bytes = 0;  ///< as in the file
-  std::size_t row_bytes = 0;         ///< as handed out: 16 bits a channel, big endian
+  std::size_t row_bytes = 0;         // as returned: 16 bits a channel, big endian
   std::size_t channels = 0;
 
   [[nodiscard]] bool header() noexcept {
     if (setjmp(png_jmpbuf(png_))) return false;
-    png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_size() says it better
+    png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // the message of check_size() is better
     png_set_read_fn(png_, this, &png_reader::read);
     png_read_info(png_, info_);
     rows = png_get_image_height(png_, info_);
@@ -198,7 +198,7 @@ class png_reader {
     return true;
   }
 
-  /// Reads to the end of the file, so that a missing end is noticed.
+  /// Reads to the end of the file, so that a truncated file is detected.
   [[nodiscard]] bool pixels(png_bytep* row_pointers) noexcept {
     if (setjmp(png_jmpbuf(png_))) return false;
     png_read_image(png_, row_pointers);
@@ -228,7 +228,7 @@ inline std::size_t big_endian_32(byte_view bytes, std::size_t at) {
          std::size_t{bytes[at + 3]};
 }
 
-/// A PNG as it comes out of the decoder: samples of 16 bits, the channels of a pixel together.
+/// A decoded PNG: samples of 16 bits, the channels of a pixel together.
 struct png_samples {
   std::size_t rows = 0;
   std::size_t cols = 0;
@@ -273,7 +273,7 @@ inline image grey_of(png_samples const& samples) {
   image picture{samples.rows, samples.cols, {}};
   picture.pixels.reserve(picture.rows * picture.cols);
   for (std::size_t i = 0; i < picture.rows * picture.cols; ++i) {
-    // The weights are those of Rec. 709. Equal channels are kept exactly: a grey picture stays what it is.
+    // The weights are those of Rec. 709. Equal channels are kept exactly, so a grey picture does not change.
     float grey = samples(i, 0);
     if (samples.channels >= 3 && !(samples(i, 1) == grey && samples(i, 2) == grey))
       grey = 0.2126F * samples(i, 0) + 0.7152F * samples(i, 1) + 0.0722F * samples(i, 2);
@@ -342,7 +342,7 @@ class png_writer {
 };
 
 /// 255 steps from cold to hot after matplotlib's "inferno", whose lightness rises evenly, so that it also
-/// prints in grey; the last entry is for a value that is not a number.
+/// prints in grey. The last entry is for NaN.
 inline std::array<png_color, 256> heat_palette() {
   constexpr int points[9][3] = {{0, 0, 4},     {31, 12, 72},   {85, 15, 109},  {136, 34, 106}, {186, 54, 85},
                                 {227, 89, 51}, {249, 140, 10}, {249, 201, 50}, {252, 255, 164}};
@@ -393,8 +393,8 @@ void write_heat_png(std::filesystem::path const& path, std::size_t rows, std::si
 
 }  // namespace detail
 
-/// Decodes a PGM (P2 or P5, 8 or 16 bits) or a PNG of any kind; the content decides, not the name, which
-/// only serves the messages. Samples are taken as they are, without gamma. Throws std::runtime_error.
+/// Decodes a PGM (P2 or P5, 8 or 16 bits) or a PNG of any kind. The content decides; the name only appears in
+/// messages. Samples are used without gamma correction. Throws std::runtime_error.
 inline image decode_image(std::string_view name, std::string_view content) {
   detail::byte_view const bytes = detail::bytes_of(content);
   try {
@@ -429,8 +429,8 @@ inline photo read_photo(std::filesystem::path const& path) {
   }
 }
 
-/// Writes a photo as a PNG of 8 bits a channel; what is below 0 or above 1 is clamped, what is not a number black. The
-/// file appears whole or not at all. Throws std::runtime_error: "cannot write 'x.png': why".
+/// Writes a photo as a PNG of 8 bits a channel. Values below 0 or above 1 are clamped, NaN is black. The file
+/// appears whole or not at all. Throws std::runtime_error: "cannot write 'x.png': why".
 inline void write_photo(std::filesystem::path const& path, photo const& picture) {
   std::size_t const pixels = picture.rows * picture.cols;
   if (picture.channels != 1 && picture.channels != 3)
@@ -447,9 +447,9 @@ inline void write_photo(std::filesystem::path const& path, photo const& picture)
   detail::write_samples(path, picture.rows, picture.cols, picture.channels, samples);
 }
 
-/// Writes values from 0 (black) over red and yellow to 1 (near white) as a PNG; what lies beyond is
-/// clamped, and what is not a number turns cyan, which no temperature does. The file appears whole or not
-/// at all. Throws std::runtime_error: "cannot write 'x.png': why".
+/// Writes values from 0 (black) over red and yellow to 1 (near white) as a PNG. Values outside are clamped.
+/// NaN is cyan, unlike any temperature. The file appears whole or not at all. Throws std::runtime_error:
+/// "cannot write 'x.png': why".
 inline void write_png(std::filesystem::path const& path, std::size_t rows, std::size_t cols,
                       std::span<float const> values) {
   detail::write_heat_png(path, rows, cols, values);

@@ -23,7 +23,8 @@
 
 namespace example {
 
-/// All that a picture of a layout shows: what a sentence like "tiled(4x4) grid(2x3) 16x24" means, as plain numbers.
+/// The contents of a picture of a layout: the meaning of a sentence like "tiled(4x4) grid(2x3) 16x24", as
+/// plain numbers.
 struct drawn_layout {
   struct tile {
     std::array<std::size_t, 2> first;
@@ -31,18 +32,18 @@ struct drawn_layout {
     pgas::rank_t owner;
   };
 
-  std::string rule;         ///< as the library writes it
-  std::string description;  ///< what pgas::describe says
+  std::string rule;         // as the library writes it
+  std::string description;  // the text of pgas::describe
   std::size_t dimensions = 2;
-  std::array<std::size_t, 2> extents{};  ///< rows and columns; of one dimension one row
+  std::array<std::size_t, 2> extents{};  // rows and columns; one row if one-dimensional
   pgas::rank_t ranks = 1;
   std::vector<tile> tiles;
   std::vector<std::size_t> cells;      ///< of each rank
-  std::string exchange;                ///< what the traffic is of
+  std::string exchange;                // the operation that causes the traffic
   std::vector<std::uint64_t> traffic;  ///< bytes from rank r to rank s, at r * ranks + s
 };
 
-/// One of several distributions, chosen when running: a distribution itself.
+/// One of several distributions, chosen at run time: a distribution itself.
 template <class... D>
 class one_of {
  public:
@@ -122,12 +123,12 @@ static_assert(pgas::distribution<any_distribution> && pgas::contiguous_distribut
 
 namespace detail {
 
-/// The sizes of dealt tiles that this program knows: the library takes any, but when compiling.
+/// The sizes of cyclic tiles that this program knows: the library takes any size, but at compile time.
 template <std::size_t... B>
 struct sizes {};
 using dealt_sizes = sizes<2, 3, 4, 8>;
 
-/// Reads a sentence word by word; what is wrong is shown under the word.
+/// Reads a sentence word by word; an error marks the wrong word.
 class layout_reader {
  public:
   explicit layout_reader(std::string_view sentence) noexcept : all_(sentence) {}
@@ -152,7 +153,7 @@ class layout_reader {
  private:
   struct word {
     std::string_view name;
-    std::optional<std::string_view> inside;  ///< what is in its parentheses
+    std::optional<std::string_view> inside;  // the text in its parentheses
     std::string_view all;
   };
 
@@ -177,7 +178,7 @@ class layout_reader {
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
     return text;
   }
-  /// Up to a blank, or a comma, outside parentheses.
+  /// The length up to a blank, or a comma, outside of parentheses.
   std::size_t length_of_word(std::string_view text) const {
     std::size_t depth = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -293,7 +294,7 @@ class layout_reader {
     }
     wrong(w.all, "'" + std::string(w.all) + "' is no distribution", distributions);
   }
-  /// What a layout says of each dimension.
+  /// The layout's distribution of each dimension.
   [[nodiscard]] std::vector<any_distribution> each_dimension() const {
     std::vector<any_distribution> each;
     word const& w = *rule_;
@@ -449,7 +450,8 @@ class layout_reader {
     return all;
   }
 
-  /// Parts that are no boxes have no ghost cells: counts each cell that lies by cells of another rank, once a rank.
+  /// Parts that are no boxes have no ghost cells. So this counts each cell next to cells of another rank,
+  /// once a rank.
   template <pgas::layout L>
   void read_neighbours(L const& l, drawn_layout& all) const {
     auto const [rows, cols] = all.extents;
@@ -465,7 +467,7 @@ class layout_reader {
       return l.owner(at);
     };
     auto const width = static_cast<std::ptrdiff_t>(halo_);
-    /// The index beside one, or none beyond an edge.
+    /// The index beside another one, or none beyond an edge.
     auto const beside = [&](std::size_t i, std::ptrdiff_t step, std::size_t extent) -> std::optional<std::size_t> {
       auto const e = static_cast<std::ptrdiff_t>(extent);
       auto const at = static_cast<std::ptrdiff_t>(i) + step;
@@ -511,8 +513,8 @@ class layout_reader {
 
 }  // namespace detail
 
-/// What a sentence about a layout means: "tiled(4x4) grid(2x3) 16x24".
-/// Throws std::runtime_error with the word that is wrong, and what is possible.
+/// The meaning of a sentence about a layout: "tiled(4x4) grid(2x3) 16x24". Throws std::runtime_error with the
+/// wrong word and the possible ones.
 inline drawn_layout read_layout(std::string_view sentence) { return detail::layout_reader(sentence).read(); }
 
 }  // namespace example

@@ -17,13 +17,13 @@ namespace detail {
 
 using pgas::detail::svg_canvas;
 
-/// A colour for each rank that differs from those of ranks near by.
+/// A colour for each rank, different from those of ranks with near numbers.
 inline std::string colour_of(pgas::rank_t rank) {
   constexpr char const* first[] = {"#7aa6d6", "#f2b06b", "#8cc59a", "#e58f8f", "#b49ad2", "#d9c36a",
                                    "#7cc7c9", "#e3a3c6", "#a9b86f", "#9aa8b8", "#c99a7a", "#8f9be0"};
   constexpr auto given = static_cast<pgas::rank_t>(std::size(first));
   if (rank < given) return first[rank];
-  char text[48];  // steps of the golden angle never meet
+  char text[48];  // multiples of the golden angle never coincide
   std::snprintf(text, sizeof text, "hsl(%.0f,%d%%,%d%%)", std::fmod(20 + 137.508 * rank, 360.0), 42 + rank % 2 * 8,
                 62 + rank % 3 * 7);
   return text;
@@ -31,7 +31,7 @@ inline std::string colour_of(pgas::rank_t rank) {
 
 inline std::string fill(std::string const& colour) { return "fill='" + colour + "'"; }
 
-/// 1536 as "1.5k": what fits in a small box.
+/// 1536 as "1.5k", to fit into a small box.
 inline std::string short_number(std::uint64_t value) {
   if (value < 1000) return std::to_string(value);
   auto v = static_cast<double>(value);
@@ -64,7 +64,7 @@ inline drawn_box draw_cells(svg_canvas& out, drawn_layout const& l, double left,
     double const y = top + tall * static_cast<double>(t.first[0]);
     double const w = cell * static_cast<double>(t.count[1]);
     double const h = tall * static_cast<double>(t.count[0]);
-    double const gap = std::min({1.5, w / 8, h / 8});  // the border of a tile is the white between two
+    double const gap = std::min({1.5, w / 8, h / 8});  // the border of a tile is the white gap between two
     out.rect(x + gap / 2, y + gap / 2, w - gap, h - gap,
              fill(colour_of(t.owner)) + " rx='" + (std::min(w, h) > 12 ? "3" : "0") + "'");
     if (cell >= 7) {  // cells, faint
@@ -84,7 +84,7 @@ inline drawn_box draw_cells(svg_canvas& out, drawn_layout const& l, double left,
     }
     for (std::size_t d = 0; d < 2; ++d) cuts[d].insert({t.first[d], t.first[d] + t.count[d]});
   }
-  double last = -100;  // indices beside the borders of tiles, as far as they fit
+  double last = -100;  // indices beside the borders of tiles, as many as fit
   for (std::size_t const cut : cuts[1]) {
     double const x = left + cell * static_cast<double>(cut);
     if (x - last < 26) continue;
@@ -101,7 +101,7 @@ inline drawn_box draw_cells(svg_canvas& out, drawn_layout const& l, double left,
   return {width, height};
 }
 
-/// Ranks and their cells, in columns; returns how tall it is.
+/// Draws ranks and their cells, in columns; returns the height.
 inline double draw_legend(svg_canvas& out, drawn_layout const& l, double left, double top, double width) {
   double const column = 150;
   auto const columns = std::max<std::size_t>(1, static_cast<std::size_t>(width / column));
@@ -115,7 +115,7 @@ inline double draw_legend(svg_canvas& out, drawn_layout const& l, double left, d
   return 22 * std::ceil(static_cast<double>(l.cells.size()) / static_cast<double>(columns));
 }
 
-/// Who sends how many bytes to whom; returns how large it is, with all its labels.
+/// Draws the bytes from each rank to each other; returns the size, with all labels.
 inline drawn_box draw_traffic(svg_canvas& out, drawn_layout const& l, double left, double top) {
   auto const n = static_cast<std::size_t>(l.ranks);
   double const cell = std::min(46.0, 400 / static_cast<double>(n));
@@ -157,7 +157,8 @@ inline drawn_box draw_traffic(svg_canvas& out, drawn_layout const& l, double lef
 
 }  // namespace detail
 
-/// A picture of a layout: its cells coloured by owner, a legend, and beside it the bytes that pairs of ranks exchange.
+/// A picture of a layout: its cells coloured by owner, a legend, and a matrix of the bytes that pairs of
+/// ranks exchange.
 inline std::string svg(drawn_layout const& l) {
   detail::svg_canvas out;
   double const left = 56;
@@ -184,7 +185,7 @@ inline std::string svg(drawn_layout const& l) {
 
   double const width = right + std::max(matrix.width, 230.0) + 40;
   double const height = std::max(top + cells.height + 28 + legend + 24, matrix_top + 22 + matrix.height + 48);
-  // A long rule, or many ranks in one line, may be wider than what is drawn.
+  // A long rule, or many ranks in one line, may be wider than the drawing.
   return out.finished(std::max(width, 40 + 12.0 * static_cast<double>(l.rule.size())), height);
 }
 

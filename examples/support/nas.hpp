@@ -7,13 +7,14 @@
 #include <string>
 #include <string_view>
 
-/// What all of the NAS parallel benchmarks prescribe (Bailey and others, The NAS Parallel Benchmarks, RNR-94-007).
+/// The common definitions of the NAS parallel benchmarks (Bailey and others, The NAS Parallel Benchmarks,
+/// RNR-94-007).
 namespace example::nas {
 
 /// Their pseudo-random numbers: x' = 5^13 x mod 2^46, as fractions of 2^46.
 class random {
  public:
-  /// The stream after the first `skipped` numbers. Costs the logarithm of that.
+  /// The stream after the first `skipped` numbers. Costs the logarithm of that number.
   explicit random(std::uint64_t skipped) noexcept {
     for (std::uint64_t power = factor; skipped != 0; skipped >>= 1U, power = product(power, power)) {
       if ((skipped & 1U) != 0) x_ = product(x_, power);
@@ -26,14 +27,14 @@ class random {
 
  private:
   static constexpr std::uint64_t factor = 1220703125;  // 5^13
-  /// Of a product modulo 2^64 the lower 46 bits are right.
+  /// The lower 46 bits of a product modulo 2^64 are right.
   static constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) noexcept {
     return a * b & ((std::uint64_t{1} << 46U) - 1);
   }
   std::uint64_t x_ = 314159265;
 };
 
-/// The problem of that class, by its `name`. Throws std::runtime_error when there is none.
+/// The problem with this class name. Throws std::runtime_error if there is none.
 template <class Problem, std::size_t Count>
 Problem problem_named(std::string_view name, Problem const (&problems)[Count]) {
   std::string known;

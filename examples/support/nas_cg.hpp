@@ -10,14 +10,15 @@
 
 #include "nas.hpp"
 
-/// What the NAS parallel benchmark CG prescribes (Bailey and others, The NAS Parallel Benchmarks, RNR-94-007).
+/// The definition of the NAS parallel benchmark CG (Bailey and others, The NAS Parallel Benchmarks,
+/// RNR-94-007).
 namespace example::nas::cg {
 
-/// A problem size with the estimate of the eigenvalue that was published for it.
+/// A problem size with the published estimate of its eigenvalue.
 struct problem {
   std::string_view name;
   std::size_t order;     ///< of the matrix
-  std::size_t nonzeros;  ///< of each vector that the matrix is made of
+  std::size_t nonzeros;  // of each vector that the matrix is made of
   double shift;
   double zeta;
 };
@@ -27,15 +28,15 @@ inline constexpr problem problems[]{
 
 inline constexpr int iterations = 15;         ///< of the power method
 inline constexpr int steps = 25;              ///< of each solution
-inline constexpr double tolerance = 1e-10;    ///< up to which a run is verified
+inline constexpr double tolerance = 1e-10;    // within which a run is verified
 inline constexpr double smallest_size = 0.1;  ///< of the vectors' weights; the largest is 1
 
-/// The problem of that class. Throws std::runtime_error when there is none.
+/// The problem of this class. Throws std::runtime_error if there is none.
 inline problem problem_of(std::string_view name) { return problem_named(name, problems); }
 
-/// Some rows of a matrix, their elements that are not zero one after the other.
+/// Rows of a matrix, their nonzero elements one after the other.
 struct sparse_rows {
-  std::vector<std::size_t> begins{0};  ///< where each row begins, and where the last one ends
+  std::vector<std::size_t> begins{0};  // the begin of each row, and the end of the last one
   std::vector<std::uint32_t> columns;
   std::vector<double> values;
 
@@ -58,7 +59,7 @@ inline sparse_rows make_rows(problem const& p, std::size_t first, std::size_t co
   random next(1);
   double const ratio = std::pow(smallest_size, 1 / static_cast<double>(p.order));
   double weight = 1;
-  // The sum of weight * x x^T, for as many sparse random vectors x as there are rows.
+  // The sum of weight * x x^T over as many sparse random vectors x as there are rows.
   for (std::size_t i = 0; i < p.order; ++i, weight *= ratio) {
     std::vector<element> x;
     auto const find = [&](std::size_t at) {
@@ -75,7 +76,7 @@ inline sparse_rows make_rows(problem const& p, std::size_t first, std::size_t co
       x.push_back({i, 0.5});
     }
     for (auto const& [row, value] : x) {
-      if (row - first >= count) continue;  // large where it is below first
+      if (row - first >= count) continue;  // rows below first wrap around to large numbers
       for (auto const& [column, other] : x) rows[row - first].push_back({column, weight * value * other});
     }
   }

@@ -12,10 +12,11 @@
 
 #include "nas.hpp"
 
-/// What the NAS parallel benchmark FT prescribes (Bailey and others, The NAS Parallel Benchmarks, RNR-94-007).
+/// The definition of the NAS parallel benchmark FT (Bailey and others, The NAS Parallel Benchmarks,
+/// RNR-94-007).
 namespace example::nas {
 
-/// By how much a wave that has index i of n decays in one step, in one dimension.
+/// The factors by which the waves with index i of n decay in one step, in one dimension.
 inline std::vector<double> decay(std::size_t n) {
   constexpr double alpha = 1e-6;
   std::vector<double> factors(n);
@@ -26,7 +27,7 @@ inline std::vector<double> decay(std::size_t n) {
   return factors;
 }
 
-/// A problem size with the checksums that were published for it, one for each step.
+/// A problem size with its published checksums, one for each step.
 struct problem {
   std::string_view name;
   std::array<std::size_t, 3> extents;  ///< (z, y, x)
@@ -61,10 +62,10 @@ inline constexpr problem problems[]{
 
 }  // namespace detail
 
-/// The problem of that class. Throws std::runtime_error when there is none.
+/// The problem of this class. Throws std::runtime_error if there is none.
 inline problem problem_of(std::string_view name) { return problem_named(name, detail::problems); }
 
-/// How much two checksums differ, as a part of the published one; up to 1e-12 a run is verified.
+/// The difference of two checksums relative to the published one; a run is verified up to 1e-12.
 inline double deviation(std::complex<double> found, std::complex<double> published) {
   return std::abs(found - published) / std::abs(published);
 }

@@ -20,11 +20,11 @@ namespace example {
 ///
 ///   heat  42% [==========>               ]  1234 it/s  0:12 left  residual 1.2e-04
 ///
-/// On a terminal it redraws its line ten times a second at most; elsewhere (a log, a pipe) it prints
-/// one line at the end and nothing before. The destructor ends the line, also when an exception passes.
+/// On a terminal it redraws its line at most ten times a second. On other outputs (a log, a pipe) it prints one
+/// line at the end and nothing before. The destructor ends the line, also during unwinding.
 class progress {
  public:
-  /// `total` is the number of iterations, 0 when unknown. `speaks` is false on all ranks but one.
+  /// `total` is the number of iterations, 0 if unknown. `speaks` is false on all ranks but one.
   progress(std::string label, std::size_t total, bool speaks = true, int descriptor = STDERR_FILENO)
       : label_(std::move(label)),
         total_(total),
@@ -35,8 +35,8 @@ class progress {
   progress& operator=(progress const&) = delete;
   ~progress() { finish(); }
 
-  /// `done` iterations are complete; the text, with its value if there is one, ends the line.
-  /// Costs a look at the clock, and a write when a tenth of a second has passed.
+  /// Reports that `done` iterations are complete. The text, with its value if there is one, ends the line.
+  /// Costs a clock reading, and a write once a tenth of a second has passed.
   void update(std::size_t done, std::string_view text = {}, std::optional<double> value = std::nullopt) {
     if (!speaks_) return;
     done_ = done;
@@ -49,7 +49,7 @@ class progress {
     draw(now);
   }
 
-  /// Prints the last state and ends the line; later calls do nothing. For printing after the bar.
+  /// Prints the last state and ends the line, so that the program can print after it. Later calls do nothing.
   void finish() noexcept {
     if (!std::exchange(speaks_, false)) return;
     try {
@@ -63,7 +63,7 @@ class progress {
             " iterations in " + time(seconds(now)) + ", " + rate(now) + tail(", ") + "\n");
       }
     } catch (...) {
-      // A bar that finds no memory is no reason to end the computation.
+      // A bar without memory must not end the computation.
     }
   }
 
@@ -147,7 +147,7 @@ class progress {
   }
 
   void put(std::string_view text) const noexcept {
-    // One call, so that lines of other ranks do not fall into it; if it fails, there is nobody to tell.
+    // One call, so that lines of other ranks do not interrupt it. A failure cannot be reported anywhere.
     [[maybe_unused]] auto const written = ::write(descriptor_, text.data(), text.size());
   }
 
@@ -162,7 +162,7 @@ class progress {
   std::optional<double> value_;
   std::size_t drawn_ = 0;  // length of the line on the screen
   clock::time_point start_ = clock::now();
-  clock::time_point due_ = start_ + interval;  // a rate over less says nothing
+  clock::time_point due_ = start_ + interval;  // a rate over a shorter time means nothing
 };
 
 }  // namespace example

@@ -16,7 +16,8 @@
 
 namespace example {
 
-/// A life-like rule: with how many living neighbours a cell is born, and with how many it survives.
+/// A life-like rule: the numbers of living neighbours with which a cell is born, and those with which it
+/// survives.
 struct life_rule {
   std::bitset<9> birth{1U << 3};
   std::bitset<9> survive{1U << 2 | 1U << 3};
@@ -44,8 +45,8 @@ struct pattern {
   std::size_t cols = 0;
   std::vector<std::uint8_t> cells;  ///< row major, 1 is alive
 
-  /// Outside of the pattern all is dead. So `p(row - top, col - left)` places it on a larger board: what
-  /// lies above or to the left wraps around to a large number, which is outside too.
+  /// Every cell outside of the pattern is dead. So `p(row - top, col - left)` places it on a larger board:
+  /// indices above or to the left wrap around to large numbers, which are outside too.
   [[nodiscard]] std::uint8_t operator()(std::size_t row, std::size_t col) const noexcept {
     return row < rows && col < cols ? cells[row * cols + col] : std::uint8_t{0};
   }
@@ -73,7 +74,7 @@ class rle_parser {
     std::size_t column = 1;
   };
 
-  static constexpr char end = '\0';  // also what peek() says at the end; a real NUL is an unknown character
+  static constexpr char end = '\0';  // also the result of peek() at the end; a real NUL is an unknown character
   static constexpr std::size_t max_cells = std::size_t{1} << 28;
 
   static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -115,12 +116,12 @@ class rle_parser {
   [[nodiscard]] std::size_t number() noexcept {
     std::size_t value = 0;
     for (; digit(peek()); advance())
-      // Saturates: this large is refused anyway, and must not wrap around to something small.
+      // Saturates: such a large number is refused anyway, and must not wrap around to a small one.
       value = std::min(value * 10 + static_cast<std::size_t>(peek() - '0'), std::size_t{1} << 40);
     return value;
   }
 
-  /// A '#' line: N names the pattern, r gives the rule (survival first), the others are for people.
+  /// A '#' line: N names the pattern, r gives the rule (survival first), all others are remarks for readers.
   void remark(pattern& result, std::optional<life_rule>& rule) {
     advance();
     char const kind = peek();
@@ -269,13 +270,14 @@ class rle_parser {
 
 }  // namespace detail
 
-/// Parses a pattern in the run-length encoded format of Life programs; the name serves the messages.
-/// Throws std::runtime_error with line, column and what was expected there.
+/// Parses a pattern in the run-length encoded format of Life programs; the name appears in messages. Throws
+/// std::runtime_error with line, column and the expected text.
 [[nodiscard]] inline pattern parse_rle(std::string_view name, std::string_view text) {
   return detail::rle_parser(name, text).parse();
 }
 
-/// Reads an RLE file: "cannot read 'x.rle': line 3, column 7: expected ..., found ..." is what it throws.
+/// Reads an RLE file. Throws std::runtime_error: "cannot read 'x.rle': line 3, column 7: expected ..., found
+/// ...".
 [[nodiscard]] inline pattern read_rle(std::filesystem::path const& path) {
   return parse_rle(path.string(), read_file(path, std::size_t{1} << 28));
 }

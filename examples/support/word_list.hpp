@@ -26,7 +26,7 @@ inline std::vector<std::string> read_words(std::string const& path, std::size_t 
   return words;
 }
 
-/// 64 bits that say most of a word, never 0. FNV-1a, and bits of it all over.
+/// 64 bits that identify a word in most cases, never 0: FNV-1a with its bits mixed.
 inline std::uint64_t hash_of(std::string_view word) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (char const c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

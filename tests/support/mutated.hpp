@@ -69,6 +69,7 @@ class lacking {
 };
 
 /// A policy without the missing step: a wrong policy that some test must catch.
+///
 /// The mutant is a value at run time. All mutants share one test binary, and no test program is compiled
 /// again for each. Parts of operations are those of `write_back`: ranges, and puts past the cache.
 template <pgas::coherence_policy Policy>

@@ -20,6 +20,7 @@
 #include "launches.hpp"
 
 /// Runs test bodies on several ranks, and reports the rank that broke a promise.
+///
 /// Ranks may be processes, so a failed check must be an exception: `run` carries its text and rank to the
 /// parent, which reports it to doctest. Do not use CHECK or REQUIRE inside a body.
 namespace pgas_test {

@@ -73,6 +73,7 @@ struct weakened {
 
 /// Runs a program of a few ranks, each a fiber, again and again. Each run makes other choices of the next
 /// rank and of the values that loads return.
+///
 /// A word has the history of its values. A rank has a view: for each word, the oldest value that it may still
 /// see. A load returns any value that is not older. With acquire order, the rank's view then includes the
 /// view of the storing rank, if that store had release order. A read-modify-write reads the last value and

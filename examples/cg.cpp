@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// cg: the smallest eigenvalue of a sparse matrix by conjugate gradients: the NAS benchmark CG. cg [--class S|W|A].
+// cg: the smallest eigenvalue of a sparse matrix by conjugate gradients: NAS CG. cg [--class S|W|A].
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     auto const problem = example::nas::cg::problem_of(arguments.empty() ? "S" : arguments[1]);
     example::conjugate_gradient equations(team, problem);
 
-    // The power method on the inverse: x turns to the eigenvector, and its length says the eigenvalue.
+    // The power method on the inverse: x turns towards the eigenvector, and its length gives the eigenvalue.
     std::vector<double> x(equations.rows(), 1.0);
     std::vector<double> z(equations.rows());
     double zeta = 0;
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     if (team.rank() != 0) return;
     double const products = static_cast<double>(problem.nonzeros * (problem.nonzeros + 1));
     double const operations = 2.0 * example::nas::cg::iterations * static_cast<double>(problem.order) *
-                              (6 + products + example::nas::cg::steps * (5 + products));  // as the benchmark counts
+                              (6 + products + example::nas::cg::steps * (5 + products));  // the benchmark's own count
     std::fprintf(stderr, "cg: %.1f MFLOP/s\n", operations / time.count() * 1e-6);
     std::printf("class %s: verified, zeta %.12f\n", problem.name.data(), zeta);
   });

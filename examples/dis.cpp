@@ -16,7 +16,7 @@ namespace dis = example::dis;
 using dis::numbers;
 using dis::word;
 
-/// An array in blocks, of random words below a bound.
+/// Makes an array in blocks and fills it with random words below a bound.
 template <class Team>
 auto random_array(Team& team, std::size_t size, word below = word{1} << 32U) {
   auto field = pgas::make_array<word>(team, size);
@@ -24,7 +24,7 @@ auto random_array(Team& team, std::size_t size, word below = word{1} << 32U) {
   return field;
 }
 
-/// All of an array, on rank 0; nothing elsewhere. Collective.
+/// Returns all elements of an array on rank 0, and none on the others. Collective.
 template <class Array>
 numbers all_of(Array const& a) {
   pgas::fence epoch{a, pgas::read_only};
@@ -34,7 +34,7 @@ numbers all_of(Array const& a) {
   return all;
 }
 
-/// Each rank walks, wherever what it finds there says: many reads, each of which needs the one before.
+/// Each rank walks through the words; each word says where the next one is. Every read needs the one before.
 template <class Team>
 numbers pointer(Team& team, std::size_t size) {
   auto const field = random_array(team, size);
@@ -54,7 +54,7 @@ numbers pointer(Team& team, std::size_t size) {
   return all_of(hops);
 }
 
-/// Rank 0 alone walks, and stores where it has been; the others wait at the end of the epoch.
+/// Rank 0 alone walks, and stores at each word that it visits. The others wait at the end of the epoch.
 template <class Team>
 numbers update(Team& team, std::size_t size) {
   auto const field = random_array(team, size);
@@ -65,7 +65,7 @@ numbers update(Team& team, std::size_t size) {
       field.get(epoch, at, seen);
       epoch.flush_local_all();
       epoch[field.at(at)].store(dis::sum_of(seen));
-      epoch.flush(field.owner(at));  // or the next look might find what was there before
+      epoch.flush(field.owner(at));  // or the next read might find the old word
       return seen;
     });
   }
@@ -73,8 +73,8 @@ numbers update(Team& team, std::size_t size) {
   return all_of(field);
 }
 
-/// Histograms of pairs of pixels, near each other and far: each rank those that begin in its rows, with the rows
-/// beneath, all into one place.
+/// Histograms of pairs of pixels, near each other and far apart. Each rank counts the pairs that begin in its rows
+/// and adds them to one histogram.
 template <class Team>
 numbers neighborhood(Team& team, std::size_t side) {
   auto const image = pgas::make_array<word>(team, {side, side});
@@ -98,8 +98,8 @@ numbers neighborhood(Team& team, std::size_t side) {
   return all;
 }
 
-/// Tokens are looked for, one after the other: each rank finds those that begin in its block, and adds what is between
-/// them to what other ranks have of the same piece. Letters of tokens are then changed, also across a border.
+/// Searches for one token after the other. Each rank finds the tokens that begin in its block, and adds the words
+/// between them to the sums of their pieces. It then changes letters of the tokens, also across a border.
 template <class Team>
 numbers field(Team& team, std::size_t size) {
   auto const letters = random_array(team, size, dis::letters);
@@ -124,7 +124,7 @@ numbers field(Team& team, std::size_t size) {
         changes.emplace_back(first[0] + j, (mine[j] + other) % dis::letters);
       }
     }
-    epoch.next();  // all have searched
+    epoch.next();  // all ranks have searched
     for (auto const& [at, letter] : changes) epoch[letters.at(at)].store(letter);
 
     auto const found = team.all_gather(pieces.size() - 1);

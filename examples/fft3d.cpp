@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// fft3d: heat in a periodic box by Fourier transforms: the NAS benchmark FT. fft3d [--class S|W|A|B] [--pencils].
+// fft3d: heat in a periodic box by Fourier transforms: NAS FT. fft3d [--class S|W|A|B] [--pencils].
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,14 +27,14 @@ int main(int argc, char** argv) {
 
     example::distributed_fft const fft(team, problem.extents, ranks);
     auto const cells = fft.make_cells();        // (z, y, x)
-    auto const spectrum = fft.make_spectrum();  // (y, z, x): shared out over another dimension
+    auto const spectrum = fft.make_spectrum();  // (y, z, x): another dimension is distributed
     auto const work = fft.make_spectrum();
 
     auto const start = std::chrono::steady_clock::now();
     if (auto const u = pgas::stage(cells, pgas::write_only); true) {
       auto const [first, own] = cells.own_box();
       for (std::size_t z = 0; z < own[0]; ++z) {
-        for (std::size_t y = 0; y < own[1]; ++y) {  // a row is a piece of one stream: jump to where it begins
+        for (std::size_t y = 0; y < own[1]; ++y) {  // each row is a piece of one stream: jump to its beginning
           example::nas::random next(2 * ((first[0] + z) * ny + first[1] + y) * nx);
           for (std::size_t x = 0; x < nx; ++x) {
             double const real = next();
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     auto const dy = example::nas::decay(ny);
     auto const dx = example::nas::decay(nx);
     for (std::size_t step = 0; step < problem.checksums.size(); ++step) {
-      {  // each wave decays by itself
+      {  // each wave decays independently
         auto const waves = pgas::stage(spectrum, pgas::read_write);
         auto const copy = pgas::stage(work, pgas::write_only);
         auto const [first, own] = spectrum.own_box();
@@ -61,11 +61,11 @@ int main(int argc, char** argv) {
       }
       fft.inverse(work, cells);
 
-      example::cell mine = 0;  // of the checksum
+      example::cell mine = 0;  // this rank's share of the checksum
       if (auto const u = pgas::stage(cells, pgas::read_only); true) {
         auto const [first, own] = cells.own_box();
         for (std::size_t j = 1; j <= 1024; ++j) {
-          std::size_t const z = 5 * j % nz - first[0];  // large where it is below first
+          std::size_t const z = 5 * j % nz - first[0];  // wraps to a large number below first
           std::size_t const y = 3 * j % ny - first[1];
           if (z < own[0] && y < own[1]) mine += u(z, y, j % nx);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// fft_image: a picture blurred and sharpened in frequency space. fft_image PHOTO [SIGMA] [PREFIX], writes PREFIX-*.png.
+// fft_image: a picture blurred and sharpened by its frequencies. fft_image PHOTO [SIGMA] [PREFIX].
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,18 +29,18 @@ int main(int argc, char** argv) {
     example::photo photo;
     if (team.rank() == 0) photo = example::read_photo(arguments[0]);
     auto const [channels, rows, cols] = team.broadcast(std::array{photo.channels, photo.rows, photo.cols});
-    // To a transform a picture is periodic. A margin that repeats its edge keeps opposite edges out of each other.
+    // A transform takes the picture as periodic. A margin that repeats its edge keeps opposite edges apart.
     std::size_t const margin = 3 * std::min(sigma, std::max(rows, cols));
     std::size_t const height = rows + 2 * margin;
     std::size_t const width = cols + 2 * margin;
     pgas::box<3> const inside{{0, margin, margin}, {channels, rows, cols}};
 
-    // (channel, y, x): shared out by y while rows are transformed, and by x while columns are.
+    // (channel, y, x): distributed along y while rows are transformed, and along x while columns are.
     example::sharing const rule;
     auto const by_y = pgas::make_array<example::cell>(team, {channels, height, width}, rule.on(pgas::grid{1, 0, 1}));
     auto const by_x = pgas::make_array<example::cell>(team, {channels, height, width}, rule.on(pgas::grid{1, 1, 0}));
     {
-      std::vector<example::cell> cells;  // all of them on rank 0, nothing elsewhere
+      std::vector<example::cell> cells;  // all cells on rank 0, none elsewhere
       auto const clamped = [&](std::size_t i, std::size_t n) { return std::clamp(i, margin, margin + n - 1) - margin; };
       for (std::size_t c = 0; c < photo.channels; ++c)
         for (std::size_t y = 0; y < height; ++y)
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
             double const blur =
                 std::exp(-spread * (squared_frequency(y, height) + squared_frequency(first[2] + x, width)));
             double const sharpen = 1 + 1.5 * (1 - blur);
-            waves(c, y, x) *= scale * example::cell(blur, sharpen);  // both give real pictures: one is to be imaginary
+            waves(c, y, x) *= scale * example::cell(blur, sharpen);  // the sharpened picture becomes the imaginary part
           }
     }
     example::exchange(by_x, transform_of<planes>(by_x, example::lines::columns, inverse, quickly), by_y,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// gups: HPC Challenge's RandomAccess, xor at random places of a table. gups [LOG2_WORDS] [--plain], prints errors.
+// gups: HPC Challenge's RandomAccess, xor at random places of a table. gups [LOG2_WORDS] [--plain].
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return result;
 }
 
-/// Number n of the sequence, without those before it: what the benchmark calls starts(n).
+/// Number n of the sequence, computed without its predecessors. The benchmark calls it starts(n).
 constexpr std::uint64_t random_number(std::uint64_t n) {
   std::uint64_t result = 1;
   for (std::uint64_t square = 2; n != 0; n /= 2, square = product(square, square)) {
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     if (auto const own = pgas::stage(table, pgas::write_only); true)
       std::iota(own.begin(), own.end(), table.own_box().first[0]);
 
-    // Each rank takes its share of the sequence, and goes wherever that leads.
+    // Each rank takes its share of the sequence and updates the words that it names, on any rank.
     std::size_t const updates = 4 * words;
     auto const ranks = static_cast<std::size_t>(team.size());
     auto const self = static_cast<std::size_t>(team.rank());
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
       for (int r = 0; r < team.size(); ++r) parts.push_back(epoch.to(r));
       std::uint64_t x = random_number(first);
       for (std::size_t k = first; k < last; k += batch.size()) {
-        // Looked up beforehand: a look-up would else wait for the atomic operation before it.
+        // The place is computed beforehand: otherwise it would wait for the preceding atomic operation.
         batch.resize(std::min(most_under_way, last - k));
         for (auto& u : batch) {
           x = next(x);
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
         for (auto const& [place, value] : batch) {
           auto const& part = parts[static_cast<std::size_t>(place.first)];
           if (plain)
-            part.put(place.second, part.get(place.second) ^ value);  // loses what another rank does meanwhile
+            part.put(place.second, part.get(place.second) ^ value);  // loses what another rank stores meanwhile
           else
             part.accumulate(place.second, value, pgas::op::bit_xor{});
         }
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     }
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
 
-    // Each rank undoes, among its own words, what all have done: the table is as before, or an update was lost.
+    // Each rank reverts all updates of its own words. The table is then as before, unless an update was lost.
     std::size_t errors = 0;
     auto const mine = table.own_box();
     auto const own = pgas::stage(table, pgas::read_write);

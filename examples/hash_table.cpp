@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// hash_table: a word list in a table that all ranks fill at once. hash_table locked|atomic [WORDS.txt [HOW_MANY]]
+// hash_table: all ranks fill one table with words. hash_table locked|atomic [WORDS.txt [HOW_MANY]]
 #include <cstdio>
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
@@ -13,7 +13,7 @@
 #include "support/hash_tables.hpp"
 #include "support/word_list.hpp"
 
-/// `--pgas-sync NAME`: whose locks are used.
+/// Protocols that `--pgas-sync NAME` chooses: they differ in their lock.
 template <class Lock>
 struct locks : pgas::protocols<pgas::default_fence, pgas::sync::stamped, Lock> {
   static constexpr std::string_view name = Lock::name;
@@ -21,7 +21,7 @@ struct locks : pgas::protocols<pgas::default_fence, pgas::sync::stamped, Lock> {
 using all_locks = pgas::protocols_list<locks<pgas::sync::queued>, locks<pgas::sync::mcs>, locks<pgas::sync::mcs_wp>,
                                        locks<pgas::sync::two_level<>>, locks<pgas::sync::bakery>>;
 
-/// Every rank inserts its share of the words, looks for its neighbour's, and counts what its own part has.
+/// Every rank inserts its share of the words, searches its neighbour's share, and counts the words of its own part.
 template <class Table, class Team>
 void fill_and_check(Team& team, Table& table, std::vector<std::string> const& words, std::string_view style) {
   auto const ranks = static_cast<std::size_t>(team.size());

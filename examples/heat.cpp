@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heat: a picture is a hot plate; watch it cool. heat IMAGE [ITERATIONS] [FRAMES] [PREFIX], writes PREFIX-NNNNN.png.
+// heat: a picture is a hot plate and cools. heat IMAGE [ITERATIONS] [FRAMES] [PREFIX], writes PREFIX-*.png.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,27 +25,27 @@ int main(int argc, char** argv) {
     example::image photo;
     if (team.rank() == 0) photo = example::read_image(arguments[0]);
     auto const [rows, cols] = team.broadcast(std::array{photo.rows, photo.cols});
-    std::vector<double> plate(photo.pixels.begin(), photo.pixels.end());  // all of it on rank 0, nothing elsewhere
+    std::vector<double> plate(photo.pixels.begin(), photo.pixels.end());  // the whole plate on rank 0, none elsewhere
 
-    // Rows are shared out. Each part has ghost cells around it; those beyond the plate stay at 0, cold.
+    // Each rank owns a block of rows, with ghost cells around it. Those beyond the plate stay cold, at 0.
     auto now = pgas::make_array<double>(team, {rows, cols}, pgas::halo{.width = 1});
     auto next = pgas::make_array<double>(team, {rows, cols}, pgas::halo{.width = 1});
     {
-      pgas::fence epoch{now};  // rank 0 puts the picture into the parts of all
+      pgas::fence epoch{now};  // rank 0 puts the picture into all parts
       if (team.rank() == 0) now.put(epoch, {{0, 0}, {rows, cols}}, plate);
     }
 
     example::progress bar("heat", steps, team.rank() == 0);
     for (std::size_t step = 0;; ++step) {
       if (step % every == 0 || step == steps) {
-        pgas::fence epoch{now, pgas::read_only};  // rank 0 gets the picture; nobody has to send it
+        pgas::fence epoch{now, pgas::read_only};  // rank 0 gets the picture; no rank sends it
         if (team.rank() == 0) now.get(epoch, {{0, 0}, {rows, cols}}, plate);
         epoch.close();
         if (team.rank() == 0) example::write_png(example::frame_name(prefix, step), rows, cols, plate);
       }
       if (step == steps) break;
 
-      pgas::exchange_halo(now);  // my edge rows go into my neighbours' ghost rows, theirs into mine
+      pgas::exchange_halo(now);  // edge rows travel into the ghost rows of neighbours
       {
         auto const u = pgas::stage(now, pgas::read_only);
         auto const v = pgas::stage(next, pgas::write_only);

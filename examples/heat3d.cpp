@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heat3d: heat in a cube with cold walls, on boxes of a grid of ranks. heat3d [STEPS] [SIDE], prints the largest error.
+// heat3d: heat in a cube with cold walls, on boxes of a grid of ranks. heat3d [STEPS] [SIDE].
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     if (side < 3) throw std::runtime_error("heat3d: SIDE is at least 3, or there is no room for the waves");
     constexpr double rate = 0.1;
 
-    // Each rank has a box of the cube, and around it what its neighbours have at their faces. Walls stay at 0.
+    // Each rank owns a box of the cube, with copies of its neighbours' faces around it. Walls stay at 0.
     pgas::tiled const boxes{pgas::block{}, pgas::block{}, pgas::block{}};
     pgas::halos<3> const around{pgas::halo{.width = 1}};
     auto now = pgas::make_array<double>(team, {side, side, side}, boxes, around.without_corners());
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     team.barrier();
     auto const before = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < steps; ++k) {
-      // What needs no other rank's cells is computed while their faces are on their way.
+      // Cells that need no other rank's cells are computed while the faces travel.
       star::apply(now, next,
                   [](double u, double left, double right, double front, double back, double low, double high) {
                     return u + rate * (left + right + front + back + low + high - 6 * u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// hello_ranks: who is here, and what everybody knows of everybody.
+// hello_ranks: each rank says its number, and all add them up.
 #include <cstdio>
 #include <pgas/backends/loopback.hpp>
 #include <pgas/backends/self.hpp>
@@ -10,7 +10,7 @@ using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends:
 
 int main(int argc, char** argv) {
   return pgas::run<backends>(argc, argv, [](auto& team) {
-    // Ranks speak in turn, so that their lines do not mix.
+    // Ranks print in turn, so that their lines do not mix.
     for (int turn = 0; turn < team.size(); ++turn) {
       if (turn == team.rank()) {
         std::printf("hello from rank %d of %d\n", team.rank(), team.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// layout: what a layout looks like. layout 'tiled(4x4) grid(2x3) 16x24' [FILE], writes FILE, or layout.svg.
+// layout: draws and describes a layout. layout 'tiled(4x4) grid(2x3) 16x24' [FILE], writes layout.svg.
 #include <cstdio>
 #include <exception>
 

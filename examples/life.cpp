@@ -10,7 +10,7 @@
 #include "support/arguments.hpp"
 #include "support/rle.hpp"
 
-/// What a living cell adds to the hash of a generation: no order, so that ranks can add up theirs.
+/// The number that a living cell adds to the hash of its generation. Sums need no order, so ranks add up theirs.
 std::uint64_t hash_of(std::uint64_t cell) {
   cell = (cell + 1) * 0x9e3779b97f4a7c15U;
   cell = (cell ^ (cell >> 32U)) * 0xbf58476d1ce4e5b9U;
@@ -31,11 +31,11 @@ int main(int argc, char** argv) {
     std::size_t const own = now.local_rows();
     if (auto const cells = pgas::stage(now, pgas::write_only); true) {
       for (std::size_t i = 0; i < own; ++i)
-        for (std::size_t j = 0; j < cols; ++j)  // in the middle; outside the pattern all is dead
+        for (std::size_t j = 0; j < cols; ++j)  // the pattern is in the middle; cells outside it are dead
           cells(i, j) = pattern(now.first_row() + i - (rows - pattern.rows) / 2, j - (cols - pattern.cols) / 2);
     }
 
-    std::map<std::uint64_t, std::size_t> seen;  // generations by hash, to find when one comes back
+    std::map<std::uint64_t, std::size_t> seen;  // generations by hash: a hash that comes back shows the period
     for (std::size_t generation = 0; generation <= generations; ++generation) {
       std::uint64_t population = 0;
       std::uint64_t hash = 0;
@@ -51,10 +51,10 @@ int main(int argc, char** argv) {
         }
       };
       if (auto const v = pgas::stage(next, pgas::write_only); true) {
-        auto edges = pgas::begin_exchange(now);  // on their way while the interior is computed
+        auto edges = pgas::begin_exchange(now);  // they travel while the interior is computed
         if (own > 2) live(1, own - 1, pgas::stage(now, pgas::read_only), v);
         edges.finish();
-        auto const u = pgas::stage(now, pgas::read_only);  // with the ghost cells that have come
+        auto const u = pgas::stage(now, pgas::read_only);  // with the new ghost cells
         if (own > 0) live(0, 1, u, v);
         if (own > 1) live(own - 1, own, u, v);
       }

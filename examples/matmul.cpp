@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// matmul: c = a b, a tile of each on every rank, by panels that are fetched: SUMMA. matmul [ORDER].
+// matmul: c = a b by SUMMA: every rank owns a tile of each matrix and fetches panels. matmul [ORDER].
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 using matrix = pgas::matrix_view<double>;
 
-/// c += a b. BLAS takes the same: data_handle(), extent(0), extent(1), and stride(0) for the leading dimension.
+/// c += a b. BLAS takes the same data: data_handle(), extent(0), extent(1), and stride(0) as leading dimension.
 void multiply_add(matrix c, matrix a, matrix b) {
   for (std::size_t i = 0; i < c.extent(0); ++i) {
     for (std::size_t k = 0; k < a.extent(1); ++k) {
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
     if (arguments.size() > 1) throw std::runtime_error("usage: matmul [ORDER]");
     std::size_t const order = example::number(arguments, 0, 500);
-    constexpr std::size_t width = 64;  // of a panel: it stays in the second cache
+    constexpr std::size_t width = 64;  // of a panel, which stays in the second-level cache
 
     pgas::tiled const tiles{pgas::block{}, pgas::block{}};
     auto const a = pgas::make_array<double>(team, {order, order}, tiles);
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
       auto const [first, count] = c.own_box();
       std::vector<double> x(count[0] * width);
       std::vector<double> y(width * count[1]);
-      for (std::size_t k = 0; k < order; k += width) {  // columns of a beside the tile, and rows of b above it
+      for (std::size_t k = 0; k < order; k += width) {  // columns of a, in the rows of the tile, and rows of b
         std::size_t const depth = std::min(width, order - k);
         a.get(left, {{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
         b.get(right, {{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     team.barrier();
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
 
-    // The sum of (i + k) (k + 2 j) over all k, in whole numbers.
+    // The sum of (i + k) (k + 2 j) over all k, in integers.
     std::size_t const sum = order * (order - 1) / 2;
     std::size_t const squares = sum * (2 * order - 1) / 3;
     std::size_t wrong = 0;

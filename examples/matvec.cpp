@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// matvec: y += a x, the matrix on tiles of a grid of ranks, the vectors in blocks. matvec [ITERATIONS] [ORDER].
+// matvec: y += a x, the matrix in tiles, the vectors in blocks. matvec [ITERATIONS] [ORDER].
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     auto const before = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < iterations; ++k) {
       {
-        pgas::fence epoch{x, pgas::read_only};  // as many elements of x as this rank has columns
+        pgas::fence epoch{x, pgas::read_only};  // the elements of x for this rank's columns
         x.get(epoch, first[1], factors);
       }
       if (auto const tile = pgas::stage(a, pgas::read_only); true) {
@@ -40,13 +40,13 @@ int main(int argc, char** argv) {
           sums[i] = sum;
         }
       }
-      pgas::fence epoch{y, pgas::write_only};  // ranks that share rows add up in whose block of y they are
+      pgas::fence epoch{y, pgas::write_only};  // ranks that share rows add up in the owner's block of y
       y.accumulate(epoch, {{first[0]}, {count[0]}}, sums);
     }
     team.barrier();
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
 
-    // The sum of (i + 2 j) j over all j, in whole numbers.
+    // The sum of (i + 2 j) j over all j, in integers.
     std::size_t const sum = order * (order - 1) / 2;
     std::size_t const squares = sum * (2 * order - 1) / 3;
     std::size_t wrong = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// nstream: the triad a += b + 3 c of STREAM and of the Parallel Research Kernels. nstream [ITERATIONS] [CELLS].
+// nstream: the triad a += b + 3 c of STREAM. nstream [ITERATIONS] [CELLS].
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     team.barrier();
     auto const before = std::chrono::steady_clock::now();
     {
-      // Everybody's cells with the same index are its own: nothing moves.
+      // Cells of one index have one owner in all three arrays, so no data moves.
       auto const to = pgas::stage(a, pgas::read_write);
       auto const x = pgas::stage(b, pgas::read_only);
       auto const y = pgas::stage(c, pgas::read_only);
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
 
     std::size_t wrong = 0;
-    auto const expected = static_cast<double>(iterations) * (2 + scalar * 2);  // exact, as all sums on the way are
+    auto const expected = static_cast<double>(iterations) * (2 + scalar * 2);  // exact, like every sum before it
     for (double const value : pgas::stage(a, pgas::read_only)) wrong += value != expected ? 1U : 0U;
     wrong = team.all_reduce(wrong, pgas::op::sum{});
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// own_backend: a backend in a page. It keeps a diary: every transfer is written down, then done.
+// own_backend: a backend in a page. It writes every transfer into a diary, then does it.
 #include <cstdio>
 #include <pgas/backends/self.hpp>
 #include <pgas/pgas.hpp>
 
-// What a backend may change is any of its parts; the others are taken from where they are good already. Here
-// only payload is our own: a model of the concept `segment`.
+// A backend may replace any of its parts and take the others from an existing backend. This one replaces only
+// the payload: its own model of the concept `segment`.
 class diary_segment {
  public:
   explicit diary_segment(std::size_t bytes) : memory_(bytes) {}
@@ -46,15 +46,15 @@ struct diary : pgas::backends::self {
   static diary_segment attach_segment(handle, std::size_t own_bytes) { return diary_segment(own_bytes); }
   static diary sub_team(pgas::group, int) { return {}; }
 };
-static_assert(pgas::backend<diary>);  // the compiler's list of what is missing, if something is
+static_assert(pgas::backend<diary>);  // the compiler lists the missing parts
 
 int main() {
-  // From here on everything of the library works on it, and the conformance suites would test it.
+  // All parts of the library work on it now, and the conformance suites could test it.
   pgas::run<diary>(1, [](auto& team) {
     auto numbers = pgas::make_window<double>(team, 8);
     pgas::fence epoch{numbers};
     epoch.put(0, 3, 2.5);
-    epoch.accumulate(0, 3, 1.0);  // no fetch_op in our segment: the library locks, gets and puts
+    epoch.accumulate(0, 3, 1.0);  // the segment has no fetch_op: the library locks, gets and puts
     std::printf("element 3 is %.1f\n", epoch.get(0, 3));
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// ring: a token goes round; each rank puts it into its right neighbour, which only waits and looks.
+// ring: a token goes round. Each rank puts it into its right neighbour, which only waits.
 #include <cstdio>
 #include <pgas/pgas.hpp>
 #include <support/backends.hpp>
@@ -12,18 +12,18 @@ int main(int argc, char** argv) {
     constexpr int laps = 3;
 
     for (int lap = 0; lap < laps; ++lap) {
-      // Rank 0 gives first and takes last; the others take, add themselves, and give.
+      // Rank 0 gives first and takes last. The others take, add their number, and give.
       auto const give = [&](long value) {
-        pgas::access epoch{token, {right}};  // waits until right lets us in
+        pgas::access epoch{token, {right}};  // waits for the exposure of `right`
         epoch.put(right, 0, value);
-      };  // here right learns that we are done
+      };  // the access closes: `right` goes on
       auto const take = [&] {
         pgas::exposure epoch{token, {left}};
         epoch.wait();
         return pgas::stage(token, pgas::read_only)[0];
       };
       if (team.rank() == 0) {
-        pgas::exposure epoch{token, {left}};  // opened first, so that a ring of one rank works too
+        pgas::exposure epoch{token, {left}};  // opened first: a ring of one rank works too
         give(lap == 0 ? 1 : static_cast<long>(lap) * 1000);
         epoch.wait();
         std::printf("lap %d: the token came back as %ld\n", lap, pgas::stage(token, pgas::read_only)[0]);

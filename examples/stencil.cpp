@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// stencil: the Parallel Research Kernels' star of radius 2, on tiles of a plane. stencil [ITERATIONS] [ORDER].
+// stencil: the star of radius 2 of the Parallel Research Kernels. stencil [ITERATIONS] [ORDER].
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,8 +13,8 @@
 
 constexpr std::ptrdiff_t radius = 2;
 
-/// Own cells of a dimension that have all their neighbours in the plane, [first, end), and those of them that have
-/// them all on this rank, [inner, inner_end).
+/// Own cells of a dimension with all neighbours in the plane: [first, end). Those with all neighbours on this rank:
+/// [inner, inner_end).
 struct range {
   std::ptrdiff_t first, inner, inner_end, end;
 
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     if (order <= 2 * radius)
       throw std::runtime_error("stencil: ORDER is at least 5, or no cell has all its neighbours");
 
-    // Each rank has a tile of the plane, and around its tile of `in` what its neighbours have at their edges.
+    // Each rank owns a tile of the plane. Its tile of `in` has copies of the neighbours' edges around it.
     pgas::tiled const tiles{pgas::block{}, pgas::block{}};
     pgas::halos<2> const around{pgas::halo{.width = radius}};
     auto const in = pgas::make_array<double>(team, {order, order}, tiles, around.without_corners());
@@ -59,10 +59,10 @@ int main(int argc, char** argv) {
               v(i, j) += 0.25 * (u(i + 1, j) - u(i - 1, j) + u(i, j + 1) - u(i, j - 1)) +
                          0.125 * (u(i + 2, j) - u(i - 2, j) + u(i, j + 2) - u(i, j - 2));
         };
-        auto edges = pgas::begin_exchange(in);  // on their way while the interior is computed
+        auto edges = pgas::begin_exchange(in);  // they travel while the interior is computed
         add_star(pgas::stage(in, pgas::read_only), rows.inner, rows.inner_end, cols.inner, cols.inner_end);
         edges.finish();
-        auto const u = pgas::stage(in, pgas::read_only);  // with the ghost cells that have come
+        auto const u = pgas::stage(in, pgas::read_only);  // with the new ghost cells
         add_star(u, rows.first, rows.inner, cols.first, cols.end);
         add_star(u, rows.inner_end, rows.end, cols.first, cols.end);
         add_star(u, rows.inner, rows.inner_end, cols.first, cols.inner);
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     team.barrier();
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
 
-    // The weights are those of a slope: each iteration adds that of i + j, in both dimensions 1.
+    // The weights compute a slope: each iteration adds that of i + j, which is 1 in each dimension.
     double norm = 0;
     pgas::for_each(out, [&](double cell) { norm += std::abs(cell); });
     auto const active = static_cast<double>((order - 2 * radius) * (order - 2 * radius));

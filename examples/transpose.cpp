@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// transpose: the Parallel Research Kernels' b += a^T, by tiles that fit the first cache. transpose [ITERATIONS] [ORDER]
+// transpose: b += a^T of the Parallel Research Kernels, by tiles. transpose [ITERATIONS] [ORDER]
 #include <chrono>
 #include <cstdio>
 #include <pgas/algorithm/for_each.hpp>

@@ -17,27 +17,27 @@ namespace pgas::inline PGAS_ASSERTIONS {
 enum class progress {
   hardware,  ///< the memory system
   agent,     ///< a thread that the backend keeps for each rank
-  polled,    ///< whatever blocking call the target makes next
+  polled,    ///< the target's next blocking call
 };
 
-/// How near another rank is: what a program may ask before it decides how to share work.
+/// How near another rank is. A program may ask before it decides how to share work.
 enum class locality { self, node, remote };
 
-/// A backend says *how*: one header in backends/, chosen as a type. An object of it is one rank's
-/// membership in one team.
+/// A backend says *how*: one header in backends/, chosen as a type. An object of it is one rank's membership
+/// in one team.
 ///
-/// Memory is made in two steps, so that backends need no collectives of their own: one rank calls
-/// `reserve`, which may throw errc::no_space, and sends the handle to the others; then every rank calls
-/// `attach`. A segment or control gives its share up when it is destroyed, without waiting for anybody.
+/// Memory is made in two steps, so that backends need no collectives of their own. One rank calls `reserve`,
+/// which may throw errc::no_space, and sends the handle to the others. Then every rank calls `attach`. The
+/// destructor of a segment or control gives this rank's share up and waits for nobody.
 ///   reserve_segment(bytes per rank) -> handle     attach_segment(handle, own bytes) -> segment
 ///   reserve_control(words)          -> handle     attach_control(handle, words, label) -> control
 ///   sub_team(members, rank)         -> backend    members: ranks of this team, rank: this one's number there
-/// `label` names the control's owner in messages ("window 3").
-/// `world_rank(r)` is the number of r in the job; `fail(what)` tells the whole job that this rank cannot go
-/// on, `check(operation)` throws if some rank has. `launch(ranks, main)` calls main(backend, bootstrap)
-/// once on each rank of a new world, and throws if one of them failed. `now` and `charge(cycles)`
-/// are the rank's clock; charge does nothing where time passes by itself.
-/// Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see mailbox_backend.
+/// `label` names the control's owner in messages ("window 3"). `world_rank(r)` is the number of r in the job.
+/// `fail(what)` tells the whole job that this rank cannot go on; `check(operation)` throws if some rank has
+/// said so. `launch(ranks, main)` calls main(backend, bootstrap) once on each rank of a new world, and throws
+/// if one of them failed. `now` and `charge(cycles)` are the rank's clock; charge does nothing where time
+/// passes by itself. Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see
+/// mailbox_backend.
 template <class B>
 concept backend =
     std::copyable<B> && requires(B& b, B const& cb, rank_t rank, std::span<std::size_t const> sizes,
@@ -63,7 +63,7 @@ concept backend =
       b.charge(std::uint64_t{});
     };
 
-/// A backend whose ranks can also exchange short messages, for protocols that are made of them.
+/// A backend whose ranks can also exchange short messages, for protocols that consist of messages.
 template <class B>
 concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle) {
   requires mailbox<typename B::mailbox_type>;
@@ -71,8 +71,9 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
   { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
 };
 
-/// A backend with windows over memory that its ranks already have, whatever they have it from: each attaches its own.
-/// The ranks of the handle are those of a segment with parts of these sizes.
+/// A backend with windows over memory that its ranks already have, of whatever origin.
+///
+/// One rank reserves a handle for parts of these sizes; each rank attaches its own memory.
 template <class B>
 concept user_memory_backend =
     backend<B> && requires(B& b, std::span<std::size_t const> sizes, typename B::handle handle, bytes_out own) {

@@ -8,7 +8,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The least memory with private copies: what policies are checked against where they are defined.
+/// The least memory with private copies. Each policy is checked against it in its own header.
 struct cache_archetype {
   static constexpr std::size_t line_bytes = 64;
   static constexpr bool writeback_is_masked = false;
@@ -59,18 +59,19 @@ static_assert(remote_drop_segment<remote_drop_archetype>);
 
 }  // namespace detail
 
-/// A coherence policy says *which copy*: it decides when copies are made to agree, and how an access
-/// reaches memory. One header in coherence/, chosen as a type, without state.
+/// A coherence policy says *which copy*: it decides when copies are made to agree, and how an access reaches
+/// memory. Each policy is a type without state, in one header of coherence/.
 ///
 /// Boundary side, called by window_boundary only, after remote completion:
-///   clean_own(s)       what this rank stored into its own part is in memory, for others to get
-///   clean_remote(s,r)  what this rank put into r's part is in memory, for r to load
+///   clean_own(s)       the stores of this rank into its own part are in memory, for others to get
+///   clean_remote(s,r)  the puts of this rank into r's part are in memory, for r to load
 ///   drop_own(s)        this rank keeps no copy of its own part older than now
 ///   drop_remote(s,r)   this rank keeps no copy of r's part older than now
-///   drain_stores(s), drain_all(s)   order those before signals, and before later loads
-/// Access side:
-///   put, get(s, at, bytes)     the epoch's transfers; what a get finds may be as old as the last boundary
-///   get_now(s, at, bytes)      a get that finds what is in memory now: for passive target, where no
+///   drain_stores(s)    orders cleans and puts before later signals
+///   drain_all(s)       orders drops before later loads
+/// Access side, called by every transfer of at least one byte:
+///   put, get(s, at, bytes)     the epoch's transfers; a get may find a value as old as the last boundary
+///   get_now(s, at, bytes)      a get that finds the value in memory now: for passive target, where no
 ///                              boundary tells when a target's memory has changed
 ///   load, store(s, at, bytes)  this rank's accesses to its own part
 /// `fits<S>` says whether the policy makes copies agree on segment S; a window checks it.
@@ -98,7 +99,7 @@ concept coherence_policy = requires {
 
 namespace detail {
 
-/// The least a policy is: what the boundary is checked against where it is defined.
+/// The least policy. The boundary is checked against it in its own header.
 struct any_policy {
   static void clean_own(segment auto&) {}
   static void clean_remote(segment auto&, rank_t) {}
@@ -114,7 +115,7 @@ struct any_policy {
 };
 static_assert(coherence_policy_for<any_policy, cache_archetype>);
 
-/// All of a rank's part, as the range that clean and drop take.
+/// Clean and drop of all of a rank's part.
 template <segment S>
 void clean_part(S& s, rank_t rank) {
   if (auto const bytes = s.part_bytes(rank); bytes != 0) s.clean({rank, 0}, bytes);

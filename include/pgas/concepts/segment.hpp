@@ -23,12 +23,14 @@ struct row_shape {
 
 /// Payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
 ///
-/// put and get start a transfer. `put` has taken its source's bytes when it returns, but may delay their
-/// arrival until flush; a get's destination holds the data after flush or flush_local. flush(r) returns when
-/// everything this rank started towards r has arrived in r's memory: remote completion. `rput` and `rget`
-/// return a request of the segment's own type; an rput's source may be reused once that is done.
-/// Sources and destinations are private memory; a window copes with this rank's own part.
-/// Parts may differ in size, and be empty. A segment's destructor never blocks.
+/// put and get start a transfer. `put` has taken its source's bytes when it returns, but the bytes may arrive
+/// as late as flush. A get's destination may be read after flush or flush_local. flush(r) returns when
+/// everything this rank has started towards r has arrived in r's memory: remote completion. `rput` and `rget`
+/// return a request of the segment's own type. The source of an rput may be reused, and the destination of an
+/// rget read, once the request is done. A transfer of no bytes is allowed. Long copies are the segment's own
+/// business: where memory is shared it streams them past the caches (support/copy.hpp). Sources and
+/// destinations are private memory; a window copies where they are this rank's own part. Parts may differ in
+/// size, and be empty. A segment's destructor never blocks.
 template <class S>
 concept segment =
     std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
@@ -45,7 +47,7 @@ concept segment =
       s.flush_local_all();
     };
 
-/// Own memory is plain memory: `local()` is this rank's part, contiguous, and always agrees.
+/// This rank's part is plain memory: `local()` is all of it, contiguous, and needs no coherence policy.
 template <class S>
 concept local_segment = segment<S> && requires(S& s) {
   { s.local() } -> std::same_as<bytes_out>;
@@ -57,7 +59,8 @@ concept shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
   { s.part(rank) } -> std::same_as<std::byte*>;
 };
 
-/// Rows of a part can be moved in one operation: cheaper than a put or get for each row.
+/// Rows of a part can be moved in one operation, which is cheaper than a put or get for each row. Pitches are
+/// in bytes.
 template <class S>
 concept strided_segment = segment<S> && requires(S& s, location at, row_shape shape, std::size_t pitch,
                                                  std::byte const* from, std::byte* into) {
@@ -65,12 +68,12 @@ concept strided_segment = segment<S> && requires(S& s, location at, row_shape sh
   s.get_rows(at, pitch, into, pitch, shape);
 };
 
-/// This rank keeps copies of remote and own memory that do not agree by themselves.
+/// This rank keeps copies of its own and of remote memory, and no hardware makes them agree.
 ///
-/// `load` and `store` go through this rank's copies; `put` and `get` do not, and are exact to the
-/// byte. `clean` writes modified copies of a range back; `drop` forgets copies of a range, and may write
-/// modified ones back first (names after RISC-V's cache operations). `drain_stores` orders cleans
-/// and puts before later signals; `drain_all` orders drops before later loads.
+/// `load` and `store` go through this rank's copies; `put` and `get` do not, and are exact to the byte.
+/// `clean` writes modified copies of a range back. `drop` forgets copies of a range, and may write modified
+/// ones back first. `drain_stores` orders cleans and puts before later signals; `drain_all` orders drops
+/// before later loads. Names after RISC-V's cache operations. Sizes are in bytes.
 template <class S>
 concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
   s.load(at, into);
@@ -87,10 +90,10 @@ concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in fr
   { S::tagged_drop } -> std::convertible_to<bool>;
 };
 
-/// Copies can also be tagged, and all tagged copies of this rank are forgotten in one step, whatever they are of.
+/// Copies can also be tagged, and one step forgets all tagged copies of this rank, of whatever part.
 ///
-/// `load_tagged` leaves tagged copies; `store_through` changes a copy that is there and goes to memory, as far as
-/// `drain_stores` then sees to. `drop_tagged` loses nothing that was stored through.
+/// `load_tagged` leaves tagged copies. `store_through` changes a copy that is present and goes on to memory,
+/// where it has arrived after `drain_stores`. `drop_tagged` loses nothing that was stored through.
 template <class S>
 concept tagged_segment = cache_controlled<S> && requires(S& s, location at, bytes_in from, bytes_out into) {
   s.load_tagged(at, into);
@@ -98,27 +101,28 @@ concept tagged_segment = cache_controlled<S> && requires(S& s, location at, byte
   s.drop_tagged();
 };
 
-/// All copies of this rank can be written back and forgotten at once, whatever they are of.
+/// One operation writes back and forgets all copies of this rank, of whatever part.
 template <class S>
 concept flushable_segment = cache_controlled<S> && requires(S& s) { s.flush_copies(); };
 
-/// A put can also make its target forget the copies it has of what is put, without its help.
+/// A put can also make its target forget its copies of the bytes that are put, without the target's help.
 template <class S>
 concept remote_drop_segment =
     cache_controlled<S> && requires(S& s, location at, bytes_in from) { s.put_and_drop(at, from); };
 
-/// A part may be two copies, this rank's memory, which is what `local()` is, and what others access: `publish_own`
-/// takes to the second what this rank has stored into a range since the last time, `refresh_own` takes back what others
-/// have put.
+/// A part may be two copies: this rank's memory, which `local()` returns, and a copy that other ranks access.
+///
+/// `publish_own` carries what this rank has stored into a range since the last call to the copy.
+/// `refresh_own` carries what others have put back to this rank's memory. Both are exact to the byte.
 template <class S>
 concept separate_segment = local_segment<S> && requires(S& s, std::size_t first, std::size_t count) {
   s.publish_own(first, count);
   s.refresh_own();
 };
 
-/// Only trying tells whether a rank can reach its own part, and others': `probe` returns what it met, for
-/// `describe(rank, what)` to say. If one cannot, all may `copy_through` another segment with parts of the same sizes,
-/// before any access.
+/// A rank learns only by trying whether it can reach its own part and others'. `probe` returns the obstacle
+/// it met, and `describe(rank, obstacle)` names it. If one rank meets an obstacle, all may `copy_through`
+/// another segment with parts of the same sizes, before any access.
 template <class S>
 concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
   { cs.probe(true).is_there() } -> std::same_as<bool>;
@@ -126,17 +130,20 @@ concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) 
   { cs.is_in_place() } noexcept -> std::same_as<bool>;
 };
 
-/// Its checker reports a load that races with a peer's put. `copying()` returns a guard: loads while the guard lives
-/// copy elements that the program may never look at, as those of stage do, and are no race.
+/// A segment whose checker reports a load that races with a peer's put.
+///
+/// `copying()` returns a guard. Loads while the guard lives are no race: they copy elements that the program
+/// may never look at, as stage does.
 template <class S>
 concept race_checked_segment = segment<S> && requires(S& s) {
   { s.copying() } -> std::destructible;
 };
 
-/// Elements of type T can be read and modified in one indivisible step, by whoever reaches them.
+/// Every rank that reaches an element of type T can read and modify it in one indivisible step.
 ///
-/// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of
-/// pgas::op. All of these are atomic against each other and against `atomic_load`, `atomic_store`.
+/// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of pgas::op.
+/// `compare_exchange(at, expected, desired)` replaces it if it has the bytes of `expected`, and returns the
+/// value before. All four operations are atomic against each other.
 template <class S, class T, class Op>
 concept atomic_segment = segment<S> && S::template is_atomic<T> && requires(S& s, location at, T value, Op op) {
   { s.template fetch_op<T>(at, value, op) } -> std::same_as<T>;

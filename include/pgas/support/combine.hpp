@@ -6,8 +6,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Elements that are combined as one block: a loop whose length is known becomes vector code also where the compiler
-/// would not do so with one whose length is not, as GCC 12 at -O2.
+/// The number of elements combined as one block. GCC 12 at -O2 makes vector code only of a loop of constant
+/// length.
 inline constexpr std::size_t combined_at_once = 16;
 
 template <class T, class Op>
@@ -27,7 +27,8 @@ template <class T, class Op>
 }
 #endif
 
-/// Combines each of `count` values into its element, by registers as wide as the processor has. They do not overlap.
+/// Combines each of `count` values into its element: to[i] = op(to[i], from[i]). Takes the widest registers
+/// that this processor has. Requires that the two arrays do not overlap.
 template <class T, class Op>
 void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 #if defined(__x86_64__)

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <pgas/support/expects.hpp>
 
-// Sanitizers do not see into assembly: under them every copy is a memcpy. So it is on other processors.
+// Sanitizers do not see into assembly, so under them every copy is a memcpy, as on other processors.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define PGAS_STREAMS 1
 #if defined(__has_feature)
@@ -22,16 +22,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Copies of fewer bytes are made where they are asked for, and never past the caches.
+/// A copy of fewer bytes is inlined and never passes the caches.
 inline constexpr std::size_t long_copy = 4096;
 
-/// So many bytes as a processor moves at once.
+/// As many bytes as the processor moves at once.
 template <std::size_t Bytes>
 struct copied_at_once {
   std::byte at[Bytes];
 };
 
-/// Copies the first `Count` pieces and the last as many, which may overlap; all loads come first.
+/// Copies the first `Count` pieces and the last `Count` pieces, which may overlap. All loads precede all
+/// stores.
 template <std::size_t Piece, std::size_t Count>
 void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   copied_at_once<Piece> first[Count], last[Count];
@@ -45,7 +46,7 @@ void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
   }
 }
 
-/// Copies what is shorter than a line without the call that memcpy is.
+/// Copies up to 64 bytes inline, and more by a memcpy: a call would cost more than a short copy.
 inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   if (bytes > 64) [[likely]] {
     std::memcpy(to, from, bytes);
@@ -66,8 +67,9 @@ inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) 
 
 #if defined(PGAS_STREAMS)
 
-// In assembly, since the header of the intrinsics would be a tenth of what pgas.hpp costs to compile. `to` is at a
-// line's beginning; both return how many bytes, whole lines, they copied.
+// In assembly, since including the header of the intrinsics would take a tenth of the time to compile
+// pgas.hpp. `to` is the beginning of a line. Both functions copy whole lines and return the number of bytes
+// copied.
 inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   std::size_t done = 0;
   for (; bytes - done >= 64; done += 64) {
@@ -86,8 +88,8 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
   }
   return done;
 }
-// A whole line in one store never waits for its other parts. These registers have no lower half that older instructions
-// know, so that nothing needs to be cleared.
+// A store of a whole line never waits for the line's other parts. Older instructions do not know these
+// registers, so no vzeroupper is needed.
 [[gnu::target("avx512f")]] inline std::size_t stream_whole_lines(std::byte* to, std::byte const* from,
                                                                  std::size_t bytes) noexcept {
   std::size_t done = 0;
@@ -105,7 +107,7 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 #endif
 
 #if defined(__x86_64__)
-/// Stores a register of a line's size past the caches, at a line's beginning.
+/// Stores a register as large as a line past the caches, at the beginning of a line.
 template <class Vector>
 [[gnu::always_inline, gnu::target("avx512f")]] inline void stream_register(std::byte* to, Vector const& line) noexcept {
   static_assert(sizeof(Vector) == 64);
@@ -117,8 +119,10 @@ template <class Vector>
 }
 #endif
 
-/// Copies past the caches, where `to` has whole lines, and the rest of it through them: for many such copies, after the
-/// last of which end_streaming() makes a later signal, a plain store, come after the data.
+/// Copies whole lines of `to` past the caches, and the rest through them.
+///
+/// For a series of copies. After the last of them end_streaming() orders the data before a later signal,
+/// which is a plain store.
 inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
 #if defined(PGAS_STREAMS)
   std::size_t const head = (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
@@ -138,20 +142,22 @@ inline void end_streaming() noexcept {
 #endif
 }
 
-/// Copies past the caches. As ordered as a memcpy when it returns.
+/// Copies past the caches. At return the copy is as ordered as a memcpy.
 [[gnu::noinline]] inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   stream_part(to, from, bytes);
   end_streaming();
 }
 
-/// How many bytes a copy may have that is to stay in a core's own second level cache beside its source.
+/// The most bytes of a copy that a core's own second level cache holds together with their source.
 inline std::size_t half_of_second_level() noexcept {
   static long const bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // slow: a virtual machine's host answers it
   return bytes > 0 ? static_cast<std::size_t>(bytes) / 2 : std::size_t{1} << 20U;
 }
 
-/// Copies rows that lie so many bytes apart. With `streams` they go past the caches, and the last such copy is followed
-/// by end_streaming(). Rows too short for the processor to see that they go on are asked for before they are needed.
+/// Copies rows of `row_bytes` bytes; pitches are in bytes.
+///
+/// With `streams` the rows pass the caches, and the caller ends the series by end_streaming(). Short rows are
+/// prefetched, since the processor does not recognize a sequence in them.
 inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
                       std::size_t rows, std::size_t row_bytes, bool streams) noexcept {
   constexpr std::size_t ahead = 4;
@@ -168,11 +174,12 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
   }
 }
 
-/// Copies to a memory, and past the caches what they could not keep: more than half of a core's own second level cache
-/// holds, since its source is there too, in one copy or in several that go on where the one before has ended.
+/// Copies to one memory, and streams a run of copies past the caches when they could not keep it.
 ///
-/// Such copies push out everything else there, and an ordinary store first reads the line it will overwrite. Smaller
-/// ones are better off in the cache: whoever reads them, or copies to the same place again, finds them there.
+/// A run is one copy, or several of which each begins where the one before ended. It is streamed when it is
+/// longer than half of a core's second level cache, since its source takes the other half. Through the cache
+/// such a run would push out everything else, and each store would first read the line it overwrites. A
+/// shorter run goes through the cache, where a reader, or the next copy to the same place, finds it.
 class copier {
  public:
   void operator()(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
@@ -187,8 +194,8 @@ class copier {
 
  private:
 #if defined(PGAS_STREAMS)
-  /// What comes back to where a cache still has it ends a run that passed the caches; what goes elsewhere ends it if it
-  /// does so again: a long walk that begins anew is one still.
+  /// A copy into a range that is still cached resets the run. A copy elsewhere at most halves it, so a
+  /// sequential walk that restarts at its beginning keeps streaming.
   [[gnu::noinline]] void copy_in_run(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     auto const at = reinterpret_cast<std::uintptr_t>(to);
     std::size_t length = run();
@@ -199,7 +206,8 @@ class copier {
     std::memcpy(to, from, bytes);
   }
 
-  // Threads of one rank may copy at the same time: then runs are not recognized, and nothing else happens.
+  // Threads of one rank may copy at the same time. Then runs are not recognized, and the copies are still
+  // right.
   [[nodiscard]] std::uintptr_t end() noexcept { return std::atomic_ref(end_).load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t run() noexcept { return std::atomic_ref(run_).load(std::memory_order_relaxed); }
   void set_run(std::uintptr_t end, std::size_t length) noexcept {
@@ -207,9 +215,9 @@ class copier {
     std::atomic_ref(run_).store(length, std::memory_order_relaxed);
   }
 
-  std::uintptr_t end_ = 0;  ///< of the last long copy
-  std::size_t run_ = 0;     ///< bytes that were copied up to there, one copy where the one before has ended
-  std::size_t kept_ = half_of_second_level();
+  std::uintptr_t end_ = 0;                     ///< the end of the last long copy
+  std::size_t run_ = 0;                        ///< the length of the run that ended there, in bytes
+  std::size_t kept_ = half_of_second_level();  ///< the longest run that caches keep, in bytes
 #endif
 };
 

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Divides by a number known when compiling: by shift and mask where that is a power of two.
+/// Divides by a constant: for a power of two the compiler makes that a shift and a mask.
 template <std::size_t B>
 struct static_divisor {
   [[nodiscard]] static constexpr std::size_t value() noexcept { return B; }
@@ -17,11 +17,11 @@ struct static_divisor {
   friend constexpr bool operator==(static_divisor, static_divisor) = default;
 };
 
-/// Divides by a number known when running, without the processor's division, which takes tens of cycles: by a shift
-/// where that is a power of two, which is a branch, well predicted, and else by a multiplication.
+/// Divides by a number known at run time, without the processor's division, which takes tens of cycles.
 ///
-/// Exact for all numbers. Granlund and Montgomery 1994, figure 4.1: 2^64 + magic is 2^(l + 64) / value, rounded up,
-/// with 2^l the next power of two, and l is shift + 1.
+/// For a power of two it shifts, else it multiplies; the branch between the two is well predicted. Exact for
+/// all numbers. Source: Granlund and Montgomery 1994, figure 4.1: 2^64 + magic is 2^(l + 64) / value, rounded
+/// up, where 2^l is the next power of two and l is shift + 1.
 class divisor {
  public:
   constexpr divisor() = default;

@@ -10,7 +10,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// So many bytes as a vector of lanes, each of them an element or a part of one.
+/// A vector of `Bytes` bytes. Each of its lanes is an element, or a part of one that is larger than 8 bytes.
 template <std::size_t Bytes, std::size_t ElementBytes>
 struct register_of {
   using lane =
@@ -22,8 +22,8 @@ struct register_of {
   static constexpr std::size_t an_element = ElementBytes / sizeof(lane);
 };
 
-/// Swaps two rows' squares of `Step` lanes across the diagonal: of each two neighbours the second of `a` and the first
-/// of `b`.
+/// Swaps squares of `Step` lanes across the diagonal: the second of each pair in `a` with the first of that
+/// in `b`.
 template <std::size_t Step, class Vector, std::size_t... Lane>
 [[gnu::always_inline]] inline void swap_squares(Vector& a, Vector& b, std::index_sequence<Lane...>) noexcept {
   constexpr auto all = static_cast<int>(sizeof...(Lane));
@@ -33,8 +33,8 @@ template <std::size_t Step, class Vector, std::size_t... Lane>
   b = __builtin_shufflevector(first, b, ((Lane & Step) == 0 ? int{Lane} + step : all + int{Lane})...);
 }
 
-/// Transposes a square of elements in registers, a row of it in each: squares of one element, then of two, four and so
-/// on are swapped (Eklundh 1972).
+/// Transposes a square of elements in registers, one row in each. It swaps squares of one element, then of
+/// two, four and so on. Source: Eklundh 1972.
 template <std::size_t Step, class Lanes, std::size_t Rows>
 [[gnu::always_inline]] inline void transpose_rows(typename Lanes::vector (&rows)[Rows]) noexcept {
   if constexpr (Step < Rows) {
@@ -47,7 +47,8 @@ template <std::size_t Step, class Lanes, std::size_t Rows>
   }
 }
 
-/// Transposes rows x cols elements in squares that fit `Bytes` wide registers, and what remains one by one.
+/// Transposes rows x cols elements in squares that fit registers of `Bytes` bytes, and the remaining ones one
+/// by one.
 template <std::size_t Bytes, std::size_t ElementBytes>
 [[gnu::always_inline]] inline void transpose_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
                                                      std::size_t to_pitch, std::size_t rows,
@@ -81,11 +82,12 @@ template <std::size_t Bytes, std::size_t ElementBytes>
   }
 }
 
-/// Transposes rows x cols elements, with pitches in bytes, block by block.
+/// Transposes rows x cols elements block by block; pitches are in bytes.
 ///
-/// Each block goes through a dense one, which the first cache has: so both memories are touched in runs of four lines,
-/// also where pitches are powers of two and a column would lie in one set of the cache. While one block is stored the
-/// next one is on its way. Blocks follow each other along the rows of `from`, a page of which serves several.
+/// Each block is first transposed into a dense one in the first level cache. Both memories are therefore
+/// touched in runs of four lines, also for pitches that are powers of two, where a column lies in one set of
+/// the cache. The next block is prefetched while one is stored. Blocks follow each other along the rows of
+/// `from`, so a page serves several.
 template <std::size_t Bytes, std::size_t ElementBytes>
 [[gnu::always_inline]] inline void transpose_blocks(std::byte const* from, std::size_t from_pitch, std::byte* to,
                                                     std::size_t to_pitch, std::size_t rows, std::size_t cols,
@@ -93,7 +95,7 @@ template <std::size_t Bytes, std::size_t ElementBytes>
   constexpr std::size_t line = 64;
   constexpr std::size_t most = std::clamp<std::size_t>(4 * line / ElementBytes, 1, line);
   alignas(line) std::byte block[most * most * ElementBytes];
-  // Blocks begin where lines of `to` do, as far as its rows begin alike.
+  // Blocks begin at lines of `to`, if its pitch is whole lines.
   std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) / ElementBytes % most;
   std::size_t height = std::min(most - past_line, rows);
   for (std::size_t i = 0; i < rows; i += height, height = std::min(most, rows - i)) {
@@ -126,12 +128,12 @@ template <std::size_t ElementBytes>
   transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams);
 }
 
-/// Transposes past the caches what is whole lines of `to`, which begin where it does: squares in registers are stored
-/// where they belong as soon as they are there. Of `rows` and `cols` each is a multiple of a line's elements.
+/// Transposes past the caches: each square is stored to its place straight from registers.
 ///
-/// A row of `to` gets two lines, one after the other, before the next row does: more of them, or a prefetch, take
-/// longer where rows of `from` lie in few sets of a cache. A page's worth of rows and columns is done first, since the
-/// processor keeps the addresses of no more pages than both have then.
+/// Requires that `to` and its pitch are whole lines, and that `rows` and `cols` are multiples of a line's
+/// elements. A row of `to` gets two lines before the next row does. More lines, or a prefetch, are slower
+/// where rows of `from` lie in few sets of a cache. A page's worth of rows and columns is finished before the
+/// next one, since the processor keeps the addresses of about so many pages.
 template <std::size_t ElementBytes>
 [[gnu::target("avx512f")]] void stream_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
                                                std::size_t to_pitch, std::size_t rows, std::size_t cols) noexcept {
@@ -167,7 +169,8 @@ template <std::size_t ElementBytes>
   }
 }
 
-/// Transposes past the caches: what is whole lines where rows of `to` begin alike, and around it by blocks.
+/// Transposes past the caches: whole lines of `to` in squares, if its pitch is whole lines, and the rest in
+/// blocks.
 template <std::size_t ElementBytes>
 void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::byte* to, std::size_t to_pitch,
                            std::size_t rows, std::size_t cols) noexcept {
@@ -189,9 +192,10 @@ void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::b
 }
 #endif
 
-/// Transposes rows x cols elements: rows of `from` become columns of `to`. With `streams` they go past the caches,
-/// which could not keep them, and are not read before they are overwritten; the last such call is followed by
-/// end_streaming().
+/// Transposes rows x cols elements: rows of `from` become columns of `to`; pitches are in elements.
+///
+/// With `streams` the elements pass the caches, which could not keep them, and lines of `to` are not read
+/// before they are overwritten. The caller ends a series of such calls by end_streaming().
 template <class T>
 void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t to_pitch, std::size_t rows,
                      std::size_t cols, bool streams) noexcept {

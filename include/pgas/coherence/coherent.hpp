@@ -8,7 +8,7 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
 /// The memory system makes copies agree: every function is empty or a plain access.
 ///
-/// Fits segments whose own part is plain memory and whose copies are not ours to control.
+/// Fits segments whose own part is plain memory and which offer no control of caches.
 struct coherent {
   static constexpr std::string_view name = "coherent";
   template <segment S>

@@ -7,8 +7,8 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
 /// Like write_back, but copies of remote parts are dropped by each get and not by the boundary.
 ///
-/// For epochs that get little out of large parts: the boundary costs nothing for remote parts, a get
-/// costs the drop of its own range and a drain.
+/// For epochs that get little out of large parts. The boundary costs nothing for remote parts; each get costs
+/// the drop of its own range and a drain.
 struct drop_at_get : write_back {
   static constexpr std::string_view name = "drop_at_get";
 

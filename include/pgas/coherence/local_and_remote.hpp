@@ -5,11 +5,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
-/// One policy for this rank's own part, another for those of others: the memory type of either side chosen apart.
+/// One policy for this rank's own part, another for remote parts, so that each side has a memory type of its
+/// own.
 ///
-/// Right only if what one side leaves the other finds: the own part's stores must reach memory by `Local`'s clean, and
-/// what others put there must be seen after `Local`'s drop. Both drains are issued.
-/// Source: the two mapping modes of Christgau 2017, sections 4.1 and 4.3.
+/// Right only if the sides meet in memory: `Local`'s clean must bring own stores there, and after `Local`'s
+/// drop this rank must see the puts of others. Both drains are issued. Source: the two mapping modes of
+/// Christgau 2017, sections 4.1 and 4.3.
 template <coherence_policy Local, coherence_policy Remote>
 struct local_and_remote {
   static constexpr std::string_view name = "local_and_remote";

@@ -6,10 +6,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
-/// A part may be two copies, one that its rank loads and stores and one that others access: each boundary takes to
-/// the other copy what has changed in one. MPI's separate memory model (MPI_WIN_SEPARATE).
+/// A part may be two copies, one for its rank's loads and stores and one for the accesses of others. Each
+/// boundary carries the changes of one copy to the other. MPI's separate memory model (MPI_WIN_SEPARATE).
 ///
-/// Fits segments that carry changes between the two; where there is one copy only they do nothing.
+/// Fits segments that carry changes between two copies. A segment with one copy does nothing there.
 struct separate {
   static constexpr std::string_view name = "separate";
   template <segment S>
@@ -25,7 +25,7 @@ struct separate {
   static void put(segment auto& s, location at, bytes_in from) { s.put(at, from); }
   static void get(segment auto& s, location at, bytes_out into) { s.get(at, into); }
   static void get_now(separate_segment auto& s, location at, bytes_out into) {
-    if (at.rank == s.rank()) s.publish_own(at.offset, into.size());  // no boundary has, since its last store
+    if (at.rank == s.rank()) s.publish_own(at.offset, into.size());  // stores since the last boundary
     s.get(at, into);
   }
   static void load(local_segment auto& s, location at, bytes_out into) {

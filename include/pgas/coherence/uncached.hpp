@@ -7,8 +7,8 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
 /// No access leaves a copy behind, so there is nothing to clean or drop: right everywhere, and slow.
 ///
-/// Own stores are puts to the own part, made complete by the boundary's flush. For small
-/// windows that everybody writes, and as the reference the other policies are compared with.
+/// Own stores are puts to the own part, which the boundary's flush completes. For small windows that every
+/// rank writes, and as the reference for other policies.
 struct uncached {
   static constexpr std::string_view name = "uncached";
   template <segment S>

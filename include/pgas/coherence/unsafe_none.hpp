@@ -5,9 +5,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
-/// Does nothing where write_back would clean, drop or drain: wrong on purpose.
+/// Does nothing where write_back cleans, drops or drains: wrong on purpose.
 ///
-/// For negative tests, and to ask whether a machine needs flushing at all. Fits what write_back fits.
+/// For negative tests, and to find out whether a machine needs cleans and drops at all. Fits the same
+/// segments as write_back.
 struct unsafe_none : write_back {
   static constexpr std::string_view name = "unsafe_none";
 

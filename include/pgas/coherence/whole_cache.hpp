@@ -5,12 +5,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
-/// Like write_back, but each clean or drop is of everything this rank caches: one operation, whatever the window's
+/// Like write_back, but each clean or drop is one flush of this rank's whole cache, whatever the window's
 /// size.
 ///
-/// For machines whose caches have no cheap operation on a range: a clean or a drop is a flush of all. It costs the
-/// whole cache, and that it is cold afterwards.
-/// Source: scheme C4 of Christgau 2017, which the thesis rejects for this cost.
+/// For machines whose caches have no cheap operation on a range. Each flush writes the whole cache back, and
+/// the cache is cold afterwards. Source: scheme C4 of Christgau 2017, which the thesis rejects for this cost.
 struct whole_cache : write_back {
   static constexpr std::string_view name = "whole_cache";
   template <segment S>

@@ -7,13 +7,12 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
 /// Own stores stay in this rank's cache until a boundary cleans them; puts go past the cache.
 ///
-/// A passive-target get drops its range first, since no boundary tells when memory has changed.
-/// A put is byte-exact and leaves no copy, so it destroys no neighbour's bytes and nothing is left to
-/// clean at `complete`. A get is served from copies, which are dropped when a target signals.
-/// The policy for write-back caches that nobody keeps coherent: several hosts on one memory pool.
-/// Source: design after Christgau 2017, chapter 4 (release and acquire at the epoch's ends) and the flush
-/// rules of the processors' manuals; the clean at `post` is what keeps an owner's dirty line from
-/// being written over a peer's put.
+/// A put is exact to the byte and leaves no copy. It thus destroys no neighbour's bytes, and `complete` has
+/// nothing to clean. A get reads copies, which are dropped when a target signals. A passive-target get drops
+/// its range first, since no boundary tells when memory has changed. The clean at `post` keeps an owner's
+/// dirty line from being written over a peer's put. The policy for write-back caches that no hardware keeps
+/// coherent: several hosts on one memory pool. Source: design after Christgau 2017, chapter 4 (release and
+/// acquire at the epoch's ends) and the flush rules of the processors' manuals.
 struct write_back {
   static constexpr std::string_view name = "write_back";
   template <segment S>
@@ -30,7 +29,7 @@ struct write_back {
   static void get(cache_controlled auto& s, location at, bytes_out into) { s.load(at, into); }
   static void get_now(cache_controlled auto& s, location at, bytes_out into) {
     if (!into.empty()) {
-      if (at.rank == s.rank()) s.clean(at, into.size());  // its own stores, which a drop may lose
+      if (at.rank == s.rank()) s.clean(at, into.size());  // own stores, which a drop may lose
       s.drop(at, into.size());
     }
     s.drain_all();

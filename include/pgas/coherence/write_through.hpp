@@ -5,14 +5,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
-/// Loads leave tagged copies, stores go through to memory as far as a write-combining buffer: nothing is ever modified
-/// in a cache alone, and one instruction drops all copies.
+/// Loads leave tagged copies; stores go through a write-combining buffer to memory. No cache ever holds the
+/// only new value, so one instruction may drop all copies.
 ///
-/// publish drains the buffer, refresh drops what is tagged; neither costs anything per byte. No line goes back whole,
-/// so ranks may write beside each other. The policy for the SCC.
-/// Source: SCOSCo (Christgau 2017, scheme C6 and listing 4.1). Ours differs: a drop of the own and of several remote
-/// parts is one instruction each all the same, the hints no_store and no_put erase it, and a changed look-up table
-/// drops too.
+/// publish drains the buffer and refresh drops the tagged copies; neither costs anything a byte. No line is
+/// written back whole, so ranks may write beside each other. The policy for the SCC.
+/// Source    SCOSCo (Christgau 2017, scheme C6 and listing 4.1).
+/// Differs   from it: the drop of the own part and that of each remote part are one instruction each; the
+///           hints no_store and no_put erase the drop; a changed look-up table drops too.
 struct write_through {
   static constexpr std::string_view name = "write_through";
   template <segment S>

@@ -10,17 +10,18 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A lock that the object holds for its life, made of loads and stores alone: for control words without
 /// read-modify-write.
 ///
-/// A rank takes a number greater than all it sees. It then waits for each rank with a smaller number, or with an equal
-/// number and a smaller rank. The lock is fair: no rank with a later number passes one with an earlier number.
+/// A rank takes a number greater than all it sees. It then waits for each rank with a smaller number, or with
+/// an equal number and a smaller rank. The lock is fair: no rank with a later number passes one with an
+/// earlier number.
 ///
-/// Words     one slot a rank, written by that rank only: 0 while it wants nothing, `choosing` while it looks for its
-///           number, then twice the number.
+/// Words     one slot a rank, written by that rank only: 0 while it wants nothing, `choosing` while it looks
+///           for its number, then twice the number.
 /// Source    the bakery, Lamport 1974.
-/// Differs   from the paper, which uses two words, one for "this rank chooses" and one for its number. With one word
-///           no third state can be seen, and a rank waits once for each other rank, not twice.
-///           One lock guards all parts of a window, not one part each. That costs one word a rank instead of n, and
-///           taking the lock reads 2 n words either way.
-///           Preferred to mediation by the owner, since passive target requires that an owner takes no part.
+/// Differs   from the paper, which uses two words, one for "this rank chooses" and one for its number. With
+///           one word no third state can be seen, and a rank waits once for each other rank, not twice. One
+///           lock guards all parts of a window, not one part each. That costs one word a rank instead of n,
+///           and taking the lock reads 2 n words either way. Preferred to mediation by the owner, since
+///           passive target requires that an owner takes no part.
 template <control Control>
 class bakery_lock {
  public:
@@ -30,8 +31,8 @@ class bakery_lock {
       : mine_(control.slot(control.rank(), first.slots, control.rank())) {
     rank_t const self = control.rank();
     auto const of = [&](rank_t rank) { return control.slot(rank, first.slots, rank); };
-    // seq_cst, here and below: of two ranks, the one whose first load does not see the other's word has stored its own
-    // before the other loads it. Pairs with the same operations of every other rank.
+    // seq_cst, here and below: of two ranks, the one whose first load does not see the other's word has
+    // stored its own before the other loads it. Pairs with the same operations of every other rank.
     mine_.store(choosing, std::memory_order_seq_cst);
     word number = 0;
     for (rank_t rank = 0; rank < control.size(); ++rank) {

@@ -33,22 +33,26 @@ class mode_memory {
   enum : unsigned char { not_said, said, never_said } value_ = not_said;
 };
 
-/// How this rank modifies elements, of each part, where one instruction can modify one: many at a time under a lock,
-/// which is what vector registers need, or one by one without a lock.
+/// How this rank modifies the elements of each part, where one instruction can modify one: many under a lock,
+/// in vector registers, or one by one without a lock.
 ///
-/// A rank that modifies single elements of a part says so once, and takes it back when its epoch ends or before it
-/// combines many itself. Who combines many holds the part alone, if nobody modifies single elements of it; else it goes
-/// one by one, too. So who accumulates blocks only has them at the memory's speed, who counts in single elements pays
-/// for no lock but once an epoch, and who does both loses nothing.
+/// A rank that modifies single elements of a part announces that once. It withdraws when its epoch ends, or
+/// before it combines many itself. A rank that combines many holds the part alone if no rank has announced
+/// itself; else it modifies one by one, too. A program that accumulates only blocks thus runs at the memory's
+/// speed. A program that modifies only single elements pays for one announcement an epoch. A program that
+/// does both loses nothing.
 ///
-/// Words     a cell of the part: bit 0, held by who combines many; above it, how many ranks go one by one.
-/// States    0 to held and back, by whoever combines many. A rank that wants to go one by one adds itself in any state
-///           and then waits until bit 0 is gone: nobody sets it again before the count is 0.
-/// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI; here nobody has
-///           to say it, and nothing is lost if a program does both.
+/// Words     a cell of the part. Bit 0: a rank combines many. Above it: the number of ranks that modify one
+///           by one.
+/// States    A rank that combines many changes 0 to held and back. A rank that modifies one by one adds
+///           itself in any state, then waits until bit 0 is clear. No rank sets bit 0 again before the count
+///           is 0.
+/// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI. Here
+///           the program says nothing, and may do both.
 /// Memory    1 cell a rank; private, 4 bytes for each part as soon as single elements are modified.
-/// Counts    users in `bits`. A loop can make more of them in one epoch: a count that has come to its end stays there,
-///           whoever goes, and this rank modifies elements of that part one by one until the epoch ends.
+/// Counts    the views that have announced themselves, in `bits` bits. A loop may make more of them in one
+///           epoch. A count at its maximum stays there, and this rank modifies that part one by one until the
+///           epoch ends.
 template <control Control, unsigned bits = 31>
 class element_modes {
  public:
@@ -58,8 +62,8 @@ class element_modes {
 
   element_modes(Control& control, control_words first) : control_(&control), first_(first.cells) {}
 
-  /// Before a single element of the part is modified: returns when nobody combines many, and nobody will until `leave`.
-  /// A user that remembers that it has come counts, until it goes.
+  /// Comes before a single element of the part is modified. Returns when no rank combines many; none will
+  /// until `leave`. A view that remembers the call is counted until `go`.
   void come(rank_t target, bool remembers) {
     entry& mine = entry_of(target);
     if (!mine.announced) announce(target, mine);
@@ -69,8 +73,8 @@ class element_modes {
     if (entry& mine = entry_of(target); mine.users != most) --mine.users;
   }
 
-  /// Calls combine() while nobody else modifies elements of the part; false, without a call, where others modify single
-  /// elements: then this rank may as well. combine() does not throw.
+  /// Calls combine(), which does not throw, while no other rank modifies elements of the part. Returns false,
+  /// without the call, if other ranks modify single elements; then this rank may do so, too.
   template <class Combine>
   [[nodiscard]] bool many_at_once(rank_t target, Combine&& combine) {
     if (!entries_.empty()) {
@@ -83,12 +87,13 @@ class element_modes {
       return false;
     }
     combine();
-    // release: pairs with the acquire in take or announce of whoever comes next. Not a store: others may have added.
+    // release: pairs with the acquire in take or announce of the next rank. Not a store: others may have
+    // added.
     cell(target).fetch_add(word{0} - held, std::memory_order_release);
     return true;
   }
 
-  /// When an epoch ends: nobody remembers that it has come to this part, or to any.
+  /// Comes when an epoch ends and its views are gone: withdraws from this part, or from all.
   void leave(rank_t target) {
     if (entries_.empty()) return;
     entry& mine = entry_of(target);
@@ -119,20 +124,20 @@ class element_modes {
   void announce(rank_t target, entry& mine) {
     mine.announced = 1;
     ++announced_;
-    // acquire: pairs with the release of whoever combined many before.
+    // acquire: pairs with the release of the rank that combined many before.
     if ((cell(target).fetch_add(one_rank, std::memory_order_acquire) & held) != 0) wait_until_free(target);
   }
   void withdraw(rank_t target, entry& mine) {
     mine.announced = 0;
     --announced_;
-    // release: pairs with the acquire in take; carries what this rank has modified.
+    // release: pairs with the acquire in take; publishes what this rank has modified.
     cell(target).fetch_add(word{0} - one_rank, std::memory_order_release);
   }
   /// True: this rank holds the part. False: others go one by one.
   [[nodiscard]] bool take(rank_t target) {
     for (;;) {
       word seen = 0;
-      // acquire: pairs with the release of whoever held it before, and of those who went one by one.
+      // acquire: pairs with the release of the last holder, and of ranks that modified one by one.
       if (cell(target).compare_exchange(seen, held, std::memory_order_acquire)) return true;
       if (seen >= one_rank) return false;
       wait_until_free(target);
@@ -145,10 +150,10 @@ class element_modes {
   Control* control_;
   std::size_t first_;
   std::vector<entry> entries_;  ///< empty until this rank modifies single elements
-  std::size_t announced_ = 0;   ///< how many parts have been told
+  std::size_t announced_ = 0;   ///< the number of parts this rank has announced itself to
 };
 
-/// The same where no instruction can modify an element: there is nothing to choose.
+/// The same where no instruction can modify an element, so that there is nothing to choose.
 struct no_element_modes {
   struct memory_type {
     static constexpr void never() noexcept {}

@@ -11,9 +11,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Modifies elements of one part indivisibly, in the way that its memory and the epoch allow.
 ///
-/// Under an exclusive lock the rank is alone and modifies plain memory. Elsewhere the processor's own instructions
-/// modify an element, or, without such an instruction, this rank does so under a lock. Callers have checked what they
-/// pass. The object serves one operation; `memory` outlives it and is the handle's.
+/// Under an exclusive lock the rank is alone and modifies plain memory. Elsewhere the processor's own
+/// instructions modify an element, or, without such an instruction, this rank does so under a lock. Callers
+/// have checked what they pass. The object serves one operation; `memory` outlives it and is the handle's.
 template <class State, hints Hints>
 class element_operations {
  public:
@@ -172,8 +172,8 @@ class element_operations {
     }
   }
 
-  // Under a lock. The value that is read comes from memory, past all copies; the value that is written has arrived
-  // there at return.
+  // Under a lock. The value that is read comes from memory, past all copies; the value that is written has
+  // arrived there at return.
   [[nodiscard]] value_type read_home(std::size_t i) const {
     value_type value;
     segment().flush(part_.rank());  // this rank's own earlier puts arrive before the get

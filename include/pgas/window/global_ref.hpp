@@ -5,9 +5,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An element of an open window: load and store are spelled out, since each may be a message.
+/// A reference to an element of an open window. Its load and store are spelled out, since each may be a
+/// message.
 ///
-/// It does not convert, so `a[i] = b[j] + 1` cannot hide two messages. Valid until its epoch closes.
+/// It does not convert, so `a[i] = b[j] + 1` cannot hide two messages. It is valid until its epoch closes.
 template <class State, hints Hints>
 class global_ref {
  public:
@@ -15,16 +16,19 @@ class global_ref {
 
   global_ref(target_view<State, Hints> target, std::size_t index) noexcept : target_(target), index_(index) {}
 
+  /// The rank that owns the element, and the element's index in that rank's part.
   [[nodiscard]] rank_t rank() const noexcept { return target_.rank(); }
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
-  /// An access that orders nothing until the epoch ends, or is flushed. UPC: a relaxed one.
+  /// An access that is ordered by the epoch's end or a flush only; a race if another rank may put. UPC:
+  /// relaxed.
   [[nodiscard]] value_type load() const { return target_.get(index_); }
   void store(value_type const& value) const { target_.put(index_, value); }
-  /// An access that may meet others: indivisible, a load with acquire order and a store with release order. A flush
-  /// before the store makes it UPC's strict one, also towards parts that puts are under way to.
+  /// An indivisible access, which other ranks' may meet: a load with acquire order, a store with release
+  /// order. After flush_all the store is strict in the sense of UPC, since puts to all parts have arrived.
   [[nodiscard]] value_type atomic_load() const { return target_.atomic_load(index_); }
   void atomic_store(value_type const& value) const { target_.atomic_store(index_, value); }
+  /// Replaces the element by op(element, value) in one indivisible step, and returns its value before.
   template <operation_on<value_type> Op>
   [[nodiscard]] value_type update(Op op, value_type const& value) const {
     return target_.get_accumulate(index_, value, op);

@@ -11,7 +11,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An element of a rank's own part on memory with private copies: reading and assigning go through this
+/// An element of a rank's own part on memory with private copies. Reading and assigning go through this
 /// rank's cache.
 template <class State>
 class local_ref {
@@ -21,11 +21,13 @@ class local_ref {
   local_ref(State& state, std::size_t index) noexcept : state_(&state), index_(index) {}
   local_ref(local_ref const&) noexcept = default;
 
+  /// Loads the element.
   operator value_type() const {  // NOLINT(google-explicit-constructor): it stands for the element
     value_type value;
     State::coherence_type::load(state_->segment, at(), std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
+  /// Stores to the element.
   local_ref const& operator=(value_type const& value) const {
     State::coherence_type::store(state_->segment, at(), std::as_bytes(std::span(&value, 1)));
     return *this;

@@ -15,7 +15,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// One rank's state of one window. Epochs hold it, so that the window itself may move while one is open.
+/// One rank's state of one window. Epochs share it, so that the window may move while one is open.
 template <class T, class Backend, class Coherence, class Protocols, class Segment>
 struct window_state {
   using value_type = T;
@@ -26,18 +26,18 @@ struct window_state {
   template <boundary_of Side, hints Hints>
   using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;
 
-  /// A target's elements are a plain array of this process: put is a store.
+  /// A target's elements are a plain array of this process, and a put of one element is a store.
   static constexpr bool is_direct = shared_segment<segment_type> && !cache_controlled<segment_type>;
 
   static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
   static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
   static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
   using lock_protocol = typename Protocols::lock;
-  /// An element is a word of this process that one instruction can modify.
+  /// One instruction can modify an element.
   static constexpr bool has_native_elements = is_direct && atomic_segment<segment_type, T, op::replace>;
   using element_lock_type = element_lock_on<control_type>;
   using element_modes_type = std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
-  /// All protocols', and what guards the elements.
+  /// The words of all protocols, and of the guard of elements.
   static constexpr control_words words(rank_t ranks) {
     return lock_words(ranks) +
            (has_native_elements ? element_modes<control_type>::words() : element_lock_type::words());
@@ -59,7 +59,7 @@ struct window_state {
 
   [[nodiscard]] rank_t rank() const noexcept { return segment.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
-  /// This rank's number in the job: who an error says it is.
+  /// This rank's number in the job, for errors.
   [[nodiscard]] rank_t job_rank() const { return team->backend.world_rank(rank()); }
   /// How many elements a rank's part has.
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
@@ -69,7 +69,7 @@ struct window_state {
     PGAS_EXPECTS(light, static_cast<std::uint32_t>(target) < static_cast<std::uint32_t>(ranks()),
                  refuse_rank(target, operation));
   }
-  // Out of line, so that a check in a loop keeps its length, and what it reads stays in registers.
+  // Out of line, so that a check stays short and a loop keeps in registers what the check reads.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_rank(rank_t target, std::string_view operation) const {
     throw_bad_rank(job_rank(), operation, target, ranks());
   }
@@ -81,7 +81,7 @@ struct window_state {
   /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
   [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
 
-  /// What every call that opens an epoch does first: an error that a destructor kept is thrown here.
+  /// Comes first in every call that opens an epoch. It throws an error that a destructor kept.
   void enter(std::string_view operation, bool free, char const* otherwise) {
     team->deferred->rethrow();
     PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, job_rank(), operation, otherwise));

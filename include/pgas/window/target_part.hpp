@@ -7,11 +7,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// One rank's part of a window as an open epoch reaches it: the state, the rank and, where the part is a plain array
-/// of this process, its address.
+/// One rank's part of a window as an open epoch reaches it: the state, the rank and, where the part is a
+/// plain array of this process, its address.
 ///
-/// An element of a plain array is stored and loaded. Every other transfer is one call of the coherence policy, which
-/// hands it to the segment. Callers have checked what they pass.
+/// An element of a plain array is stored and loaded. Every other transfer is one call of the coherence
+/// policy, which hands it to the segment. Callers have checked what they pass.
 template <class State, hints Hints>
 class target_part {
  public:

@@ -16,17 +16,21 @@ class global_ref;
 
 /// One rank's part of a window, open for access: what `epoch.to(rank)` gives. Take it before a loop.
 ///
-/// The epoch's protocol has already let this rank in, so on shared memory a `put` of one element is the store itself.
-/// A view is valid until its epoch closes. It belongs to one thread; a copy for another thread is cheap.
+/// The epoch's protocol has already let this rank in, so on shared memory a `put` of one element is the store
+/// itself. A view is valid until its epoch closes. It belongs to one thread; a copy for another thread is
+/// cheap.
 ///
-/// Every member is one-sided. Indices and counts are in elements of the target's part. Two accesses to one element in
-/// one epoch, at least one of them a put, are a race, unless both are atomic operations (accumulate and those below).
+/// Every member is one-sided. Indices and counts are in elements of the target's part. Two accesses to one
+/// element in one epoch, at least one of them a put, are a race, unless both are atomic operations
+/// (accumulate and those below).
 ///
-/// Completion at this rank: operations on one element are complete when they return. The source of a bulk put may be
-/// reused, and the destination of a bulk get may be read, after flush_local, flush or close. Completion at the target:
-/// puts have arrived after flush or close; an atomic operation has happened when it returns.
+/// Completion at this rank: operations on one element are complete when they return. The source of a bulk put
+/// may be reused, and the destination of a bulk get may be read, after flush_local, flush or close.
+/// Completion at the target: puts have arrived after flush or close; an atomic operation has happened when it
+/// returns.
 ///
-/// Throws errc::out_of_range with rank, index and bound: for one element at assertion level normal, for many at light.
+/// Throws errc::out_of_range with rank, index and bound: for one element at assertion level normal, for many
+/// at light.
 template <class State, hints Hints>
 class target_view : detail::target_part<State, Hints> {
   using base = detail::target_part<State, Hints>;
@@ -56,15 +60,17 @@ class target_view : detail::target_part<State, Hints> {
     base::put(i, value);
   }
 
-  /// Puts values.size() elements from private memory at `first`. The source may be reused after flush_local or close.
-  /// Costs a copy on shared memory, past the caches if it is long, else a message. MPI_Put, shmem_put.
+  /// Puts values.size() elements from private memory at `first`. The source may be reused after flush_local
+  /// or close. Costs a copy on shared memory, past the caches if it is long, else a message. MPI_Put,
+  /// shmem_put.
   void put(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("put", first, values.size());
     base::put(first, values);
   }
 
-  /// Puts a piece of this rank's own part, as this rank sees it. The piece may be stored to after flush_local or close.
+  /// Puts a piece of this rank's own part, as this rank sees it. The piece may be stored to after flush_local
+  /// or close.
   ///
   /// A template, so that `put(i, {a, b})` is one element of two members.
   template <std::same_as<own_part> Piece>
@@ -75,8 +81,8 @@ class target_view : detail::target_part<State, Hints> {
     with_own_copy(from, [&](std::span<value_type const> values) { base::put(first, values); });
   }
 
-  /// Puts rows of private memory, `from_pitch` elements apart, into a block of rows. The source may be reused after
-  /// flush_local or close. MPI_Put with vector types.
+  /// Puts rows of private memory, `from_pitch` elements apart, into a block of rows. The source may be reused
+  /// after flush_local or close. MPI_Put with vector types.
   void put(rows_of at, value_type const* from, std::size_t from_pitch) const {
     check_writes();
     check_elements("put", at.first, at.reach());
@@ -85,8 +91,8 @@ class target_view : detail::target_part<State, Hints> {
     base::put_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
                    from_pitch * sizeof(value_type), shape_of(at));
   }
-  /// Puts values that lie without gaps into a block of rows, or into strided elements. The source may be reused after
-  /// flush_local or close. shmem_iput.
+  /// Puts values that lie without gaps into a block of rows, or into strided elements. The source may be
+  /// reused after flush_local or close. shmem_iput.
   void put(rows_of at, std::span<value_type const> values) const {
     check_count("put", values.size(), at.size());
     put(at, values.data(), at.cols);
@@ -100,16 +106,16 @@ class target_view : detail::target_part<State, Hints> {
     return base::get(i);
   }
 
-  /// Gets values.size() elements from `first` on into private memory. The destination may be read after flush_local or
-  /// close. MPI_Get, shmem_get.
+  /// Gets values.size() elements from `first` on into private memory. The destination may be read after
+  /// flush_local or close. MPI_Get, shmem_get.
   void get(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check_elements("get", first, values.size());
     base::get(first, values);
   }
 
-  /// Gets into a piece of this rank's own part, as if this rank stored it. The piece may be read after flush_local or
-  /// close.
+  /// Gets into a piece of this rank's own part, as if this rank stored it. The piece may be read after
+  /// flush_local or close.
   template <std::same_as<own_part> Piece>
   void get(std::size_t first, Piece into) const {
     check_reads();
@@ -128,8 +134,8 @@ class target_view : detail::target_part<State, Hints> {
     }
   }
 
-  /// Gets a block of rows into private rows, `into_pitch` elements apart. The destination may be read after flush_local
-  /// or close.
+  /// Gets a block of rows into private rows, `into_pitch` elements apart. The destination may be read after
+  /// flush_local or close.
   void get(rows_of at, value_type* into, std::size_t into_pitch) const {
     check_reads();
     check_elements("get", at.first, at.reach());
@@ -138,15 +144,15 @@ class target_view : detail::target_part<State, Hints> {
     base::get_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
                    into_pitch * sizeof(value_type), shape_of(at));
   }
-  /// Gets a block of rows, or strided elements, into values that lie without gaps. The destination may be read after
-  /// flush_local or close. shmem_iget.
+  /// Gets a block of rows, or strided elements, into values that lie without gaps. The destination may be
+  /// read after flush_local or close. shmem_iget.
   void get(rows_of at, std::span<value_type> values) const {
     check_count("get", values.size(), at.size());
     get(at, values.data(), at.cols);
   }
 
-  /// Starts a put and returns its request. The source may be reused once the request is done; the elements have
-  /// arrived after flush or close. MPI_Rput.
+  /// Starts a put and returns its request. The source may be reused once the request is done; the elements
+  /// have arrived after flush or close. MPI_Rput.
   [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("rput", first, values.size());
@@ -165,17 +171,17 @@ class target_view : detail::target_part<State, Hints> {
     }
   }
 
-  /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened at
-  /// return. MPI_Accumulate.
+  /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened
+  /// at return. MPI_Accumulate.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(std::size_t i, value_type const& value, Op op = {}) const {
     static_cast<void>(modify_checked("accumulate", i, value, op));
   }
-  /// Combines each value into its element; each element in one indivisible step, not all of them in one. All have
-  /// happened at return, and `values` may be reused.
+  /// Combines each value into its element; each element in one indivisible step, not all of them in one. All
+  /// have happened at return, and `values` may be reused.
   ///
-  /// On shared memory this costs a vector loop under a lock, or an atomic operation an element while other ranks'
-  /// epochs modify single elements of the part.
+  /// On shared memory this costs a vector loop under a lock, or an atomic operation an element while other
+  /// ranks' epochs modify single elements of the part.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
     modify_all_checked("accumulate", first, values, nullptr, op);
@@ -203,8 +209,8 @@ class target_view : detail::target_part<State, Hints> {
   [[nodiscard]] value_type exchange(std::size_t i, value_type const& value) const {
     return modify_checked("exchange", i, value, op::replace{});
   }
-  /// Replaces element i by `desired` and returns true if it has the bytes of `expected`; else copies it to `expected`
-  /// and returns false. MPI_Compare_and_swap, shmem_atomic_compare_swap.
+  /// Replaces element i by `desired` and returns true if it has the bytes of `expected`; else copies it to
+  /// `expected` and returns false. MPI_Compare_and_swap, shmem_atomic_compare_swap.
   [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired) const {
     check_writes();
     check_element("compare_exchange", i);
@@ -214,8 +220,8 @@ class target_view : detail::target_part<State, Hints> {
     if (!replaced) expected = found;
     return replaced;
   }
-  /// Returns element i, indivisibly against the atomic operations above and with acquire order: a loop may wait for a
-  /// value. shmem_atomic_fetch.
+  /// Returns element i, indivisibly against the atomic operations above and with acquire order: a loop may
+  /// wait for a value. shmem_atomic_fetch.
   [[nodiscard]] value_type atomic_load(std::size_t i) const {
     check_reads();
     check_element("atomic_load", i);
@@ -237,7 +243,8 @@ class target_view : detail::target_part<State, Hints> {
   }
   [[nodiscard]] global_ref<State, Hints> operator[](std::size_t i) const { return ref(i); }
 
-  /// Returns when every put of this rank to this part has arrived; later gets see what is there now. MPI_Win_flush.
+  /// Returns when every put of this rank to this part has arrived; later gets see what is there now.
+  /// MPI_Win_flush.
   void flush() const {
     typename State::template boundary_type<boundary_of::remote, Hints> b(segment());
     rank_t const target = rank();  // a local: through `this` the compiler keeps a test of the group's end in a loop
@@ -245,7 +252,8 @@ class target_view : detail::target_part<State, Hints> {
     b.refresh(group(&target, 1));
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  /// Returns when sources of bulk puts may be reused and destinations of bulk gets may be read. MPI_Win_flush_local.
+  /// Returns when sources of bulk puts may be reused and destinations of bulk gets may be read.
+  /// MPI_Win_flush_local.
   void flush_local() const {
     segment().flush_local(rank());
     std::atomic_signal_fence(std::memory_order_seq_cst);

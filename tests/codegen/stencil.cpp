@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiled to assembly by check.py: stencil::sweep, and a view's cells by their indices, must have the loops of raw_X,
-// which are written by hand. The mutant computes each cell's place from its number, which costs a division.
+// Compiled to assembly by check.py: stencil::sweep, and a view's cells by their indices, must have the loops
+// of raw_X, which are written by hand. The mutant computes each cell's place from its number, which costs a
+// division.
 #include <pgas/stencil.hpp>
 
 namespace {

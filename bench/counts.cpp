@@ -52,7 +52,7 @@ class system_calls {
     std::uint64_t const counted = *count_;
     ::munmap(at, 4096);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-      throw std::runtime_error("the system lets nobody count its calls");
+      throw std::runtime_error("the system does not allow a program to count its calls");
     return counted;
   }
 

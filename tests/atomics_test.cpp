@@ -192,11 +192,11 @@ TEST_CASE("accumulate and get_accumulate: a span is modified element by element,
     std::vector<int> const ones{1, 1};
     std::vector<int> before(2, -1);
     epoch.get_accumulate(0, 0, ones, before);
-    require(before[0] >= 0 && before[0] < team.size() && before[1] >= 0 && before[1] < team.size(), "what was there");
+    require(before[0] >= 0 && before[0] < team.size() && before[1] >= 0 && before[1] < team.size(), "the old value");
     std::vector<pair_of_words> const two_pairs{{1, 2}, {3, 4}};
     std::vector<pair_of_words> old(2);
     on_pairs.get_accumulate(0, 1, two_pairs, old);
-    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a, "what was there, of a struct");
+    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a, "the old value of a struct");
     team.barrier();
     require_equal(epoch.atomic_load(0, 1), team.size(), "the sum of all");
     require(on_pairs.atomic_load(0, 2) == pair_of_words{3 * team.size(), 4 * team.size()}, "the sum of all structs");
@@ -238,7 +238,7 @@ TEST_CASE("exchange and compare_exchange: they make a lock that protects a count
         for (;;) {
           T expected{};
           if (first.compare_exchange(0, expected, one)) break;
-          require(expected == one, "what was found instead");
+          require(expected == one, "the value found instead");
           team.state()->backend.check("lock");
           std::this_thread::yield();
         }
@@ -279,14 +279,14 @@ TEST_CASE("atomic_load: a loop on it sees a value pass from rank to rank through
         int payload = 0;
         epoch.flush(team.rank());
         payload = epoch.get(team.rank(), 1);
-        require_equal(payload, round * 7, "what was put and flushed before the flag");
+        require_equal(payload, round * 7, "the value put and flushed before the flag");
         epoch.put(to, 1, payload);
         epoch.flush(to);
         epoch.atomic_store(to, 0, round);
       }
       if (team.rank() == 0) {
         epoch.flush(0);
-        require_equal(epoch.get(0, 1), round * 7, "what came round");
+        require_equal(epoch.get(0, 1), round * 7, "the value after its way round");
       }
     }
   });

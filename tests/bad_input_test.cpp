@@ -346,7 +346,7 @@ TEST_CASE("an epoch that opens and closes during unwinding behaves like any othe
       throw std::runtime_error("caught below");
     } catch (std::runtime_error const&) {}
     int const seen = w.local()[0];
-    require(seen == 7, "what was put while the exception passed");
+    require(seen == 7, "the value put during unwinding");
   });
 }
 

@@ -131,7 +131,7 @@ std::string wrong_fence(record const& r, rank_t size) {
   if (count(r, "publish all") != 1 || r.empty() || r.front() != "publish all") return "publish everything, once, first";
   if (count(r, "refresh all") != 1 || r.back() != "refresh all") return "refresh everything, once, last";
   if (count(r, "publish") != 1 || count(r, "refresh") != 1) return "no other call of the boundary";
-  if (size > 1 && (count(r, "signal") == 0 || count(r, "seen") == 0)) return "signal somebody and hear from somebody";
+  if (size > 1 && (count(r, "signal") == 0 || count(r, "seen") == 0)) return "send a signal and see one";
   return {};
 }
 
@@ -144,7 +144,7 @@ std::string wrong_signals(record const& r, std::vector<rank_t> const& targets) {
   for (rank_t target : targets) {
     if (std::count(r.begin(), r.end(), "signal " + std::to_string(target)) != 1) return "signal each target once";
   }
-  if (count(r, "signal") != targets.size()) return "signal nobody else";
+  if (count(r, "signal") != targets.size()) return "signal no other rank";
   return {};
 }
 
@@ -205,16 +205,16 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       p.post(g, b);
       r.clear();
       if (!g.empty()) {
-        if (p.test(g, b)) return "test: says no while somebody has not completed";
-        if (!r.empty()) return "test: a no does nothing";
+        if (p.test(g, b)) return "test: returns false before all origins have completed";
+        if (!r.empty()) return "test: has no effect when it returns false";
       }
       // Completions as a counter holds them, or as one bit, word or message for each origin.
       c.next_load = std::is_same_v<Protocol, pgas::sync::two_vectors> ? ~word{0} : g.size();
       c.next_slot_load = completion;
-      if (!p.test(g, b)) return "test: says yes when all have completed";
+      if (!p.test(g, b)) return "test: returns true when all origins have completed";
       c.next_load = 0;
       c.next_slot_load = 0;
-      if (r != record{names("refresh", g)}) return "test: a yes refreshes the group, once";
+      if (r != record{names("refresh", g)}) return "test: refreshes the group once when it returns true";
     }
     for (bool const triggers : {false, true}) {  // start, maybe trigger, complete
       auto p = fresh();
@@ -226,7 +226,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
         met.push_back(names("refresh", {target}));
       }
       if (waits_in_start ? r != met : !r.empty())
-        return "start: does nothing that others see; or waits for each target, then refreshes it";
+        return "start: sends no signal; or waits for each target, then refreshes it";
       if (triggers) {
         for (rank_t target : g) {
           r.clear();
@@ -244,7 +244,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
       if (count(r, "refresh") != 0) return "complete: no refresh";
       bool const all_met = triggers || waits_in_start;
-      if (count(r, "seen") != (all_met ? 0 : g.size())) return "complete: waits for those not met yet";
+      if (count(r, "seen") != (all_met ? 0 : g.size())) return "complete: waits for the targets not met yet";
       if (!all_met && !g.empty() && last(r, "seen") > first(r, "publish")) return "complete: waits before it publishes";
     }
   }
@@ -282,7 +282,7 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
         if (round == 0) {
           pgas_test::hold(p, target, kind, b);
         } else if (!p.try_lock(target, kind, b)) {
-          return "try_lock takes what is free";
+          return "try_lock takes a free lock";
         }
         if (count(r, "refresh") != 1 || r.back() != "refresh " + std::to_string(target) || count(r, "publish") != 0 ||
             count(r, "signal " + std::to_string(target)) == 0)

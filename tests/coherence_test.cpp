@@ -158,7 +158,7 @@ TEST_CASE("hints remove steps: a read-only access cleans nothing, a write-only a
     }
     {
       auto const c = in_epoch([&] { pgas::fence epoch{w, pgas::read_only, pgas::no_store, pgas::no_put}; });
-      require(c.cleans == 0, "a fence of readers who stored nothing cleans nothing");
+      require(c.cleans == 0, "a fence of readers that stored nothing cleans nothing");
     }
     {
       auto const c = in_epoch([&] {

@@ -72,7 +72,7 @@ TEST_CASE("directory: the old handle of an array that was removed opens nothing,
     using listed_type = decltype(make());
     using window_type = std::remove_cvref_t<decltype(*make())>;
     static_cast<void>(make());
-    require_equal(live.size(), 0U, "what nobody keeps leaves at once");
+    require_equal(live.size(), 0U, "an array without a handle is removed at once");
     std::optional<listed_type> first(make());
     auto second = make();
     array_handle const old = first->handle();
@@ -90,7 +90,7 @@ TEST_CASE("directory: the old handle of an array that was removed opens nothing,
       pgas::fence epoch{*held};
       epoch.put((team.rank() + 1) % team.size(), 1, 2.5);
     }
-    require_equal(static_cast<double>(held->local()[1]), 2.5, "what was put into an array that has left");
+    require_equal(static_cast<double>(held->local()[1]), 2.5, "the value put into a removed array");
     std::vector<listed_type> many;
     for (int i = 0; i < 20; ++i) many.push_back(make());
     require_equal(live.size(), 22U, "all");
@@ -184,7 +184,7 @@ TEST_CASE(
         } catch (pgas::error const&) {
           threw = true;
         }
-        require(threw && live.size() == 2, "what is parked may throw, and nothing is left");
+        require(threw && live.size() == 2, "a parked action may throw, and nothing is left");
         team.barrier();
       },
       {2, 3});

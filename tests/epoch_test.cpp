@@ -126,10 +126,10 @@ TEST_CASE("fence: a window may be moved while an epoch is open, and so may the e
     epoch.put((team.rank() + 1) % team.size(), 0, mark(team.rank(), 1));
     auto moved_window = std::move(w);
     auto moved_epoch = std::move(epoch);
-    require(!epoch.is_open(), "what was moved from is closed");  // NOLINT(bugprone-use-after-move)
+    require(!epoch.is_open(), "a moved-from epoch is closed");  // NOLINT(bugprone-use-after-move)
     moved_epoch.close();
     int const seen = moved_window.local()[0];
-    require_equal(seen, mark((team.rank() - 1 + team.size()) % team.size(), 1), "what was put before the moves");
+    require_equal(seen, mark((team.rank() - 1 + team.size()) % team.size(), 1), "the value put before the moves");
   });
 }
 
@@ -361,7 +361,7 @@ TEST_CASE("access and exposure: hints that are true do not change results") {
         pgas::exposure exposed{w, {from}};
         team.barrier();  // every rank has posted
         pgas::access epoch{w, {to}, pgas::no_check};
-        require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get where nobody was waited for");
+        require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get from a rank without a wait");
       }
     }
   });
@@ -405,7 +405,7 @@ TEST_CASE("lock_all: after a flush and a barrier, other ranks see the puts, and 
       rank_t const from = (team.rank() - round % team.size() + team.size()) % team.size();
       epoch.sync();
       int const seen = w.local()[index(from)];
-      require_equal(seen, mark(from, round), "what was put here");
+      require_equal(seen, mark(from, round), "the value put here");
       for (rank_t r = 0; r < team.size(); ++r) {
         rank_t const its_target = (r + round) % team.size();
         if (round % 2 == 0) {
@@ -413,7 +413,7 @@ TEST_CASE("lock_all: after a flush and a barrier, other ranks see the puts, and 
         } else {
           epoch.flush_all();
         }
-        require_equal(epoch.get(its_target, index(r)), mark(r, round), "what was put anywhere");
+        require_equal(epoch.get(its_target, index(r)), mark(r, round), "the value put to any rank");
       }
       team.barrier();
     }
@@ -450,7 +450,7 @@ TEST_CASE("lock_all: closing acts as flush, and opening as sync") {
         pgas::lock_all epoch{w};
         rank_t const from = (team.rank() - 1 + team.size()) % team.size();
         int const seen = w.local()[index(from)];
-        require_equal(seen, mark(from, round), "what was put here, without a sync");
+        require_equal(seen, mark(from, round), "the value put here, without a sync");
         require_equal(epoch.get(to, index(team.rank())), mark(team.rank(), round), "what this rank put");
         epoch.unlock_all();
       }
@@ -559,7 +559,7 @@ TEST_CASE("epochs of different kinds follow each other on one window") {
         }
       }
       int const seen = w.local()[at];
-      require_equal(seen, mark(from, round), "what was put in this round");
+      require_equal(seen, mark(from, round), "the value put in this round");
       // No rank may put the next value before this one has been read.
       team.barrier();
     }

@@ -29,7 +29,8 @@ static_assert(plate.contains({{9, 5}, {1, 1}}) && !plate.contains({{9, 5}, {2, 1
               !plate.contains({{10, 0}, {1, 1}}));
 static_assert(!plate.overflows(8) && plate.overflows(std::size_t{1} << 60U));
 constexpr array_shape<1> crowded({2}, halo{3}, 5);
-static_assert(crowded.part_size(1) == 1 + 6 && crowded.part_size(2) == 0, "who owns nothing has no ghost cells");
+static_assert(crowded.part_size(1) == 1 + 6 && crowded.part_size(2) == 0,
+              "a rank that owns nothing has no ghost cells");
 
 template <class Array>
 void fill_by_index(Array const& a, int round) {

@@ -56,7 +56,7 @@ TEST_CASE("a window that one rank has no memory for is refused on every rank, an
     pgas::fence epoch{w};
     epoch.put((team.rank() + 1) % team.size(), 1, 7);
     epoch.close();
-    require_equal(static_cast<int>(w.local()[1]), 7, "what was put");
+    require_equal(static_cast<int>(w.local()[1]), 7, "the value put");
   });
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a window over own memory that one rank has no memory for is refused o
             pgas::fence epoch{w};
             epoch.put((team.rank() + 1) % team.size(), 1, 7);
             epoch.close();
-            require_equal(mine[1], 7, "what was put");
+            require_equal(mine[1], 7, "the value put");
           }
         }
       },

@@ -69,8 +69,8 @@ TEST_CASE("heap: a freed piece is gone on every rank, also when its place is rem
     std::optional mine(heap.make(10));
     auto const all = team.all_gather(mine->handle());
     for (rank_t r = 0; r < n; ++r) {
-      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "where it is");
-      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "where it still is");
+      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "its place");
+      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "its unchanged place");
     }
     team.barrier();
     mine.reset();

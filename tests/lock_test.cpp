@@ -88,10 +88,10 @@ TEST_CASE("lock: accumulates are exact, in exclusive and shared epochs, by eleme
           epoch.accumulate(target, 3, 1);
           std::vector<std::int64_t> before(n);
           epoch.to().get_accumulate(0, ones, before);
-          require_equal(before[5], before[6], "what was there");
+          require_equal(before[5], before[6], "the old value");
           std::int64_t expected = epoch.fetch_add(target, 5, 0);
           require(epoch.compare_exchange(target, 5, expected, expected), "alone, nothing changes in between");
-          require_equal(epoch.to().atomic_load(5), expected, "what was there");
+          require_equal(epoch.to().atomic_load(5), expected, "the old value");
         } else {
           pgas::lock epoch{w, target, shared};
           epoch.accumulate(target, 0, ones);
@@ -207,12 +207,12 @@ TEST_CASE("lock: try_lock returns an epoch, or nothing when it would have to wai
     for (int round = 0; round < 3; ++round) {
       if (team.rank() == 0) {
         auto held = try_lock(w, 0, exclusive);
-        require(held.has_value(), "what is free is got");
+        require(held.has_value(), "a free lock is got");
         team.barrier();  // all ranks know that the lock is held
         team.barrier();  // all ranks have tried
       } else {
         team.barrier();
-        require(!try_lock(w, 0, exclusive).has_value(), "what is held is not got");
+        require(!try_lock(w, 0, exclusive).has_value(), "a held lock is not got");
         require(!try_lock(w, 0, shared).has_value(), "not shared either");
         team.barrier();
       }

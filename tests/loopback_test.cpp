@@ -346,7 +346,7 @@ TEST_CASE("a rank that only computes can be reached") {
     auto c = me.control({.slots = 0, .cells = 1});
     if (me.rank() == 0) {
       while (!reached.load()) {}
-      require(s.local()[0] == std::byte{9}, "what was put meanwhile is there");
+      require(s.local()[0] == std::byte{9}, "the value put in the meantime has arrived");
     } else {
       s.put({0, 0}, bytes(1000, std::byte{9}));
       s.flush(0);
@@ -376,7 +376,7 @@ TEST_CASE("requests are asynchronous, and their bytes arrive in the test or wait
     bytes dropped(1000);
     { auto const unasked = s.rget({other, 0}, dropped); }
     s.flush(other);
-    require(std::equal(dropped.begin(), dropped.end(), source.begin()), "a flush ends what nobody waited for");
+    require(std::equal(dropped.begin(), dropped.end(), source.begin()), "a flush completes transfers without a wait");
     me.barrier();
   });
 }

@@ -88,8 +88,8 @@ int ring(rank_t ranks) {
     epoch.put(next, 0, team.rank());
     epoch.next();
     int const told = epoch.get(team.rank(), 0);
-    require_equal(told, (team.rank() + team.size() - 1) % team.size(), "what was put");
-    require_equal(epoch.get(next, 1), next, "what is got");
+    require_equal(told, (team.rank() + team.size() - 1) % team.size(), "the value put");
+    require_equal(epoch.get(next, 1), next, "the value got");
     epoch.close();
     return team.all_reduce(told);
   });
@@ -210,7 +210,7 @@ std::optional<pgas::error> error_behind() {
         epoch.next();
         for (rank_t from = 0; from < n; ++from) {
           require_equal(epoch.get(team.rank(), static_cast<std::size_t>(from)), mark(from),
-                        "what was put to this rank");
+                        "the value put to this rank");
           require_equal(epoch.get(from, 100), mark(from), "what another has stored");
         }
         epoch.close();

@@ -43,7 +43,7 @@ TEST_CASE("signals: a rank that has waited sees the earlier puts, and the origin
       arrived.signal(epoch, left, 1);
       arrived.wait({right, 1});
     }
-    require_equal(arrived.pending({left}), 0U, "signals that nobody sent");
+    require_equal(arrived.pending({left}), 0U, "signals that no rank sent");
   });
 }
 
@@ -79,13 +79,13 @@ TEST_CASE("signals: none is lost, each is taken once, and tags are independent")
     team.barrier();  // all signals have come
     s.wait({from, 1}, 60);
     s.wait({from, 1}, 39);
-    require_equal(s.pending({from, 1}), 1U, "what is left of the first");
+    require_equal(s.pending({from, 1}), 1U, "the rest of the first signals");
     require(s.test({from, 1}), "the last has come");
     require(!s.test({from, 1}), "there is no other");
     s.wait({from, 2}, 4);
     require(!s.test({from, 2}, 2), "two are asked for, one is there");
     require(s.test({from, 2}), "which was not taken by asking for two");
-    require_equal(s.pending({from, 0}), 0U, "nobody sent the first tag");
+    require_equal(s.pending({from, 0}), 0U, "no rank sent the first tag");
   });
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("signals: a rank waits for any, some or all of several") {
     };
     auto const require_put = [&](std::size_t which, int value) {
       int const seen = w.local()[which];
-      require_equal(seen, value + static_cast<int>(which), "what came with the signal");
+      require_equal(seen, value + static_cast<int>(which), "the value sent with the signal");
     };
     auto const next = [&] {  // no rank puts again before all have read
       for (rank_t r = 0; r < team.size(); ++r) s.signal(epoch, r, 0);

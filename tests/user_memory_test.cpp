@@ -83,7 +83,7 @@ TEST_CASE("a window over a rank's memory is that memory, with its contents, and 
       pgas::lock_all epoch{w};
       for (rank_t r = 0; r < n; ++r) {
         require_equal(w.size(r), 5 * index(r), "size");
-        if (r != 0) require_equal(epoch.get(r, 4), r + 1, "what was in it before");
+        if (r != 0) require_equal(epoch.get(r, 4), r + 1, "the value before the window");
       }
       epoch.close();
       team.barrier();  // all ranks have read the old contents
@@ -126,13 +126,13 @@ TEST_CASE("under lock_all a rank gets its own stores from its own part, and sync
     auto w = make_window<int>(team, mine, how);
     pgas::lock_all epoch{w};
     mine[70] = 7;
-    require_equal(epoch.get(team.rank(), 70), 7, "what it has stored");
+    require_equal(epoch.get(team.rank(), 70), 7, "the own stored value");
     rank_t const to = (team.rank() + 1) % team.size();
     epoch.put(to, 71, 8);
     epoch.sync();
     team.barrier();
     epoch.sync();
-    require_equal(mine[71], 8, "what was put");
+    require_equal(mine[71], 8, "the value put");
     require_equal(epoch.get(to, 70), 7, "what the other has stored");
     team.barrier();
   });
@@ -148,7 +148,7 @@ TEST_CASE("each step of the policy that keeps copies is needed") {
       w.local()[0] = 5;
       epoch.put(other, 1, 6);
       epoch.next();
-      require_equal(w.local()[1], 6, "what was put");
+      require_equal(w.local()[1], 6, "the value put");
       require_equal(epoch.get(other, 0), 5, "what the other has stored");
     });
   };
@@ -201,7 +201,7 @@ TEST_CASE("signals work with a window over such memory as with any other") {
       signals.signal(epoch, to);
       signals.wait({from});
     }
-    require_equal(mine[3], 1.5 + from, "what came before the signal");
+    require_equal(mine[3], 1.5 + from, "the value sent before the signal");
     team.barrier();
   });
 }
@@ -222,12 +222,12 @@ TEST_CASE("a trial finds out that processes may not reach each other's memory, a
         rank_t const to = (team.rank() + 1) % team.size();
         {
           pgas::fence epoch{w};
-          require_equal(epoch.get(to, 5), to, "what was there");
+          require_equal(epoch.get(to, 5), to, "the old value");
           epoch.put(to, 0, -1);
           epoch.accumulate(0, 7, 1);
         }
-        require_equal(mine[0], -1, "what was put");
-        if (team.rank() == 0) require_equal(mine[7], team.size(), "what was added");
+        require_equal(mine[0], -1, "the value put");
+        if (team.rank() == 0) require_equal(mine[7], team.size(), "the value added");
         team.barrier();
       },
       {2, 3});
@@ -235,7 +235,7 @@ TEST_CASE("a trial finds out that processes may not reach each other's memory, a
       [](auto& team) {
         std::vector<int> mine(1);
         auto w = make_window<int>(team, mine, reach::in_place_or_copies);
-        require(w.state().segment.is_in_place(), "in place where that is allowed");
+        require(w.state().segment.is_in_place(), "in place if the system allows it");
         team.barrier();
       },
       {2, 3});

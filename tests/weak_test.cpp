@@ -339,16 +339,17 @@ TEST_CASE("weak: locks: the search finds the errors of the papers and the lack o
     CHECK_MESSAGE(why != "", mutant, " is not found");
     std::cout << "killed: " << mutant << ": " << why << "\n";
   };
-  must_die(two_level<>{}, gbh_stores_zero{}, "gbh, unlock stores zero");
-  must_die(two_level<waiting_readers::undo>{}, gbh_stores_zero{}, "gbh_undo, unlock stores zero");
-  must_die(two_level<>{}, gbh_leaves_the_master{}, "gbh, unlock leaves the master's count");
+  must_die(two_level<>{}, gbh_stores_zero{}, "two_level, unlock stores zero");
+  must_die(two_level<waiting_readers::undo>{}, gbh_stores_zero{}, "two_level with undo, unlock stores zero");
+  must_die(two_level<>{}, gbh_leaves_the_master{}, "two_level, unlock leaves the master's count");
   must_die(pgas::sync::mcs{}, mcs_readers_pass{}, "mcs, a reader does not wait behind a waiting one");
-  must_die(pgas::sync::mcs_wp{}, mcs_wp_looks_again{}, "mcs_wp, who lets readers in looks again");
-  must_die(pgas::sync::mcs_wp{}, mcs_wp_leaves_the_door{}, "mcs_wp, who lets readers in leaves the door");
+  must_die(pgas::sync::mcs_wp{}, mcs_wp_looks_again{}, "mcs_wp, the rank that lets readers in loads again");
+  must_die(pgas::sync::mcs_wp{}, mcs_wp_leaves_the_door{},
+           "mcs_wp, the rank that lets readers in leaves the door open");
   must_die(pgas::sync::mcs_wp{}, mcs_wp_overlooks_the_list{}, "mcs_wp, a writer overlooks the list");
-  must_die(pgas::sync::bakery{}, bakery_without_choosing{}, "bakery, nobody says that it chooses");
+  must_die(pgas::sync::bakery{}, bakery_without_choosing{}, "bakery, no word says that a rank chooses");
   must_die(pgas::sync::bakery{}, bakery_with_old_tickets{}, "bakery, all tickets are the same");
-  must_die(pgas::sync::lock_messages{}, messages_unheard{}, "lock_messages, who receives goes without a look");
+  must_die(pgas::sync::lock_messages{}, messages_unheard{}, "lock_messages, the receiver leaves without a check");
   must_die(pgas::sync::lock_messages{}, messages_empty_the_part{}, "lock_messages, a release empties the part");
 }
 
@@ -398,7 +399,7 @@ std::vector<std::string> not_needed() {
 TEST_CASE("weak: each memory order of each lock protocol is needed") {
   with_each([]<class Protocol>(Protocol) {
     for (auto const& survivor : not_needed<Protocol>()) {
-      CHECK_MESSAGE(survivor == "", Protocol::name, ": nobody notices ", survivor);
+      CHECK_MESSAGE(survivor == "", Protocol::name, ": no test notices ", survivor);
     }
   });
 }
@@ -644,7 +645,7 @@ void need_their_orders(Programs const& programs) {
         bool killed = false;
         for (auto const& what : programs)
           killed = killed || !search_rounds<Protocol>(what, runs_for(0.1), &weaker).wrong.empty();
-        CHECK_MESSAGE(killed, Protocol::name, ": nobody notices ", to_string(site), " as ", weak::to_string(order));
+        CHECK_MESSAGE(killed, Protocol::name, ": no test notices ", to_string(site), " as ", weak::to_string(order));
       }
     }
     std::cout << "weakened: " << Protocol::name << ", " << tried << " orders\n";

@@ -124,7 +124,7 @@ TEST_CASE("put: a source may be reused after flush_local") {
       epoch.flush_local(to);
       std::fill(source.begin(), source.end(), -1);
     }
-    require(own(w) == numbers(from * 1000, 100), "what was put");
+    require(own(w) == numbers(from * 1000, 100), "the value put");
   });
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("an epoch may have a hundred thousand outstanding operations and more,
           }
           epoch.close();
         }
-        require(into == source, "what was put, one by one, is got, one by one");
+        require(into == source, "values put one by one are got one by one");
         team.barrier();
       },
       {2});
@@ -339,8 +339,8 @@ TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a 
       epoch.next();
       require_equal(epoch[p].load(), team.rank() + 100, "load");
       epoch.next();
-      require_equal(epoch[p].update(pgas::op::sum{}, 5), team.rank() + 100, "update returns what was there");
-      require(epoch[p].rank() == from && epoch[p].index() == 6, "what it refers to");
+      require_equal(epoch[p].update(pgas::op::sum{}, 5), team.rank() + 100, "update returns the old value");
+      require(epoch[p].rank() == from && epoch[p].index() == 6, "the rank and index of the pointer");
       epoch[p].atomic_store(epoch[p].atomic_load() + 1);
       require_equal(epoch[p].atomic_load(), team.rank() + 106, "atomic_load");
     }

@@ -102,7 +102,7 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
         pgas::word expected = c.cell(owner, 2).load(std::memory_order_acquire);
         while (!c.cell(owner, 2).compare_exchange(expected, expected + 2, std::memory_order_acq_rel)) {}
       }
-      for (std::size_t i = 1; i < seen.size(); ++i) require(seen[i] > seen[i - 1], "fetch_add returns what was there");
+      for (std::size_t i = 1; i < seen.size(); ++i) require(seen[i] > seen[i - 1], "fetch_add returns the old value");
       boot.fence();
       require_equal(c.cell(owner, 0).load(std::memory_order_acquire), times * n, "sum");
       require_equal(c.cell(owner, 1).load(std::memory_order_acquire), pgas::word{0}, "an even number of changes");

@@ -35,7 +35,7 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
   std::int64_t sum = 0;
   segment.get({home, 0}, std::as_writable_bytes(std::span(&sum, 1)));
   segment.flush_local(home);
-  require_equal(sum, std::int64_t{times} * b.size(), "the sum of what was added under the lock");
+  require_equal(sum, std::int64_t{times} * b.size(), "the sum of the additions under the lock");
   for (rank_t r = 0; r < b.size(); ++r) {
     require_equal(control.slot(r, 0, r).load(std::memory_order_acquire), pgas::word{0}, "another's slot");
     require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0}, "another's cell");
@@ -83,8 +83,8 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   }
   boot.fence();
   require_equal(segment.template atomic_load<std::int64_t>({home, 0}), std::int64_t{times} * b.size(),
-                "the sum of what was added in both modes");
-  if (b.size() == 1) require_equal(at_once, times - turn, "how often nobody went one by one");
+                "the sum of the additions in both modes");
+  if (b.size() == 1) require_equal(at_once, times - turn, "combinations of many elements by a lone rank");
   boot.fence();
   // A handle that remembers the mode keeps its own rank from combining many elements until it is destroyed.
   rank_t const own = b.rank();

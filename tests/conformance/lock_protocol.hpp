@@ -176,7 +176,7 @@ TEST_CASE("lock protocols: try_lock takes a free lock, and changes nothing when 
         boot.fence();
         if (b.rank() != 0) {
           bool const got = f.protocol.try_lock(0, wanted, nothing);
-          require(!got || (held == shared && wanted == shared), "what is held otherwise is not got");
+          require(!got || (held == shared && wanted == shared), "a lock held in a conflicting mode is not got");
           require(got || held == exclusive || wanted == exclusive, "shared beside shared is got");
           if (got) f.protocol.unlock(0, wanted, nothing);
         }
@@ -185,7 +185,7 @@ TEST_CASE("lock protocols: try_lock takes a free lock, and changes nothing when 
         boot.fence();
         for (rank_t r = 0; r < b.size(); ++r) {
           if (b.rank() == r) {
-            require(f.protocol.try_lock(0, exclusive, nothing), "what is free is got");
+            require(f.protocol.try_lock(0, exclusive, nothing), "a free lock is got");
             f.protocol.unlock(0, exclusive, nothing);
           }
           boot.fence();
@@ -222,7 +222,7 @@ TEST_CASE("lock protocols: the locks of two windows, side by side in one control
         if (b.rank() == last) hold(one, 0, exclusive, nothing);
         boot.fence();
         if (b.rank() == 0) {
-          require(two.try_lock(0, exclusive, nothing), "a lock on the part in another window is in nobody's way");
+          require(two.try_lock(0, exclusive, nothing), "a lock on the part in another window does not interfere");
           two.unlock(0, exclusive, nothing);
         }
         boot.fence();

@@ -91,7 +91,7 @@ TEST_CASE("mailbox: a full mailbox refuses a message, and has room again after a
         if (bytes.size() == m.max_message_bytes && bytes[0] == std::byte{42}) ++received;
       });
       if (handled == 0) std::this_thread::yield();
-      require(std::chrono::steady_clock::now() < deadline, "what was sent arrives");
+      require(std::chrono::steady_clock::now() < deadline, "a sent message arrives");
     }
     require_equal(received, sent, "messages");
     boot.fence();

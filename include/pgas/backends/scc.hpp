@@ -81,7 +81,8 @@ namespace backends {
 /// With scc::options::clock the emulator predicts time. team.now() and scc::microseconds_of(team) are the
 /// core's clock, and waits poll. team.charge sets the time of a computation, and last_traffic() reports the
 /// use of links and controllers. scc::interrupts_of(team) lets cores interrupt each other and sleep until an
-/// interrupt. Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
+/// interrupt.
+/// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
 class scc {
  public:
   using segment_type = detail::scc_segment;

@@ -13,8 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS::scc {
 ///
 /// An interrupt reaches a core that computes without polls, or that sleeps; the mesh is idle until then. It
 /// is a signal and no flush. The program must clean before it and drop after it. The interrupt overtakes the
-/// bytes that are still in its raiser's write-combining buffer. Source: Barrelfish technical note 5, whose
-/// interconnect announces messages by it.
+/// bytes that are still in its raiser's write-combining buffer.
+/// Source: Barrelfish technical note 5, whose interconnect announces messages by it.
 class interrupts {
  public:
   interrupts(std::shared_ptr<detail::scc::chip> c, detail::team_ranks ranks)

@@ -78,7 +78,8 @@ struct station {
     return what * std::size_t{tiles} + number - (what == interface ? tiles - controllers : 0);
   }
   /// The gate that orders its accesses. A tile's registers and its buffer share one: both are behind its mesh
-  /// interface. Source: Christgau 2017, section 2.2.1.
+  /// interface.
+  /// Source: Christgau 2017, section 2.2.1.
   [[nodiscard]] constexpr std::size_t gate() const noexcept {
     return (what == registers ? at(buffer, number) : *this).index();
   }
@@ -178,9 +179,9 @@ class mesh {
 ///
 /// A buffer or a register keeps no queue. Waiting packets fill the nearest routers, and each router serves
 /// its inputs in turn. A core alone on an input is therefore served more often than cores that share one: the
-/// chip is unfair. Farther away, the first to arrive is the first served. Source: Shahmirzadi 2014, section
-/// 2.4, for the unfairness. The mechanism is the usual cause, and the number of filled routers is fitted to
-/// the measured unfairness.
+/// chip is unfair. Farther away, the first to arrive is the first served.
+/// Source: Shahmirzadi 2014, section 2.4, for the unfairness. The mechanism is the usual cause, and the
+/// number of filled routers is fitted to the measured unfairness.
 class arbiter {
  public:
   using waiters = std::uint64_t;

@@ -32,9 +32,9 @@ namespace pgas::inline PGAS_ASSERTIONS::scc {
 /// result is needed: the program does not fail without it. No smaller choice fails either, as far as 2000
 /// further runs can tell. A change from a waiting core is omitted if the core of the lowest number may
 /// follow. The result is empty if the program fails without any change, or does not fail at all. Costs: about
-/// one run for each change, at worst their square. Source: Zeller and Hildebrandt, Simplifying and isolating
-/// failure-inducing input, 2002 (ddmin). The search after it is ours, since a result of ddmin need not be the
-/// smallest.
+/// one run for each change, at worst their square.
+/// Source: Zeller and Hildebrandt, Simplifying and isolating failure-inducing input, 2002 (ddmin). The search
+/// after it is ours, since a result of ddmin need not be the smallest.
 template <std::predicate<options const&> Fails>
 std::vector<switch_point> fewest_switches(options how, Fails const& fails) {
   std::vector<switch_point> all;

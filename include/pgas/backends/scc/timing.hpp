@@ -32,18 +32,19 @@ struct timing {
   cycles own_register_access, register_access;  ///< of a configuration register of a tile
   cycles interface_access;                      ///< of the increment registers behind the system interface
 
-  /// 24 cores do not slow each other down, 48 do. Source: Shahmirzadi 2014, section 2.4.
+  /// 24 cores do not slow each other down, 48 do.
+  /// Source: Shahmirzadi 2014, section 2.4.
   cycles buffer_holds{.mesh = 3.5};
   cycles register_holds{.mesh = 3.5};
   cycles interface_holds{.core = 20};
-  /// Eleven cores that poll beside a writer slow its uncached stores down 2.5 times. Source: Christgau and
-  /// Schnor 2019, table 3: a store takes 155 core cycles when twelve cores are served in turn, so eleven
-  /// reads and one write.
+  /// Eleven cores that poll beside a writer slow its uncached stores down 2.5 times.
+  /// Source: Christgau and Schnor 2019, table 3: a store takes 155 core cycles when twelve cores are served
+  /// in turn, so eleven reads and one write.
   cycles memory_read_holds{.memory = 20};
-  /// A controller can keep writes and combine them, so a write holds it for less time than a read. Source:
-  /// Christgau 2017, section 3.4.5, for both bounds. At most 13: twelve cores that store every 109 core
-  /// cycles, and read a line for each 32 stores, scale without loss. More than 8: polls at their controller
-  /// make the same stores collapse.
+  /// A controller can keep writes and combine them, so a write holds it for less time than a read.
+  /// Source: Christgau 2017, section 3.4.5, for both bounds. At most 13: twelve cores that store every 109
+  /// core cycles, and read a line for each 32 stores, scale without loss. More than 8: polls at their
+  /// controller make the same stores collapse.
   cycles memory_write_holds{.memory = 12};
 
   // In the core
@@ -57,8 +58,8 @@ struct timing {
   cycles l2_flush_all{.core = 600000};  ///< the reads; modified lines take extra time
   cycles pause{.core = 533};            ///< the unit of a pause, doubled at each attempt: 1 us in the paper
   /// From a core's interrupt pin to the first instruction of the handler. No source has the time of the
-  /// return: it is 0. Source: Barrelfish technical note 5, lambda_IPI: delivery and trap, between two cores
-  /// of a tile.
+  /// return: it is 0.
+  /// Source: Barrelfish technical note 5, lambda_IPI: delivery and trap, between two cores of a tile.
   cycles interrupt{.core = 612};
 
   [[nodiscard]] constexpr ticks in_ticks(cycles const& c) const noexcept {
@@ -73,9 +74,9 @@ struct timing {
 
 /// The literature's formulas. A buffer takes 45 core cycles, and 4 mesh cycles for each hop and way. Memory
 /// takes 40 core cycles, 46 memory cycles and the hops. A core reaches its own tile's buffer through the
-/// router, since the bypass is defective. Source: the chip's Programmer's Guide, as field notes quote it.
-/// Registers take the time of buffers, and an increment register four times as long (Christgau 2017, section
-/// 2.2.5).
+/// router, since the bypass is defective.
+/// Source: the chip's Programmer's Guide, as field notes quote it. Registers take the time of buffers, and an
+/// increment register four times as long (Christgau 2017, section 2.2.5).
 constexpr timing formulas(std::string_view name, ticks core, ticks mesh, ticks memory) noexcept {
   cycles const buffer{.core = 45};
   cycles const own_buffer{.core = 45, .mesh = 8};
@@ -102,7 +103,8 @@ inline constexpr timing formulas_533_1066 = formulas("formulas-533-1066", 6, 4, 
 inline constexpr timing formulas_800 = formulas("formulas-800", 4, 2, 3);
 
 /// Barrelfish's measurements at 533/800/800 MHz, including loops and fills of lines; the hops are the
-/// formulas'. Source: Barrelfish technical note 5, tables of the message passing buffers and of memory.
+/// formulas'.
+/// Source: Barrelfish technical note 5, tables of the message passing buffers and of memory.
 inline constexpr timing barrelfish = [] {
   timing t = formulas("barrelfish", 6, 4, 4);
   t.own_buffer_read = {.core = 20};

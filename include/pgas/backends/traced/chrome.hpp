@@ -39,8 +39,8 @@ inline std::vector<std::size_t> rows_of_trace(std::vector<traced_event>& events)
 }
 
 /// A trace in the format of chrome://tracing and Perfetto (ui.perfetto.dev). Ranks are rows, and times are
-/// microseconds since the first event. Source: Trace Event Format, Google 2016: an array of complete events
-/// (X) and metadata (M).
+/// microseconds since the first event.
+/// Source: Trace Event Format, Google 2016: an array of complete events (X) and metadata (M).
 inline std::string chrome_trace(std::vector<traced_event> events, std::string_view program) {
   auto const rows = rows_of_trace(events);
   std::int64_t first = events.empty() ? 0 : events.front().begin;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sweeps over one, two and four coupled fields in two and three dimensions, on one rank: element access as users write
-// it against the same loops over pointers, whose memory the compiler is told to be apart.
+// it, and stencil::sweep, against the same loops over pointers, whose memory the compiler is told to be apart.
 #include <pgas/pgas.hpp>
+#include <pgas/stencil.hpp>
 #include <utility>
 
 #include "program.hpp"
@@ -35,6 +36,9 @@ class sweep {
                              .mode = std::to_string(side_) + " by u(i, j)"};
     m.measure(key, {bench::everybody("", [this] { by_index(every_field{}); }),
                     bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
+    bench::row_key const by_sweep{.row = key.row, .mode = std::to_string(side_) + " by stencil"};
+    m.measure(by_sweep, {bench::everybody("", [this] { by_stencil(every_field{}); }),
+                         bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
   }
 
  private:
@@ -67,6 +71,30 @@ class sweep {
   [[gnu::always_inline]] static double neighbours(View const& u, std::size_t i, std::size_t j, std::size_t k) noexcept {
     return (1 / 6.0) *
            (u(i - 1, j, k) + u(i + 1, j, k) + u(i, j - 1, k) + u(i, j + 1, k) + u(i, j, k - 1) + u(i, j, k + 1));
+  }
+
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_stencil(std::index_sequence<F...>) const {
+    auto const u = std::tuple(pgas::stage(in_[F], pgas::read_only).view()...);
+    auto const v = std::tuple(pgas::stage(out_[F], pgas::write_only).view()...);
+    around::sweep(u, v, own_cells(in_[0]), [](auto const&... of_each) {
+      auto const fields = std::tie(of_each...);
+      return std::tuple{value(mean(std::get<F>(fields)), std::get<(F + 1) % Fields>(fields).back())...};
+    });
+  }
+  using around = std::conditional_t<
+      N == 2,
+      pgas::stencil<pgas::offset<-1, 0>, pgas::offset<1, 0>, pgas::offset<0, -1>, pgas::offset<0, 1>,
+                    pgas::offset<0, 0>>,
+      pgas::stencil<pgas::offset<-1, 0, 0>, pgas::offset<1, 0, 0>, pgas::offset<0, -1, 0>, pgas::offset<0, 1, 0>,
+                    pgas::offset<0, 0, -1>, pgas::offset<0, 0, 1>, pgas::offset<0, 0, 0>>>;
+  template <class Cells>
+  [[gnu::always_inline]] static double mean(Cells const& c) noexcept {
+    if constexpr (N == 2) {
+      return 0.25 * (c[0] + c[1] + c[2] + c[3]);
+    } else {
+      return (1 / 6.0) * (c[0] + c[1] + c[2] + c[3] + c[4] + c[5]);
+    }
   }
 
   template <std::size_t... F>

@@ -177,15 +177,21 @@ void check_two_fields(Team& team, std::uint64_t seed, std::size_t largest, Rule 
       return std::tuple{one(of_u) + of_v[0], one(of_v) * std::uint64_t{3} + of_u[0]};
     };
     Stencil::apply(std::tie(u, v), std::tie(next_u, next_v), both);
+    auto const again_u = make_array<number_type>(team, extents, places);
+    Stencil::apply(std::tie(u), std::tie(again_u), [](auto const& cells) {
+      return std::tuple{std::apply([](auto... cell) { return kernel(static_cast<number_type>(cell)...); }, cells)};
+    });
     auto const now_u = stage(u, pgas::read_only);
     auto const now_v = stage(v, pgas::read_only);
     auto const then_u = stage(next_u, pgas::read_only);
     auto const then_v = stage(next_v, pgas::read_only);
     auto const one_u = stage(alone_u, pgas::read_only);
     auto const one_v = stage(alone_v, pgas::read_only);
+    auto const same_u = stage(again_u, pgas::read_only);
     for_each_in_part(u, [&](auto const& local, auto const& global, int ghosts) {
       if (ghosts != 0) return;
       auto const at = [&](auto const& cells) { return std::apply(cells, local); };
+      require_equal(at(same_u), at(one_u), cell_text(u, global));
       require_equal(at(then_u), static_cast<number_type>(at(one_u) + at(now_v)), cell_text(u, global));
       require_equal(at(then_v), at(one_v) * std::uint64_t{3} + at(now_u), cell_text(u, global));
     });

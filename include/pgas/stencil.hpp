@@ -166,7 +166,8 @@ class stencil {
     [&]<std::size_t... f, std::size_t... t>(std::index_sequence<f...>, std::index_sequence<t...>) {
       auto const in = std::tuple(detail::memory_of<dimensions>(std::get<f>(from))...);
       auto const out = std::tuple(detail::memory_of<dimensions>(std::get<t>(to))...);
-      std::array const distances{distances_to_neighbours(std::get<f>(in).pitches)...};
+      std::array<std::array<std::ptrdiff_t, offsets>, sizeof...(From)> const distances{
+          distances_to_neighbours(std::get<f>(in).pitches)...};
       auto outer = cells.counts();
       outer.back() = 1;
       index_type row{};

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// `Fields` arrays that are read and as many that are written, each a cube of `side` cells with ghost cells around.
+/// `Fields` input arrays and as many output arrays, each a cube of `side` cells with ghost cells around.
 template <class Team, std::size_t Fields, std::size_t N>
 class sweep {
   static auto make(Team& team, std::size_t side) {
@@ -42,7 +42,7 @@ class sweep {
   }
 
  private:
-  /// Each field relaxes, and its neighbour pulls at it.
+  /// Each field relaxes, and the neighbouring field pulls at it.
   static double value(double neighbours, double other) noexcept { return 0.9 * neighbours + 0.1 * other; }
 
   template <std::size_t... F>

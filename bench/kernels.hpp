@@ -4,7 +4,7 @@
 #include "../examples/support/nas_cg.hpp"
 #include "shapes.hpp"
 
-/// The kernels of examples/ that kernels.cpp and its peers measure: sizes, and the loops that all of them use.
+/// The kernels of examples/ for kernels.cpp and its peers: sizes, and the common loops.
 namespace bench {
 
 /// RandomAccess: each rank xors its own random numbers into the places of a table that the numbers name.

@@ -144,7 +144,8 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
   }
 }
 
-/// Two fields that depend on each other take one sweep. Each is what one field gives, and then a cell of the other.
+/// Two fields that depend on each other take one sweep. Each is the result for one field plus a cell of the
+/// other.
 template <class Stencil, class Team, class Rule>
 void check_two_fields(Team& team, std::uint64_t seed, std::size_t largest, Rule const& rule) {
   constexpr std::size_t N = Rule::dimensions;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever ranks make together is made on all of them, or refused on all of them with one reason.
+// A collective creation succeeds on all ranks, or is refused on all ranks with one reason.
 #include <pgas/directory.hpp>
 #include <pgas/heap.hpp>
 #include <pgas/signals.hpp>
@@ -16,12 +16,12 @@ namespace {
 template <class Model>
 using scarce_model = model<scarce<typename Model::backend>>;
 
-// Memory in one place, messages, memory that caches hide, and copies.
+// Memory in one place, messages, memory behind caches, and copies.
 using scarce_models = std::tuple<scarce_model<process_model>, scarce_model<loopback_model>, scarce_model<scc_model>,
                                  scarce_model<write_back_model>>;
 
-/// Calls make(team) while the memory of each rank in turn is gone at each step, and requires errc::no_space on all
-/// ranks; then once more with enough memory, and requires that the ranks still understand each other.
+/// Calls make(team) with each rank in turn out of memory at each step, and requires errc::no_space on all
+/// ranks. Calls it again with enough memory, and requires that the ranks still agree.
 template <class Make>
 void refused_on_all_ranks(std::string const& operation, std::initializer_list<memory_step> steps, Make const& make,
                           int after = 0) {
@@ -50,7 +50,7 @@ constexpr std::initializer_list<memory_step> all_steps{memory_step::reserve_segm
 
 }  // namespace
 
-TEST_CASE("a window that one rank has no memory for is refused on every rank, and the team goes on") {
+TEST_CASE("a window that does not fit into one rank's memory is refused on every rank, and the team works on") {
   refused_on_all_ranks("make_window", all_steps, [](auto& team) {
     auto w = make_window<int>(team, 3);
     pgas::fence epoch{w};
@@ -60,14 +60,14 @@ TEST_CASE("a window that one rank has no memory for is refused on every rank, an
   });
 }
 
-TEST_CASE("a split that one rank has no memory for is refused on every rank, also of other colors") {
+TEST_CASE("a split that does not fit into one rank's memory is refused on every rank, also of other colors") {
   refused_on_all_ranks("split", control_steps, [](auto& team) {
     auto half = team.split(team.rank() % 2);
     require_equal(half.all_reduce(1), (team.size() + 1 - team.rank() % 2) / 2, "ranks of a color");
   });
 }
 
-TEST_CASE("signals that one rank has no memory for are refused on every rank") {
+TEST_CASE("signals that do not fit into one rank's memory are refused on every rank") {
   refused_on_all_ranks(
       "make_signals", control_steps,
       [](auto& team) {
@@ -77,10 +77,10 @@ TEST_CASE("signals that one rank has no memory for are refused on every rank") {
         s.signal(epoch, (team.rank() + 1) % team.size());
         s.wait({(team.rank() + team.size() - 1) % team.size()});
       },
-      1);  // the window's words are there
+      1);  // the words of the window exist
 }
 
-TEST_CASE("a heap that one rank has no memory for is refused on every rank") {
+TEST_CASE("a heap that does not fit into one rank's memory is refused on every rank") {
   auto const make = [](auto& team) {
     auto heap = pgas::make_heap<int>(team, 4, {.pieces = 2});
     auto const piece = heap.make(1);
@@ -92,7 +92,7 @@ TEST_CASE("a heap that one rank has no memory for is refused on every rank") {
   refused_on_all_ranks("make_heap", control_steps, make, 2);  // its notices
 }
 
-TEST_CASE("a window over own memory that one rank has no memory for is refused on every rank") {
+TEST_CASE("a window over own memory is refused on every rank if one rank lacks memory for it") {
   using user_models = std::tuple<scarce_model<process_model>>;
   everywhere<user_models>(
       [](auto& team) {
@@ -117,7 +117,7 @@ TEST_CASE("a window over own memory that one rank has no memory for is refused o
       {1, 2, 3});
 }
 
-TEST_CASE("ranks that ask for different things learn on every rank who asks for what") {
+TEST_CASE("ranks that ask for different things all learn which rank asks for what") {
   everywhere(
       [](auto& team) {
         auto const odd = static_cast<std::size_t>(team.rank() == 1);

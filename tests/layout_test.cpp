@@ -233,7 +233,7 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
   return without - cut;
 }
 
-/// Compares the product of these distributions with the product of their tables, tight, padded and with margins.
+/// Compares the product of distributions with the product of their tables, tight, padded and with margins.
 template <class... D>
 void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& extents, rank_t ranks, covered& c,
                    D const&... each) {

@@ -367,7 +367,7 @@ TEST_CASE("cores that poll at a writer's controller slow its uncached stores dow
   CHECK(a_store(far, 1) / alone == doctest::Approx(1).epsilon(0.05));
 }
 
-// Source: Christgau 2017, section 3.4.5: the speed-up of a program whose cores store every 109 cycles is linear.
+// Source: Christgau 2017, section 3.4.5: a program whose cores store every 109 cycles has a linear speed-up.
 TEST_CASE("the stores of twelve cores that compute in between do not slow each other down at one controller") {
   auto const a_store = [](rank_t first, rank_t last) {
     double cost = 0;

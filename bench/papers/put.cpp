@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait between
-// cores 0 and 1, beside the same calls over messages, and beside send and receive.
+// Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait
+// between cores 0 and 1, beside the same calls over messages, and beside send and receive.
 #include <pgas/exposure.hpp>
 #include <stdexcept>
 

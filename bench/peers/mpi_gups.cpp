@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The row gups of kernels.cpp by MPI's one-sided operations, as the standard's text describes them. Built with each
-// MPI.
+// The row gups of kernels.cpp by MPI's one-sided operations, as the standard's text describes them. Built
+// with each MPI.
 #include "../kernels.hpp"
 #include "mpi_support.hpp"
 

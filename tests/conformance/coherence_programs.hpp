@@ -12,7 +12,7 @@ namespace pgas_test::coherence_programs {
 using pgas::group;
 using pgas::make_window;
 
-// ---- protocols that forget one call of their boundary ----------------------------------------------------------
+// ---- protocols that forget one call of their boundary -----------------------------------------------------
 
 enum class call {
   none,
@@ -141,7 +141,7 @@ struct forgetful_lock : Protocol {
 using forgetful = pgas::protocols<forgetful_fence<pgas::sync::dissemination>, forgetful_post<pgas::sync::match_vector>,
                                   forgetful_lock<pgas::sync::shared_only>>;
 
-// ---- programs: each gives only right values if copies are made to agree ---------------------------------------
+// ---- programs: each gives only right values if copies are made to agree -----------------------------------
 
 /// The findings of a program on all of its ranks. Ranks are threads here.
 struct verdict {

@@ -8,7 +8,7 @@
 /// The promises of every fence protocol, checked on every backend whose control words can carry it.
 namespace pgas_test {
 
-/// Calls use(protocol, backend, bootstrap) on every rank for each protocol of a tuple that the backend can carry.
+/// Calls use(protocol, backend, bootstrap) on every rank for each protocol that the backend can carry.
 template <class Protocols, class Use>
 void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_sizes) {
   on_every_backend(

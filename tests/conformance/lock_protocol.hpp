@@ -71,7 +71,8 @@ class lock_fixture {
   typename Protocol::template on<control_type> protocol;
 };
 
-/// Calls body(fixture, backend, bootstrap) for each protocol with locks on single parts, where words can carry it.
+/// Calls body(fixture, backend, bootstrap) for each protocol with locks on single parts that the backend can
+/// carry.
 template <class Body>
 void with_each_target_lock(std::string const& key, Body const& body) {
   with_protocols<lock_protocols>([&]<class Protocol, class Backend>(Protocol, Backend& b, auto& boot) {

@@ -22,7 +22,7 @@ namespace op = pgas::op;
 
 inline std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
 
-// ---- programs ---------------------------------------------------------------------------------------------------
+// ---- programs ---------------------------------------------------------------------------------------------
 
 enum class kind {
   put_value,
@@ -374,7 +374,7 @@ class maker {
   program made_;
 };
 
-// ---- running them ------------------------------------------------------------------------------------------------
+// ---- running them -----------------------------------------------------------------------------------------
 
 template <class T>
 bool same_bytes(std::vector<T> const& a, std::vector<T> const& b) {

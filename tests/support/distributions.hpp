@@ -11,7 +11,7 @@
 #include <pgas/layouts/tiled.hpp>
 #include <vector>
 
-/// The lists of distributions and layouts: a new one adds its name here and inherits the tests of the axioms.
+/// The lists of distributions and layouts: a new one is added here and inherits the tests of the axioms.
 namespace pgas_test {
 
 /// Sizes of blocks that differ, some of them empty, with `extent` indices together.
@@ -21,7 +21,8 @@ inline std::vector<std::size_t> uneven_sizes(std::size_t extent, pgas::rank_t ra
   return sizes;
 }
 
-/// Calls use(distribution) for every distribution of the library, as a rule for `extent` indices on `ranks` ranks.
+/// Calls use(distribution) for every distribution of the library, as a rule for these numbers of indices and
+/// ranks.
 template <class Use>
 void for_each_distribution(std::size_t extent, pgas::rank_t ranks, Use const& use) {
   use(pgas::block{});

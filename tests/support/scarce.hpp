@@ -6,11 +6,11 @@
 
 namespace pgas_test {
 
-/// The steps in which a backend hands out memory.
+/// The steps in which a backend reserves memory.
 enum class memory_step { none, reserve_segment, attach_segment, reserve_control, attach_control };
 
-/// Another backend whose memory is gone at a chosen step of a chosen rank: `team.state()->backend.lack`. Sub-teams made
-/// meanwhile have the same choice.
+/// Another backend that runs out of memory at a chosen step of a chosen rank: `team.state()->backend.lack`.
+/// Sub-teams that are made while it is set inherit it.
 template <pgas::backend Inner>
 class scarce : public Inner {
  public:
@@ -19,7 +19,7 @@ class scarce : public Inner {
   struct lacking {
     memory_step at = memory_step::none;
     pgas::rank_t world_rank = 0;
-    int after = 0;  ///< how many such steps succeed before
+    int after = 0;  // number of such steps that succeed before
   };
   lacking lack;
 

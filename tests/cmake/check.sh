@@ -13,7 +13,7 @@ quietly() { "$@" >log 2>&1 || { cat log; exit 1; }; }
 
 mkdir user
 cat >user/user.cpp <<'EOS'
-#include <pgas/pgas.hpp>
+#include <pgas/core.hpp>
 int main() {
   return pgas::run<pgas::backends::process_map>(2, [](auto& team) { return team.all_reduce(1); }) == 2 ? 0 : 1;
 }

@@ -280,7 +280,7 @@ TEST_CASE(
     "works on") {
   each_way(
       [](auto& team, reach how) {
-        if constexpr (requires { team.state()->backend.attach_user_segment({}, {}).probe(true); }) {
+        if constexpr (requires { team.state()->backend.attach_user_segment({}, {}).probe(pgas::probed_parts::all); }) {
           page_before_nothing const page;
           auto sub = team.split(0, -team.rank());
           bool const too_much = team.rank() == 1;

@@ -37,10 +37,11 @@ void settle_reach(Team const& team, Window const& w, reach how) {
   auto& members = *team.state();
   auto& own = w.state().segment;
   rank_t const self = w.state().job_rank();
-  using obstacle = decltype(own.probe(true));
+  using obstacle = decltype(own.probe(probed_parts::all));
   rank_t who = -1;
   obstacle worst;  // the first, but what a rank cannot read itself before what others cannot
-  members.collectives.all_gather(own.probe(how != reach::copies), operation, [&](rank_t rank, obstacle const& met) {
+  auto const whose = how == reach::copies ? probed_parts::own : probed_parts::all;
+  members.collectives.all_gather(own.probe(whose), operation, [&](rank_t rank, obstacle const& met) {
     if (!met.is_there() || (worst.is_there() && (worst.rank == who || met.rank != rank))) return;
     who = rank;
     worst = met;

@@ -120,13 +120,16 @@ concept separate_segment = local_segment<S> && requires(S& s, std::size_t first,
   s.refresh_own();
 };
 
-/// A rank learns only by trying whether it can reach its own part and others'. `probe` returns the obstacle
+/// The parts that `probe` tries to reach.
+enum class probed_parts { own, all };
+
+/// A rank learns only by trying whether it can reach its own part and others'. `probe(whose)` returns the obstacle
 /// it met, and `describe(rank, obstacle)` names it. If one rank meets an obstacle, all may `copy_through`
 /// another segment with parts of the same sizes, before any access.
 template <class S>
 concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
-  { cs.probe(true).is_there() } -> std::same_as<bool>;
-  { cs.describe(rank, cs.probe(true)) } -> std::convertible_to<std::string_view>;
+  { cs.probe(probed_parts::all).is_there() } -> std::same_as<bool>;
+  { cs.describe(rank, cs.probe(probed_parts::all)) } -> std::convertible_to<std::string_view>;
   { cs.is_in_place() } noexcept -> std::same_as<bool>;
 };
 

@@ -70,12 +70,12 @@ class user_segment {
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return of(rank).bytes; }
   [[nodiscard]] bytes_out local() const noexcept { return own_; }
 
-  /// Tries to reach this rank's own memory and, if `peers`, that of every peer. It reads and writes a word of
-  /// each, which must have its rank's value, since another process may have the number. Costs two system
-  /// calls for each peer.
-  [[nodiscard]] obstacle probe(bool peers) const noexcept {
+  /// Tries to reach this rank's own memory and, with probed_parts::all, that of every peer. It reads and writes a word
+  /// of each, which must have its rank's value, since another process may have the number. Costs two system calls for
+  /// each peer.
+  [[nodiscard]] obstacle probe(probed_parts whose) const noexcept {
     if (int const why = probe_own(); why != 0) return {rank(), why};
-    if (!peers || ranks_are_threads_) return {};
+    if (whose == probed_parts::own || ranks_are_threads_) return {};
     for (rank_t rank = 0; rank < size(); ++rank) {
       if (rank == this->rank() || part_bytes(rank) == 0) continue;
       entry const& there = of(rank);

@@ -90,11 +90,11 @@ TEST_CASE("match_list: the error for too many early posts names the limit and a 
     boot.fence();
     // Once the list has room again, the protocol goes on.
     rank_t const first = 1;
-    if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, true);
+    if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, pgas::exposure_state::awaited);
     if (backend.rank() == first) protocol.wait(pgas::group(&origin, 1), nothing);
     boot.fence();
     if (backend.rank() == first) protocol.post(pgas::group(&origin, 1), nothing);
-    if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, true);
+    if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, pgas::exposure_state::awaited);
     if (backend.rank() == first) protocol.wait(pgas::group(&origin, 1), nothing);
     boot.fence();
   });

@@ -219,7 +219,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
     for (bool const triggers : {false, true}) {  // start, maybe trigger, complete
       auto p = fresh();
       r.clear();
-      p.start(g, b, true);
+      p.start(g, b, pgas::exposure_state::awaited);
       record met;
       for (rank_t target : g) {
         met.push_back(names("seen", {target}));
@@ -230,17 +230,17 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       if (triggers) {
         for (rank_t target : g) {
           r.clear();
-          p.trigger(target, b, true);
+          p.trigger(target, b, pgas::exposure_state::awaited);
           if (!waits_in_start && r != record{names("seen", {target}), names("refresh", {target})})
             return "trigger: waits for the target, then refreshes it";
           if (waits_in_start && !r.empty()) return "trigger: once an epoch";
           r.clear();
-          p.trigger(target, b, true);
+          p.trigger(target, b, pgas::exposure_state::awaited);
           if (!r.empty()) return "trigger: once an epoch";
         }
       }
       r.clear();
-      p.complete(g, b, true);
+      p.complete(g, b, pgas::exposure_state::awaited);
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
       if (count(r, "refresh") != 0) return "complete: no refresh";
       bool const all_met = triggers || waits_in_start;
@@ -388,19 +388,19 @@ struct mutated_post : Protocol {
       return right.test(g, wrong);
     }
     template <class Boundary>
-    void start(group g, Boundary& b, bool waits) {
+    void start(group g, Boundary& b, pgas::exposure_state exposures) {
       faulty_boundary<Boundary, Fault> wrong{&b};
-      right.start(g, wrong, waits);
+      right.start(g, wrong, exposures);
     }
     template <class Boundary>
-    void trigger(rank_t t, Boundary& b, bool waits) {
+    void trigger(rank_t t, Boundary& b, pgas::exposure_state exposures) {
       faulty_boundary<Boundary, Fault> wrong{&b};
-      right.trigger(t, wrong, waits);
+      right.trigger(t, wrong, exposures);
     }
     template <class Boundary>
-    void complete(group g, Boundary& b, bool waits) {
+    void complete(group g, Boundary& b, pgas::exposure_state exposures) {
       faulty_boundary<Boundary, Fault> wrong{&b};
-      right.complete(g, wrong, waits);
+      right.complete(g, wrong, exposures);
       wrong.catch_up(true);
     }
   };

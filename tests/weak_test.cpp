@@ -454,9 +454,9 @@ struct post_rounds {
       }
       m.write(self, self);
       protocol.post(origins, nothing);
-      protocol.start(targets, nothing, true);
+      protocol.start(targets, nothing, pgas::exposure_state::awaited);
       for (rank_t t : targets) {
-        protocol.trigger(t, nothing, true);
+        protocol.trigger(t, nothing, pgas::exposure_state::awaited);
         // Two origins may not write at once, so only a single origin writes.
         if (e[static_cast<std::size_t>(t)].size() == 1) {
           m.write(self, t);
@@ -464,7 +464,7 @@ struct post_rounds {
           m.read(self, t);
         }
       }
-      protocol.complete(targets, nothing, true);
+      protocol.complete(targets, nothing, pgas::exposure_state::awaited);
       if (by_test) {
         while (!protocol.test(origins, nothing)) control.pause(0, {});
       } else {
@@ -732,17 +732,17 @@ struct counted_posts {
       for (rank_t o : origins) posts(o).fetch_add(1, std::memory_order_acq_rel);
     }
     template <class Boundary>
-    void start(pgas::group g, Boundary&, bool) {
+    void start(pgas::group g, Boundary&, pgas::exposure_state) {
       targets = g.size(), open = false;
     }
     template <class Boundary>
-    void trigger(rank_t, Boundary&, bool) {
+    void trigger(rank_t, Boundary&, pgas::exposure_state) {
       if (!open) control->wait_until(posts(control->rank()), [this](word seen) { return seen >= targets; }, {});
       open = true;
     }
     template <class Boundary>
-    void complete(pgas::group g, Boundary& b, bool) {
-      for (rank_t t : g) trigger(t, b, true);
+    void complete(pgas::group g, Boundary& b, pgas::exposure_state) {
+      for (rank_t t : g) trigger(t, b, pgas::exposure_state::awaited);
       if (!g.empty()) posts(control->rank()).exchange(0, std::memory_order_acq_rel);
       done.complete(g);
     }
@@ -777,15 +777,15 @@ struct unlocked_reset {
       for (rank_t o : origins) vector(o).fetch_add(bit(control->rank()), std::memory_order_acq_rel);
     }
     template <class Boundary>
-    void start(pgas::group, Boundary&, bool) {}
+    void start(pgas::group, Boundary&, pgas::exposure_state) {}
     template <class Boundary>
-    void trigger(rank_t t, Boundary&, bool) {
+    void trigger(rank_t t, Boundary&, pgas::exposure_state) {
       control->wait_until(vector(control->rank()), [t](word seen) { return (seen & bit(t)) != 0; }, {});
     }
     template <class Boundary>
-    void complete(pgas::group g, Boundary& b, bool) {
+    void complete(pgas::group g, Boundary& b, pgas::exposure_state) {
       for (rank_t t : g) {
-        trigger(t, b, true);
+        trigger(t, b, pgas::exposure_state::awaited);
         auto const mine = vector(control->rank());
         mine.reset_unshared(mine.load(std::memory_order_acquire) & ~bit(t), std::memory_order_release);
       }
@@ -832,18 +832,18 @@ struct ring_of_places {
       }
     }
     template <class Boundary>
-    void start(pgas::group, Boundary&, bool) {}
+    void start(pgas::group, Boundary&, pgas::exposure_state) {}
     word find(rank_t t) {
       std::vector<decltype(control->cell(0, 0))> all;
       for (word p = 0; p < places; ++p) all.push_back(list(control->rank(), p));
       return control->wait_any(std::span(all), [t](word who) { return who == static_cast<word>(t) + 1; }, {});
     }
     template <class Boundary>
-    void trigger(rank_t t, Boundary&, bool) {
+    void trigger(rank_t t, Boundary&, pgas::exposure_state) {
       find(t);
     }
     template <class Boundary>
-    void complete(pgas::group g, Boundary&, bool) {
+    void complete(pgas::group g, Boundary&, pgas::exposure_state) {
       rank_t const self = control->rank();
       for (rank_t t : g) {
         word const place = find(t);
@@ -895,18 +895,18 @@ struct narrow_counter {
         post_of(control->rank(), o).store(++posted[static_cast<std::size_t>(o)], std::memory_order_release);
     }
     template <class Boundary>
-    void start(pgas::group g, Boundary&, bool) {
+    void start(pgas::group g, Boundary&, pgas::exposure_state) {
       for (rank_t t : g) ++matched[static_cast<std::size_t>(t)];
     }
     template <class Boundary>
-    void trigger(rank_t t, Boundary&, bool) {
+    void trigger(rank_t t, Boundary&, pgas::exposure_state) {
       control->wait_until(post_of(t, control->rank()),
                           [least = matched[static_cast<std::size_t>(t)]](word seen) { return seen >= least; }, {});
     }
     template <class Boundary>
-    void complete(pgas::group g, Boundary& b, bool) {
+    void complete(pgas::group g, Boundary& b, pgas::exposure_state) {
       for (rank_t t : g) {
-        trigger(t, b, true);
+        trigger(t, b, pgas::exposure_state::awaited);
         word left = counter(t).load(std::memory_order_relaxed);
         while (!counter(t).compare_exchange(left, (left - 1) & mask, std::memory_order_acq_rel)) {}
       }

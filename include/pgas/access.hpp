@@ -93,7 +93,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     State& s = state();
     s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     boundary b(s.segment);
-    s.post.start(targets_, b, !Hints.no_check);
+    s.post.start(targets_, b, exposures);
     s.access_open = true;
   }
   template <class Window, hints... Given>
@@ -115,7 +115,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     if (!targets_.remove(target)) throw_outside("complete", target);
     s.elements.leave(target);
     boundary b(s.segment);
-    s.post.complete(group(&target, 1), b, !Hints.no_check);
+    s.post.complete(group(&target, 1), b, exposures);
   }
   /// The last access of this rank to a target: puts as put does, then ends the epoch for that target, which goes on
   /// while this rank computes or puts to others. Those to whom nothing is put are told by close(), as ever. Waits for
@@ -136,7 +136,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     s.check_rank(target, "to");
     PGAS_EXPECTS(light, in_group(target), throw_outside("to", target));
     boundary b(s.segment);
-    s.post.trigger(target, b, !Hints.no_check);
+    s.post.trigger(target, b, exposures);
     return {s, target};
   }
 
@@ -145,6 +145,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
+  static constexpr exposure_state exposures = Hints.no_check ? exposure_state::known : exposure_state::awaited;
 
   [[nodiscard]] bool in_group(rank_t target) const noexcept {
     group const all = targets_;
@@ -161,7 +162,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
     s.access_open = false;
     s.elements.leave_all();
     boundary b(s.segment);
-    s.post.complete(targets_, b, !Hints.no_check);
+    s.post.complete(targets_, b, exposures);
   }
 
   detail::small_group targets_;

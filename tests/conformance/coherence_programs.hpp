@@ -104,17 +104,17 @@ struct forgetful_post : Protocol {
       auto wrong = without_refresh(b, call::test_refresh);
       return right.test(g, wrong);
     }
-    void start(group g, pgas::boundary auto& b, bool waits) {
+    void start(group g, pgas::boundary auto& b, pgas::exposure_state exposures) {
       auto wrong = without_refresh(b, call::trigger_refresh);
-      right.start(g, wrong, waits);
+      right.start(g, wrong, exposures);
     }
-    void trigger(rank_t target, pgas::boundary auto& b, bool waits) {
+    void trigger(rank_t target, pgas::boundary auto& b, pgas::exposure_state exposures) {
       auto wrong = without_refresh(b, call::trigger_refresh);
-      right.trigger(target, wrong, waits);
+      right.trigger(target, wrong, exposures);
     }
-    void complete(group g, pgas::boundary auto& b, bool waits) {
+    void complete(group g, pgas::boundary auto& b, pgas::exposure_state exposures) {
       auto wrong = without_publish(b, call::complete_publish);
-      right.complete(g, wrong, waits);
+      right.complete(g, wrong, exposures);
     }
   };
 };

@@ -52,8 +52,8 @@ TEST_CASE("post: test acts as a wait that does not block") {
       }
       rank_t const zero = 0;
       if (b.rank() == last) {
-        f.protocol.start(pgas::group(&zero, 1), nothing, true);
-        f.protocol.complete(pgas::group(&zero, 1), nothing, true);
+        f.protocol.start(pgas::group(&zero, 1), nothing, pgas::exposure_state::awaited);
+        f.protocol.complete(pgas::group(&zero, 1), nothing, pgas::exposure_state::awaited);
       }
     }
     boot.fence();
@@ -73,16 +73,16 @@ TEST_CASE("post: a rank's epochs on two windows may overlap in any way") {
     for (pgas::word round = 1; round <= 100; ++round) {
       two.protocol.post(from, nothing);
       one.protocol.post(from, nothing);
-      one.protocol.start(to, nothing, true);
-      one.protocol.trigger(next, nothing, true);
-      two.protocol.start(to, nothing, true);
-      two.protocol.trigger(next, nothing, true);
+      one.protocol.start(to, nothing, pgas::exposure_state::awaited);
+      one.protocol.trigger(next, nothing, pgas::exposure_state::awaited);
+      two.protocol.start(to, nothing, pgas::exposure_state::awaited);
+      two.protocol.trigger(next, nothing, pgas::exposure_state::awaited);
       one.write(next, self, round);
       two.write(next, self, round * 2);
-      one.protocol.complete(to, nothing, true);
+      one.protocol.complete(to, nothing, pgas::exposure_state::awaited);
       one.protocol.wait(from, nothing);
       require_equal(one.read(self, previous), round, "the first window");
-      two.protocol.complete(to, nothing, true);
+      two.protocol.complete(to, nothing, pgas::exposure_state::awaited);
       two.protocol.wait(from, nothing);
       require_equal(two.read(self, previous), round * 2, "the second window");
     }
@@ -99,14 +99,14 @@ TEST_CASE("post: the epochs of two windows, side by side in one control, do not 
     for (int round = 0; round < 50; ++round) {
       one.post(from, nothing);
       if (round % 3 == 0) two.post(to, nothing);  // the other way round
-      one.start(to, nothing, true);
-      one.complete(to, nothing, true);
+      one.start(to, nothing, pgas::exposure_state::awaited);
+      one.complete(to, nothing, pgas::exposure_state::awaited);
       require(round % 3 != 0 || b.size() <= 2 || !two.test(to, nothing), "an epoch of one is none of the other");
       one.wait(from, nothing);
       boot.fence();
       if (round % 3 != 0) continue;
-      two.start(from, nothing, true);
-      two.complete(from, nothing, true);
+      two.start(from, nothing, pgas::exposure_state::awaited);
+      two.complete(from, nothing, pgas::exposure_state::awaited);
       two.wait(to, nothing);
     }
   });

@@ -81,11 +81,11 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
   dawdle(rng);
   f.protocol.post(origins, nothing);
   dawdle(rng);
-  f.protocol.start(targets, nothing, true);
+  f.protocol.start(targets, nothing, pgas::exposure_state::awaited);
   for (rank_t target : targets) {
     if (rng.one_in(3)) continue;  // complete meets the others
-    f.protocol.trigger(target, nothing, true);
-    f.protocol.trigger(target, nothing, true);  // the second call finds it open
+    f.protocol.trigger(target, nothing, pgas::exposure_state::awaited);
+    f.protocol.trigger(target, nothing, pgas::exposure_state::awaited);  // the second call finds it open
     require(old_value(target) < value, "an origin's own word is older than this round");
     f.write(target, self, value);
   }
@@ -94,16 +94,17 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
     if (f.read(target, self) != value) late.push_back(target);
   }
   for (rank_t target : late) {
-    f.protocol.trigger(target, nothing, true);
+    f.protocol.trigger(target, nothing, pgas::exposure_state::awaited);
     f.write(target, self, value);
   }
   dawdle(rng);
   // All at once, or some first: their targets go on while the others still wait.
   auto const first = static_cast<std::size_t>(rng.below(targets.size() + 1));
   std::span<rank_t const> const all(targets);
-  if (first != 0) f.protocol.complete(all.first(first), nothing, true);
+  if (first != 0) f.protocol.complete(all.first(first), nothing, pgas::exposure_state::awaited);
   dawdle(rng);
-  if (first != all.size() || all.empty()) f.protocol.complete(all.subspan(first), nothing, true);
+  if (first != all.size() || all.empty())
+    f.protocol.complete(all.subspan(first), nothing, pgas::exposure_state::awaited);
   if (wait_by_test) {
     while (!f.protocol.test(origins, nothing)) {
       b.check("test");

@@ -77,23 +77,30 @@ template <class P>
 concept fence_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
                                                  std::string_view operation) { p.fence(b, operation); };
 
+/// What an origin knows of its targets' exposures.
+enum class exposure_state {
+  awaited,  ///< nothing: the protocol waits for each
+  known,    ///< all are open, as the program says by MPI_MODE_NOCHECK: the protocol need not wait
+};
+
 /// General active target: post, start, complete, wait among named groups. MPI_Win_post and friends.
 ///
-/// `start` names the targets, and does not block unless the protocol is `immediate`. `trigger(t, b)` blocks until t has
-/// posted for this rank, then refreshes it (at most once an epoch); with `waits` false t is known to have posted.
-/// `complete` waits for those of its targets not yet triggered, publishes to all of them and signals them; it may be
-/// called for some of the epoch's targets, and later for others, but once for each. `post` publishes, then signals the
-/// origins; `wait` blocks until all of them completed, then refreshes; `test` is wait without blocking: true once, when
-/// it would not block. A group names a rank once.
+/// `start` names the targets, and does not block unless the protocol is `immediate`. `trigger(t, b, state)` blocks
+/// until t has posted for this rank, then refreshes it (at most once an epoch). `complete` waits for those of its
+/// targets not yet triggered, publishes to all of them and signals them. It may be called for some of the epoch's
+/// targets, and later for others, but once for each. With `exposure_state::known` none of the three need wait; all
+/// calls of an epoch are given the same state. `post` publishes, then signals the origins. `wait` blocks until all of
+/// them have completed, then refreshes. `test` is wait without blocking: it returns true once, when wait would not
+/// block. A group names a rank once.
 template <class P>
 concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
-                                                group g, rank_t target) {
+                                                group g, rank_t target, exposure_state state) {
   p.post(g, b);
   p.wait(g, b);
   { p.test(g, b) } -> std::same_as<bool>;
-  p.start(g, b, true);
-  p.trigger(target, b, true);
-  p.complete(g, b, true);
+  p.start(g, b, state);
+  p.trigger(target, b, state);
+  p.complete(g, b, state);
 };
 
 /// Passive target: this rank may reach others, who take no part. MPI_Win_lock_all.

@@ -29,8 +29,8 @@ struct immediate {
     using base::base;
 
     template <boundary Boundary>
-    void start(group targets, Boundary& b, bool waits) {
-      for (rank_t target : targets) this->trigger(target, b, waits);
+    void start(group targets, Boundary& b, exposure_state exposures) {
+      for (rank_t target : targets) this->trigger(target, b, exposures);
     }
   };
 };

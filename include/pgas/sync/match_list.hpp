@@ -64,10 +64,10 @@ struct match_list {
     }
 
     template <boundary Boundary>
-    void start(group, Boundary&, bool) noexcept {}
+    void start(group, Boundary&, exposure_state) noexcept {}
 
     template <boundary Boundary>
-    void trigger(rank_t target, Boundary& b, bool) {
+    void trigger(rank_t target, Boundary& b, exposure_state) {
       if (is_matched(target)) return;
       match(target, "start");
       b.refresh(group(&target, 1));
@@ -75,7 +75,7 @@ struct match_list {
 
     /// Waits also where it need not: the name must be found to be taken out.
     template <boundary Boundary>
-    void complete(group targets, Boundary& b, bool) {
+    void complete(group targets, Boundary& b, exposure_state) {
       for (rank_t target : targets) {
         if (!is_matched(target)) match(target, "complete");
       }

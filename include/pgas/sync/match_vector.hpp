@@ -60,19 +60,19 @@ struct match_vector {
     }
 
     template <boundary Boundary>
-    void start(group, Boundary&, bool) noexcept {}
+    void start(group, Boundary&, exposure_state) noexcept {}
 
     template <boundary Boundary>
-    void trigger(rank_t target, Boundary& b, bool waits) {
+    void trigger(rank_t target, Boundary& b, exposure_state exposures) {
       if ((matched_[index(target)] & bit(target)) != 0) return;
-      match(target, "start", waits);
+      match(target, "start", exposures);
       b.refresh(group(&target, 1));
     }
 
     template <boundary Boundary>
-    void complete(group targets, Boundary& b, bool waits) {
+    void complete(group targets, Boundary& b, exposure_state exposures) {
       for (rank_t target : targets) {
-        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", waits);
+        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", exposures);
       }
       b.publish(targets);
       for (rank_t target : targets) {
@@ -92,9 +92,9 @@ struct match_vector {
     [[nodiscard]] std::size_t vector_words() const noexcept { return index(control_->size() - 1) + 1; }
     [[nodiscard]] std::size_t vector_word(rank_t target) const noexcept { return vector_ + index(target); }
 
-    void match(rank_t target, std::string_view operation, bool waits) {
+    void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] |= bit(target);
-      if (!waits) return;
+      if (exposures == exposure_state::known) return;
       word const before = parity_[index(target)] & bit(target);
       control_->wait_until(control_->cell(self(), vector_word(target)),
                            [before, mask = bit(target)](word vector) { return (vector & mask) != before; },

@@ -61,19 +61,19 @@ struct post_array {
     }
 
     template <boundary Boundary>
-    void start(group, Boundary&, bool) noexcept {}
+    void start(group, Boundary&, exposure_state) noexcept {}
 
     template <boundary Boundary>
-    void trigger(rank_t target, Boundary& b, bool waits) {
+    void trigger(rank_t target, Boundary& b, exposure_state exposures) {
       if (matched_[index(target)]) return;
-      match(target, "start", waits);
+      match(target, "start", exposures);
       b.refresh(group(&target, 1));
     }
 
     template <boundary Boundary>
-    void complete(group targets, Boundary& b, bool waits) {
+    void complete(group targets, Boundary& b, exposure_state exposures) {
       for (rank_t target : targets) {
-        if (!matched_[index(target)]) match(target, "complete", waits);
+        if (!matched_[index(target)]) match(target, "complete", exposures);
       }
       b.publish(targets);
       for (rank_t target : targets) {
@@ -90,9 +90,9 @@ struct post_array {
     [[nodiscard]] std::size_t size() const noexcept { return index(control_->size()); }
     auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_ + index(target), target); }
 
-    void match(rank_t target, std::string_view operation, bool waits) {
+    void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] = true;
-      if (!waits) return;
+      if (exposures == exposure_state::known) return;
       control_->wait_until(post_of(target, self()),
                            [completed = completed_[index(target)]](word posted) { return posted != completed; },
                            {.operation = operation, .awaited = group(&target, 1)});

@@ -65,17 +65,17 @@ struct post_messages {
     }
 
     template <boundary Boundary>
-    void start(group, Boundary&, bool) noexcept {}
+    void start(group, Boundary&, exposure_state) noexcept {}
 
     template <boundary Boundary>
-    void trigger(rank_t target, Boundary& b, bool) {
+    void trigger(rank_t target, Boundary& b, exposure_state) {
       if (of(target).is_open) return;
       open(target, "start");
       b.refresh(group(&target, 1));
     }
 
     template <boundary Boundary>
-    void complete(group targets, Boundary& b, bool) {
+    void complete(group targets, Boundary& b, exposure_state) {
       for (rank_t target : targets) {
         if (!of(target).is_open) open(target, "complete");
       }

@@ -71,19 +71,19 @@ struct two_vectors {
     }
 
     template <boundary Boundary>
-    void start(group, Boundary&, bool) noexcept {}
+    void start(group, Boundary&, exposure_state) noexcept {}
 
     template <boundary Boundary>
-    void trigger(rank_t target, Boundary& b, bool waits) {
+    void trigger(rank_t target, Boundary& b, exposure_state exposures) {
       if ((matched_[index(target)] & bit(target)) != 0) return;
-      match(target, "start", waits);
+      match(target, "start", exposures);
       b.refresh(group(&target, 1));
     }
 
     template <boundary Boundary>
-    void complete(group targets, Boundary& b, bool waits) {
+    void complete(group targets, Boundary& b, exposure_state exposures) {
       for (rank_t target : targets) {
-        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", waits);
+        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", exposures);
       }
       b.publish(targets);
       for (rank_t target : targets) {
@@ -106,9 +106,9 @@ struct two_vectors {
       for (rank_t origin : origins) completed_[index(origin)] ^= bit(origin);
     }
 
-    void match(rank_t target, std::string_view operation, bool waits) {
+    void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] |= bit(target);
-      if (!waits) return;
+      if (exposures == exposure_state::known) return;
       control_->wait_until(control_->cell(self(), posts_ + index(target)),
                            [before = posted_[index(target)] & bit(target), mask = bit(target)](word vector) {
                              return (vector & mask) != before;

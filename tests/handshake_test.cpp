@@ -134,3 +134,21 @@ TEST_CASE("ranks that ask for different things all learn which rank asks for wha
       },
       {2, 3});
 }
+
+TEST_CASE("ranks whose policies have one name and other parameters learn on every rank that they differ") {
+  everywhere<std::tuple<process_model, loopback_model>>(
+      [](auto& team) {
+        auto const make = [&]<std::size_t places>(std::integral_constant<std::size_t, places>) {
+          using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_list<places>, pgas::sync::queued>;
+          static_cast<void>(make_window<int>(team.template with<pgas::coherence::coherent, bundle>(), 1));
+        };
+        constexpr std::integral_constant<std::size_t, 4> four;
+        constexpr std::integral_constant<std::size_t, 8> eight;
+        std::string const self = "rank " + std::to_string(team.rank()) + ": ";
+        require_error(errc::mismatch, {self + "make_window", "match_list", "differ in their parameters"},
+                      [&] { team.rank() == 1 ? make(eight) : make(four); });
+        make(four);
+        team.barrier();
+      },
+      {2, 3});
+}

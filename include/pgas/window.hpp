@@ -3,6 +3,7 @@
 
 #include <array>
 #include <pgas/support/copy_text.hpp>
+#include <pgas/support/type_name.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/window/handshake.hpp>
@@ -123,9 +124,16 @@ struct window_offer {
   std::uint64_t bytes;
   std::uint32_t element_bytes;
   std::array<char, 64> policies;
+  std::uint64_t policy_types;  ///< their type_hash: policies of one name may differ by their parameters
 
   [[nodiscard]] bool agrees(window_offer const& other) const noexcept {
-    return element_bytes == other.element_bytes && policies == other.policies;
+    return element_bytes == other.element_bytes && policies == other.policies && policy_types == other.policy_types;
+  }
+  /// What two offers that do not agree have in common, where their texts do not say how they differ.
+  [[nodiscard]] std::string_view hint(window_offer const& other) const noexcept {
+    bool const same_names = element_bytes == other.element_bytes && policies == other.policies;
+    return same_names ? ", and policies of one name differ in their parameters, as match_list<4> and match_list<8> do"
+                      : "";
   }
   [[nodiscard]] std::string text() const {
     return std::to_string(element_bytes) + "-byte elements with " + policies.data();
@@ -165,8 +173,11 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   std::uint64_t const bytes = size > std::numeric_limits<std::uint64_t>::max() / sizeof(value_type)
                                   ? std::numeric_limits<std::uint64_t>::max()
                                   : size * sizeof(value_type);
-  window_offer const mine{bytes, sizeof(value_type),
-                          policy_names<typename state_type::coherence_type, typename Window::protocols_type>(memory)};
+  using coherence_type = typename state_type::coherence_type;
+  using bundle = typename Window::protocols_type;
+  window_offer const mine{
+      bytes, sizeof(value_type), policy_names<coherence_type, bundle>(memory),
+      type_hash<coherence_type, typename bundle::fence, typename bundle::post, typename bundle::lock>()};
   std::vector<std::size_t> sizes;
   shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
     sizes.push_back(offer.bytes);

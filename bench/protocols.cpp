@@ -5,7 +5,7 @@
 #include <pgas/pgas.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/sync/bakery.hpp>
-#include <pgas/sync/guarded_counter.hpp>
+#include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>

@@ -15,7 +15,6 @@
 #include <pgas/sync/biased.hpp>
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
-#include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>

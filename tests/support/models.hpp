@@ -10,8 +10,8 @@
 #include <pgas/core.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/biased.hpp>
+#include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/deferred.hpp>
-#include <pgas/sync/guarded_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
 #include <pgas/sync/master_slave.hpp>

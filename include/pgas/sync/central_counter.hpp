@@ -1,15 +1,63 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/arrival_counter.hpp>
+#include <pgas/concepts/protocol.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A fence by one sum of arrivals, to which each protocol below adds in its own way.
+///
+/// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7.
+///
+/// Words     one cell, rank 0's: how many times any rank has arrived since the window was made.
+/// States    Before fence k (from 1) is over, the sum lies in [(k - 1) n, k n). It only grows. A rank may arrive at
+///           fence k + 1 while others have not yet seen the end of fence k, hence >= below.
+/// Differs   from the paper's, which counts down and flips a sense: a sum that grows needs no reset.
+/// Memory    one cell a rank, of which rank 0's is used; a list of ranks in private memory.
+template <control Control>
+class arrival_counter {
+ public:
+  arrival_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {
+    for (rank_t rank = 0; rank < control.size(); ++rank) {
+      if (rank != control.rank()) others_.push_back(rank);
+    }
+  }
+
+  /// add(sum) adds one to the cell and returns the new sum. It is a release, which pairs with the acquire of each
+  /// rank that waits for the sum; and an acquire, for the rank that arrives last and does not wait.
+  template <boundary Boundary, class Add>
+  void fence(Boundary& b, std::string_view operation, Add&& add) {
+    b.publish(everyone);
+    all_ += static_cast<word>(control_->size());
+    auto const sum = control_->cell(0, cell_);
+    if (add(sum) < all_)
+      control_->wait_until(
+          sum, [all = all_](word seen) { return seen >= all; }, why(operation));
+    b.refresh(everyone);
+  }
+
+  /// The reason of a wait in such a fence: it is for all others.
+  [[nodiscard]] waiting_for why(std::string_view operation) const {
+    return {.operation = operation, .awaited = others_};
+  }
+
+ private:
+  Control* control_;
+  std::size_t cell_;
+  word all_ = 0;  ///< the sum when every fence so far is over
+  std::vector<rank_t> others_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
 /// Fence by a counter that everybody adds one to.
 ///
 /// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7. For few ranks, and for ranks that share
-/// cores: whoever arrives last lets all others go at once, so a rank needs its core once a fence, where
-/// dissemination needs it in each of its rounds, each time after another rank has had it.
+/// cores: the rank that arrives last releases all others at once, so a rank needs its core once a fence.
+/// Dissemination needs it in each of its rounds, each time after another rank has had it.
 ///
 /// Words, states, memory and how it differs are those of detail::arrival_counter.
 struct central_counter {
@@ -25,8 +73,8 @@ struct central_counter {
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
       arrivals_.fence(b, operation, [](auto const& sum) {
-        // acq_rel: a release that the acquire of whoever sees this arrival pairs with, there or in wait_until (later
-        // arrivals continue its release sequence); an acquire for the rank that comes last and does not wait.
+        // acq_rel: a release, which pairs with the acquire of each rank that sees this arrival, there or in wait_until
+        // (later arrivals continue its release sequence); an acquire for the rank that arrives last and does not wait.
         return sum.fetch_add(1, std::memory_order_acq_rel) + 1;
       });
     }
@@ -36,5 +84,54 @@ struct central_counter {
   };
 };
 static_assert(fence_protocol<central_counter>);
+
+/// Fence by a counter behind a test-and-set lock, for which ranks wait longer and longer.
+///
+/// Source: the barriers of the SCC that had only a test-and-set register (Christgau 2017, section 3.4.2). Without the
+/// back-off they were of no use for more than 32 cores. To compare with.
+///
+/// Words     of rank 0: guard, a cell, 1 while a rank changes the counter; and that of detail::arrival_counter.
+/// States    guard from 0 to 1 by the rank that takes it, and back by the same rank.
+/// Differs   from central_counter: a rank that finds the guard taken pauses for a random while, longer at each
+///           attempt, and tries again. There the memory system, or the backend, decides which rank is next. From the
+///           barriers of the source: a rank that waits for the others looks at the sum without the lock.
+/// Memory    2 cells a rank, of which rank 0's are used; a list of ranks in private memory.
+struct guarded_counter {
+  static constexpr std::string_view name = "guarded_counter";
+  static constexpr rmw needs = rmw::test_and_set;
+  static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 2}; }
+
+  template <control Control>
+  class on {
+   public:
+    on(Control& control, control_words first)
+        : control_(&control), guard_(first.cells), arrivals_(control, first.cells + 1) {}
+
+    template <boundary Boundary>
+    void fence(Boundary& b, std::string_view operation) {
+      arrivals_.fence(b, operation, [&](auto const& sum) {
+        auto const guard = control_->cell(0, guard_);
+        for (unsigned attempt = 0;; ++attempt) {
+          word is_free = 0;
+          // acquire: pairs with the release below of the rank that had the guard before, so that the last rank has
+          // the accesses of all.
+          if (guard.compare_exchange(is_free, 1, std::memory_order_acquire)) break;
+          control_->pause(attempt, arrivals_.why(operation));
+        }
+        word const now = sum.load(std::memory_order_relaxed) + 1;
+        // release: pairs with the acquire of each rank that waits for the sum.
+        sum.reset_unshared(now, std::memory_order_release);
+        guard.reset_unshared(0, std::memory_order_release);  // pairs with the acquire above
+        return now;
+      });
+    }
+
+   private:
+    Control* control_;
+    std::size_t guard_;
+    detail::arrival_counter<Control> arrivals_;
+  };
+};
+static_assert(fence_protocol<guarded_counter>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::sync

@@ -14,6 +14,7 @@
 #include <pgas/sync/mcs_wp.hpp>
 #include <pgas/sync/post_array.hpp>
 #include <pgas/sync/post_messages.hpp>
+#include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>

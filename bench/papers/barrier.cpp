@@ -4,6 +4,7 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/master_slave.hpp>
+#include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/tournament.hpp>
 
 #include "chip.hpp"

@@ -5,6 +5,7 @@
 #include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/sync/match_list.hpp>
+#include <pgas/sync/shared_only.hpp>
 
 #include "chip.hpp"
 

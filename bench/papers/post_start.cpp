@@ -5,6 +5,7 @@
 #include <optional>
 #include <pgas/exposure.hpp>
 #include <pgas/sync/post_array.hpp>
+#include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/stamped.hpp>
 
 #include "messages.hpp"

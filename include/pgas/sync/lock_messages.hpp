@@ -5,33 +5,34 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part by messages to a queue there: who asks waits for the answer, first
-/// come first served.
+/// Shared and exclusive locks on each rank's part by messages to a queue there: a rank asks and waits for the answer,
+/// first come first served.
 ///
 /// Source: MPICH over the message buffers of RCKMPI, as Christgau and Schnor 2019, section 4.4, describe it: the
 /// protocol that the others are compared with.
 ///
-/// Words     of a target: the lanes to it, see lanes, for requests and releases. bell, a cell: how many messages were
-///           announced since somebody last began to receive them; 0: nobody receives. heard, a cell for each sender:
-///           how many of its messages were received. The queue: holders, 2 for each shared one, or 1; first and last,
-///           which count who left and joined it; and n requests. These change in the hands of who receives, only.
-///           answer, a cell of each rank: the number of its last request that was answered, and how.
-/// States    Who has sent a message rings: adds one to the bell. Who finds 0 there receives for the target: one message
-///           at a time of each sender in turn, until there are none and the bell is what it was, and then sets it to 0.
-///           A request joins the queue, a release leaves room; then the first in the queue are answered as long as they
-///           may hold the part beside each other. A try is answered at once, with no if others hold it or wait.
-///           A rank sends a request, receives the answer, and sends a release, so that no third message is ever on its
-///           way to a target.
-/// Bound     in the order of the queue. Who has sent a request is overtaken by each other rank once at most. Who
-///           receives is kept at it for as long as messages come.
-/// lock_all  a shared lock on each part, in the order of ranks, when it opens: whoever holds parts already must not
-///           wait behind somebody who waits for one of those. A shared holder must not wait for a rank that still has
-///           to get a shared lock on the same part: an exclusive request may be between them.
-/// Differs   from RCKMPI's, where the target alone receives, whenever it calls the library: one that computes keeps all
-///           others waiting, and with immediate locks of both kinds on more than two ranks all did so for ever (2019,
-///           section 6.3.2). Here any rank that sends receives for the target, unless another one does already, so that
-///           a lock asks nothing of its owner. Immediate; `deferred` makes the other form of it, which there sends its
-///           request when the epoch ends, after the operations have waited in a queue.
+/// Words     of a target: the word_channel to it, for requests and releases. bell, a cell: the number of messages that
+///           were announced since the last receiver began; 0: no rank receives. heard, a cell for each sender: the
+///           number of its messages that were received. The queue: holders, 2 for each shared one, or 1; first and
+///           last, which count the requests that left and joined it; and n requests. Only the receiver changes the
+///           words of the queue. answer, a cell of each rank: the number of its last answered request, and the answer.
+/// States    After sending, a rank increments the bell. The rank that found 0 there becomes the receiver for the
+/// target.
+///           It receives one message at a time of each sender in turn, until there are none and the bell has not
+///           changed, and then sets the bell to 0. A request joins the queue, a release makes room. Then the receiver
+///           answers the first in the queue, as long as they may hold the part beside each other. It answers a try at
+///           once: no, if other ranks hold the part or wait for it. A rank sends a request, receives the answer, and
+///           sends a release, so at most two of its messages are on their way to a target.
+/// Bound     in the order of the queue. Each other rank overtakes a request that has been sent once at most. The
+///           receiver goes on as long as messages come.
+/// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must not wait
+///           behind a rank that waits for one of them. A shared holder must not wait for a rank that still has to get
+///           a shared lock on the same part, since an exclusive request may stand between them.
+/// Differs   from RCKMPI's, where the target alone receives, whenever it calls the library. There a target that
+///           computes keeps all others waiting, and immediate locks of both kinds on more than two ranks did so for
+///           ever (2019, section 6.3.2). Here any rank that sends receives for the target, unless another rank does,
+///           so a lock asks nothing of its owner. Immediate; `deferred` makes the other form. RCKMPI's deferred form
+///           sends its request when the epoch ends, after the operations have waited in a queue.
 /// Memory    2 n slots and 5 + 2 n cells a rank; n words of private state.
 /// Costs     without conflict, to get a lock: 2 read-modify-writes, 7 stores and 4 n + 8 loads; to let go: 2, 3 and
 ///           4 n + 3; lock_all costs n locks. Waiting is for an own word.
@@ -100,8 +101,8 @@ struct lock_messages {
     auto request(rank_t target, word number) { return cell(target, of_each + number % size()); }
     auto heard(rank_t target, rank_t from) { return cell(target, of_each + size() + static_cast<std::size_t>(from)); }
 
-    // Of the words that change in the hands of who receives: the bell has brought what its last holder stored, and
-    // takes along what this one does; hence relaxed.
+    // relaxed: only the receiver changes these words. The bell brings the stores of the last receiver, and takes along
+    // those of this one.
     template <class Cell>
     static word held(Cell const& c) {
       return c.load(std::memory_order_relaxed);
@@ -123,13 +124,13 @@ struct lock_messages {
 
     void tell(rank_t target, message what) {
       lanes_.send(target, what);
-      // acq_rel: a release that pairs with the acquire of who receives now and finds the bell changed, or receives
-      // next, and then finds the message; an acquire of what who received last has stored.
+      // acq_rel: a release, which pairs with the acquire of the receiver that finds the bell changed, or of the next
+      // receiver, so that it finds the message; an acquire of the last receiver's stores.
       word rung = bell(target).fetch_add(1, std::memory_order_acq_rel) + 1;
       if (rung != 1) return;
       do {
         while (receive_once(target)) {}
-        // acq_rel: a release to who receives next; an acquire of messages announced meanwhile.
+        // acq_rel: a release to the next receiver; an acquire of messages announced meanwhile.
       } while (!bell(target).compare_exchange(rung, 0, std::memory_order_acq_rel));
     }
 
@@ -138,7 +139,7 @@ struct lock_messages {
       bool any = false;
       for (rank_t from = 0; from < control_->size(); ++from) {
         word const number = held(heard(target, from)) + 1;
-        // acquire: pairs with the release in send; a release brings what its sender did to the part.
+        // acquire: pairs with the release in send; a release brings its sender's accesses to the part.
         word const there = lanes_.place(target, from, number).load(std::memory_order_acquire);
         if (!channel_type::holds(there, number)) continue;
         any = true;
@@ -181,7 +182,7 @@ struct lock_messages {
     void reply(rank_t to, answers what) {
       // A rank has one request at a time, and counts them as they are answered.
       word const number = held(answer(to)) / 2 + 1;
-      // release: pairs with the acquire of its wait; brings what those before it did to the part.
+      // release: pairs with the acquire of its wait; brings the accesses of earlier holders to the part.
       answer(to).reset_unshared(2 * number + what, std::memory_order_release);
     }
 

@@ -11,15 +11,15 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Source: MPICH over the message buffers of RCKMPI, deferred and immediate after Gropp and Thakur 2005, as Christgau
 /// 2017, sections 3.3.1 and 3.4.1, describes them: the protocol that the others are compared with.
 ///
-/// Words     the lanes between each two ranks, see lanes.
+/// Words     those of a word_channel.
 /// States    of a pair, target and origin: the target has posted; the origin has received that, and completed; the
 ///           target has received that. So at most one post and one completion are on their way from one rank to
-///           another. Who waits for one of them counts the other, too, if that comes first.
+///           another. A rank that waits for one of them counts the other, too, if that comes first.
 /// Differs   from MPICH, where operations are messages as well, wait in a queue until the origin completes, and are
-///           executed by the target: here a put is a store and a get returns its value, so only when to wait is left of
-///           "deferred": not before the first access, or until `complete` if there is none. `immediate` waits in start.
-///           An origin that knows that its target has posted receives the message all the same. No header of 32 bytes,
-///           no copy, and no progress engine: what a rank has to receive, it receives when it waits for it.
+///           executed by the target. Here a put is a store and a get returns its value, so "deferred" says only when to
+///           wait: at the first access, or in `complete` if there is none. `immediate` waits in start. An origin that
+///           knows that its target has posted receives the message all the same. There is no header of 32 bytes, no
+///           copy, and no progress engine: a rank receives a message when it waits for it.
 /// Memory    2 n slots a rank; 3 n words of private state.
 struct post_messages {
   static constexpr std::string_view name = "post_messages";
@@ -32,12 +32,12 @@ struct post_messages {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), lanes_(control, first), heard_(static_cast<std::size_t>(control.size())) {}
+        : control_(&control), channel_(control, first), heard_(static_cast<std::size_t>(control.size())) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
       b.publish(origins);
-      for (rank_t origin : origins) lanes_.send(origin, posted);
+      for (rank_t origin : origins) channel_.send(origin, posted);
     }
 
     template <boundary Boundary>
@@ -82,7 +82,7 @@ struct post_messages {
       b.publish(targets);
       for (rank_t target : targets) {
         of(target).is_open = false;
-        lanes_.send(target, completed);
+        channel_.send(target, completed);
       }
     }
 
@@ -99,7 +99,7 @@ struct post_messages {
     };
 
     heard& of(rank_t rank) noexcept { return heard_[static_cast<std::size_t>(rank)]; }
-    auto next_from(rank_t rank) { return lanes_.place(control_->rank(), rank, of(rank).messages + 1); }
+    auto next_from(rank_t rank) { return channel_.place(control_->rank(), rank, of(rank).messages + 1); }
 
     static void count(heard& h, word value) noexcept {
       ++h.messages;
@@ -127,7 +127,7 @@ struct post_messages {
     }
 
     Control* control_;
-    channel_type lanes_;
+    channel_type channel_;
     std::vector<heard> heard_;
   };
 };

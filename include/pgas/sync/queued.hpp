@@ -8,8 +8,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part: a word to take when nobody waits, or a few times although somebody
-/// does, else a queue, first come first served.
+/// Shared and exclusive locks on each rank's part: one word that a rank takes while no rank waits, and a few times
+/// past waiting ranks, else a queue, first come first served.
 ///
 /// Source: ours, after the queue of Mellor-Crummey and Scott 1991 (local spinning) and the counters of Gerstenberger
 /// 2014, section 2.3 (readers and a writer in one word).
@@ -17,20 +17,20 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Words     held, a cell of the target: 0 free; 2 n for n shared holders; 2 r + 1 while rank r holds it alone. The
 ///           last is changed by r only, so r lets go by a store. Others' attempts are compare_exchanges, which fail.
 ///           tail, a cell of the target: the last rank in the queue plus one; 0: nobody waits.
-///           next and first, cells of each rank, for the one queue it waits in: who comes after it, plus one; and 1
-///           once it is the first.
-/// States    Who finds the queue empty takes the word if it can. Who finds somebody waiting goes past it, most_passes
-///           times at most before it is in the queue itself: a rank that lets go and comes back has the line, and the
-///           hand-over it saves takes as long as many of its turns, or a change of turns where ranks share a core. Who
-///           cannot joins the queue and looks at a word of its own until it is the first; the first one alone looks at
-///           `held`, takes it when it can, and only then lets the next be first: shared holders follow each other at
-///           once.
-/// Bound     who joins the queue is overtaken by each other rank most_passes + 1 times at most, of which once by one
-///           that had seen the queue empty before; and by lock_all, without a bound.
+///           next and first, cells of each rank, for the one queue it waits in: the rank that comes after it, plus
+///           one; and 1 once it is the first.
+/// States    A rank that finds the queue empty takes the word if it is free for it. A rank that finds others waiting
+///           may take the word past them, most_passes times at most before it joins the queue: a rank that releases
+///           the word and comes back still has the line in its cache, and a hand-over takes as long as many of its
+///           turns, or a change of turns where ranks share a core. Otherwise the rank joins the queue and looks at a
+///           word of its own until it is the first. Only the first looks at `held`, takes the word when it is free for
+///           it, and then lets the next rank be first: shared holders follow each other at once.
+/// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most, of which once because it had
+///           seen the queue empty before. lock_all overtakes without a bound.
 /// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. No central word,
-///           and at most n locks. It waits for exclusive holders only, and in no queue: whoever holds parts already
-///           must not wait behind somebody who waits for one of them. So an exclusive lock may wait for as long as
-///           lock_all epochs on its part overlap, and lock_all may lose the word to one exclusive lock after another.
+///           and at most n locks. It waits for exclusive holders only, and in no queue: a rank that holds parts must
+///           not wait behind a rank that waits for one of them. So an exclusive lock may wait for as long as lock_all
+///           epochs on its part overlap, and lock_all may lose the word to one exclusive lock after another.
 /// Differs   from the paper's two-level counters: no central word; without waiting one read and one
 ///           compare_exchange, and a store to let go; ranks in the queue send nothing; nothing is undone; single locks
 ///           do not starve each other. From the reader-writer queue lock with writer preference: without waiting 1
@@ -103,13 +103,13 @@ struct queued {
     }
 
     [[nodiscard]] bool take_now(rank_t target, lock_kind kind) {
-      // relaxed: who overlooks somebody waiting overtakes it, and does nothing wrong.
+      // relaxed: a rank that overlooks a waiting one overtakes it, which is right.
       if (tail(target).load(std::memory_order_relaxed) == 0) [[likely]]
         return take_word(target, kind);
       return go_past(target, kind);
     }
 
-    /// Apart, so that a compiler puts what precedes it into the epoch that opens: where nobody waits that is all.
+    /// Not inlined, so that a compiler inlines the rest of take_now, which is all where no rank waits.
     [[nodiscard, gnu::noinline]] bool go_past(rank_t target, lock_kind kind) {
       auto& passed = parts_[index(target)].passed;
       // relaxed: as above.
@@ -121,8 +121,8 @@ struct queued {
     [[nodiscard]] bool take_word(rank_t target, lock_kind kind) {
       word seen = 0;
       if (kind == lock_kind::exclusive) {
-        // acquire: pairs with the release in let_go of whoever had it before; those of several shared holders are one
-        // release sequence.
+        // acquire: pairs with the release in let_go of the rank that had it before; those of several shared holders are
+        // one release sequence.
         return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1, std::memory_order_acquire);
       }
       // acquire: pairs with the release in let_go of the last exclusive holder.
@@ -137,7 +137,8 @@ struct queued {
       }
     }
 
-    /// Until it may be free; or, while one rank holds it alone, until that one does not: the wait names whom it is for.
+    /// Waits until the word may be free, or, while one rank holds it alone, until that rank does not. The wait then
+    /// names that rank.
     void wait_for_word(rank_t target, lock_kind kind, std::string_view operation) {
       if (word const seen = held(target).load(std::memory_order_relaxed); is_exclusive(seen)) {
         auto const holder = static_cast<rank_t>(seen / 2);
@@ -167,16 +168,17 @@ struct queued {
       parts_[index(target)].passed = 0;
 
       word last = me();
-      // relaxed: who finds the queue empty learns nothing by that; what has been done to the part goes with `held`.
+      // relaxed: an empty queue carries nothing; accesses to the part go with `held`.
       if (tail(target).compare_exchange(last, 0, std::memory_order_relaxed)) return;
       word const next =
           control_->wait_until(next_of(me()), [](word successor) { return successor != 0; }, {.operation = operation});
-      // relaxed: the successor looks at `held` next, and learns from that.
+      // relaxed: the successor looks at `held` next, with acquire.
       first_in_queue(next).exchange(1, std::memory_order_relaxed);
     }
 
     void let_go(rank_t target, lock_kind kind) {
-      // release: pairs with the acquire in take_word of whoever takes it next; carries what publish has completed.
+      // release: pairs with the acquire in take_word of the rank that takes it next; carries what publish has
+      // completed.
       if (kind == lock_kind::exclusive) {
         held(target).reset_unshared(0, std::memory_order_release);
       } else {

@@ -27,18 +27,18 @@ enum class retries {
 ///           one, in its upper half how many lock_all epochs are open or asked for.
 ///           part, a cell of each rank: in its lower half the rank that holds it exclusively, plus one; in its upper
 ///           half how many hold it shared, or ask for that.
-/// States    exclusive: counted in `all`, where no lock_all is, then `part` from 0 to the rank. What turns it away
-///           makes it take its count back. A rank that holds an exclusive lock already is counted, and keeps the number
-///           of its locks to itself. shared: counted in `part`. lock_all: counted in `all`; it touches no part.
-///           Letting go subtracts, first from `part`, then from `all`: meanwhile others may have counted themselves.
+/// States    exclusive: counted in `all`, where no lock_all is, then `part` from 0 to the rank. A request that cannot
+///           have the lock takes its count back. A rank that holds an exclusive lock is counted already, and keeps the
+///           number of its locks to itself. shared: counted in `part`. lock_all: counted in `all`; it touches no part.
+///           A release subtracts, first from `part`, then from `all`: meanwhile others may have counted themselves.
 /// Bound     none for exclusive locks: while shared holders come and go they never find `part` empty, and they overtake
 ///           each other. None for lock_all, which waits until no rank holds or tries to get any exclusive lock. Shared
 ///           requests wait for one exclusive holder if they stay; if they undo, there is no bound either.
-/// Differs   from the papers, which say that letting go of an exclusive lock sets `part` to zero: that loses the count
-///           of whoever asked meanwhile. From 2019's, where the lower bit says only that there is a holder: a waiting
-///           rank can tell who is in its way. Who was turned away waits by loads until what turned it away is gone, and
-///           only then pauses and tries again: between lock_all and exclusive requests that alone does not end each
-///           case of both turning the other away in step, the random pause does.
+/// Differs   from the papers, which say that releasing an exclusive lock sets `part` to zero: that loses the counts of
+///           ranks that asked meanwhile. From 2019's, where the lower bit says only that there is a holder: here a
+///           waiting rank can tell which rank is in its way. A rank that cannot have the lock waits by loads until the
+///           obstacle is gone, and only then pauses and tries again. The random pause ends cases in which lock_all and
+///           exclusive requests turn each other away in step; the wait alone does not.
 /// Memory    2 cells a rank, of which the first is used on rank 0 only; one number of private state.
 /// Costs     without conflict, in read-modify-writes to get and to let go: shared 1 and 1; exclusive 2 and 2, while
 ///           another one is held 1 and 1; lock_all 1 and 1.
@@ -78,7 +78,7 @@ struct two_level {
     template <boundary Boundary>
     void unlock(rank_t target, lock_kind kind, Boundary& b) {
       b.publish(group(&target, 1));
-      // release: pairs with the acquire of whoever takes the part next; carries what publish has completed.
+      // release: pairs with the acquire of the rank that takes the part next; carries what publish has completed.
       if (kind == lock_kind::shared) {
         part(target).fetch_add(minus(one_shared), std::memory_order_release);
         return;
@@ -132,7 +132,7 @@ struct two_level {
         ++exclusive_;
         return in_the_way::nobody;
       }
-      // relaxed, here and wherever a count is taken back: it says nothing, and goes on with the release sequence.
+      // relaxed, here and wherever a count is taken back: it carries nothing, and continues the release sequence.
       if (exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_relaxed);
       return in_the_way::holders;
     }
@@ -183,7 +183,7 @@ struct two_level {
       }
     }
 
-    /// Until the writer in `seen` is none or another: the wait names whom it is for.
+    /// Waits until the writer in `seen` is gone or another. The wait names the rank it is for.
     word wait_for_writer(rank_t target, word seen) {
       auto const writer = static_cast<rank_t>(writer_of(seen) - 1);
       return control_->wait_until(part(target), [seen](word now) { return writer_of(now) != writer_of(seen); },

@@ -105,7 +105,7 @@ def measure(given):
     left = max(effort.least, effort.seconds - PICTURES - (time.monotonic() - started))
     left += effort.papers if 'papers' in given.suites else 0
     progress = Progress(given.minutes * 60 if given.minutes else left)
-    run = runner.Runner(BUILD, ROOT, compiler, effort, given.suites, progress)
+    run = runner.Runner(BUILD, ROOT, effort, given.suites, progress)
     samples = run.run()
     progress.say(f'measured for {progress.elapsed():.0f} s, {run.quiet.waited:.0f} s of it waiting for quiet; '
                  f'longest: {run.longest(6)}')

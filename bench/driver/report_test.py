@@ -223,7 +223,7 @@ class Breakdowns(unittest.TestCase):
             file.write(PROGRAM)
         os.chmod(path, 0o755)
         self.part = suites.Part({'ours': 'program'})
-        self.run = runner.Runner(self.place.name, '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        self.run = runner.Runner(self.place.name, '', suites.QUICK, [], Progress(60, io.StringIO()))
         self.entry = runner.Entry('micro', self.part, suites.CONTENDERS[0], 'program', 2)
 
     def tearDown(self):
@@ -415,7 +415,7 @@ class Papers(unittest.TestCase):
         self.assertEqual({k: round(v, 6) for k, v in got.items()}, {('pgas', 'put'): 1e-3, ('mpich', 'put'): 4e-3})
 
     def test_what_a_program_of_the_papers_says_is_a_value_and_no_sample(self):
-        run = runner.Runner('', '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
         entry = runner.Entry('papers', suites.Part({}, style='paper'), suites.CONTENDERS[0], 'paper_barrier', 48)
         line = value('barrier', 'rcce', 48, 'barrier', 66.0)
         run.take(0, entry, launch.Outcome(lines=[line, {'type': 'end'}]))
@@ -423,7 +423,7 @@ class Papers(unittest.TestCase):
 
     def test_pictures_of_a_program_are_kept_and_shown_beside_their_figure_alone(self):
         drawn = {'type': 'picture', 'figure': 'barrier', 'name': 'central', 'svg': "<svg width='1'></svg>"}
-        run = runner.Runner('', '', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
         entry = runner.Entry('papers', suites.Part({}, style='paper'), suites.CONTENDERS[0], 'paper_barrier', 48)
         run.take(0, entry, launch.Outcome(lines=[drawn, {'type': 'end'}]))
         with tempfile.TemporaryDirectory() as place:

@@ -69,10 +69,9 @@ class Quiet:
 
 
 class Runner:
-    def __init__(self, build, root, compiler, effort, names, progress):
+    def __init__(self, build, root, effort, names, progress):
         self.build = build
         self.root = root
-        self.compiler = compiler
         self.effort = effort
         self.progress = progress
         self.samples = []
@@ -165,7 +164,7 @@ class Runner:
             return None
         yields = '1' if entry.ranks > (os.cpu_count() or 1) else '0'
         command = [word.format(ranks=entry.ranks, **{'yield': yields}) for word in contender.launch] + [path]
-        command += [word.format(root=self.root, compiler=self.compiler) for word in part.arguments]
+        command += [word.format(root=self.root) for word in part.arguments]
         if part.style == 'meter':
             command += ['--ranks', str(entry.ranks), '--row-seconds', str(self.effort.row_seconds), '--shared', shared]
             command += [word for name in names or () for word in ('--only', name)]

@@ -1,46 +1,68 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <pgas/support/expects.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// An object that lives as long as one of its keepers, all of which belong to one thread: a std::shared_ptr would pay
-/// for two atomic operations whenever an epoch opens and closes, as much as a lock does.
+/// How many local_shared_ptr point to an object, whatever its type is.
+struct use_count {
+  use_count() = default;
+  use_count(use_count const&) = delete;
+  use_count& operator=(use_count const&) = delete;
+  virtual ~use_count() = default;
+
+  std::size_t keepers = 1;
+};
+
+/// A shared pointer whose copies all belong to one thread. A std::shared_ptr would pay for two atomic operations
+/// whenever an epoch opens and closes, as much as a lock costs. Converts to a pointer to a base of T, as shared_ptr
+/// does.
 template <class T>
 class local_shared_ptr {
  public:
   local_shared_ptr() = default;
   template <class... Arguments>
   explicit local_shared_ptr(std::in_place_t, Arguments&&... arguments)
-      : held_(new counted(std::forward<Arguments>(arguments)...)) {}
-  local_shared_ptr(local_shared_ptr const& other) noexcept : held_(other.held_) {
-    if (held_ != nullptr) ++held_->keepers;
+      : local_shared_ptr(new with_count(std::forward<Arguments>(arguments)...)) {}
+  local_shared_ptr(local_shared_ptr const& other) noexcept : count_(other.count_), object_(other.object_) {
+    if (count_ != nullptr) ++count_->keepers;
   }
-  local_shared_ptr(local_shared_ptr&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+  local_shared_ptr(local_shared_ptr&& other) noexcept
+      : count_(std::exchange(other.count_, nullptr)), object_(std::exchange(other.object_, nullptr)) {}
+  template <class Derived>
+    requires(!std::same_as<Derived, T> && std::derived_from<Derived, T>)
+  local_shared_ptr(local_shared_ptr<Derived> other) noexcept
+      : count_(std::exchange(other.count_, nullptr)), object_(std::exchange(other.object_, nullptr)) {}
   local_shared_ptr& operator=(local_shared_ptr other) noexcept {
-    std::swap(held_, other.held_);
+    std::swap(count_, other.count_);
+    std::swap(object_, other.object_);
     return *this;
   }
   ~local_shared_ptr() {
-    if (held_ != nullptr && --held_->keepers == 0) delete held_;
+    if (count_ != nullptr && --count_->keepers == 0) delete count_;
   }
 
-  [[nodiscard]] T& operator*() const noexcept { return held_->object; }
-  [[nodiscard]] T* operator->() const noexcept { return &held_->object; }
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
 
  private:
-  struct counted {
+  template <class U>
+  friend class local_shared_ptr;
+
+  struct with_count final : use_count {
     template <class... Arguments>
-    explicit counted(Arguments&&... arguments) : object(std::forward<Arguments>(arguments)...) {}
+    explicit with_count(Arguments&&... arguments) : object(std::forward<Arguments>(arguments)...) {}
 
     T object;
-    std::size_t keepers = 1;
   };
+  explicit local_shared_ptr(with_count* made) noexcept : count_(made), object_(&made->object) {}
 
-  counted* held_ = nullptr;
+  use_count* count_ = nullptr;
+  T* object_ = nullptr;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <pgas/vocabulary/box.hpp>
+#include <pgas/vocabulary/global_ptr.hpp>
+#include <pgas/vocabulary/rank.hpp>
+#include <span>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// An epoch in which this rank accesses parts: a fence, access, lock or lock_all. An exposure is none.
+///
+/// `to(rank)` opens a target. Whether that rank may be accessed, and what its opening waits for, depends on the epoch:
+/// an access has a group, a lock has one target.
+template <class E>
+concept open_epoch =
+    requires(E& e, E const& closed_or_open, rank_t target, global_ptr<typename E::value_type> pointer, std::size_t i,
+             std::span<typename E::value_type const> from, std::span<typename E::value_type> into) {
+      e.state();
+      { e.to(target).rank() } -> std::same_as<rank_t>;
+      { e.to(target).size() } -> std::same_as<std::size_t>;
+      e.put(target, i, from);
+      e.get(target, i, into);
+      e[pointer];
+      e.flush(target);
+      e.flush_local(target);
+      e.close();
+      { closed_or_open.is_open() } noexcept -> std::same_as<bool>;
+    };
+
+/// An epoch that is open to every rank: a fence or a lock_all.
+template <class E>
+concept epoch_to_all = open_epoch<E> && requires(E& e) {
+  e.flush_all();
+  e.flush_local_all();
+};
+
+/// An epoch on an array: it knows the array's shape, and accesses cells by their global indices.
+template <class E>
+concept array_epoch =
+    open_epoch<E> && requires(E& e, E const& ce, box<E::dimensions> const& at,
+                              std::span<typename E::value_type const> from, std::span<typename E::value_type> into) {
+      { ce.shape().extents() } -> std::convertible_to<std::array<std::size_t, E::dimensions>>;
+      ce.shape().layout();
+      e.put(at, from);
+      e.get(at, into);
+    };
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

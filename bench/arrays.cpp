@@ -133,7 +133,7 @@ class arrays {
     m_.measure(moved("get_box", std::to_string(side) + " x " + std::to_string(side), into.size() * sizeof(double)),
                {bench::origin_only(m_, "",
                                    [&] {
-                                     a_.get(epoch, cells, into);
+                                     epoch.get(cells, into);
                                      epoch.flush_local_all();
                                    }),
                 bench::origin_only(m_, "memcpy of each row", [&] {

@@ -285,8 +285,8 @@ void matmul(Team& team, bench::meter& m) {
     std::vector<double> x(count[0] * width);
     std::vector<double> y(width * count[1]);
     for (std::size_t k = 0; k < order; k += width) {
-      a.get(left, {{first[0], k}, {count[0], width}}, x);
-      b.get(right, {{k, first[1]}, {width, count[1]}}, y);
+      left.get({{first[0], k}, {count[0], width}}, x);
+      right.get({{k, first[1]}, {width, count[1]}}, y);
       left.flush_local_all();
       right.flush_local_all();
       kernel::add(tile.data(), x.data(), width, y.data(), count[0]);
@@ -320,7 +320,7 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
   auto const ours = [&, first = first, count = count] {
     {
       pgas::fence epoch{x, pgas::read_only};
-      x.get(epoch, first[1], factors);
+      epoch.get(first[1], factors);
     }
     if (auto const tile = stage(a, pgas::read_only); true) {
       for (std::size_t i = 0; i < count[0]; ++i) {
@@ -330,7 +330,7 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
       }
     }
     pgas::fence epoch{y, pgas::write_only};
-    y.accumulate(epoch, {{first[0]}, {count[0]}}, sums);
+    epoch.accumulate({{first[0]}, {count[0]}}, sums);
   };
 
   // By hand each of the two ranks has its rows and a copy of x.

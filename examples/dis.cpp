@@ -29,7 +29,7 @@ template <class Array>
 numbers all_of(Array const& a) {
   pgas::fence epoch{a, pgas::read_only};
   numbers all(a.rank() == 0 ? a.size() : 0);
-  if (a.rank() == 0) a.get(epoch, {{}, a.extents()}, all);
+  if (a.rank() == 0) epoch.get({{}, a.extents()}, all);
   epoch.close();
   return all;
 }
@@ -45,7 +45,7 @@ numbers pointer(Team& team, std::size_t size) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       own[i] = dis::walk(hops.own_box().first[0] + i, size, [&](std::size_t at) {
         dis::window seen;
-        field.get(epoch, at, seen);
+        epoch.get(at, seen);
         epoch.flush_local_all();
         return seen;
       });
@@ -62,7 +62,7 @@ numbers update(Team& team, std::size_t size) {
   for (std::size_t i = 0; i < dis::walks && team.rank() == 0; ++i) {
     dis::walk(i, size, [&](std::size_t at) {
       dis::window seen;
-      field.get(epoch, at, seen);
+      epoch.get(at, seen);
       epoch.flush_local_all();
       epoch[field.at(at)].store(dis::sum_of(seen));
       epoch.flush(field.owner(at));  // or the next read might find the old word
@@ -85,7 +85,7 @@ numbers neighborhood(Team& team, std::size_t side) {
   numbers rows(std::min(image.local_rows() == 0 ? 0 : image.local_rows() + dis::reach, side - first) * side);
   {
     pgas::fence epoch{image, pgas::read_only};
-    image.get(epoch, {{first, 0}, {rows.size() / side, side}}, rows);
+    epoch.get({{first, 0}, {rows.size() / side, side}}, rows);
   }
   numbers mine(dis::all_bins);
   dis::count_pairs(rows, image.local_rows(), side, mine);
@@ -110,7 +110,7 @@ numbers field(Team& team, std::size_t size) {
   numbers mine(count[0] == 0 ? 0 : std::min(count[0] + dis::token{}.size() - 1, size - first[0]));
   for (std::size_t k = 0; k < dis::tokens; ++k) {
     pgas::fence epoch{letters};
-    letters.get(epoch, first[0], mine);
+    epoch.get(first[0], mine);
     epoch.flush_local_all();
     auto const token = dis::token_of(k);
     std::vector<dis::piece> pieces(1);

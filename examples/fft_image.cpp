@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         for (std::size_t y = 0; y < height; ++y)
           for (std::size_t x = 0; x < width; ++x) cells.emplace_back(photo(c, clamped(y, rows), clamped(x, cols)));
       pgas::fence epoch{by_y};
-      if (team.rank() == 0) by_y.put(epoch, {{}, by_y.extents()}, cells);
+      if (team.rank() == 0) epoch.put({{}, by_y.extents()}, cells);
       epoch.close();
     }
 
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     std::vector<example::cell> cells(photo.pixels.size());
     {
       pgas::fence epoch{by_y, pgas::read_only};
-      if (team.rank() == 0) by_y.get(epoch, inside, cells);
+      if (team.rank() == 0) epoch.get(inside, cells);
       epoch.close();
     }
     if (team.rank() != 0) return;

@@ -32,14 +32,14 @@ int main(int argc, char** argv) {
     auto next = pgas::make_array<double>(team, {rows, cols}, pgas::halo{.width = 1});
     {
       pgas::fence epoch{now};  // rank 0 puts the picture into all parts
-      if (team.rank() == 0) now.put(epoch, {{0, 0}, {rows, cols}}, plate);
+      if (team.rank() == 0) epoch.put({{0, 0}, {rows, cols}}, plate);
     }
 
     example::progress bar("heat", steps, team.rank() == 0);
     for (std::size_t step = 0;; ++step) {
       if (step % every == 0 || step == steps) {
         pgas::fence epoch{now, pgas::read_only};  // rank 0 gets the picture; no rank sends it
-        if (team.rank() == 0) now.get(epoch, {{0, 0}, {rows, cols}}, plate);
+        if (team.rank() == 0) epoch.get({{0, 0}, {rows, cols}}, plate);
         epoch.close();
         if (team.rank() == 0) example::write_png(example::frame_name(prefix, step), rows, cols, plate);
       }

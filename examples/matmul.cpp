@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
       std::vector<double> y(width * count[1]);
       for (std::size_t k = 0; k < order; k += width) {  // columns of a, in the rows of the tile, and rows of b
         std::size_t const depth = std::min(width, order - k);
-        a.get(left, {{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
-        b.get(right, {{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
+        left.get({{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
+        right.get({{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));
         left.flush_local_all();
         right.flush_local_all();
         multiply_add(tile.view(), {x.data(), count[0], depth}, {y.data(), depth, count[1]});

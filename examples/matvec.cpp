@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     for (std::size_t k = 0; k < iterations; ++k) {
       {
         pgas::fence epoch{x, pgas::read_only};  // the elements of x for this rank's columns
-        x.get(epoch, first[1], factors);
+        epoch.get(first[1], factors);
       }
       if (auto const tile = pgas::stage(a, pgas::read_only); true) {
         for (std::size_t i = 0; i < count[0]; ++i) {
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
         }
       }
       pgas::fence epoch{y, pgas::write_only};  // ranks that share rows add up in the owner's block of y
-      y.accumulate(epoch, {{first[0]}, {count[0]}}, sums);
+      epoch.accumulate({{first[0]}, {count[0]}}, sums);
     }
     team.barrier();
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;

@@ -25,7 +25,7 @@ template <class Array>
 std::vector<typename Array::value_type> all_cells(Array const& a) {
   std::vector<typename Array::value_type> all(a.size());
   pgas::fence epoch{a, pgas::read_only};
-  a.get(epoch, {{}, a.extents()}, all);
+  epoch.get({{}, a.extents()}, all);
   epoch.close();
   return all;
 }

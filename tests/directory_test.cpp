@@ -52,7 +52,7 @@ TEST_CASE("directory: a handle that another rank put into an array opens the arr
       require_equal(opened->extent(0), 10 + from * each + i, "the array that was named");
       pgas::lock_all epoch{*opened};
       std::vector<int> const values(opened->size(), team.rank() + 1);
-      opened->put(epoch, 0, std::span<int const>(values));
+      epoch.put(0, std::span<int const>(values));
     }
     team.barrier();
     for (std::size_t i = 0; i < all; ++i) {

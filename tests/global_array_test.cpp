@@ -131,14 +131,14 @@ TEST_CASE("global_array: random boxes put and got across owners equal those of a
         rank_t const writer = same.rank_below(team.size());
         std::vector<int> values(box.size());
         for (int& value : values) value = static_cast<int>(same());
-        if (team.rank() == writer) a.put(epoch, box, values);
+        if (team.rank() == writer) epoch.put(box, values);
         for (std::size_t k = 0; k < values.size(); ++k) {
           serial[(box.first[0] + k / box.count[1]) * cols + box.first[1] + k % box.count[1]] = values[k];
         }
         epoch.next();
         auto const wanted = some_box(own);
         std::vector<int> seen(wanted.size(), -1);
-        a.get(epoch, wanted, seen);
+        epoch.get(wanted, seen);
         epoch.flush_local_all();
         for (std::size_t k = 0; k < seen.size(); ++k) {
           require_equal(seen[k],
@@ -158,11 +158,11 @@ TEST_CASE("global_array: ranges of one dimension are put and got across owners")
     std::vector<double> all(n);
     for (std::size_t i = 0; i < n; ++i) all[i] = 1.0 / static_cast<double>(i + 1);
     pgas::fence epoch{a};
-    if (team.rank() == team.size() - 1) a.put(epoch, 0, all);
+    if (team.rank() == team.size() - 1) epoch.put(0, all);
     epoch.next();
     for (std::size_t first = 0; first <= n; first += 4) {
       std::vector<double> seen((n - first) / 2);
-      a.get(epoch, first, seen);
+      epoch.get(first, seen);
       epoch.flush_local_all();
       for (std::size_t i = 0; i < seen.size(); ++i) require_equal(seen[i], all[first + i], "element of a range");
     }
@@ -283,18 +283,16 @@ TEST_CASE("global_array: an index or a box past the end is an error with rank, i
     pgas::fence epoch{a};
     std::vector<int> values(16);
     require_error(errc::out_of_range, {self, "get", "4 x 4 cells do not fit at (7, 0)", "10 x 4"}, [&] {
-      a.get(epoch, {{7, 0}, {4, 4}}, values);
+      epoch.get({{7, 0}, {4, 4}}, values);
     });
-    require_error(errc::out_of_range, {self, "put", "2 x 8 cells"}, [&] { a.put(epoch, {{0, 0}, {2, 8}}, values); });
+    require_error(errc::out_of_range, {self, "put", "2 x 8 cells"}, [&] { epoch.put({{0, 0}, {2, 8}}, values); });
     require_error(errc::out_of_range, {self, "put"}, [&] {
-      a.put(epoch, {{std::numeric_limits<std::size_t>::max(), 0}, {4, 4}}, values);
+      epoch.put({{std::numeric_limits<std::size_t>::max(), 0}, {4, 4}}, values);
     });
     require_error(errc::invalid_argument, {self, "get", "16 values given for 12 cells"}, [&] {
-      a.get(epoch, {{0, 0}, {3, 4}}, values);
+      epoch.get({{0, 0}, {3, 4}}, values);
     });
-    pgas::fence elsewhere{empty};
-    require_error(errc::invalid_argument, {self, "get", "another array"}, [&] {
-      a.get(elsewhere, {{0, 0}, {4, 4}}, values);
-    });
+    require_error(errc::out_of_range, {self, "get", "cell (3, 4)", "10 x 4"}, [&] { return epoch.get({3, 4}); });
+    require_error(errc::out_of_range, {self, "put", "cell (10, 0)"}, [&] { epoch.put({10, 0}, 1); });
   });
 }

@@ -50,7 +50,7 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
       for (std::size_t d = 0; d < N; ++d) b.first[d] = same.below(source.array.extent(d) - shape[d] + 1);
       values.resize(b.size());
       pgas::fence epoch{source.array, read_only};
-      if (team.rank() == mover) source.array.get(epoch, b, values);
+      if (team.rank() == mover) epoch.get(b, values);
       epoch.close();
       for_each_cell(source.array.extents(), b, [&](std::size_t at_source, std::size_t k) {
         if (team.rank() == mover) require_equal(values[k], source.serial[at_source], "cell of a box that was got");
@@ -62,13 +62,13 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
       box<N> b{{}, shape};
       for (std::size_t d = 0; d < N; ++d) b.first[d] = same.below(target.array.extent(d) - shape[d] + 1);
       pgas::fence epoch{target.array};
-      if (team.rank() == mover) target.array.put(epoch, b, values);
+      if (team.rank() == mover) epoch.put(b, values);
       epoch.next();
       for_each_cell(target.array.extents(), b,
                     [&](std::size_t k_serial, std::size_t k) { target.serial[k_serial] = values[k]; });
       auto const wanted = some_box(own, target.array.extents());
       std::vector<cell> seen(wanted.size());
-      target.array.get(epoch, wanted, seen);
+      epoch.get(wanted, seen);
       epoch.close();
       for_each_cell(target.array.extents(), wanted, [&](std::size_t k_serial, std::size_t k) {
         require_equal(seen[k], target.serial[k_serial], "cell of an array after a box was put");
@@ -255,10 +255,10 @@ TEST_CASE("layouts: an impossible layout is refused on every rank, with both sid
     pgas::fence epoch{a};
     std::vector<int> values(8);
     require_error(errc::out_of_range, {self, "put", "2 x 2 x 2 cells do not fit at (0, 4, 0)"}, [&] {
-      a.put(epoch, {{0, 4, 0}, {2, 2, 2}}, values);
+      epoch.put({{0, 4, 0}, {2, 2, 2}}, values);
     });
     require_error(errc::invalid_argument, {self, "get", "8 values given for 4 cells"}, [&] {
-      a.get(epoch, {{0, 4, 0}, {2, 1, 2}}, values);
+      epoch.get({{0, 4, 0}, {2, 1, 2}}, values);
     });
   });
 }

@@ -78,7 +78,7 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
     pgas::fence epoch{to.array, read_only};
     if (team.rank() == reader) {
       std::vector<cell> all(to.array.size());
-      to.array.get(epoch, {{}, to.array.extents()}, all);
+      epoch.get({{}, to.array.extents()}, all);
       epoch.flush_local_all();
       require(all == to.serial, "another rank sees all that was copied");
     }

@@ -78,7 +78,7 @@ void save_and_load(Team& team, fs::path const& folder, std::string const& type, 
     pgas::fence epoch{a, read_only};
     std::vector<T> all(a.size());
     if (team.rank() == team.size() - 1) {
-      a.get(epoch, {{}, extents}, all);
+      epoch.get({{}, extents}, all);
       epoch.flush_local_all();
       require(all == serial, "another rank sees all that was loaded");
     }

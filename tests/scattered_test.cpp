@@ -94,12 +94,12 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
       return values;
     };
     auto const mine = share_of(all, team.rank(), team.size());
-    array.put(epoch, indices_of(array, mine), values_of(mine));
+    epoch.put(indices_of(array, mine), values_of(mine));
     epoch.next();
     auto wanted = some_cells(own, array.size());
     if (!wanted.empty()) wanted.push_back(wanted[own.below(wanted.size())]);  // one of them twice
     std::vector<cell> seen(wanted.size());
-    array.get(epoch, indices_of(array, wanted), seen);
+    epoch.get(indices_of(array, wanted), seen);
     require(seen == values_of(wanted), "cells got by their indices" + on);
     epoch.next();
 
@@ -108,12 +108,12 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
     auto const mask = some_mask(same, b.size());
     auto const masked = chosen_in(extents, b, mask);
     for (std::size_t k : masked) both.serial[k].round = round + 100;
-    if (team.rank() == same.rank_below(team.size())) array.put(epoch, b, mask, values_of(masked));
+    if (team.rank() == same.rank_below(team.size())) epoch.put(b, mask, values_of(masked));
     epoch.next();
     auto const mine_too = some_mask(own, array.size());
     auto const chosen = chosen_in(extents, {{}, extents}, mine_too);
     seen.assign(chosen.size(), {});
-    array.get(epoch, {{}, extents}, mine_too, seen);
+    epoch.get({{}, extents}, mine_too, seen);
     require(seen == values_of(chosen), "cells got by a mask" + on);
     epoch.next();
 
@@ -125,17 +125,17 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
       amounts.push_back(static_cast<std::uint32_t>(same.below(1000)));
       serial_sums[added[k]] += amounts.back() * static_cast<std::uint32_t>(team.size());
     }
-    sums.accumulate(adding, indices_of(sums, added), amounts);
+    adding.accumulate(indices_of(sums, added), amounts);
     amounts.assign(masked.size(), round);
     for (std::size_t k : masked) serial_sums[k] += round * static_cast<std::uint32_t>(team.size());
-    sums.accumulate(adding, b, mask, amounts);
+    adding.accumulate(b, mask, amounts);
     amounts.assign(b.size(), 7);
     for_each_cell(extents, b,
                   [&](std::size_t k, std::size_t) { serial_sums[k] += 7 * static_cast<std::uint32_t>(team.size()); });
-    sums.accumulate(adding, b, amounts);
+    adding.accumulate(b, amounts);
     adding.next();
     std::vector<std::uint32_t> total(sums.size());
-    sums.get(adding, {{}, extents}, total);
+    adding.get({{}, extents}, total);
     adding.flush_local_all();
     require(total == serial_sums, "sums of all ranks" + on);
     adding.next();
@@ -167,30 +167,28 @@ TEST_CASE("scattered: indices, masks and values that do not fit are refused befo
         std::vector<int> values{7, 8};
         using indices = std::vector<cell_index<2>>;
         require_error(errc::out_of_range, {self, "put", "cell (4, 0)", "4 x 5"}, [&] {
-          a.put(epoch, indices{{0, 0}, {4, 0}}, values);
+          epoch.put(indices{{0, 0}, {4, 0}}, values);
         });
         require_error(errc::invalid_argument, {self, "get", "2 values given for 3 indices"}, [&] {
-          a.get(epoch, indices{{0, 0}, {1, 0}, {2, 0}}, values);
+          epoch.get(indices{{0, 0}, {1, 0}, {2, 0}}, values);
         });
         box<2> const some{{1, 1}, {1, 3}};
         require_error(errc::invalid_argument, {self, "put", "a mask of 2 given for a box of 1 x 3 cells"}, [&] {
-          a.put(epoch, some, std::vector<bool>{true, true}, values);
+          epoch.put(some, std::vector<bool>{true, true}, values);
         });
         require_error(errc::invalid_argument, {self, "accumulate", "2 values given for 1 cells that the mask"}, [&] {
-          a.accumulate(epoch, some, std::array{true, false, false}, values);
+          epoch.accumulate(some, std::array{true, false, false}, values);
         });
         require_error(errc::out_of_range, {self, "get", "1 x 3 cells do not fit at (0, 4)", "4 x 5"}, [&] {
-          a.get(epoch, {{0, 4}, {1, 3}}, std::vector<bool>{true, true, false}, values);
-        });
-        auto const other = make_array<int>(team, {4, 5});
-        require_error(errc::invalid_argument, {self, "get", "open on another array"}, [&] {
-          other.get(epoch, indices{{0, 0}, {1, 0}}, values);
+          epoch.get({{0, 4}, {1, 3}}, std::vector<bool>{true, true, false}, values);
         });
         epoch.next();
         std::vector<int> all(20);
-        a.get(epoch, {{}, {4, 5}}, all);
+        epoch.get({{}, {4, 5}}, all);
         epoch.close();
         require(all == std::vector<int>(20), "nothing was put");
+        require_error(errc::wrong_order, {self, "put", "closed"}, [&] { epoch.put(indices{{0, 0}, {1, 0}}, values); });
+        require_error(errc::wrong_order, {self, "get", "closed"}, [&] { epoch.get(indices{}, {}); });
       },
       {2});
 }

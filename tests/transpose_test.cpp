@@ -114,7 +114,7 @@ TEST_CASE("transpose: other ranks see the result in the next epoch, and the sour
     fill(a, -1);
     std::vector<int> all(b.size());
     pgas::fence epoch{b, read_only};
-    b.get(epoch, {{}, b.extents()}, all);
+    epoch.get({{}, b.extents()}, all);
     epoch.close();
     for (std::size_t k = 0; k < all.size(); ++k) {
       require_equal(all[k], static_cast<int>(k % 6 * 8 + k / 6), "cell " + std::to_string(k));
@@ -153,7 +153,7 @@ TEST_CASE("visit_box: it visits each cell of a box once, for any owner, and refu
         box<2> const wanted{{2, 4}, {33, 61}};
         std::vector<int> times(37 * 70);
         pgas::fence epoch{a, read_only};
-        visit_box(a, epoch, wanted, [&](box<2> const& piece, matrix_view<cell const> cells) {
+        visit_box(epoch, wanted, [&](box<2> const& piece, matrix_view<cell const> cells) {
           require_equal(piece.size(), cells.size(), "cells of a piece");
           for_each_cell<2>({37, 70}, piece, [&](std::size_t k, std::size_t in_piece) {
             ++times[k];
@@ -164,7 +164,7 @@ TEST_CASE("visit_box: it visits each cell of a box once, for any owner, and refu
         for_each_cell<2>({37, 70}, wanted, [&](std::size_t k, std::size_t) { --times[k]; });
         require(std::count(times.begin(), times.end(), 0) == 37 * 70, "each cell is shown once, and no other");
         require_error(errc::out_of_range, {"visit_box", "2 x 1 cells do not fit at (36, 0)", "37 x 70"}, [&] {
-          visit_box(a, epoch, {{36, 0}, {2, 1}}, [](auto const&, auto const&) {});
+          visit_box(epoch, {{36, 0}, {2, 1}}, [](auto const&, auto const&) {});
         });
         epoch.close();
       },

@@ -324,7 +324,7 @@ TEST_CASE("stage: cyclic tiles are plain memory, to write, to change and to read
       { pgas::fence synchronize{a}; }
       std::vector<int> all(a.size());
       pgas::fence epoch{a, pgas::read_only};
-      a.get(epoch, {{0, 0}, a.extents()}, all);
+      epoch.get({{0, 0}, a.extents()}, all);
       epoch.close();
       for (std::size_t i = 0; i < a.extent(0); ++i) {
         for (std::size_t j = 0; j < a.extent(1); ++j) {

@@ -49,7 +49,7 @@ rank_t above(machine const& m) { return (m.rank() + m.size() - 1) % m.size(); }
 rank_t below(machine const& m) { return (m.rank() + 1) % m.size(); }
 
 /// Puts a line, read from the place where it was computed.
-template <class Epoch>
+template <pgas::open_epoch Epoch>
 void put_line(machine& m, Epoch& epoch, rank_t to, std::span<std::byte const> bytes, library const& how) {
   m.work(how.call);
   m.read(machine::scratch(0), line_bytes);

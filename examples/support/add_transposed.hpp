@@ -19,7 +19,7 @@ void add_transposed(Array const& a, Array const& b) {
   std::size_t const first = own.first[0];
   pgas::fence epoch{a, pgas::read_only};
   auto const sum = pgas::stage(b, pgas::read_write);
-  pgas::visit_box(a, epoch, {{0, first}, {a.extent(0), own.count[0]}}, [&](auto const& at, auto const& cells) {
+  pgas::visit_box(epoch, {{0, first}, {a.extent(0), own.count[0]}}, [&](auto const& at, auto const& cells) {
     auto const [rows, cols] = at.count;
     std::size_t const row = at.first[1] - first;
     for (std::size_t i = 0; i < cols; i += side)

@@ -65,12 +65,12 @@ class conjugate_gradient {
  private:
   /// q = A times the vector with this rank's elements value(i). No rank still gets the vector before it,
   /// since all ranks have added up a sum since then.
-  template <class Epoch, class Value>
+  template <pgas::open_epoch Epoch, class Value>
   void multiply(Epoch& epoch, Value const& value) {
     if (auto const mine = pgas::stage(shared_, pgas::write_only); true)
       for (std::size_t i = 0; i < rows(); ++i) mine[i] = value(i);
     epoch.next();
-    shared_.get(epoch, 0, all_);
+    epoch.get(0, all_);
     epoch.flush_local_all();
     for (std::size_t i = 0; i < rows(); ++i) q_[i] = matrix_.times(i, all_.data());
   }

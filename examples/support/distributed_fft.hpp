@@ -76,7 +76,7 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
       pgas::streamed_copy const copy(to.own_box().size() * sizeof(cell));
       each_plane(to, pgas::stage(to, pgas::write_only), [&](std::size_t i, auto plane) {
         after([&](pair first, pair count,
-                  std::span<cell> cells) { from.get(epoch, box_of(to.own_box(), i, first, count, dimensions), cells); },
+                  std::span<cell> cells) { epoch.get(box_of(to.own_box(), i, first, count, dimensions), cells); },
               [&](pair first, pair count, std::span<cell> cells) {
                 copy(dense(cells, count), piece_of(plane, first, count));
               });
@@ -90,7 +90,7 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
       each_plane(from, cells, [&](std::size_t i, auto plane) {
         before(plane.data_handle());
         pair const all{plane.extent(0), plane.extent(1)};
-        to.put(epoch, box_of(from.own_box(), i, {}, all, dimensions), {plane.data_handle(), plane.size()});
+        epoch.put(box_of(from.own_box(), i, {}, all, dimensions), {plane.data_handle(), plane.size()});
       });
       epoch.close();
     }

@@ -77,18 +77,19 @@ small_group checked_group(State const& s, group given, std::string_view operatio
 /// it does not wait for them to notice. MPI_Win_start, MPI_Win_complete.
 /// Throws errc::outside_group when a target is not in the group.
 template <class State, hints Hints = hints{}>
-class access : public detail::epoch<access<State, Hints>, State>,
-               public detail::accesses<access<State, Hints>, State, Hints> {
+class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
+                             public State::template accesses_type<access<State, Hints>, Hints> {
   using base = detail::epoch<access, State>;
   friend base;
 
  public:
+  using base::state;
   static constexpr std::string_view operation = "access";
 
   /// Opens the epoch for the ranks of `targets`. Requires no other access epoch of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  access(Window const& w, group targets, hint<Given>...)
+  [[nodiscard]] access(Window const& w, group targets, hint<Given>...)
       : base(w.shared_state(), targets), targets_(detail::checked_group(w.state(), targets, "start")) {
     State& s = state();
     s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
@@ -98,7 +99,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
   }
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  access(Window const& w, std::initializer_list<rank_t> targets, hint<Given>... given)
+  [[nodiscard]] access(Window const& w, std::initializer_list<rank_t> targets, hint<Given>... given)
       : access(w, group(targets.begin(), targets.size()), given...) {}
   access(access&&) noexcept = default;
   ~access() { this->end(); }
@@ -130,7 +131,7 @@ class access : public detail::epoch<access<State, Hints>, State>,
   }
 
   /// Opens `target`'s part once it is exposed to this rank: take it before a loop of single accesses.
-  [[nodiscard]] target_view<State, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     this->check_open("to");
     State& s = state();
     s.check_rank(target, "to");
@@ -139,9 +140,6 @@ class access : public detail::epoch<access<State, Hints>, State>,
     s.post.trigger(target, b, exposures);
     return {s, target};
   }
-
-  /// For containers.
-  [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;

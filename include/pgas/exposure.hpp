@@ -11,17 +11,18 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// blocks until every named rank has closed an access epoch that names this one; what they put is
 /// visible then. Meanwhile this rank must not store to its part. MPI_Win_post, MPI_Win_wait.
 template <class State, hints Hints = hints{}>
-class exposure : public detail::epoch<exposure<State, Hints>, State> {
+class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, State> {
   using base = detail::epoch<exposure, State>;
   friend base;
 
  public:
+  using base::state;
   static constexpr std::string_view operation = "exposure";
 
   /// Opens the epoch to the ranks of `origins`. Requires no other exposure of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  exposure(Window const& w, group origins, hint<Given>...)
+  [[nodiscard]] exposure(Window const& w, group origins, hint<Given>...)
       : base(w.shared_state(), origins), origins_(detail::checked_group(w.state(), origins, "post")) {
     State& s = state();
     s.enter("post", !s.exposure_open, "an exposure of this rank on the window is open; wait for its end first");
@@ -31,7 +32,7 @@ class exposure : public detail::epoch<exposure<State, Hints>, State> {
   }
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  exposure(Window const& w, std::initializer_list<rank_t> origins, hint<Given>... given)
+  [[nodiscard]] exposure(Window const& w, std::initializer_list<rank_t> origins, hint<Given>... given)
       : exposure(w, group(origins.begin(), origins.size()), given...) {}
   exposure(exposure&&) noexcept = default;
   ~exposure() { this->end(); }
@@ -49,9 +50,6 @@ class exposure : public detail::epoch<exposure<State, Hints>, State> {
     this->mark_closed();
     return true;
   }
-
-  /// For containers.
-  [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::own, Hints>;

@@ -11,18 +11,19 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// before is visible to all after opening; what was put is visible to its owner after closing. MPI_Win_fence.
 /// Costs a barrier each. `next()` is one fence between two epochs; `no_precede` saves the opening one.
 template <class State, hints Hints = hints{}>
-class fence : public detail::epoch<fence<State, Hints>, State>,
-              public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
+class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
+                            public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
   using base = detail::epoch<fence, State>;
   friend base;
 
  public:
+  using base::state;
   static constexpr std::string_view operation = "fence";
 
   /// Opens the epoch on window `w`. Requires no other access or exposure epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
+  [[nodiscard]] explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = this->state();
     s.enter(operation, !s.is_accessing() && !s.exposure_open,
             "another epoch of this rank on the window is open; close it first");
@@ -45,14 +46,11 @@ class fence : public detail::epoch<fence<State, Hints>, State>,
   }
 
   /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
-  [[nodiscard]] target_view<State, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     this->check_open("to");
     this->state().check_rank(target, "to");
     return {this->state(), target};
   }
-
-  /// For containers.
-  [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
   static constexpr hints opening_hints(hints h) noexcept {

@@ -7,8 +7,8 @@
 #include <pgas/array/box_view.hpp>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/array/offer.hpp>
-#include <pgas/array/scattered.hpp>
 #include <pgas/array/shape.hpp>
+#include <pgas/array/state.hpp>
 #include <pgas/window.hpp>
 #include <span>
 #include <utility>
@@ -32,21 +32,24 @@ class global_array {
   using index_type = std::array<std::size_t, N>;
   using box_type = box<N>;
   using window_type = pgas::window<T, Backend, Coherence, Protocols>;
-  using state_type = typename window_type::state_type;
+  using state_type = detail::array_state<T, N, Layout, Backend, Coherence, Protocols>;
+
+  using protocols_type = Protocols;
 
   static constexpr std::size_t dimensions = N;
   /// Whether local() is plain memory.
   static constexpr bool is_contiguous = window_type::is_contiguous;
 
   /// For make_array.
-  global_array(window_type w, shape_type const& shape) : window_(std::move(w)), shape_(shape) {
+  explicit global_array(detail::local_shared_ptr<state_type> state)
+      : state_(std::move(state)), window_(state_), shape_(state_->shape) {
     if constexpr (matrix_layout<Layout>) {
       own_ = layout().local_extents(rank());
       if (box_type{{}, own_}.size() != 0) own_place_ = {layout().origin(rank()), layout().pitches(rank())};
     }
     if constexpr (box_layout<Layout>) {
       first_ = layout().box_of(rank()).first;
-      plan_ = halo_plan<N>(shape, rank());
+      plan_ = halo_plan<N>(shape_, rank());
     }
   }
   global_array(global_array&&) noexcept = default;
@@ -144,100 +147,30 @@ class global_array {
     return detail::view_of_own(window_, own_place_.first, own_, own_place_.pitches);
   }
 
-  /// Puts a box of cells, given without gaps, into the parts of its owners. One-sided, through an epoch that is
-  /// open on this array and to those ranks; complete like the epoch's other bulk puts.
-  /// Throws errc::out_of_range with the box and the extents. Costs a strided put for each tile, of three dimensions
-  /// one for each plane, and for tiles of short rows one for many of them; copies nothing aside.
-  template <class Epoch>
-  void put(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T const> values) const {
-    check_transfer("put", epoch, at, values.size());
-    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
-                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                             epoch.to(owner).put(block, values.data() + first, pitch);
-                           });
+  /// An access needs an open epoch: these are here to say so.
+  template <class... Arguments>
+  void put(Arguments&&...) const {
+    static_assert(detail::always_false<Arguments...>,
+                  "global_array: put needs an open epoch; open one, `pgas::fence epoch{array};` "
+                  "(or access, lock, lock_all), and call epoch.put");
   }
-  /// Gets a box of cells, without gaps, from the parts of its owners; they are here after flush_local of those
-  /// ranks, or close. Else like put.
-  template <class Epoch>
-  void get(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T> values) const {
-    check_transfer("get", epoch, at, values.size());
-    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
-                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                             epoch.to(owner).get(block, values.data() + first, pitch);
-                           });
+  template <class... Arguments>
+  void put(box_type const&, Arguments&&...) const {
+    static_assert(detail::always_false<Arguments...>,
+                  "global_array: put needs an open epoch; open one, `pgas::fence epoch{array};` "
+                  "(or access, lock, lock_all), and call epoch.put");
   }
-  /// The same for cells [first, first + values.size()) of one dimension.
-  template <class Epoch>
-  void put(Epoch& epoch, std::size_t first, std::span<T const> values) const
-    requires(N == 1)
-  {
-    put(epoch, box_type{{first}, {values.size()}}, values);
+  template <class... Arguments>
+  void get(Arguments&&...) const {
+    static_assert(detail::always_false<Arguments...>,
+                  "global_array: get needs an open epoch; open one, `pgas::fence epoch{array};` "
+                  "(or access, lock, lock_all), and call epoch.get");
   }
-  template <class Epoch>
-  void get(Epoch& epoch, std::size_t first, std::span<T> values) const
-    requires(N == 1)
-  {
-    get(epoch, box_type{{first}, {values.size()}}, values);
-  }
-
-  /// Combines a box of values, given without gaps, into its cells, each in one indivisible step: else like put.
-  /// Costs an accumulate for each row of a tile. Global Arrays: NGA_Acc.
-  template <class Epoch, operation_on<T> Op = op::sum>
-  void accumulate(Epoch& epoch, std::type_identity_t<box_type> const& at, std::span<T const> values, Op op = {}) const {
-    check_transfer("accumulate", epoch, at, values.size());
-    detail::for_each_block(layout(), at, {0, detail::dense_pitches(at.count)},
-                           [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                             for (std::size_t row = 0; row < block.rows; ++row) {
-                               epoch.to(owner).accumulate(block.first + row * block.pitch,
-                                                          values.subspan(first + row * pitch, block.cols), op);
-                             }
-                           });
-  }
-
-  /// Puts values[k] into the cell with index indices[k], whoever owns it: `a.put(epoch, indices, values)`. No cell
-  /// twice. One-sided, through an epoch that is open on this array and to those ranks; complete like the epoch's other
-  /// bulk puts. Throws errc::out_of_range, before it puts anything, with the first index that no cell has. Costs a
-  /// store for each where parts are plain memory. Else they are collected by owner, and those at equal distances in its
-  /// part are one transfer, so that indices in ascending order cost no sort and no copy. Global Arrays: NGA_Scatter;
-  /// MPI: MPI_Put with indexed types; NumPy: a[indices] = values.
-  template <class Epoch, index_list<N> Indices>
-  void put(Epoch& epoch, Indices const& indices, std::span<T const> values) const {
-    check_scattered("put", epoch, indices, values.size());
-    detail::put_cells(epoch, values, each_of(indices));
-  }
-  /// Gets values[k] from the cell with index indices[k]; all are here when it returns. A cell may be named twice. Else
-  /// like put. Global Arrays: NGA_Gather.
-  template <class Epoch, index_list<N> Indices>
-  void get(Epoch& epoch, Indices const& indices, std::span<T> values) const {
-    check_scattered("get", epoch, indices, values.size());
-    detail::get_cells(epoch, values, each_of(indices));
-  }
-  /// Combines values[k] into the cell with index indices[k], each in one indivisible step, also where a cell is named
-  /// twice. Else like put. Global Arrays: NGA_Scatter_acc.
-  template <class Epoch, index_list<N> Indices, operation_on<T> Op = op::sum>
-  void accumulate(Epoch& epoch, Indices const& indices, std::span<T const> values, Op op = {}) const {
-    check_scattered("accumulate", epoch, indices, values.size());
-    detail::accumulate_cells(epoch, values, op, each_of(indices));
-  }
-
-  /// The same for the cells of a box where a mask is true, the mask in row-major order of the box: it has a place for
-  /// each cell, the values are one for each that is chosen. Throws errc::out_of_range when the box does not fit,
-  /// errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
-  template <class Epoch, cell_mask Mask>
-  void put(Epoch& epoch, std::type_identity_t<box_type> const& at, Mask const& mask, std::span<T const> values) const {
-    check_masked("put", epoch, at, mask, values.size());
-    detail::put_cells(epoch, values, each_in(at, mask));
-  }
-  template <class Epoch, cell_mask Mask>
-  void get(Epoch& epoch, std::type_identity_t<box_type> const& at, Mask const& mask, std::span<T> values) const {
-    check_masked("get", epoch, at, mask, values.size());
-    detail::get_cells(epoch, values, each_in(at, mask));
-  }
-  template <class Epoch, cell_mask Mask, operation_on<T> Op = op::sum>
-  void accumulate(Epoch& epoch, std::type_identity_t<box_type> const& at, Mask const& mask, std::span<T const> values,
-                  Op op = {}) const {
-    check_masked("accumulate", epoch, at, mask, values.size());
-    detail::accumulate_cells(epoch, values, op, each_in(at, mask));
+  template <class... Arguments>
+  void get(box_type const&, Arguments&&...) const {
+    static_assert(detail::always_false<Arguments...>,
+                  "global_array: get needs an open epoch; open one, `pgas::fence epoch{array};` "
+                  "(or access, lock, lock_all), and call epoch.get");
   }
 
   /// The memory beneath: each rank's part as array_shape lays it out.
@@ -245,68 +178,20 @@ class global_array {
   /// Who exchanges which cells with whom.
   [[nodiscard]] halo_plan<N> const& plan() const noexcept { return plan_; }
 
-  /// For epochs: an array is opened like its window.
-  [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
-  [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept {
-    return window_.shared_state();
-  }
+  /// For epochs: an array is opened like its window, and the epoch knows the shape.
+  [[nodiscard]] state_type& state() const noexcept { return *state_; }
+  [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
  private:
   void check(std::string_view operation, index_type const& index) const {
-    index_type one;
-    one.fill(1);
-    PGAS_EXPECTS(normal, shape_.contains({index, one}),
-                 throw error(errc::out_of_range, rank(), operation,
-                             "cell (" + detail::joined(index, ", ") + ") does not exist in an array of " +
-                                 detail::joined(extents(), " x ")));
-  }
-  template <class Epoch>
-  void check_transfer(std::string_view operation, Epoch& epoch, box_type const& at, std::size_t values) const {
-    check_box(operation, epoch, at);
-    PGAS_EXPECTS(light, values == at.size(),
-                 throw error(errc::invalid_argument, rank(), operation,
-                             std::to_string(values) + " values given for " + std::to_string(at.size()) + " cells"));
-  }
-  template <class Epoch>
-  void check_box(std::string_view operation, Epoch& epoch, box_type const& at) const {
-    PGAS_EXPECTS(
-        light, shape_.contains(at),
-        throw error(errc::out_of_range, rank(), operation,
-                    detail::joined(at.count, " x ") + " cells do not fit at (" + detail::joined(at.first, ", ") +
-                        ") in an array of " + detail::joined(extents(), " x ")));
-    check_epoch(operation, epoch);
-  }
-  template <class Epoch, class Indices>
-  void check_scattered(std::string_view operation, Epoch& epoch, Indices const& indices, std::size_t values) const {
-    detail::check_list(rank(), operation, indices, values);
-    if constexpr (assertions >= assertion_level::normal) {
-      for (std::size_t k = 0; k < indices.size(); ++k) check(operation, detail::index_at<N>(indices, k));
-    }
-    check_epoch(operation, epoch);
-  }
-  template <class Epoch, class Mask>
-  void check_masked(std::string_view operation, Epoch& epoch, box_type const& at, Mask const& mask,
-                    std::size_t values) const {
-    check_box(operation, epoch, at);
-    detail::check_mask(rank(), operation, at, mask, values);
-  }
-  template <class Epoch>
-  void check_epoch(std::string_view operation, Epoch& epoch) const {
-    PGAS_EXPECTS(light, &epoch.state() == &state(),
-                 detail::throw_error(errc::invalid_argument, rank(), operation,
-                                     "the epoch is open on another array or window; open one on this array"));
-  }
-  template <class Indices>
-  [[nodiscard]] auto each_of(Indices const& indices) const noexcept {
-    return [&](auto&& use) { detail::for_each_listed(layout(), indices, use); };
-  }
-  template <class Mask>
-  [[nodiscard]] auto each_in(box_type const& at, Mask const& mask) const noexcept {
-    return [&](auto&& use) { detail::for_each_masked(layout(), at, mask, use); };
+    PGAS_EXPECTS(normal, shape_.has_cell(index),
+                 detail::throw_no_cell(state_->job_rank(), operation, index, extents()));
   }
 
-  window_type window_;
-  shape_type shape_;
+  detail::local_shared_ptr<state_type> state_;
+  window_type window_;  ///< on the same state
+  shape_type
+      shape_;  ///< a copy of the state's: stores through an epoch cannot change it, so loops keep it in registers
   index_type own_{};  ///< this and the next two are asked of the layout once: each time would cost divisions
   index_type first_{};
   detail::box_in<N> own_place_{};
@@ -352,8 +237,12 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   if (shape.overflows(sizeof(T))) {
     throw error(errc::no_space, self, operation, "an array of " + text + " has more bytes than there are addresses");
   }
-  return global_array<T, N, layout_type, Backend, Coherence, Protocols>(
-      make_window<T>(team, shape.part_size(team.rank())), shape);
+  using array_type = global_array<T, N, layout_type, Backend, Coherence, Protocols>;
+  return detail::join_window<array_type>(
+      team, shape.part_size(team.rank()), "",
+      [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },
+      [](Backend& b, typename Backend::handle handle, std::size_t bytes) { return b.attach_segment(handle, bytes); },
+      shape);
 }
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
           layout_rule<N> Rule>

@@ -23,8 +23,8 @@ inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
 /// loads and stores, and bulk ones a plain loop. A rank may hold locks on several parts; ranks that then wait for each
 /// other deadlock, which is found and reported. Requires a window whose lock protocol has such locks. MPI_Win_lock.
 template <class State, lock_kind Kind, hints Hints>
-class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
-             public detail::accesses<lock<State, Kind, Hints>, State, Hints> {
+class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>,
+                           public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
   using base = detail::epoch<lock, State>;
   friend base;
   static_assert(
@@ -33,12 +33,14 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
       "words have no read-modify-write");
 
  public:
+  using base::state;
   static constexpr std::string_view operation = "lock";
 
   /// Opens the epoch on `target`'s part. Requires no other epoch of this rank that accesses it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) : lock(w.shared_state(), target) {
+  [[nodiscard]] lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...)
+      : lock(w.shared_state(), target) {
     State& s = state();
     with_boundary([&](auto& b) { s.lock.lock(target, Kind, b); });
     s.locked.insert(target);
@@ -69,23 +71,20 @@ class lock : public detail::epoch<lock<State, Kind, Hints>, State>,
   /// The rank whose part this is.
   [[nodiscard]] rank_t target() const noexcept { return target_; }
   /// The part, open: take it before a loop of single accesses.
-  [[nodiscard]] target_view<State, Hints> to() {
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to() {
     this->check_open("to");
     if constexpr (deferred_lock_protocol<typename State::lock_protocol>)
       with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
     return {state(), target_};
   }
   /// The same for code that is written for any epoch; `rank` must be the target.
-  [[nodiscard]] target_view<State, Hints> to(rank_t rank) {
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
     PGAS_EXPECTS(light, rank == target_,
                  throw error(errc::wrong_order, state().job_rank(), "to",
                              "this lock is on rank " + std::to_string(target_) + "'s part, not on rank " +
                                  std::to_string(rank) + "'s"));
     return to();
   }
-
-  /// For containers.
-  [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
   lock(detail::local_shared_ptr<State> const& shared_state, rank_t target)

@@ -13,18 +13,19 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// ranks is the program's: by atomic elements, or a barrier. Exclusive locks of others exclude it, part by part: a rank
 /// that waits for one part while it holds another can take part in a deadlock, as with all locks. MPI_Win_lock_all.
 template <class State, hints Hints = hints{.passive = true}>
-class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
-                 public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
+class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, State>,
+                               public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
   using base = detail::epoch<lock_all, State>;
   friend base;
 
  public:
+  using base::state;
   static constexpr std::string_view operation = "lock_all";
 
   /// Opens the epoch on window `w`. Requires no other access epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
+  [[nodiscard]] explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
     s.enter(operation, !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
@@ -51,16 +52,13 @@ class lock_all : public detail::epoch<lock_all<State, Hints>, State>,
 
   /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another rank holds
   /// an exclusive lock on it.
-  [[nodiscard]] target_view<State, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     this->check_open("to");
     state().check_rank(target, "to");
     boundary b(state().segment);
     state().lock.trigger(target, b);
     return {state(), target};
   }
-
-  /// For containers.
-  [[nodiscard]] State& state() const noexcept { return *this->state_; }
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::both, Hints>;

@@ -158,9 +158,11 @@ std::array<char, 64> policy_names(std::string_view memory) noexcept {
 }
 
 /// Makes a window, with all ranks of a team: one reserves the memory, reserve(backend, bytes of each part) -> handle,
-/// and each attaches to it, attach(backend, handle, own bytes) -> segment.
-template <class Window, class Team, class Reserve, class Attach>
-Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve, Attach&& attach) {
+/// and each attaches to it, attach(backend, handle, own bytes) -> segment. `more` goes to the constructor of the
+/// window's state.
+template <class Window, class Team, class Reserve, class Attach, class... More>
+Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve, Attach&& attach,
+                   More const&... more) {
   using value_type = typename Window::value_type;
   using state_type = typename Window::state_type;
   using control_type = typename state_type::control_type;
@@ -193,8 +195,8 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
                               [&](handle made) -> control_type { return backend.attach_control(made, words, label); });
   shake.conclude();
   ++members.windows;
-  return Window(
-      local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment), std::move(*control), label));
+  return Window(local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment), std::move(*control),
+                                             label, more...));
 }
 
 }  // namespace detail

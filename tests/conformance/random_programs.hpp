@@ -422,7 +422,7 @@ void with_op(pgas::op_kind how, Use&& use) {
 }
 
 /// Performs one rank's actions on one window, and checks the values that they return.
-template <class T, class Epoch>
+template <class T, pgas::open_epoch Epoch>
 void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const& where, random_source& rng) {
   struct late {
     std::vector<T> into;

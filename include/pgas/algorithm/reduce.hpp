@@ -60,7 +60,7 @@ std::vector<typename Array::value_type> fold_rows(Array const& a, index_range ro
     for (std::size_t d = 0, rest = r * length; d < dimensions; rest %= pitches[d++]) cells.first[d] = rest / pitches[d];
     cells.count.fill(1);
     cells.count[dimensions - 1] = length;
-    a.get(epoch, cells, row);
+    epoch.get(cells, row);
     epoch.flush_local_all();
     T folded = row[0];
     for (std::size_t i = 1; i < length; ++i) folded = op(folded, row[i]);
@@ -107,7 +107,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   }
   std::vector<T> rows(all);
   fence epoch{results, read_only};
-  results.get(epoch, 0, rows);
+  epoch.get(0, rows);
   epoch.close();
   for (T const& row : rows) init = op(init, row);
   return init;

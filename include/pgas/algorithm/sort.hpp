@@ -162,7 +162,7 @@ void sort(team<Backend, Coherence, Protocols> team, Array const& a, Less less = 
   }
   detail::merge_runs<T>(bucket, std::move(ends), less);
   fence epoch{a, write_only};
-  a.put(epoch, first, bucket);
+  epoch.put(first, bucket);
   epoch.close();
 }
 

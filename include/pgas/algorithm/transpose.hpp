@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pgas/array/visit_box.hpp>
+#include <pgas/concepts/epoch.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
@@ -88,11 +89,10 @@ void transpose_by_load(From const& from, To const& to, permutation<From::dimensi
 }
 
 /// Fills this rank's part of `to` by gets: each piece is fetched and then transposed here.
-template <class Epoch, class From, class To>
-void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<From::dimensions> const& axes,
-                      std::size_t dense) {
-  constexpr std::size_t dimensions = From::dimensions;
-  using T = typename From::value_type;
+template <array_epoch Epoch, class To>
+void transpose_by_get(Epoch& from, To const& to, permutation<Epoch::dimensions> const& axes, std::size_t dense) {
+  constexpr std::size_t dimensions = Epoch::dimensions;
+  using T = typename Epoch::value_type;
   std::vector<T> got;
   std::vector<T> ordered;
   for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
@@ -100,8 +100,8 @@ void transpose_by_get(Epoch& epoch, From const& from, To const& to, permutation<
     for_each_piece(mine.cells, got_at_once<T>, [&](box<dimensions> const& piece) {
       box<dimensions> const source{permuted_back(piece.first, axes), permuted_back(piece.count, axes)};
       got.resize(piece.size());
-      from.get(epoch, source, got);
-      epoch.flush_local_all();
+      from.get(source, got);
+      from.flush_local_all();
       auto const pitches = permuted(dense_pitches(source.count), axes);
       if constexpr (To::is_contiguous) {
         T* const own = to.window().local().data() + mine.offset_of(piece.first);
@@ -163,7 +163,7 @@ void transpose(From const& from, To const& to, permutation<From::dimensions> con
   if constexpr (From::state_type::is_direct && To::is_contiguous) {
     detail::transpose_by_load(from, to, axes, dense);
   } else {
-    detail::transpose_by_get(epoch, from, to, axes, dense);
+    detail::transpose_by_get(epoch, to, axes, dense);
   }
   epoch.close();
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <concepts>
 #include <optional>
+#include <pgas/concepts/epoch.hpp>
 #include <pgas/concepts/layout.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -105,7 +106,7 @@ void for_each_masked(L const& l, box<L::dimensions> const& cells, Mask const& ma
 }
 
 /// Where parts are plain memory: the target of the last cell, likely that of the next one.
-template <class Epoch>
+template <open_epoch Epoch>
 class last_target {
   using target_type = decltype(std::declval<Epoch&>().to(0));
 
@@ -199,10 +200,10 @@ class collected_cells {
   bool in_order_ = true;
 };
 
-template <class Epoch>
+template <open_epoch Epoch>
 inline constexpr bool has_direct_parts = std::remove_cvref_t<decltype(std::declval<Epoch&>().state())>::is_direct;
 
-template <class Epoch, class T, class ForEachCell>
+template <open_epoch Epoch, class T, class ForEachCell>
 void put_cells(Epoch& epoch, std::span<T const> values, ForEachCell const& for_each_cell) {
   if constexpr (has_direct_parts<Epoch>) {
     last_target to(epoch);
@@ -218,7 +219,7 @@ void put_cells(Epoch& epoch, std::span<T const> values, ForEachCell const& for_e
   }
 }
 
-template <class Epoch, class T, class ForEachCell>
+template <open_epoch Epoch, class T, class ForEachCell>
 void get_cells(Epoch& epoch, std::span<T> values, ForEachCell const& for_each_cell) {
   if constexpr (has_direct_parts<Epoch>) {
     last_target to(epoch);
@@ -235,7 +236,7 @@ void get_cells(Epoch& epoch, std::span<T> values, ForEachCell const& for_each_ce
   }
 }
 
-template <class Epoch, class T, class Op, class ForEachCell>
+template <open_epoch Epoch, class T, class Op, class ForEachCell>
 void accumulate_cells(Epoch& epoch, std::span<T const> values, Op op, ForEachCell const& for_each_cell) {
   if constexpr (has_direct_parts<Epoch>) {
     last_target to(epoch);

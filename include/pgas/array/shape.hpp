@@ -6,6 +6,8 @@
 #include <pgas/distributions/block.hpp>
 #include <pgas/distributions/whole.hpp>
 #include <pgas/layouts/tiled.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <string_view>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -20,6 +22,21 @@ struct by_rows_of<std::index_sequence<Other...>> {
   using other = whole;
   using type = tiled<block, other<Other>...>;
 };
+
+template <std::size_t N>
+[[noreturn]] void throw_no_cell(rank_t self, std::string_view operation, std::array<std::size_t, N> const& index,
+                                std::array<std::size_t, N> const& extents) {
+  throw error(errc::out_of_range, self, operation,
+              "cell (" + joined(index, ", ") + ") does not exist in an array of " + joined(extents, " x "));
+}
+
+template <std::size_t N>
+[[noreturn]] void throw_no_box(rank_t self, std::string_view operation, box<N> const& cells,
+                               std::array<std::size_t, N> const& extents) {
+  throw error(errc::out_of_range, self, operation,
+              joined(cells.count, " x ") + " cells do not fit at (" + joined(cells.first, ", ") + ") in an array of " +
+                  joined(extents, " x "));
+}
 
 }  // namespace detail
 
@@ -61,6 +78,12 @@ class array_shape {
     return layout_.offset(index);
   }
   [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept { return b.is_within(extents()); }
+  [[nodiscard]] constexpr bool has_cell(std::array<std::size_t, N> const& index) const noexcept {
+    for (std::size_t d = 0; d < N; ++d) {
+      if (index[d] >= extent(d)) return false;
+    }
+    return true;
+  }
   /// Whether a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     return halos_.overflow() || layout_.overflows(element_bytes);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/any_global_array.hpp>
 #include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
+#include <pgas/array/scattered.hpp>
 #include <pgas/array/shape.hpp>
+#include <pgas/concepts/epoch.hpp>
 #include <pgas/vocabulary/error.hpp>
-#include <pgas/vocabulary/rows_of.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -44,31 +44,30 @@ inline constexpr std::size_t got_at_once = (std::size_t{1} << 20U) / sizeof(T);
 /// Calls use(piece, cells) for pieces of a box of cells, each of them one owner's, until all of it was read: `piece` is
 /// a box in global indices, `cells` a view of constant elements, counted from its first.
 ///
-/// One-sided, through an epoch that is open on this array and to those ranks. Where memory is direct the view is of
-/// the owner's own memory: nothing is copied. Elsewhere it is of a copy that was got for it, of a MiB at most. A view
-/// ends with the call. Do not write to the cells meanwhile, from whatever rank.
+/// One-sided, through an epoch that is open on the array and to those ranks. Where memory is direct the view is of the
+/// owner's own memory: nothing is copied. Elsewhere the view is of a copy of a MiB at most. A view is valid during the
+/// call. No rank may write to the cells meanwhile.
 /// Throws errc::out_of_range with the box and the extents. Costs a get for each tile, or each MiB of it, where memory
 /// is not direct.
 /// Global Arrays: ga_access of remote patches, where shared memory allows it, else ga_get.
-template <any_global_array Array, class Epoch, class Use>
-void visit_box(Array const& a, Epoch& epoch, typename Array::box_type const& at, Use&& use) {
-  using T = typename Array::value_type;
-  constexpr std::size_t dimensions = Array::dimensions;
-  PGAS_EXPECTS(light, at.is_within(a.extents()),
-               throw error(errc::out_of_range, a.state().job_rank(), "visit_box",
-                           detail::joined(at.count, " x ") + " cells do not fit at (" + detail::joined(at.first, ", ") +
-                               ") in an array of " + detail::joined(a.extents(), " x ")));
+template <array_epoch Epoch, class Use>
+void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use) {
+  using T = typename Epoch::value_type;
+  constexpr std::size_t dimensions = Epoch::dimensions;
+  auto& state = epoch.state();
+  PGAS_EXPECTS(light, epoch.shape().contains(at),
+               detail::throw_no_box(state.job_rank(), "visit_box", at, epoch.shape().extents()));
   std::vector<T> got;
-  for_each_tile(a.layout(), at, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
-    if constexpr (Array::state_type::is_direct) {
+  for_each_tile(epoch.shape().layout(), at, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
+    if constexpr (detail::has_direct_parts<Epoch>) {
       static_cast<void>(epoch.to(in.owner));  // for what the epoch does before the first access to a rank
-      use(piece, detail::view_of_memory<T const>(a.window().part(in.owner).data() + in.offset_of(piece.first),
-                                                 piece.count, in.pitches));
+      auto const* const part = reinterpret_cast<T const*>(state.segment.part(in.owner));
+      use(piece, detail::view_of_memory<T const>(part + in.offset_of(piece.first), piece.count, in.pitches));
     } else {
       detail::for_each_piece(piece, detail::got_at_once<T>, [&](box<dimensions> const& some) {
         got.resize(some.size());
-        a.get(epoch, some, got);
-        epoch.flush_local_all();
+        epoch.get(some, got);
+        epoch.flush_local(in.owner);
         use(some, detail::view_of_memory<T const>(got.data(), some.count, detail::dense_pitches(some.count)));
       });
     }

@@ -76,7 +76,7 @@ class strip {
     fence epoch{*array_, read_only};
     auto failed = in_chunks(to != nullptr, progress, [&](index_range chunk, auto& memory) {
       for_each_box(cells_.count, chunk, [&](box_type b, std::size_t at) {
-        array_->get(epoch, shifted(b), std::span(memory.get() + (at - chunk.first), b.size()));
+        epoch.get(shifted(b), std::span(memory.get() + (at - chunk.first), b.size()));
       });
       epoch.flush_local_all();
       to->write(memory.get(), chunk.count * sizeof(value_type), first + chunk.first * sizeof(value_type));
@@ -100,7 +100,7 @@ class strip {
       from->read(memory.get(), chunk.count * sizeof(value_type), first + chunk.first * sizeof(value_type));
       check_truth(memory.get(), chunk.count, first + chunk.first);
       for_each_box(cells_.count, chunk, [&](box_type b, std::size_t at) {
-        array_->put(epoch, shifted(b), std::span<value_type const>(memory.get() + (at - chunk.first), b.size()));
+        epoch.put(shifted(b), std::span<value_type const>(memory.get() + (at - chunk.first), b.size()));
       });
       epoch.flush_local_all();
     });

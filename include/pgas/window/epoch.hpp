@@ -18,7 +18,7 @@ template <class Derived, class State>
 class epoch {
  public:
   epoch(epoch&& other) noexcept
-      : state_(std::move(other.state_)),
+      : state_(other.state_),  // not moved: a moved-from epoch says that it is closed, and on which rank
         span_(std::move(other.span_)),
         uncaught_(other.uncaught_),
         open_(std::exchange(other.open_, false)) {}
@@ -33,6 +33,14 @@ class epoch {
   }
 
   [[nodiscard]] bool is_open() const noexcept { return open_; }
+
+  /// What the epoch is open on: for containers, and for functions on epochs.
+  [[nodiscard]] State& state() const noexcept { return *state_; }
+  /// Throws errc::wrong_order unless the epoch is open.
+  void check_open(std::string_view operation) const {
+    PGAS_EXPECTS(light, open_,
+                 throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
+  }
 
  protected:
   /// With `ranks`; none: with all.
@@ -71,11 +79,6 @@ class epoch {
     span_ = begin({});
   }
 
-  void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(light, open_,
-                 throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
-  }
-
   local_shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
 
  private:
@@ -88,12 +91,14 @@ class epoch {
   bool open_ = true;
 };
 
-/// The accesses of an epoch that can access: each is that of the opened target `to(rank)`, for code that
-/// touches a target once. In a loop, take `to(rank)` before it.
+/// The accesses of an epoch: each is that of the opened target `to(rank)`, for code that touches a target once. In a
+/// loop, take `to(rank)` before it.
 template <class Derived, class State, hints Hints>
 class accesses {
  public:
   using value_type = typename State::value_type;
+  /// The hints that the epoch was opened with.
+  static constexpr hints opened_with = Hints;
 
   [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
   void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
@@ -151,7 +156,7 @@ class accesses {
   void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
 
   /// The element that a global pointer names.
-  [[nodiscard]] global_ref<State, Hints> operator[](global_ptr<value_type> p) {
+  [[nodiscard]] global_ref<typename State::memory_state, Hints> operator[](global_ptr<value_type> p) {
     return to(p.rank).ref(static_cast<std::size_t>(p.index));
   }
 
@@ -166,11 +171,11 @@ class accesses {
 
 /// flush_all for epochs that are open to every rank.
 template <class Derived, class State, hints Hints>
-class accesses_to_all : public accesses<Derived, State, Hints> {
+class accesses_to_all : public State::template accesses_type<Derived, Hints> {
  public:
   /// flush(r) for every rank r. MPI_Win_flush_all.
   void flush_all() {
-    auto& segment = static_cast<Derived&>(*this).state().segment;
+    auto& segment = open_segment("flush_all");
     typename State::template boundary_type<boundary_of::remote, Hints> b(segment);
     b.publish(everyone);
     b.refresh(everyone);
@@ -178,8 +183,15 @@ class accesses_to_all : public accesses<Derived, State, Hints> {
   }
   /// flush_local(r) for every rank r. MPI_Win_flush_local_all.
   void flush_local_all() {
-    static_cast<Derived&>(*this).state().segment.flush_local_all();
+    open_segment("flush_local_all").flush_local_all();
     std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
+ private:
+  auto& open_segment(std::string_view operation) {
+    auto& self = static_cast<Derived&>(*this);
+    self.check_open(operation);
+    return self.state().segment;
   }
 };
 

@@ -15,7 +15,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+template <class Epoch, class State, hints Hints>
+class accesses;
+
 /// One rank's state of one window. Epochs share it, so that the window may move while one is open.
+///
+/// A state that knows more, as an array knows its shape, derives from it and names the accesses of its epochs.
 template <class T, class Backend, class Coherence, class Protocols, class Segment>
 struct window_state {
   using value_type = T;
@@ -23,6 +28,11 @@ struct window_state {
   using coherence_type = Coherence;
   using segment_type = Segment;
   using control_type = typename Backend::control_type;
+  /// What opened targets work on: this, also where a state derives from it.
+  using memory_state = window_state;
+  /// The put, get and accumulate of an epoch on it.
+  template <class Epoch, hints Hints>
+  using accesses_type = accesses<Epoch, window_state, Hints>;
   template <boundary_of Side, hints Hints>
   using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;
 

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <pgas/array/blocks.hpp>
+#include <pgas/array/scattered.hpp>
+#include <pgas/array/shape.hpp>
+#include <pgas/window/epoch.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The accesses of an epoch on an array: those of a window's epoch, by rank and element of its part, and the same by
+/// the global indices of cells, whoever owns them.
+///
+/// All are one-sided. Values lie without gaps in row-major order of their box. Bulk puts and gets of a box complete
+/// like the epoch's other bulk transfers, after flush_local or close. Each throws what `to(owner)` throws where the
+/// epoch is not open to an owner: errc::outside_group from an access, errc::wrong_order from a lock.
+template <class Epoch, class State, hints Hints>
+class array_accesses : public accesses<Epoch, State, Hints> {
+  using base = accesses<Epoch, State, Hints>;
+
+ public:
+  static constexpr std::size_t dimensions = State::dimensions;
+  using typename base::value_type;
+  using box_type = box<dimensions>;
+  using index_type = std::array<std::size_t, dimensions>;
+
+  using base::accumulate;
+  using base::get;
+  using base::put;
+
+  /// The shape of the array: its extents, its layout and its halos.
+  [[nodiscard]] auto const& shape() const noexcept { return static_cast<Epoch const&>(*this).state().shape; }
+
+  /// Puts a box of cells: `epoch.put({{row, col}, {rows, cols}}, values)`.
+  ///
+  /// Throws errc::out_of_range with the box and the extents, errc::invalid_argument for another number of values.
+  /// Costs a strided put for each tile, of three dimensions one for each plane, and for tiles of short rows one for
+  /// many of them; copies nothing aside. MPI_Put with a subarray type; Global Arrays: NGA_Put.
+  void put(box_type const& at, std::span<value_type const> values) {
+    check_transfer("put", at, values.size());
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     epoch().to(owner).put(block, values.data() + first, pitch);
+                   });
+  }
+  /// Gets a box of cells. The values are here after flush_local of the owners, or close. Else like put. NGA_Get.
+  void get(box_type const& at, std::span<value_type> values) {
+    check_transfer("get", at, values.size());
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     epoch().to(owner).get(block, values.data() + first, pitch);
+                   });
+  }
+  /// Combines each value of a box into its cell, each in one indivisible step. Else like put. Costs an accumulate for
+  /// each row of a tile. Global Arrays: NGA_Acc.
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
+    check_transfer("accumulate", at, values.size());
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     auto const target = epoch().to(owner);
+                     for (std::size_t row = 0; row < block.rows; ++row) {
+                       target.accumulate(block.first + row * block.pitch,
+                                         values.subspan(first + row * pitch, block.cols), op);
+                     }
+                   });
+  }
+
+  /// The same for cells [first, first + values.size()) of one dimension.
+  void put(std::size_t first, std::span<value_type const> values)
+    requires(dimensions == 1)
+  {
+    put(box_type{{first}, {values.size()}}, values);
+  }
+  void get(std::size_t first, std::span<value_type> values)
+    requires(dimensions == 1)
+  {
+    get(box_type{{first}, {values.size()}}, values);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(std::size_t first, std::span<value_type const> values, Op op = {})
+    requires(dimensions == 1)
+  {
+    accumulate(box_type{{first}, {values.size()}}, values, op);
+  }
+
+  /// Puts or gets one cell, `epoch.put({i, j}, value)`: what `epoch[array.at(i, j)]` stores and loads. The value is
+  /// here when get returns. Throws errc::out_of_range at assertion level normal. Costs a look-up of the owner and a
+  /// store.
+  void put(index_type const& index, value_type const& value) {
+    auto const [owner, offset] = place_of("put", index);
+    base::put(owner, offset, value);
+  }
+  [[nodiscard]] value_type get(index_type const& index) {
+    auto const [owner, offset] = place_of("get", index);
+    return base::get(owner, offset);
+  }
+
+  /// Puts values[k] into the cell with index indices[k], whoever owns it: `epoch.put(indices, values)`. No cell twice.
+  ///
+  /// Throws errc::out_of_range, before it puts anything, with the first index that no cell has. Costs a store for each
+  /// cell where parts are plain memory. Else cells are collected by owner, and those at equal distances in its part are
+  /// one transfer, so that indices in ascending order cost no sort and no copy. Global Arrays: NGA_Scatter; MPI:
+  /// MPI_Put with indexed types; NumPy: a[indices] = values.
+  template <index_list<dimensions> Indices>
+  void put(Indices const& indices, std::span<value_type const> values) {
+    check_scattered("put", indices, values.size());
+    put_cells(epoch(), values, each_of(indices));
+  }
+  /// Gets values[k] from the cell with index indices[k]; all are here when it returns. A cell may be named twice. Else
+  /// like put. Global Arrays: NGA_Gather.
+  template <index_list<dimensions> Indices>
+  void get(Indices const& indices, std::span<value_type> values) {
+    check_scattered("get", indices, values.size());
+    get_cells(epoch(), values, each_of(indices));
+  }
+  /// Combines values[k] into the cell with index indices[k], each in one indivisible step, also where a cell is named
+  /// twice. Else like put. Global Arrays: NGA_Scatter_acc.
+  template <index_list<dimensions> Indices, operation_on<value_type> Op = op::sum>
+  void accumulate(Indices const& indices, std::span<value_type const> values, Op op = {}) {
+    check_scattered("accumulate", indices, values.size());
+    accumulate_cells(epoch(), values, op, each_of(indices));
+  }
+
+  /// The same for the cells of a box where a mask is true. The mask has a place for each cell, in row-major order of
+  /// the box; the values are one for each chosen cell. Throws errc::out_of_range when the box does not fit,
+  /// errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
+  template <cell_mask Mask>
+  void put(box_type const& at, Mask const& mask, std::span<value_type const> values) {
+    check_masked("put", at, mask, values.size());
+    put_cells(epoch(), values, each_in(at, mask));
+  }
+  template <cell_mask Mask>
+  void get(box_type const& at, Mask const& mask, std::span<value_type> values) {
+    check_masked("get", at, mask, values.size());
+    get_cells(epoch(), values, each_in(at, mask));
+  }
+  template <cell_mask Mask, operation_on<value_type> Op = op::sum>
+  void accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values, Op op = {}) {
+    check_masked("accumulate", at, mask, values.size());
+    accumulate_cells(epoch(), values, op, each_in(at, mask));
+  }
+
+ private:
+  struct place {
+    rank_t owner;
+    std::size_t offset;
+  };
+
+  [[nodiscard]] Epoch& epoch() noexcept { return static_cast<Epoch&>(*this); }
+  [[nodiscard]] auto const& layout() const noexcept { return shape().layout(); }
+  [[nodiscard]] rank_t job_rank() const { return static_cast<Epoch const&>(*this).state().job_rank(); }
+
+  [[nodiscard]] place place_of(std::string_view operation, index_type const& index) const {
+    static_cast<Epoch const&>(*this).check_open(operation);
+    check_cell(operation, index);
+    if constexpr (requires { layout().owner_and_offset(index); }) {
+      auto const [owner, offset] = layout().owner_and_offset(index);
+      return {owner, offset};
+    } else {
+      return {layout().owner(index), layout().offset(index)};
+    }
+  }
+  void check_cell(std::string_view operation, index_type const& index) const {
+    PGAS_EXPECTS(normal, shape().has_cell(index), throw_no_cell(job_rank(), operation, index, shape().extents()));
+  }
+  void check_transfer(std::string_view operation, box_type const& at, std::size_t values) const {
+    check_box(operation, at);
+    PGAS_EXPECTS(light, values == at.size(),
+                 throw error(errc::invalid_argument, job_rank(), operation,
+                             std::to_string(values) + " values given for " + std::to_string(at.size()) + " cells"));
+  }
+  void check_box(std::string_view operation, box_type const& at) const {
+    static_cast<Epoch const&>(*this).check_open(operation);
+    PGAS_EXPECTS(light, shape().contains(at), throw_no_box(job_rank(), operation, at, shape().extents()));
+  }
+  template <class Indices>
+  void check_scattered(std::string_view operation, Indices const& indices, std::size_t values) const {
+    static_cast<Epoch const&>(*this).check_open(operation);
+    check_list(job_rank(), operation, indices, values);
+    if constexpr (assertions >= assertion_level::normal) {
+      for (std::size_t k = 0; k < indices.size(); ++k) check_cell(operation, index_at<dimensions>(indices, k));
+    }
+  }
+  template <class Mask>
+  void check_masked(std::string_view operation, box_type const& at, Mask const& mask, std::size_t values) const {
+    check_box(operation, at);
+    check_mask(job_rank(), operation, at, mask, values);
+  }
+  template <class Indices>
+  [[nodiscard]] auto each_of(Indices const& indices) const noexcept {
+    return [&](auto&& use) { for_each_listed(layout(), indices, use); };
+  }
+  template <class Mask>
+  [[nodiscard]] auto each_in(box_type const& at, Mask const& mask) const noexcept {
+    return [&](auto&& use) { for_each_masked(layout(), at, mask, use); };
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -29,6 +29,7 @@ static_assert(plate.contains({{9, 5}, {1, 1}}) && !plate.contains({{9, 5}, {2, 1
               !plate.contains({{10, 0}, {1, 1}}));
 static_assert(!plate.overflows(8) && plate.overflows(std::size_t{1} << 60U));
 constexpr array_shape<1> crowded({2}, halo{3}, 5);
+static_assert(crowded.has_cell({1}) && !crowded.has_cell({2}) && !plate.has_cell({0, 6}));
 static_assert(crowded.part_size(1) == 1 + 6 && crowded.part_size(2) == 0,
               "a rank that owns nothing has no ghost cells");
 
@@ -223,7 +224,16 @@ TEST_CASE("global_array: an array may be moved and swapped, also while an epoch 
     pgas::fence epoch{a};
     std::swap(a, b);
     require_equal(epoch[b.at(4, 2)].load(), 1'004'002, "the epoch stays with the memory");
-    epoch.close();
+    require_equal(epoch.get({4, 2}), 1'004'002, "the epoch stays with the memory");
+    auto moved = std::move(epoch);
+    require_error(errc::wrong_order, {"get", "closed"}, [&] { return epoch.get({4, 2}); });
+    require_error(errc::wrong_order, {"put", "closed"}, [&] { epoch.put(0, 0, 1); });
+    require_error(errc::wrong_order, {"flush_all", "closed"}, [&] { epoch.flush_all(); });
+    std::vector<int> row(3);
+    moved.get({{4, 0}, {1, 3}}, row);
+    moved.flush_local_all();
+    require(row == std::vector<int>{1'004'000, 1'004'001, 1'004'002}, "the row got through the moved epoch");
+    moved.close();
     auto c = std::move(b);
     pgas::fence again{c};
     require_equal(again[c.at(3, 0)].load(), 1'003'000, "cell");
@@ -266,6 +276,54 @@ TEST_CASE("global_array: extents that no address can reach are refused on every 
       return make_array<int>(team, {5, 5}, halo{.width = most / 16});
     });
     team.barrier();
+  });
+}
+
+TEST_CASE("global_array: an access or lock_all epoch reaches cells by their indices, and an access only its group's") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {2 * static_cast<std::size_t>(team.size()), 3});
+    rank_t const right = (team.rank() + 1) % team.size();
+    rank_t const left = (team.rank() + team.size() - 1) % team.size();
+    auto const first = 2 * static_cast<std::size_t>(right);  // row of the right neighbour
+    {
+      pgas::exposure exposed{a, {left}};
+      pgas::access epoch{a, {right}};
+      static_assert(pgas::array_epoch<decltype(epoch)> && !pgas::epoch_to_all<decltype(epoch)>);
+      std::vector<int> const row{1, 2, 3};
+      epoch.put({{first, 0}, {1, 3}}, row);
+      epoch.put({first + 1, 2}, 6);
+      epoch.put(std::vector<std::array<std::size_t, 2>>{{first + 1, 1}, {first + 1, 0}}, std::array{5, 4});
+      if (team.size() > 1) {
+        std::vector<int> all(a.size());
+        require_error(errc::outside_group, {"not in the group"}, [&] { epoch.put({{}, a.extents()}, all); });
+      }
+      epoch.complete();
+      exposed.wait();
+    }
+    pgas::lock_all epoch{a};
+    static_assert(pgas::array_epoch<decltype(epoch)> && pgas::epoch_to_all<decltype(epoch)>);
+    std::vector<int> seen(6);
+    epoch.get({{first, 0}, {2, 3}}, seen);
+    epoch.flush_local(right);
+    require(seen == std::vector<int>{1, 2, 3, 4, 5, 6}, "what the neighbour's left one has put");
+    require_equal(epoch.get({first, 1}), 2, "one cell");
+    epoch.close();
+    team.barrier();
+  });
+}
+
+TEST_CASE("global_array: ranges of one dimension are accumulated by all ranks, and one element is put and got") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, 11);
+    pgas::fence epoch{a};
+    std::vector<int> const ones(7, 1);
+    epoch.accumulate(3, ones);
+    epoch.next();
+    if (team.rank() == 0) epoch.put({0}, 5);
+    epoch.next();
+    require_equal(epoch.get({0}), 5, "the element that rank 0 has put");
+    require_equal(epoch.get({9}), static_cast<int>(team.size()), "ones that all ranks have added");
+    require_equal(epoch.get({10}), 0, "the element behind them");
   });
 }
 

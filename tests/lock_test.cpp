@@ -371,3 +371,29 @@ TEST_CASE("lock: no update is lost and no rank waits for ever, in every order wi
     }
   }
 }
+
+TEST_CASE("lock: cells of the locked part are accessed by their indices, and other owners' are refused") {
+  with_locks(
+      [](auto& team) {
+        auto const a = pgas::make_array<int>(team, {2 * static_cast<std::size_t>(team.size()), 2});
+        for (rank_t target = 0; target < team.size(); ++target) {
+          std::size_t const row = 2 * static_cast<std::size_t>(target);
+          pgas::lock epoch{a, target, exclusive};
+          static_assert(pgas::array_epoch<decltype(epoch)>);
+          std::vector<int> values(4);
+          epoch.get({{row, 0}, {2, 2}}, values);
+          epoch.flush_local(target);
+          for (int& value : values) ++value;
+          epoch.put({{row, 0}, {2, 2}}, values);
+          require_error(errc::wrong_order, {"this lock is on rank " + std::to_string(target)}, [&] {
+            return epoch.get({(row + 2) % a.extent(0), 0});
+          });
+        }
+        team.barrier();
+        pgas::lock_all epoch{a};
+        require_equal(epoch.get({1, 1}), static_cast<int>(team.size()), "what all ranks have added");
+        epoch.close();
+        team.barrier();
+      },
+      {2, 3});
+}

@@ -1,0 +1,12 @@
+// expects: fence.*nodiscard|nodiscard.*fence|temporary created by a constructor declared with 'nodiscard'
+// SPDX-License-Identifier: BSL-1.0
+#pragma GCC diagnostic error "-Wunused-result"
+#pragma GCC diagnostic error "-Wunused-value"
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    pgas::fence{w};
+  });
+}

@@ -2,6 +2,7 @@
 // The promises of distributed arrays, on every model: shapes, names of cells, boxes across owners, staging,
 // errors.
 #include <limits>
+#include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
 #include <utility>
 #include <vector>

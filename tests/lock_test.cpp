@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <pgas/global_array.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of signals: puts that tell the target when they have arrived, on every model.
+#include <pgas/global_array.hpp>
 #include <pgas/signals.hpp>
 
 #include <array>
@@ -62,6 +63,32 @@ TEST_CASE("signals: a rank that has waited gets the other rank's stores to its o
       ready.signal(epoch, right);  // the other rank may store again
       ready.wait({left});
     }
+  });
+}
+
+TEST_CASE("signals: signals of an array go with epochs on the array and on its window") {
+  everywhere([](auto& team) {
+    auto const ranks = static_cast<std::size_t>(team.size());
+    auto const a = pgas::make_array<int>(team, 2 * ranks);
+    auto arrived = make_signals(a);
+    rank_t const right = right_of(team.rank(), team.size());
+    rank_t const left = left_of(team.rank(), team.size());
+    {
+      pgas::lock_all epoch{a};
+      epoch.put({2 * static_cast<std::size_t>(right)}, team.rank());
+      arrived.signal(epoch, right);
+      arrived.wait({left});
+      int const seen = a.local()[0];
+      require_equal(seen, left, "the left neighbour's put by index");
+    }
+    team.barrier();
+    pgas::lock_all epoch{a.window()};
+    arrived.put(epoch, right, 1, team.rank() + 100);
+    arrived.wait({left});
+    int const seen = a.local()[1];
+    require_equal(seen, left + 100, "the left neighbour's put by rank");
+    epoch.close();
+    require_error(errc::wrong_order, {"signal", "closed"}, [&] { arrived.signal(epoch, right); });
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <pgas/concepts/epoch.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
@@ -36,25 +37,24 @@ class signals {
 
   /// Tells `target` that what this rank did to its part, and to its own, is there. One-sided; costs the completion of
   /// the accesses to `target`, and one store there. `epoch` is the one in which they were made.
-  template <template <class, hints> class Epoch, hints Hints>
-  void signal(Epoch<State, Hints>& epoch, rank_t target, std::size_t tag = 0) {
+  template <open_epoch Epoch>
+  void signal(Epoch& epoch, rank_t target, std::size_t tag = 0) {
     check(target, tag, "signal");
     check_same(epoch);
-    typename State::template boundary_type<boundary_of::both, Hints> b(window_->segment);
+    typename State::template boundary_type<boundary_of::both, Epoch::opened_with> b(window_->segment);
     parts_->counts.signal(target, tag, b);
   }
 
   /// Puts, then signals: epoch.put(target, first, values) and signal(epoch, target, tag). shmem_put_signal.
-  template <template <class, hints> class Epoch, hints Hints>
-  void put(Epoch<State, Hints>& epoch, rank_t target, std::size_t first, std::span<value_type const> values,
-           std::size_t tag = 0) {
+  template <open_epoch Epoch>
+  void put(Epoch& epoch, rank_t target, std::size_t first, std::span<value_type const> values, std::size_t tag = 0) {
     check(target, tag, "put with signal");
     check_same(epoch);
     epoch.put(target, first, values);
     signal(epoch, target, tag);
   }
-  template <template <class, hints> class Epoch, hints Hints>
-  void put(Epoch<State, Hints>& epoch, rank_t target, std::size_t i, value_type const& value, std::size_t tag = 0) {
+  template <open_epoch Epoch>
+  void put(Epoch& epoch, rank_t target, std::size_t i, value_type const& value, std::size_t tag = 0) {
     put(epoch, target, i, std::span<value_type const>(&value, 1), tag);
   }
 
@@ -154,10 +154,11 @@ class signals {
                  throw error(errc::out_of_range, window_->job_rank(), operation,
                              "tag " + std::to_string(tag) + " of " + std::to_string(tags())));
   }
-  template <class Epoch>
-  void check_same(Epoch const& epoch) const {
+  void check_same(open_epoch auto const& epoch) const {
+    epoch.check_open("signal");
+    State const& opened = epoch.state();
     PGAS_EXPECTS(
-        light, &epoch.state() == &*window_,
+        light, &opened == &*window_,
         detail::throw_error(errc::invalid_argument, window_->job_rank(), "signal",
                             "the epoch is one of another window; signals go with the window they were made for"));
   }
@@ -167,14 +168,16 @@ class signals {
   std::vector<std::pair<signal_from, std::function<void()>>> handlers_;
 };
 
-/// Makes signals of `tags` kinds between the ranks of a window.
+/// Makes signals of `tags` kinds between the ranks of a window or an array.
 ///
 /// Collective. Memory: ranks * tags control words on each rank. Throws errc::invalid_argument for no tags or more
 /// than 2^24 words, errc::mismatch when ranks ask for different numbers, errc::no_space when the memory is not there.
-template <class T, class Backend, class Coherence, class Protocols, class Segment>
-[[nodiscard]] auto make_signals(window<T, Backend, Coherence, Protocols, Segment> const& w, std::size_t tags = 1) {
-  using state_type = typename window<T, Backend, Coherence, Protocols, Segment>::state_type;
-  using counts = sync::signal_counts<typename Backend::control_type>;
+template <class Window>
+  requires requires { typename Window::state_type::memory_state; }
+[[nodiscard]] auto make_signals(Window const& w, std::size_t tags = 1) {
+  using state_type = typename Window::state_type::memory_state;
+  using handle_type = typename state_type::backend_type::handle;
+  using counts = sync::signal_counts<typename state_type::control_type>;
   state_type& s = w.state();
   auto& members = *s.team;
   auto const words = counts::words(s.ranks(), tags);
@@ -185,10 +188,9 @@ template <class T, class Backend, class Coherence, class Protocols, class Segmen
     shake.refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " + std::to_string(s.ranks()) +
                                              " ranks there can be 1 to " + std::to_string(most));
   }
-  auto control = shake.attach([&] { return members.backend.reserve_control(words); },
-                              [&](typename Backend::handle made) {
-                                return members.backend.attach_control(made, words, s.label + "'s signals");
-                              });
+  auto control = shake.attach(
+      [&] { return members.backend.reserve_control(words); },
+      [&](handle_type made) { return members.backend.attach_control(made, words, s.label + "'s signals"); });
   shake.conclude();
   return signals<state_type>(w.shared_state(), std::move(*control), tags);
 }

@@ -45,18 +45,26 @@ TEST_CASE("heap: every rank walks a list whose nodes each rank made alone") {
       pgas::fence epoch{heap.window()};
       for (std::size_t i = 0; i < each; ++i) {  // node i of this rank, node i of the next, ..., node i + 1 of the first
         piece_handle const next = roots.local()[team.rank() + 1 < n ? i : (i + 1) % each];
-        epoch.put(team.rank(), heap.open(mine[i]).first + 1, {team.rank() + n * static_cast<int>(i), next});
+        epoch.put(heap.open(mine[i]), 1, node{team.rank() + n * static_cast<int>(i), next});
       }
     }
     pgas::lock_all epoch{heap.window()};
     auto at = team.broadcast(mine[0]);
     for (int i = 0; i < n * each; ++i) {
       opened_piece const p = heap.open(at);
-      node const here = epoch.get(p.rank, p.first + 1);
+      node const here = epoch.get(p, 1);
       require(p.count == 2 && here.value == i, "the nodes in their order");
       at = here.next;
     }
     require(at == team.broadcast(mine[0]), "and then the first again");
+    std::vector<node> both(2);
+    opened_piece const first = heap.open(mine[0]);
+    epoch.get(first, 0, both);
+    epoch.flush_local(first.rank);
+    require_equal(both[1].value, static_cast<int>(team.rank()), "the second element of the piece");
+    require_error(errc::out_of_range, {"get", "1 elements do not fit at 2 in a piece of 2"},
+                  [&] { static_cast<void>(epoch.get(first, 2)); });
+    require_error(errc::out_of_range, {"put", "2 elements do not fit at 1"}, [&] { epoch.put(first, 1, both); });
     epoch.close();
     team.barrier();
   });

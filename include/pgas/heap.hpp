@@ -9,6 +9,7 @@
 #include <pgas/lock_all.hpp>
 #include <pgas/support/address_cache.hpp>
 #include <pgas/support/job_wide_number.hpp>
+#include <pgas/vocabulary/opened_piece.hpp>
 #include <pgas/window.hpp>
 #include <string>
 #include <vector>
@@ -27,15 +28,6 @@ struct piece_handle {
   friend constexpr bool operator==(piece_handle const&, piece_handle const&) noexcept = default;
 };
 static_assert(transportable<piece_handle>);
-
-/// Where a piece lies in the heap's window: `count` elements of one rank's part from `first` on.
-struct opened_piece {
-  rank_t rank = 0;
-  std::size_t first = 0;
-  std::size_t count = 0;
-
-  friend constexpr bool operator==(opened_piece const&, opened_piece const&) noexcept = default;
-};
 
 /// How large a heap's tables are.
 struct heap_limits {
@@ -293,7 +285,7 @@ class heap {
   /// it.
   void free(piece_handle h) const { state_->free(h); }
 
-  /// The memory. Its epochs access pieces.
+  /// The memory. Its epochs access opened pieces: `epoch.put(heap.open(handle), 0, value)`.
   [[nodiscard]] window_type const& window() const noexcept { return state_->memory(); }
   /// How often this rank found a piece without asking its owner.
   [[nodiscard]] address_cache_counts const& cache_counts() const noexcept { return state_->cache_counts(); }

@@ -5,6 +5,7 @@
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/support/uncaught_since.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
+#include <pgas/vocabulary/opened_piece.hpp>
 #include <pgas/window/global_ref.hpp>
 #include <pgas/window/state.hpp>
 #include <utility>
@@ -155,6 +156,29 @@ class accesses {
   [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
   void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
 
+  /// The same for a piece of a heap, `epoch.put(heap.open(handle), i, value)`: indices count from the first element of
+  /// the piece. Throws errc::out_of_range past its last one.
+  void put(opened_piece const& piece, std::size_t i, value_type const& value) {
+    put(piece.rank, in(piece, "put", i, 1), value);
+  }
+  void put(opened_piece const& piece, std::size_t first, std::span<value_type const> values) {
+    put(piece.rank, in(piece, "put", first, values.size()), values);
+  }
+  [[nodiscard]] value_type get(opened_piece const& piece, std::size_t i) {
+    return get(piece.rank, in(piece, "get", i, 1));
+  }
+  void get(opened_piece const& piece, std::size_t first, std::span<value_type> values) {
+    get(piece.rank, in(piece, "get", first, values.size()), values);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(opened_piece const& piece, std::size_t i, value_type const& value, Op op = {}) {
+    accumulate(piece.rank, in(piece, "accumulate", i, 1), value, op);
+  }
+  template <operation_on<value_type> Op = op::sum>
+  void accumulate(opened_piece const& piece, std::size_t first, std::span<value_type const> values, Op op = {}) {
+    accumulate(piece.rank, in(piece, "accumulate", first, values.size()), values, op);
+  }
+
   /// The element that a global pointer names.
   [[nodiscard]] global_ref<typename State::memory_state, Hints> operator[](global_ptr<value_type> p) {
     return to(p.rank).ref(static_cast<std::size_t>(p.index));
@@ -167,6 +191,15 @@ class accesses {
 
  private:
   auto to(rank_t target) { return static_cast<Derived&>(*this).to(target).for_one_access(); }
+  /// Where elements of a piece are in their rank's part.
+  [[nodiscard]] std::size_t in(opened_piece const& piece, std::string_view operation, std::size_t first,
+                               std::size_t count) const {
+    PGAS_EXPECTS(light, fits(first, count, piece.count),
+                 throw error(errc::out_of_range, static_cast<Derived const&>(*this).state().job_rank(), operation,
+                             std::to_string(count) + " elements do not fit at " + std::to_string(first) +
+                                 " in a piece of " + std::to_string(piece.count)));
+    return piece.first + first;
+  }
 };
 
 /// flush_all for epochs that are open to every rank.

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <pgas/vocabulary/rank.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// Where a piece lies in its window: `count` elements of one rank's part from `first` on.
+struct opened_piece {
+  rank_t rank = 0;
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  friend constexpr bool operator==(opened_piece const&, opened_piece const&) noexcept = default;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

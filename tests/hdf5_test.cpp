@@ -193,11 +193,11 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
   write_to(path("text"), "no HDF5");
   std::vector<std::array<std::string, 3>> const cases{
       {"float", "x",
-       "a dataset 'x' of floating point numbers of 4 bytes, and the array's are floating point numbers of 8"},
-      {"unsigned", "x", "of unsigned integers of 8 bytes, and the array's are floating point"},
+       "a dataset 'x' of floating point numbers of 4 bytes, but the array's are floating point numbers of 8"},
+      {"unsigned", "x", "of unsigned integers of 8 bytes, but the array's are floating point"},
       {"big", "x", "of big-endian floating point numbers of 8 bytes"},
-      {"turned", "x", "a dataset 'x' of 4 x 3, and 3 x 4 cells are to be loaded"},
-      {"line", "x", "a dataset 'x' of 12, and 3 x 4 cells"},
+      {"turned", "x", "a dataset 'x' of 4 x 3, but 3 x 4 cells are to be loaded"},
+      {"line", "x", "a dataset 'x' of 12, but 3 x 4 cells"},
       {"chunks", "x", "not contiguous in the file"},
       {"empty", "x", "of which nothing has been written"},
       {"half", "x", "truncated file"},

@@ -54,7 +54,7 @@ class file {
   /// The size in bytes. Requires a regular file.
   [[nodiscard]] std::uint64_t size() const {
     struct stat facts {};
-    if (::fstat(descriptor_, &facts) != 0) throw file_failure("cannot be asked for its size", errno);
+    if (::fstat(descriptor_, &facts) != 0) throw file_failure("has no size that can be read", errno);
     if (!S_ISREG(facts.st_mode)) throw file_failure(errc::bad_file, "is a folder or device, not a file");
     return static_cast<std::uint64_t>(facts.st_size);
   }
@@ -99,7 +99,7 @@ class file {
   }
   /// Returns when all written bytes are on the disk.
   void sync() const {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL) throw file_failure("cannot be brought to the disk", errno);
+    if (::fsync(descriptor_) != 0 && errno != EINVAL) throw file_failure("cannot be synced to the disk", errno);
   }
 
  private:

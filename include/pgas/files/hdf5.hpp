@@ -158,21 +158,21 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
   if (H5Fis_hdf5(path.c_str()) <= 0) throw file_failure(errc::bad_file, "is no HDF5 file, or not the beginning of one");
   hdf5_handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "cannot be read as HDF5");
   hdf5_handle const set(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose, "has no dataset '" + dataset + "'");
-  std::string const text = "has a dataset '" + dataset + "' that cannot be looked at";
+  std::string const text = "has a dataset '" + dataset + "' that cannot be inspected";
   auto const refuse = [&](std::string const& what) {
     throw file_failure(errc::bad_file, "has a dataset '" + dataset + "' " + what);
   };
   hdf5_handle const found(H5Dget_type(set), H5Tclose, text);
   if (H5Tequal(found, type) <= 0) {
     bool const alike = hdf5_text(found) == hdf5_text(type);
-    refuse("of " + hdf5_text(found) + ", and the array's are " + (alike ? "others of that size" : hdf5_text(type)));
+    refuse("of " + hdf5_text(found) + ", but the array's are " + (alike ? "others of that size" : hdf5_text(type)));
   }
   hdf5_handle const space(H5Dget_space(set), H5Sclose, text);
   std::vector<hsize_t> shape(static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space), 0)));
   require_hdf5(H5Sget_simple_extent_dims(space, shape.data(), nullptr), text);
   if (!std::equal(shape.begin(), shape.end(), extents.begin(), extents.end())) {
-    refuse("of " + (shape.empty() ? "no dimensions" : joined(shape, " x ")) + ", and " + joined(extents, " x ") +
-           " cells are to be loaded");
+    refuse("of " + (shape.empty() ? "no dimensions" : joined(shape, " x ")) + ", but " + joined(extents, " x ") +
+           " cells are to be loaded; load a box of the dataset's shape");
   }
   std::uint64_t bytes = H5Tget_size(type);
   for (std::size_t e : extents) bytes *= e;

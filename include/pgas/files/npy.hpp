@@ -98,8 +98,9 @@ inline npy_place npy_header_place(std::string_view begins) {
   auto const byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(begins[i])); };
   std::size_t const major = byte(6);
   if (major != 1 && major != 2) {
-    throw file_failure(errc::bad_file, "is an NPY file of version " + std::to_string(major) + "." +
-                                           std::to_string(byte(7)) + ", and 1.0 and 2.0 are read");
+    throw file_failure(errc::bad_file,
+                       "is an NPY file of version " + std::to_string(major) + "." + std::to_string(byte(7)) +
+                           ", but only versions 1.0 and 2.0 can be read; save it again with numpy.save");
   }
   std::size_t const short_length = byte(8) | byte(9) << 8U;
   if (major == 1) return {10, short_length};
@@ -122,7 +123,9 @@ class npy_parser {
       if (key == "descr" && !type) {
         skip_blanks();
         if (rest_.starts_with('[') || rest_.starts_with('{')) {
-          throw file_failure(errc::bad_file, "holds records of several fields, and elements of one are read");
+          throw file_failure(
+              errc::bad_file,
+              "holds records of several fields, but only one field can be read; save each field in its own file");
         }
         type = quoted();
       } else if (key == "fortran_order" && !is_fortran) {
@@ -230,21 +233,23 @@ void check_npy(opened_npy const& found, Extents const& extents, std::uint64_t by
   if (type != wanted) {
     bool const same_but_order = type.size() == wanted.size() && type.substr(1) == wanted.substr(1);
     if (same_but_order && type[0] == '>' && sizeof(T) > 1) {
-      throw file_failure(errc::bad_file, "holds '" + type + "', elements of big-endian bytes, and '" + wanted +
-                                             "' is read; convert it with astype");
+      throw file_failure(errc::bad_file, "holds big-endian elements '" + type + "', but only '" + wanted +
+                                             "' can be read; convert it with astype");
     }
     if (!same_but_order || (sizeof(T) > 1 && type[0] != '=')) {
-      throw file_failure(errc::bad_file, "holds elements of type '" + type + "', and the array's are '" + wanted + "'");
+      throw file_failure(errc::bad_file, "holds elements of type '" + type + "', but the array's are '" + wanted +
+                                             "'; convert it with astype");
     }
   }
   if (is_fortran) {
     throw file_failure(errc::bad_file,
-                       "has its elements in Fortran's order, column by column, and C's is read; convert it with "
+                       "stores its elements in Fortran order, but only C order can be read; convert it with "
                        "numpy.ascontiguousarray");
   }
   if (!std::equal(shape.begin(), shape.end(), extents.begin(), extents.end())) {
     throw file_failure(errc::bad_file, "holds an array of " + (shape.empty() ? "no dimensions" : joined(shape, " x ")) +
-                                           ", and " + joined(extents, " x ") + " cells are to be loaded");
+                                           ", but " + joined(extents, " x ") +
+                                           " cells are to be loaded; load a box of the file's shape");
   }
   std::uint64_t cells = 1;
   for (std::size_t e : extents) cells *= e;

@@ -46,7 +46,7 @@ class file_transfer {
     } catch (file_failure const& failure) {
       failed_ = failure;
     } catch (std::filesystem::filesystem_error const& failure) {
-      failed_ = file_failure("cannot be looked at", failure.code().value());
+      failed_ = file_failure("cannot be inspected", failure.code().value());
     }
   }
   /// Stores a failure, unless this rank has one already.
@@ -105,7 +105,7 @@ class unfinished_file {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw file_failure("cannot be replaced", errno);
     finished_ = true;
     auto const folder = path_.parent_path();
-    file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY, "to look at its folder").sync();
+    file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY, "to sync its folder").sync();
   }
   void finish() noexcept { finished_ = true; }
 

@@ -173,7 +173,7 @@ class strip {
     try {
       if (!is_own_) memory = std::make_unique<value_type[]>(std::min(share_.count, chunk_cells));
     } catch (std::bad_alloc const&) {
-      return file_failure(errc::no_space, "finds no memory to gather cells in");
+      return file_failure(errc::no_space, "needs memory to gather cells, but none is left");
     }
     for (std::size_t done = 0; done < share_.count;) {
       std::size_t const count = std::min(chunk_cells, share_.count - done);

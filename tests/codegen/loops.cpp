@@ -3,6 +3,8 @@
 // pointer, and counts the instructions an element of each epoch_X. The mutant of epoch_X reads again what the
 // epoch knows.
 #include <pgas/pgas.hpp>
+#include <pgas/sync/match_vector.hpp>
+#include <pgas/sync/shared_only.hpp>
 
 namespace {
 
@@ -33,8 +35,13 @@ template <class T>
 using window = decltype(pgas::make_window<T>(std::declval<team&>(), 0));
 template <class T>
 using fence = decltype(pgas::fence{std::declval<window<T>&>()});
+// The default lock protocol tests at each access whether the rank is inside; shared_only has nothing to test.
+using shared_only = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::shared_only>;
 template <class T>
-using lock_all = decltype(pgas::lock_all{std::declval<window<T>&>()});
+using shared_window =
+    decltype(pgas::make_window<T>(std::declval<team&>().with<pgas::coherence::coherent, shared_only>(), 0));
+template <class T>
+using lock_all = decltype(pgas::lock_all{std::declval<shared_window<T>&>()});
 template <class Epoch, class T>
 [[gnu::always_inline]] inline void epoch_loop(Epoch& epoch, pgas::rank_t target, std::size_t n, T value) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -320,9 +320,10 @@ TEST_CASE("unmapped or read-only memory is an error of the put or get with rank,
         std::vector<int> three(3);
         pgas::lock_all epoch{w};
         auto const refused = [&](std::string const& operation, std::string const& what, auto&& act) {
-          require_error(
-              errc::invalid_argument,
-              {"rank " + std::to_string(team.rank()) + ": " + operation + ": " + what, "Bad address", "keep it"}, act);
+          require_error(errc::invalid_argument,
+                        {"rank " + std::to_string(team.rank()) + ": " + operation + ": " + what, "Bad address",
+                         "keep the memory"},
+                        act);
         };
         if (team.rank() == 2) {
           refused("put", "12 bytes at byte 8 of the memory of rank 0 (process ", [&] { epoch.put(0, 2, three); });

@@ -127,13 +127,11 @@ struct window_offer {
   std::uint64_t policy_types;  ///< their type_hash: policies of one name may differ by their parameters
 
   [[nodiscard]] bool agrees(window_offer const& other) const noexcept {
-    return element_bytes == other.element_bytes && policies == other.policies && policy_types == other.policy_types;
+    return reads_like(other) && policy_types == other.policy_types;
   }
-  /// What two offers that do not agree have in common, where their texts do not say how they differ.
-  [[nodiscard]] std::string_view hint(window_offer const& other) const noexcept {
-    bool const same_names = element_bytes == other.element_bytes && policies == other.policies;
-    return same_names ? ", and policies of one name differ in their parameters, as match_list<4> and match_list<8> do"
-                      : "";
+  /// Whether the two offers have one text.
+  [[nodiscard]] bool reads_like(window_offer const& other) const noexcept {
+    return element_bytes == other.element_bytes && policies == other.policies;
   }
   [[nodiscard]] std::string text() const {
     return std::to_string(element_bytes) + "-byte elements with " + policies.data();
@@ -185,7 +183,9 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
     sizes.push_back(offer.bytes);
     if (offer.agrees(mine)) return;
     shake.refuse(errc::mismatch, "rank " + std::to_string(rank) + " makes a window of " + offer.text() +
-                                     ", rank 0 one of " + mine.text() + "; all must make the same");
+                                     ", rank 0 one of " + mine.text() +
+                                     (offer.reads_like(mine) ? ", which differ in their parameters" : "") +
+                                     "; all must make the same");
   });
   auto segment = shake.attach([&] { return reserve(backend, std::span<std::size_t const>(sizes)); },
                               [&](handle made) { return attach(backend, made, bytes); });

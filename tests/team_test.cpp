@@ -2,6 +2,7 @@
 // The promises of teams and their collectives, on every model.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <pgas/team_along.hpp>
 #include <vector>
 
@@ -124,6 +125,29 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce work for small and 
       for (rank_t r = 1; r < n; ++r) sum = sum + large::of(r);
       require(team.all_reduce(large::of(team.rank())) == sum, "large sums");
     }
+  });
+}
+
+TEST_CASE("collectives: a constant handle is enough for each of them") {
+  everywhere([](auto const& team) {
+    team.barrier();
+    team.charge(10);
+    require_equal(team.broadcast(3), 3, "broadcast");
+    require_equal(team.all_gather(1).size(), static_cast<std::size_t>(team.size()), "all_gather");
+    require_equal(team.split(0).size(), team.size(), "split");
+    require_equal(team.self().size(), 1, "self");
+  });
+}
+
+TEST_CASE("all_reduce: it takes an operation of the library, of the standard, or a function of two values") {
+  everywhere([](auto const& team) {
+    int const n = team.size();
+    require_equal(team.all_reduce(team.rank()), n * (n - 1) / 2, "op::sum is the default");
+    require_equal(team.all_reduce(team.rank(), std::plus<>{}), n * (n - 1) / 2, "std::plus");
+    require_equal(team.all_reduce(std::int16_t{1}, std::multiplies<>{}), std::int16_t{1}, "std::multiplies");
+    require_equal(team.all_reduce(team.rank() + 1, [](int a, int b) { return std::max(a, b); }), n, "a lambda");
+    require_equal(team.all_reduce(1U << static_cast<unsigned>(team.rank()), std::bit_or<unsigned>{}),
+                  (1U << static_cast<unsigned>(n)) - 1, "std::bit_or");
   });
 }
 

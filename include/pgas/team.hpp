@@ -8,10 +8,20 @@
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/handshake.hpp>
 #include <pgas/window/team_state.hpp>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// What each rank can fold values with by itself: an operation of namespace op, or any function of two values.
+template <class Op, class T>
+concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
+                (!requires { Op::kind; } && std::is_invocable_r_v<T, Op&, T const&, T const&>);
+
+}  // namespace detail
 
 /// The ranks that work together: one rank's handle on them.
 ///
@@ -45,11 +55,11 @@ class team {
 
   /// Returns when every rank of the team has called it. Collective. Orders memory among them, but makes no
   /// window's copies agree: that is what a fence is for. MPI_Barrier.
-  void barrier() { state_->collectives.barrier("barrier"); }
+  void barrier() const { state_->collectives.barrier("barrier"); }
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
   template <transportable T>
-  [[nodiscard]] T broadcast(T value, rank_t root = 0) {
+  [[nodiscard]] T broadcast(T value, rank_t root = 0) const {
     check_rank(root, "broadcast");
     state_->collectives.broadcast(value, root, "broadcast");
     return value;
@@ -57,7 +67,7 @@ class team {
 
   /// Every rank returns all ranks' values, in rank order. Collective. MPI_Allgather.
   template <transportable T>
-  [[nodiscard]] std::vector<T> all_gather(T const& mine) {
+  [[nodiscard]] std::vector<T> all_gather(T const& mine) const {
     std::vector<T> all;
     all.reserve(static_cast<std::size_t>(size()));
     state_->collectives.all_gather(mine, "all_gather", [&](rank_t, T const& value) { all.push_back(value); });
@@ -65,17 +75,18 @@ class team {
   }
 
   /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every time.
-  /// Collective. MPI_Allreduce.
-  template <transportable T, operation_on<T> Op = op::sum>
-  [[nodiscard]] T all_reduce(T const& mine, Op op = {}) {
+  /// Collective. `op` is any associative function of two values: op::max, std::plus, a lambda. MPI_Allreduce.
+  template <transportable T, detail::folds<T> Op = op::sum>
+  [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
     T result{};
-    state_->collectives.all_gather(
-        mine, "all_reduce", [&](rank_t rank, T const& value) { result = rank == 0 ? value : op(result, value); });
+    state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
+      result = rank == 0 ? value : static_cast<T>(op(result, value));
+    });
     return result;
   }
 
   /// The sub-team of the ranks that give the same color, ordered by key, then by rank here. Collective. MPI_Comm_split.
-  [[nodiscard]] team split(int color, int key = 0) {
+  [[nodiscard]] team split(int color, int key = 0) const {
     struct choice {
       int color;
       int key;
@@ -102,7 +113,7 @@ class team {
   }
 
   /// The team of this rank alone. Collective, like any split.
-  [[nodiscard]] team self() { return split(rank()); }
+  [[nodiscard]] team self() const { return split(rank()); }
 
   /// The same ranks with other default policies for the windows made on it. Local.
   template <coherence_policy OtherCoherence, protocol_bundle OtherProtocols = Protocols>
@@ -113,7 +124,7 @@ class team {
   /// The rank's clock: wall time, or an emulator's.
   [[nodiscard]] time_point now() const { return state_->backend.now(); }
   /// Counts `cycles` of computation on the rank's clock; nothing where time passes by itself.
-  void charge(std::uint64_t cycles) { state_->backend.charge(cycles); }
+  void charge(std::uint64_t cycles) const { state_->backend.charge(cycles); }
 
   /// For windows and containers.
   [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 
@@ -92,9 +93,36 @@ struct no_op {
 
 }  // namespace op
 
+namespace detail {
+
+template <class Op>
+inline constexpr bool is_standard_function = false;
+template <class T>
+inline constexpr bool is_standard_function<std::plus<T>> = true;
+template <class T>
+inline constexpr bool is_standard_function<std::multiplies<T>> = true;
+template <class T>
+inline constexpr bool is_standard_function<std::bit_and<T>> = true;
+template <class T>
+inline constexpr bool is_standard_function<std::bit_or<T>> = true;
+template <class T>
+inline constexpr bool is_standard_function<std::bit_xor<T>> = true;
+
+/// True, or no program: it says what to write in place of a function object of the standard library.
+template <class Op>
+consteval bool has_name_of_operation() {
+  static_assert(!is_standard_function<Op>,
+                "pgas: a message names the operation that its target does, and std::plus has no such name; write "
+                "pgas::op::sum, product, bit_and, bit_or or bit_xor instead of std::plus, multiplies, bit_and, bit_or "
+                "or bit_xor");
+  return true;
+}
+
+}  // namespace detail
+
 /// An operation of namespace op that is defined for T.
 template <class Op, class T>
-concept operation_on = transportable<T> &&
+concept operation_on = transportable<T> && detail::has_name_of_operation<Op>() &&
                        requires(Op op, T x) {
                          { Op::kind } -> std::convertible_to<op_kind>;
                          { op(x, x) } -> std::same_as<T>;

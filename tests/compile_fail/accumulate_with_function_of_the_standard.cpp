@@ -1,0 +1,12 @@
+// expects: write pgas::op::sum, product
+// SPDX-License-Identifier: BSL-1.0
+#include <functional>
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    pgas::lock_all epoch{w};
+    epoch.accumulate(0, 0, 1, std::plus<>{});
+  });
+}

@@ -1,15 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 # Checks that the compiler refuses a program with the message in its first line: check.sh INCLUDE_DIR SOURCE COMPILER...
+# `// standard: NAME` and `// errors at most: N` may follow the first line.
 set -u
 include=$1
 source=$2
 shift 2
 expected=$(sed -n '1s|^// expects: ||p' "$source")
 [ -n "$expected" ] || { echo "$source: its first line must be '// expects: EXPRESSION'"; exit 1; }
-if output=$("$@" -std=c++20 -fsyntax-only -I"$include" -I"$(dirname "$source")/.." "$source" 2>&1); then
+standard=$(sed -n 's|^// standard: ||p' "$source")
+most=$(sed -n 's|^// errors at most: ||p' "$source")
+if output=$("$@" -std="${standard:-c++20}" -fsyntax-only -I"$include" -I"$(dirname "$source")/.." "$source" 2>&1); then
   [ "$expected" = 'success' ] && exit 0
   echo "$source: compiles, and should not"
+  exit 1
+fi
+errors=$(echo "$output" | grep -c 'error: ')
+if [ -n "$most" ] && [ "$errors" -gt "$most" ]; then
+  echo "$source: $errors errors, and $most are enough"
   exit 1
 fi
 echo "$output" | grep -Eq -e "$expected" && exit 0

@@ -1,4 +1,4 @@
-// expects: result travels to the caller
+// expects: return a number, a std::array or a struct
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 #include <string>

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#if __cplusplus < 202002L
+#error "pgas needs C++20: compile with -std=c++20 (Meson: cpp_std=c++20; CMake: target_compile_features cxx_std_20)"
+#include <pgas-needs-C++20>  // no such file: the compiler stops here instead of refusing each later line
+#endif
+
 /// How much is checked at run time: `none`, `light`, `normal` (the default) or `heavy`.
 ///
 /// `none` trusts the caller; `light` checks whatever happens once per epoch or per bulk operation;

@@ -302,6 +302,17 @@ TEST_CASE("halo: a second exchange of an array before the first has ended is an 
   });
 }
 
+TEST_CASE("halo: an exchange of an array without ghost cells is an error that says so") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, 14);
+    auto const b = make_array<int>(team, 14, halo{.width = 1});
+    std::string const self = "rank " + std::to_string(team.rank());
+    require_error(errc::invalid_argument, {self, "begin_exchange", "no ghost cells", "make it with a halo"},
+                  [&] { exchange_halo(a); });
+    exchange_halo(b);
+  });
+}
+
 TEST_CASE("halo: ranks without a common edge do not wait for each other") {
   everywhere(
       [](auto& team) {

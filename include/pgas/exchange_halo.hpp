@@ -85,6 +85,24 @@ void fill_own_ghosts(Array const& a) {
   }
 }
 
+/// Refuses an exchange that would do nothing.
+template <class Array>
+void check_halo(Array const& a) {
+  PGAS_EXPECTS(light, a.shape().halos().any(),
+               throw_error(errc::invalid_argument, a.state().job_rank(), "begin_exchange",
+                           "the array has no ghost cells to fill; make it with a halo, for instance "
+                           "make_array<double>(team, {rows, cols}, halo{.width = 1})"));
+}
+
+/// begin_exchange, also of an array without a halo: a stencil may read no neighbour.
+template <class Array>
+[[nodiscard]] auto start_exchange(Array const& a) {
+  a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
+                  "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
+  detail::fill_own_ghosts(a);
+  return pending_exchange<typename Array::state_type>(a);
+}
+
 }  // namespace detail
 
 /// Begins to fill this rank's ghost cells with their owners' values, and the others' with this rank's; ends with
@@ -94,16 +112,15 @@ void fill_own_ghosts(Array const& a) {
 /// call it as often, but none waits for a rank it shares none with. Waits until the neighbours have begun too, puts,
 /// and does not wait for what they put. Ghost cells beyond a fixed edge are not touched, but for row ends in dimensions
 /// that are not divided, which travel with their rows. Two exchanges of one array do not overlap: finish the first.
+/// Throws errc::invalid_argument for an array without a halo.
 /// Costs a put for each neighbour, of contiguous rows where dimension 0 alone is divided, strided else, and a
 /// post/start/complete/wait round.
 /// MPI: neighbourhood collectives, by MPI_Put between MPI_Win_post and MPI_Win_wait.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto begin_exchange(Array const& a) {
-  a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
-                  "an epoch of this rank on the array is open; close it, or finish its last exchange, first");
-  detail::fill_own_ghosts(a);
-  return pending_exchange<typename Array::state_type>(a);
+  detail::check_halo(a);
+  return detail::start_exchange(a);
 }
 
 /// Fills the ghost cells: begin_exchange and finish in one.

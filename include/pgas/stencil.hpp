@@ -260,7 +260,7 @@ class stencil {
   static void exchange_and_sweep(From const& from, To const& to, hint<Mode> mode, part_box_type const& cells,
                                  Kernel const& kernel) {
     auto const inner = inner_cells(from, before, after);
-    auto pending = begin_exchange(from);
+    auto pending = detail::start_exchange(from);
     auto const out = stage(to, mode);
     {
       auto const in = stage(from, read_only);

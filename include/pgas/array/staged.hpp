@@ -10,7 +10,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// A rank's own cells as plain memory: in place where they are, else a copy that goes back when the guard goes.
+/// A rank's own cells as plain memory: in place if the part is plain memory, else a copy, which the destructor writes
+/// back.
 template <hints Mode, class Array>
 class staged_array {
   using window_type = typename Array::window_type;
@@ -19,10 +20,11 @@ class staged_array {
   static constexpr std::size_t dimensions = Array::dimensions;
   // Writing all own cells must leave the ghost cells between them alone: the copy is of own cells only.
   static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous;
+  static constexpr bool checks_indices = assertions >= assertion_level::heavy;
 
  public:
   explicit staged_array(Array const& a)
-      : window_(&a.window()), own_(a.local_extents()), place_(a.local_place()), memory_(make(a)) {
+      : window_(a.window()), own_(a.local_extents()), place_(a.local_place()), memory_(make(a)) {
     data_ = memory_.data();
     if constexpr (copies_own_cells) {
       copy_pitches_ = detail::dense_pitches(own_);
@@ -30,6 +32,7 @@ class staged_array {
       copy_pitches_ = place_.pitches;
       data_ += place_.first;
     }
+    if constexpr (checks_indices) around_ = a.shape().halos().around();
   }
   staged_array(staged_array const&) = delete;
   staged_array& operator=(staged_array const&) = delete;
@@ -42,7 +45,8 @@ class staged_array {
   /// A cell, counted from the first own one; around the own cells, staged to read or update, are the ghost cells.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == dimensions)
-  [[nodiscard]] element& operator()(Indices... index) const noexcept {
+  [[nodiscard]] element& operator()(Indices... index) const noexcept(!checks_indices) {
+    if constexpr (checks_indices) check({static_cast<std::ptrdiff_t>(index)...});
     if constexpr (dimensions == 1) {
       return data_[(static_cast<std::ptrdiff_t>(index), ...)];
     } else {
@@ -84,20 +88,35 @@ class staged_array {
     typename Array::index_type row{};
     try {
       do {
-        auto const piece = stage(*window_, place_.first + detail::element_at(row, place_.pitches), length, write_only);
+        auto const piece = stage(window_, place_.first + detail::element_at(row, place_.pitches), length, write_only);
         std::copy_n(data_ + detail::element_at(row, copy_pitches_), length, piece.begin());
       } while (detail::advance(row, own_, dimensions - 1));
     } catch (...) {
-      window_->state().team->deferred->record(std::current_exception());
+      window_.state().team->deferred->record(std::current_exception());
     }
   }
 
-  window_type const* window_;
+  void check(std::array<std::ptrdiff_t, dimensions> const& index) const {
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      auto const before = copies_own_cells ? 0 : static_cast<std::ptrdiff_t>(around_.before[d]);
+      auto const after = copies_own_cells ? 0 : static_cast<std::ptrdiff_t>(around_.after[d]);
+      auto const own = static_cast<std::ptrdiff_t>(own_[d]);
+      if (index[d] >= -before && index[d] < own + after) continue;
+      throw error(errc::out_of_range, window_.state().job_rank(), "stage",
+                  "index " + std::to_string(index[d]) + " of dimension " + std::to_string(d) +
+                      " is neither an own cell, 0 to " + std::to_string(own - 1) + ", nor one of the ghost cells, " +
+                      std::to_string(before) + " before and " + std::to_string(after) +
+                      " after them; make the array with a wider halo");
+    }
+  }
+
+  window_type window_;  ///< a handle of its own: the array may be moved or swapped meanwhile
   typename Array::index_type own_;
   box_in<dimensions> place_;
   memory memory_;
   element* data_ = nullptr;
   typename Array::index_type copy_pitches_{};
+  margins<dimensions> around_{};  ///< for the check of indices
 };
 
 /// A tile of staged cells: own_tile's members.
@@ -147,8 +166,9 @@ class staged_tiles {
 /// Gives this rank's own cells as plain memory, on every backend: `auto in = stage(array, pgas::read_only);`. Local.
 ///
 /// read_only and read_write see the ghost cells around the own cells, as they are when stage is called. write_only
-/// overwrites all own cells and no ghost cell. Free where memory is plain; else copies. The array must not move while
-/// the staged cells live.
+/// overwrites all own cells and no ghost cell. Free where memory is plain; else copies. Staged cells are those of the
+/// memory that the array had when stage was called: after a swap of two arrays they are the other array's. At assertion
+/// level `heavy` an index past the ghost cells throws errc::out_of_range.
 ///
 /// Where a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like tiles():
 /// `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.

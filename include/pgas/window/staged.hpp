@@ -16,8 +16,8 @@ namespace detail {
 template <hints Mode>
 inline constexpr bool is_stage_mode = Mode == read_only.value || Mode == write_only.value || Mode == read_write.value;
 
-/// A piece of the own part as a real span: in place where it is plain memory, else a copy that goes
-/// back when the guard goes.
+/// A piece of the own part as a real span: in place if the part is plain memory, else a copy, which the destructor
+/// writes back.
 template <hints Mode, class Window>
 class staged {
  public:
@@ -25,10 +25,11 @@ class staged {
   static constexpr bool is_update = Mode == read_write.value;
   using element = std::conditional_t<Mode.read_only, typename Window::value_type const, typename Window::value_type>;
 
-  staged(Window const& w, std::size_t first, std::size_t count) : state_(&w.state()), first_(first) {
+  staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
     if constexpr (Window::is_contiguous) {
       span_ = w.local().subspan(first, count);
     } else {
+      state_ = w.shared_state();
       copy_.resize(count);
       if (count != 0 && !Mode.write_only) {
         [[maybe_unused]] auto const unread = copying();
@@ -92,7 +93,8 @@ class staged {
     }
   }
 
-  typename Window::state_type* state_;
+  /// Keeps the part's memory until the copy has gone back there, also if the window is moved or swapped meanwhile.
+  local_shared_ptr<typename Window::state_type> state_;
   std::size_t first_;
   std::span<element> span_;
   std::vector<value_type> copy_;

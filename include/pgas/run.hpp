@@ -104,7 +104,8 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
   using result = std::invoke_result_t<Body const&, team_type&>;
   static_assert(
       std::is_void_v<result> || transportable<result>,
-      "run: rank 0's result travels to the caller, so its type must be transportable: trivially copyable, no pointer");
+      "run: rank 0's result travels to the caller as bytes, and this type keeps its values elsewhere, in memory that "
+      "ends with the rank; return a number, a std::array or a struct of such, or write the values to a file");
 
   if constexpr (std::is_void_v<result>) {
     launch_ranks<team_type>(asked, {}, [&body](team_type& world, std::span<std::byte>) {
@@ -127,12 +128,16 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
 
 /// Runs body(team) on every rank of a new job and returns rank 0's result.
 ///
-/// `ranks` says how many; left out, PGAS_RANKS does, or the number of cores. Started by pgas-run, the program is one
-/// rank already and the launcher's number counts. The body is copied once per rank; whatever
-/// ranks are, they share no captured state, and changes to the caller's variables are not seen.
-/// The caller supervises and is no rank: it returns when all ranks have, and throws `error` naming
-/// the first rank that failed, by an exception, a signal or an early exit; the others are ended.
-/// MPI: MPI_Init to MPI_Finalize. Example: `pgas::run<pgas::backends::process_map>(4, [](auto& team) { ... });`
+/// `ranks` is their number. Without it PGAS_RANKS decides, else the number of cores. Under pgas-run the program is one
+/// rank already, and the launcher's number counts. The caller supervises and is no rank. It returns when all ranks have
+/// returned. If a rank fails by an exception, a signal or an early exit, the others are ended, and run throws `error`
+/// with the number of the first rank that failed.
+///
+/// Each rank calls a copy of the body. Ranks are processes on most backends, so a variable that the body captures by
+/// reference is the rank's own: the caller does not see what a rank assigns to it. Return the result instead:
+///   `double const sum = pgas::run<process_map>(4, [](auto& team) { return team.all_reduce(1.0 * team.rank()); });`
+/// The result of rank 0 must be transportable: a number, a std::array, or a struct of such.
+/// MPI: MPI_Init to MPI_Finalize.
 template <backend Backend, class Body>
 auto run(rank_t ranks, Body const& body) {
   return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(ranks, body);

@@ -266,6 +266,21 @@ TEST_CASE("global_array: ranks that ask for different arrays all learn who asks 
   });
 }
 
+TEST_CASE("global_array: extents may be of any integer type") {
+  everywhere([](auto& team) {
+    int const rows = 6;
+    long const cols = 4;
+    auto const a = make_array<int>(team, {rows, 3});
+    auto const b = make_array<int>(team, {cols, cols}, halo{.width = 1});
+    auto const c = make_array<int>(team, rows, halo{.width = 1});
+    require_equal(a.extent(0) * a.extent(1), 18U, "cells of two extents of type int");
+    require_equal(b.extent(0) * b.extent(1), 16U, "cells of two extents of type long");
+    require_equal(c.extent(0), 6U, "cells of one extent of type int");
+    require_equal(make_window<int>(team, rows).size(), 6U, "elements of a window");
+    require_error(errc::no_space, {"make_window"}, [&] { return make_window<int>(team, -rows); });
+  });
+}
+
 TEST_CASE("global_array: extents that no address can reach are refused on every rank") {
   everywhere([](auto& team) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -335,7 +350,7 @@ TEST_CASE("global_array: an index or a box past the end is an error with rank, i
     auto const empty = make_array<int>(team, 0);
     require_error(errc::out_of_range, {self, "at", "cell (10, 0)", "10 x 4"}, [&] { return a.at(10, 0); });
     require_error(errc::out_of_range, {self, "cell (3, 4)"}, [&] { return a.at(3, 4); });
-    require_error(errc::out_of_range, {self, "at"}, [&] { return a.at(-1, 0); });
+    require_error(errc::out_of_range, {self, "at", "cell (-1, 0)"}, [&] { return a.at(-1, 0); });
     require_error(errc::out_of_range, {self, "owner", "cell (11, 1)"}, [&] { return a.owner(11, 1); });
     require_error(errc::out_of_range, {self, "cell (0)", "array of 0"}, [&] { return empty.at(0); });
     require_error(errc::out_of_range, {self, "box_of"}, [&] { return a.box_of(team.size()); });

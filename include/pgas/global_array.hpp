@@ -269,6 +269,19 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
                               std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, std::to_array(extents), around);
 }
+/// The same for extents of another integer type: `make_array<double>(team, {rows, cols})` with two of type int.
+template <transportable T, detail::other_extent Extent, std::size_t N, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols, class... Rest>
+  requires(N > 1)
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, Extent const (&extents)[N],
+                              Rest const&... rest) {
+  return make_array<T>(team, detail::to_extents(extents), rest...);
+}
+template <transportable T, detail::other_extent Extent, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols, class... Rest>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, Extent extent, Rest const&... rest) {
+  return make_array<T>(team, std::array{static_cast<std::size_t>(extent)}, rest...);
+}
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t extent,
                               halos<1> const& around = {}) {

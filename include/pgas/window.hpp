@@ -208,10 +208,11 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
 /// Throws, on every rank, errc::no_space when the memory is not there, and errc::mismatch when ranks ask for different
 /// element types or policies. Costs a few barriers and the first touch of the memory, by its owner.
 /// MPI_Win_allocate.
-template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
-[[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::size_t size) {
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, std::integral Size>
+[[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, Size size) {
   return detail::join_window<window<T, Backend, Coherence, Protocols>>(
-      team, size, "", [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },
+      team, static_cast<std::size_t>(size), "",
+      [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },
       [](Backend& b, typename Backend::handle handle, std::size_t bytes) { return b.attach_segment(handle, bytes); });
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <pgas/array/shape.hpp>
@@ -22,6 +24,17 @@ template <class L, std::size_t N>
 concept layout_rule = layout<L, N> || (N == 1 && distribution<L>);
 
 namespace detail {
+
+/// An integer type in which a program may have its extents.
+template <class I>
+concept other_extent = std::integral<I> && !std::same_as<I, std::size_t> && !std::same_as<I, bool>;
+
+template <other_extent Extent, std::size_t N>
+constexpr std::array<std::size_t, N> to_extents(Extent const (&extents)[N]) noexcept {
+  std::array<std::size_t, N> all{};
+  for (std::size_t d = 0; d < N; ++d) all[d] = static_cast<std::size_t>(extents[d]);
+  return all;
+}
 
 template <layout L>
 constexpr L layout_of(L const& rule) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 #include <string_view>
@@ -110,14 +112,27 @@ class error : public std::system_error {
 
 namespace detail {
 
+/// An index in words. One that no memory is large enough for was negative before it was converted: -1 is "-1".
+inline std::string index_text(std::size_t index) {
+  auto const as_given = static_cast<std::ptrdiff_t>(index);
+  return as_given < 0 ? std::to_string(as_given) : std::to_string(index);
+}
+
+template <std::size_t N>
+std::string index_text(std::array<std::size_t, N> const& index) {
+  std::string text;
+  for (std::size_t i : index) text += (text.empty() ? "" : ", ") + index_text(i);
+  return text;
+}
+
 /// Elements [first, first + count) asked for where there are `size`. Kept out of line and cold so
 /// that the check costs a compare and a branch.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, std::string_view operation,
                                                                       rank_t target, std::size_t first,
                                                                       std::size_t count, std::size_t size) {
   throw error(errc::out_of_range, self, operation,
-              (count == 1 ? "element " + std::to_string(first) + " does not exist"
-                          : std::to_string(count) + " elements do not fit at " + std::to_string(first)) +
+              (count == 1 ? "element " + index_text(first) + " does not exist"
+                          : index_text(count) + " elements do not fit at " + index_text(first)) +
                   " on rank " + std::to_string(target) + ", whose part has " + std::to_string(size));
 }
 

@@ -38,7 +38,7 @@ std::vector<std::size_t> cuts(L const& l, std::size_t d, std::size_t most) {
   return found;
 }
 
-/// How many cells a rank owns.
+/// The number of cells that a rank owns.
 template <layout L>
 std::size_t own_cells(L const& l, rank_t rank) {
   if constexpr (matrix_layout<L>) {
@@ -50,7 +50,7 @@ std::size_t own_cells(L const& l, rank_t rank) {
   }
 }
 
-/// Who owns what, as numbers in rows: of each cell, or where there are many of each tile; cut off where too many.
+/// The owners, as numbers in rows: of each cell, or of each tile if there are many cells. Long rows are cut off.
 template <layout L>
   requires(L::dimensions <= 2)
 std::string picture_of_owners(L const& l) {
@@ -98,7 +98,7 @@ std::string picture_of_owners(L const& l) {
   return text;
 }
 
-/// A layout in words; parts in bytes too, if it is known what an element has.
+/// A layout in words. The sizes of parts are also given in bytes if the size of an element is known.
 template <layout L>
 std::string layout_text(L const& l, std::size_t element_bytes) {
   std::string text = "layout    " + l.describe();
@@ -153,19 +153,19 @@ std::string layout_text(L const& l, std::size_t element_bytes) {
 
 }  // namespace detail
 
-/// A layout in words, in several lines: its rule, grid and tiles, how much each rank owns, and of one and two
-/// dimensions who owns what. Of a layout of an array: `std::puts(describe(a.layout()).c_str())`.
+/// A layout in words, in several lines: its rule, its grid, its tiles, and the number of cells of each rank. For one
+/// and two dimensions it also shows the owners. Example: `std::puts(describe(a.layout()).c_str())`.
 ///
-/// Local. Costs time in proportion to the ranks, where tiles are dealt to the tiles.
+/// Local. Costs time in proportion to the ranks; for layouts in cyclic tiles, to the tiles.
 template <layout L>
 [[nodiscard]] std::string describe(L const& l) {
   return "extents   " + detail::joined(l.extents(), " x ") + " on " + std::to_string(l.ranks()) + " ranks\n" +
          detail::layout_text(l, 0);
 }
 
-/// An array in words: extents, element, halo, backend, coherence policy and protocols, and its layout.
+/// An array in words: extents, element, halo, backend, coherence policy, protocols and layout.
 ///
-/// Local, the same text on every rank: one prints it. Costs like describe of a layout.
+/// Local. Every rank gets the same text, so one rank prints it. Costs as much as describe of its layout.
 template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
 [[nodiscard]] std::string describe(global_array<T, N, Layout, Backend, Coherence, Protocols> const& a) {
   std::string text = "array     " + detail::joined(a.extents(), " x ") + " cells of " + detail::bytes_text(sizeof(T)) +

@@ -139,8 +139,8 @@ class directory_state {
 
 }  // namespace detail
 
-/// An array that is in a directory for as long as this lives: what directory::enter gives. Moves. Its destructor is
-/// local: the array leaves this rank's replica, and goes when nobody here has it open.
+/// An array that is in a directory while this object lives: the result of directory::enter. Movable. Its destructor is
+/// local: the array leaves this rank's replica, and is destroyed when this rank no longer has it open.
 template <entered_array A>
 class listed {
  public:
@@ -169,15 +169,15 @@ class listed {
 
 /// The live arrays of a team, by handles that can be stored in arrays and sent: one rank's replica.
 ///
-/// All ranks enter an array, in one order; then any of them can open its handle, whoever it has it from, and gets its
-/// own view of the array. No call but make_directory communicates or waits: each rank finds its view in its own
-/// replica. A handle may be faster than this rank is: `when_entered` parks what is to be done with it.
+/// All ranks enter their arrays in one order. Then a rank that receives a handle from any other rank can open it, and
+/// gets its own view of the array. Only make_directory communicates or waits: a rank finds its view in its own replica.
+/// A handle may arrive before this rank has entered its array: `when_entered` then keeps the call for later.
 /// Source: the shared variable directory of Ferreras 2008, section 5.2.2, its partition ALL. Ours differs: a number is
 /// never used again, so that it is its own generation and an old handle cannot find a new array; replicas need not
 /// forget in one order; the handle tells if ranks entered different arrays; handles that come early are parked, which
 /// the thesis leaves open. What one rank makes alone is in a heap, see heap.hpp.
-/// Memory: O(arrays) on each rank, nothing for each rank. MPI and OpenSHMEM have no equal: their handles mean nothing
-/// on another rank.
+/// Memory: O(arrays) on each rank, independent of the number of ranks. MPI and OpenSHMEM have no equal: their handles
+/// mean nothing on another rank.
 class directory {
  public:
   /// For make_directory.
@@ -216,8 +216,8 @@ template <entered_array A>
   return in.state().template open<A>(h, "open_array");
 }
 
-/// Calls use(array) at once if the array is here; else it returns false, and the call is made when this rank enters the
-/// array. Local. Throws like open_array; what was parked does so in enter.
+/// Calls use(array) at once and returns true if this rank has entered the array. Else it returns false, and `enter`
+/// makes the call. Local. Throws the errors of open_array; a call that `enter` makes throws them there.
 template <entered_array A, std::invocable<A&> Use>
 bool when_entered(directory const& in, array_handle h, Use use) {
   constexpr std::string_view operation = "when_entered";

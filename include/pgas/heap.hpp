@@ -294,8 +294,8 @@ class heap {
   std::shared_ptr<state_type> state_;
 };
 
-/// Makes a heap of `size` elements on this rank; zero allowed. Collective; the same limits on all ranks.
-/// Throws what make_window does, and errc::mismatch when ranks ask for different limits. Costs two windows.
+/// Makes a heap with `size` elements on this rank, zero allowed. Collective; all ranks give the same limits.
+/// Throws on every rank: the errors of make_window, and errc::mismatch if limits differ. Costs two windows.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_heap(team<Backend, Coherence, Protocols> const& team, std::size_t size,
                              heap_limits limits = {}) {

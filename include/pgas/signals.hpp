@@ -14,13 +14,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Puts that say when they have arrived, and to whom: no epoch ends, and nobody else is waited for.
+/// Puts whose arrival the origin announces to the target, without ending an epoch or waiting for other ranks.
 ///
-/// For accesses in a lock_all or fence epoch that both sides have open. A signal has a tag, 0 to tags() - 1, and goes
-/// from one rank to one other; signals of a kind are counted, so none is lost, and each is waited for once. Who has
-/// waited sees, in its own part and in that of the signalling rank, what that rank did before: its puts to the waiting
-/// rank's part, and its stores to its own. What a rank stores to its own part must not lie in lines to which others put
-/// meanwhile. Foreign puts to a third rank are flushed by the program first.
+/// For accesses in a lock_all or fence epoch that both ranks have open. A signal has a tag, 0 to tags() - 1, and goes
+/// from one rank to one rank. Signals of one source and tag are counted: none is lost, and each ends one wait. After
+/// the wait, the rank sees what the source did before the signal: its puts to the waiting rank's part, and its stores
+/// to the source's own part. Own stores must not share cache lines with concurrent puts of other ranks. Before a signal
+/// about puts to a third rank, the program flushes those puts.
 /// MPI has no equal; shmem_put_signal, shmem_signal_wait_until; notified access (Belli and Hoefler 2015).
 template <class State>
 class signals {
@@ -35,8 +35,8 @@ class signals {
 
   [[nodiscard]] std::size_t tags() const noexcept { return parts_->counts.tags(); }
 
-  /// Tells `target` that what this rank did to its part, and to its own, is there. One-sided; costs the completion of
-  /// the accesses to `target`, and one store there. `epoch` is the one in which they were made.
+  /// Tells `target` that this rank's accesses to the target's part, and its stores to its own part, are complete.
+  /// One-sided. `epoch` is the epoch of the accesses. Costs their completion at `target` and one store there.
   template <open_epoch Epoch>
   void signal(Epoch& epoch, rank_t target, std::size_t tag = 0) {
     check(target, tag, "signal");
@@ -58,8 +58,8 @@ class signals {
     put(epoch, target, i, std::span<value_type const>(&value, 1), tag);
   }
 
-  /// Returns when `how_many` signals from there have come, and takes them. Throws errc::timed_out at the deadline; then
-  /// none is taken. shmem_signal_wait_until.
+  /// Returns when `how_many` signals of `from` have come, and takes them. Throws errc::timed_out at the deadline, and
+  /// then takes none. shmem_signal_wait_until.
   void wait(signal_from from, std::uint64_t how_many = 1, time_point deadline = no_deadline) {
     check(from, "wait for a signal");
     clean_own(from.source);
@@ -67,7 +67,7 @@ class signals {
     parts_->counts.wait(from, how_many, b, deadline);
   }
 
-  /// Takes `how_many` signals if they have come; never blocks. shmem_test.
+  /// Takes `how_many` signals of `from` if they have come, and returns whether it did. Never blocks. shmem_test.
   [[nodiscard]] bool test(signal_from from, std::uint64_t how_many = 1) {
     check(from, "test for a signal");
     if (parts_->counts.pending(from) < how_many) return false;
@@ -76,14 +76,14 @@ class signals {
     return parts_->counts.test(from, how_many, b);
   }
 
-  /// How many signals from there have come and not been taken. shmem_signal_fetch.
+  /// The number of signals of `from` that have come and not been taken. shmem_signal_fetch.
   [[nodiscard]] std::uint64_t pending(signal_from from) const {
     check(from, "pending");
     return parts_->counts.pending(from);
   }
 
-  /// Returns which of these has come first, among those that have, in their order here; takes one of its signals.
-  /// Requires one at least. Throws errc::timed_out at the deadline. shmem_wait_until_any.
+  /// Waits until one of these has come, takes one signal of the first such entry, and returns the entry's index.
+  /// Requires at least one entry. Throws errc::timed_out at the deadline. shmem_wait_until_any.
   [[nodiscard]] std::size_t wait_any(std::span<signal_from const> all, time_point deadline = no_deadline) {
     constexpr std::string_view operation = "wait for any signal";
     PGAS_EXPECTS(light, !all.empty(),
@@ -96,7 +96,8 @@ class signals {
     return parts_->counts.wait_any(all, b, deadline);
   }
 
-  /// Waits for one at least, and returns which have come, one signal of each being taken. shmem_wait_until_some.
+  /// Waits until one of these has come, takes one signal of each entry that has, and returns the entries' indices.
+  /// shmem_wait_until_some.
   [[nodiscard]] std::vector<std::size_t> wait_some(std::span<signal_from const> all,
                                                    time_point deadline = no_deadline) {
     std::vector<std::size_t> came{wait_any(all, deadline)};
@@ -111,13 +112,13 @@ class signals {
     for (signal_from const& from : all) wait(from, 1, deadline);
   }
 
-  /// From now on progress() calls handler() for each signal from there. A handler may put, signal and wait for others.
+  /// From now on progress() calls handler() for each signal of `from`. A handler may put, signal and wait for others.
   void on_signal(signal_from from, std::function<void()> handler) {
     check(from, "on_signal");
     handlers_.emplace_back(from, std::move(handler));
   }
 
-  /// Calls the handlers of the signals that have come, and returns how many calls that were. Never blocks by itself.
+  /// Calls the handlers of the signals that have come, and returns the number of calls. Never blocks by itself.
   std::size_t progress() {
     std::size_t calls = 0;
     for (std::size_t i = 0; i < handlers_.size(); ++i) {  // a handler may add another
@@ -142,7 +143,7 @@ class signals {
     sync::signal_counts<typename State::control_type> counts;
   };
 
-  // What the refresh after a signal drops must have been written back.
+  // The refresh after a signal drops this rank's copies, so modified ones are written back first.
   void clean_own(rank_t source) {
     boundary_type<boundary_of::own> b(window_->segment);
     b.publish(group(&source, 1));

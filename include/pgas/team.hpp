@@ -25,8 +25,8 @@ concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
 
 /// The ranks that work together: one rank's handle on them.
 ///
-/// `Coherence` and `Protocols` are the defaults of windows made on it. Copies are the same team. All
-/// members call the collective functions in the same order. MPI: a communicator; OpenSHMEM: a team.
+/// `Coherence` and `Protocols` are the default policies of windows that are made on the team. A copy of a handle names
+/// the same team. All ranks call the collective functions in the same order. MPI: a communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
           protocol_bundle Protocols = default_protocols_on<Backend>>
 class team {
@@ -41,20 +41,20 @@ class team {
   [[nodiscard]] rank_t rank() const noexcept { return state_->backend.rank(); }
   [[nodiscard]] rank_t size() const noexcept { return state_->backend.size(); }
 
-  /// The number that rank `rank` of this team has in the job. MPI_Group_translate_ranks.
+  /// The job-wide number of rank `rank` of this team. MPI_Group_translate_ranks.
   [[nodiscard]] rank_t world_rank(rank_t rank) const {
     check_rank(rank, "world_rank");
     return state_->backend.world_rank(rank);
   }
 
-  /// How near a rank is: itself, on this node (its memory may be mapped), or beyond.
+  /// The distance of a rank: this rank itself, a rank on this node (its memory may be mapped), or a remote rank.
   [[nodiscard]] locality locality_of(rank_t rank) const {
     check_rank(rank, "locality_of");
     return state_->backend.locality_of(rank);
   }
 
-  /// Returns when every rank of the team has called it. Collective. Orders memory among them, but makes no
-  /// window's copies agree: that is what a fence is for. MPI_Barrier.
+  /// Returns when every rank of the team has called it. Collective. Orders memory among the ranks, but makes no
+  /// window's copies agree; a fence does both. MPI_Barrier.
   void barrier() const { state_->collectives.barrier("barrier"); }
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
@@ -85,7 +85,8 @@ class team {
     return result;
   }
 
-  /// The sub-team of the ranks that give the same color, ordered by key, then by rank here. Collective. MPI_Comm_split.
+  /// The sub-team of the ranks that give the same color, ordered by key, then by rank in this team. Collective. Throws
+  /// errc::no_space on every rank if the memory of one sub-team is not there. MPI_Comm_split.
   [[nodiscard]] team split(int color, int key = 0) const {
     struct choice {
       int color;
@@ -115,7 +116,7 @@ class team {
   /// The team of this rank alone. Collective, like any split.
   [[nodiscard]] team self() const { return split(rank()); }
 
-  /// The same ranks with other default policies for the windows made on it. Local.
+  /// The same ranks with other default policies for windows. Local.
   template <coherence_policy OtherCoherence, protocol_bundle OtherProtocols = Protocols>
   [[nodiscard]] auto with() const {
     return team<Backend, OtherCoherence, OtherProtocols>(state_);
@@ -123,7 +124,7 @@ class team {
 
   /// The rank's clock: wall time, or an emulator's.
   [[nodiscard]] time_point now() const { return state_->backend.now(); }
-  /// Counts `cycles` of computation on the rank's clock; nothing where time passes by itself.
+  /// Adds `cycles` of computation to the rank's clock. Only emulated clocks count; on others it does nothing.
   void charge(std::uint64_t cycles) const { state_->backend.charge(cycles); }
 
   /// For windows and containers.

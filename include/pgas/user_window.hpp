@@ -8,16 +8,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// How the other ranks access memory that a rank has already.
+/// How other ranks access memory that the program has allocated itself.
 enum class reach {
-  in_place,            ///< the memory itself; where the system forbids it, there is no window
+  in_place,            ///< the memory itself; if the system forbids that, make_window throws
   in_place_or_copies,  ///< the memory itself if every rank can reach every other's, else copies of it
   copies,              ///< copies of it, which the boundaries of epochs make agree with the memory
 };
 
 namespace detail {
 
-/// What ranks must agree on, in words.
+/// The choice in words: ranks must agree on it.
 inline std::string_view name_of(reach how) noexcept {
   switch (how) {
     case reach::in_place:
@@ -30,7 +30,7 @@ inline std::string_view name_of(reach how) noexcept {
   return "";
 }
 
-/// Finds out whether all ranks reach each other's memory, and sets up copies where they cannot or shall not.
+/// Tries whether all ranks reach each other's memory, and sets up copies if they cannot or shall not.
 template <class Window, class Team>
 void settle_reach(Team const& team, Window const& w, reach how) {
   constexpr std::string_view operation = "make_window";
@@ -72,22 +72,20 @@ void settle_reach(Team const& team, Window const& w, reach how) {
 
 }  // namespace detail
 
-/// Makes a window over memory that the ranks have already, of any size on each rank, none allowed: this rank's part is
-/// `memory`, with what is in it, and stays its own.
+/// Makes a window over memory that the program has allocated: this rank's part is `memory` with its present content.
 ///
-/// Collective over the team; all ask for the same `how`. Keep the memory until every rank's last epoch on the window
-/// has ended: a barrier after that tells. local() is the memory. A transfer costs a system call where ranks are
-/// processes (process_vm_readv, process_vm_writev: one copy, the other rank takes no part), rows go many in one;
-/// accumulate and the atomic operations take a lock of the target's part. Ranks that are threads copy; on loopback the
-/// target's agent serves. Where Yama lets ancestors only trace a process, each rank gives leave to what descends from
-/// its parent, and so to its job. Memory: one line a rank and node; with copies, two more of each part, and each
-/// boundary of an epoch compares the own part with them. The team's coherence policy is not asked: the processor keeps
-/// the memory coherent, and `coherence::separate` its copies.
-/// Throws, on every rank, errc::unsupported if a rank cannot reach another's memory, found out by trying, and no copies
-/// were asked for; errc::invalid_argument if a rank cannot read what it gives; errc::mismatch, errc::no_space. Later, a
-/// put or get throws errc::invalid_argument when the memory is no longer there, or read-only.
-/// MPI_Win_create; with copies its separate memory model. MPI_Win_create_dynamic has no equal: memory is not attached
-/// later, another window is made.
+/// Collective over the team. All ranks ask for the same `how`; sizes may differ and be zero. Keep the memory until
+/// every rank's last epoch on the window has ended: a barrier after it tells. local() is the memory. Between processes
+/// a transfer costs a system call (process_vm_readv, process_vm_writev: one copy, the target takes no part), which
+/// carries many rows at once. Accumulate and the atomic operations lock the target's part. Between threads a transfer
+/// is a copy; on loopback the target's agent does it. If Yama lets only ancestors trace a process, each rank permits
+/// its parent's descendants, and so its job. Memory: one line for each rank and node. With copies, two more of each
+/// part, and each boundary of an epoch compares the own part with them. The team's coherence policy has no part in it:
+/// the processor keeps the memory coherent, and `coherence::separate` the copies. Throws, on every rank,
+/// errc::unsupported if a trial shows that a rank cannot reach another's memory and `how` allows no copies;
+/// errc::invalid_argument if a rank cannot read its own memory; errc::mismatch; errc::no_space. A later put or get
+/// throws errc::invalid_argument if the memory is gone or read-only. MPI_Win_create; with copies, MPI's separate memory
+/// model. There is no MPI_Win_create_dynamic: make another window.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::span<T> memory,
                                reach how = reach::in_place) {

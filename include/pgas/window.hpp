@@ -119,7 +119,7 @@ class window {
 
 namespace detail {
 
-/// What a rank says about a window it helps to make; all must say the same but for the size.
+/// A rank's description of the window that it helps to make. All ranks must give the same, except for the size.
 struct window_offer {
   std::uint64_t bytes;
   std::uint32_t element_bytes;

@@ -9,7 +9,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Copies as much of a text as fits, for texts that travel between ranks.
+/// Copies as much of a text as fits into an array of characters, which can travel between ranks.
 template <std::size_t Size>
 void copy_text(std::array<char, Size>& to, std::string_view from) noexcept {
   std::memcpy(to.data(), from.data(), std::min(from.size(), Size - 1));

@@ -10,11 +10,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Whether an exception passes that did not when this was made: what a destructor has to know that must not wait then.
+/// Whether an exception is being thrown that was not when this object was made. A destructor that synchronizes asks:
+/// during such an exception it must not wait for other ranks.
 ///
-/// Says what std::uncaught_exceptions says, which is two calls into the C++ library and one into the loader: asked when
-/// an epoch opens and when it closes they were two fifths of the instructions of a lock. The count is the second of two
-/// words that the C++ ABI of Itanium names for each thread; where they are is asked once a thread.
+/// The answer is that of std::uncaught_exceptions, which costs two calls into the C++ library and one into the loader.
+/// Asked at both ends of an epoch, those calls were two fifths of the instructions of a lock. The count is the second
+/// of the two words that the Itanium C++ ABI defines for each thread; their address is asked once a thread.
 class uncaught_since {
  public:
   [[nodiscard]] bool any() const noexcept { return count() > before_; }

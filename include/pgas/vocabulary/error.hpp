@@ -125,8 +125,8 @@ std::string index_text(std::array<std::size_t, N> const& index) {
   return text;
 }
 
-/// Elements [first, first + count) asked for where there are `size`. Kept out of line and cold so
-/// that the check costs a compare and a branch.
+/// Refuses elements [first, first + count) of a part that has `size`. Out of line and cold, so that a check costs a
+/// compare and a branch.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, std::string_view operation,
                                                                       rank_t target, std::size_t first,
                                                                       std::size_t count, std::size_t size) {

@@ -9,7 +9,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// An error that a destructor met and could not throw: kept for the rank's next call, or its exit.
+/// An error that a destructor met and could not throw. The rank's next call throws the error, or else its exit.
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {
@@ -23,7 +23,7 @@ class deferred_error {
   std::exception_ptr error_;
 };
 
-/// One rank's state of one team; windows hold it too, so that a team may go before its windows.
+/// One rank's state of one team. Windows hold it too, so that a team may be destroyed before its windows.
 template <class Backend>
 struct team_state {
   using control_type = typename Backend::control_type;
@@ -41,7 +41,7 @@ struct team_state {
   control_type control;
   slot_collectives<control_type, default_fence> collectives;
   std::shared_ptr<deferred_error> deferred;
-  int windows = 0;  ///< made so far: the next one's number, the same on every rank
+  int windows = 0;  ///< made so far, the same on every rank: the number of the next window
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

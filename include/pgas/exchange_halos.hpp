@@ -52,7 +52,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
     this->state_->post.post(origins_, own);
     mark([](auto& s) { s.exposure_open = true; });
     auto remote = boundaries<boundary_of::remote, write_only.value>();
-    this->state_->post.start(targets_, remote, true);
+    this->state_->post.start(targets_, remote, exposure_state::awaited);
     mark([](auto& s) { s.access_open = true; });
   }
   /// Apart from the constructor, so that what fails here is an epoch that an exception left.
@@ -60,7 +60,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
   void put_all(Arrays const&... arrays) {
     auto remote = boundaries<boundary_of::remote, write_only.value>();
     for (rank_t target : group(targets_)) {
-      this->state_->post.trigger(target, remote, true);
+      this->state_->post.trigger(target, remote, exposure_state::awaited);
       (put_ghosts(arrays, target), ...);
     }
   }
@@ -97,7 +97,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
       s.elements.leave_all();
     });
     auto remote = boundaries<boundary_of::remote, write_only.value>();
-    this->state_->post.complete(targets_, remote, true);
+    this->state_->post.complete(targets_, remote, exposure_state::awaited);
     auto own = boundaries<boundary_of::own, hints{}>();
     this->state_->post.wait(origins_, own);
   }

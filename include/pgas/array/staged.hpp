@@ -23,7 +23,7 @@ class staged_array {
   static constexpr bool checks_indices = assertions >= assertion_level::heavy;
 
  public:
-  explicit staged_array(Array const& a)
+  [[gnu::always_inline]] explicit staged_array(Array const& a)
       : window_(a.window()), own_(a.local_extents()), place_(a.local_place()), memory_(make(a)) {
     data_ = memory_.data();
     if constexpr (copies_own_cells) {
@@ -75,7 +75,7 @@ class staged_array {
  private:
   using memory = std::conditional_t<copies_own_cells, std::vector<value_type>, staged<Mode, window_type>>;
 
-  static memory make(Array const& a) {
+  [[gnu::always_inline]] static memory make(Array const& a) {
     if constexpr (copies_own_cells) {
       return memory(box<dimensions>{{}, a.local_extents()}.size());
     } else {
@@ -173,7 +173,7 @@ class staged_tiles {
 /// Where a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like tiles():
 /// `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.
 template <any_global_array Array, hints Mode>
-[[nodiscard]] auto stage(Array const& a, hint<Mode>) {
+[[nodiscard, gnu::always_inline]] inline auto stage(Array const& a, hint<Mode>) {
   if constexpr (matrix_layout<typename Array::layout_type>) {
     return detail::staged_array<Mode, Array>(a);
   } else {

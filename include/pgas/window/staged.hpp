@@ -25,7 +25,8 @@ class staged {
   static constexpr bool is_update = Mode == read_write.value;
   using element = std::conditional_t<Mode.read_only, typename Window::value_type const, typename Window::value_type>;
 
-  staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
+  // Inlined, as the next ones to the program are, so that a report of the emulated chip names the program's line.
+  [[gnu::always_inline]] staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
     if constexpr (Window::is_contiguous) {
       span_ = w.local().subspan(first, count);
     } else {
@@ -109,13 +110,13 @@ class staged {
 /// The mode says how the span is used: read_only; write_only, which overwrites all of it; read_write, which changes
 /// some of it and writes back the changed bytes alone. Free where memory is plain; else up to two copies.
 template <class Window, hints Mode>
-[[nodiscard]] auto stage(Window const& w, std::size_t first, std::size_t count, hint<Mode>) {
+[[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, std::size_t first, std::size_t count, hint<Mode>) {
   PGAS_EXPECTS(light, detail::fits(first, count, w.size()),
                detail::throw_out_of_range(w.state().job_rank(), "stage", w.rank(), first, count, w.size()));
   return detail::staged<Mode, Window>(w, first, count);
 }
 template <class Window, hints Mode>
-[[nodiscard]] auto stage(Window const& w, hint<Mode> mode) {
+[[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, hint<Mode> mode) {
   return stage(w, 0, w.size(), mode);
 }
 

@@ -40,7 +40,7 @@ std::vector<std::size_t> cuts(L const& l, std::size_t d, std::size_t most) {
 
 /// The number of cells that a rank owns.
 template <layout L>
-std::size_t own_cells(L const& l, rank_t rank) {
+std::size_t cells_owned_by(L const& l, rank_t rank) {
   if constexpr (matrix_layout<L>) {
     return box<L::dimensions>{{}, l.local_extents(rank)}.size();
   } else {
@@ -119,7 +119,7 @@ std::string layout_text(L const& l, std::size_t element_bytes) {
   std::size_t room = 0;
   std::size_t without = 0;
   for (rank_t r = 0; r < l.ranks(); ++r) {
-    shares.push_back({own_cells(l, r), l.part_size(r)});
+    shares.push_back({cells_owned_by(l, r), l.part_size(r)});
     room += shares.back().elements - shares.back().cells;
     if (shares.back().cells == 0) ++without;
   }

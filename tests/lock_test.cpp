@@ -374,7 +374,7 @@ TEST_CASE("lock: no update is lost and no rank waits for ever, in every order wi
 }
 
 TEST_CASE("lock: cells of the locked part are accessed by their indices, and other owners' are refused") {
-  with_locks(
+  everywhere(
       [](auto& team) {
         auto const a = pgas::make_array<int>(team, {2 * static_cast<std::size_t>(team.size()), 2});
         for (rank_t target = 0; target < team.size(); ++target) {

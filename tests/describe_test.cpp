@@ -66,7 +66,7 @@ TEST_CASE("describe: many ranks are summed up, and their cells add up to those o
                   "1 without any\n") != std::string::npos);
   auto const sum = [](auto const& l) {
     std::size_t all = 0;
-    for (rank_t r = 0; r < l.ranks(); ++r) all += pgas::detail::own_cells(l, r);
+    for (rank_t r = 0; r < l.ranks(); ++r) all += pgas::detail::cells_owned_by(l, r);
     return all;
   };
   CHECK(sum(cyclic_tiles<4, 5>{}.over({13, 17}, 3)) == 13 * 17);

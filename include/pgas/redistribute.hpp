@@ -4,6 +4,7 @@
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
+#include <pgas/support/copy.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

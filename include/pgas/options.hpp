@@ -200,18 +200,21 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     if constexpr (backend_with_option<Backend>) return option == Backend::own_option::name;
     return false;
   }
+  /// Throws that option `name` is one of other backends, and of which.
+  template <class Backend>
+  [[noreturn]] static void refuse_option(std::string const& name) {
+    std::string sentence = "--pgas-" + name + ": backend ";
+    sentence.append(Backend::name).append(" has no such option; choose one that has it, by --pgas-backend:");
+    ((offers<Backends>(name) ? sentence.append(1, ' ').append(Backends::name) : sentence), ...);
+    throw error(errc::unsupported, -1, sentence);
+  }
+
   /// The value of the backend's own option, if the user gives it. Throws when an option is another backend's.
   template <class Backend>
   static std::optional<std::string> own_option_of(command_line const& line) {
     std::optional<std::string> given;
     for (auto const& [name, value] : line.others) {
-      if (!offers<Backend>(name)) {
-        std::string owners;
-        ((owners += offers<Backends>(name) ? " " + std::string(Backends::name) : ""), ...);
-        throw error(errc::unsupported, -1,
-                    "--pgas-" + name + ": backend " + std::string(Backend::name) +
-                        " has no such option; choose one that has it, by --pgas-backend:" + owners);
-      }
+      if (!offers<Backend>(name)) refuse_option<Backend>(name);
       if (value.empty()) throw error(errc::invalid_argument, -1, "--pgas-" + name + ": a value is missing");
       given = value;
     }

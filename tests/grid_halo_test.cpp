@@ -33,7 +33,7 @@ void check_exchanges(Array const& a) {
         if (ghosts == 0) std::apply(cells, local) = expected(a, global, round);
       });
     }
-    exchange_halo(a);
+    if (a.shape().halos().any()) exchange_halo(a);  // else it is refused
     auto const cells = stage(a, pgas::read_only);
     for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
       if (ghosts > 1 && !a.shape().halos().corners()) return;

@@ -200,7 +200,7 @@ TEST_CASE("accumulate_halo: it is the adjoint of the exchange: <exchange(x), y> 
         };
         fill(x, 1);
         fill(y, 2);
-        exchange_halo(x);
+        if (x.shape().halos().any()) exchange_halo(x);
         auto const before = product();
         fill(x, 1);
         accumulate_halo(y);
@@ -272,7 +272,7 @@ void check_random_together(Team& team, std::uint64_t seed, Rule const& rule) {
     auto const b = make_array<unsigned char>(team, extents, chosen, around);
     auto const c = make_array<double>(team, extents, chosen, around);
     check_together(a, b, c);
-    exchange_halo(b);  // one array alone in between
+    if (b.shape().halos().any()) exchange_halo(b);  // one array alone in between
     check_together(c, a);
   }
 }

@@ -235,11 +235,11 @@ TEST_CASE("heap: pieces that do not fit and handles that name nothing are refuse
                 [&] { static_cast<void>(heap.make(1)); });
         piece_handle const old = second->handle();
         second.reset();
-        refused(errc::no_space, "make_piece", {"9 elements asked for", "largest gap of this rank's 20 has 8"},
+        refused(errc::no_space, "make_piece", {"9 elements do not fit", "largest gap of this rank's 20 has 8"},
                 [&] { static_cast<void>(heap.make(9)); });
-        refused(errc::no_space, "make_piece", {"elements asked for"},
+        refused(errc::no_space, "make_piece", {"elements do not fit"},
                 [&] { static_cast<void>(heap.make(~std::size_t{0})); });
-        refused(errc::invalid_argument, "make_piece", {"one element at least"},
+        refused(errc::invalid_argument, "make_piece", {"at least one element"},
                 [&] { static_cast<void>(heap.make(0)); });
         refused(errc::gone, "free", {"piece 2 of rank"}, [&] { heap.free(old); });
         refused(errc::invalid_argument, "open", {"names no piece"}, [&] { static_cast<void>(heap.open({})); });

@@ -12,7 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The ranks of an epoch: a few, as neighbours are, without memory of their own.
+/// The ranks of an epoch. Up to eight need no allocation.
 class small_group {
  public:
   explicit small_group(group given) : size_(given.size()) {
@@ -25,7 +25,7 @@ class small_group {
   }
   operator group() const noexcept { return many_.empty() ? group(few_.data(), size_) : group(many_); }
 
-  /// False if it is not there.
+  /// Removes a rank. Returns false if the group does not contain it.
   bool remove(rank_t rank) noexcept {
     auto const all = many_.empty() ? std::span<rank_t>(few_.data(), size_) : std::span<rank_t>(many_);
     auto const at = std::find(all.begin(), all.end(), rank);
@@ -41,7 +41,8 @@ class small_group {
   std::vector<rank_t> many_;
 };
 
-/// A group as an epoch keeps it: checked once, so that a wrong one is an error and not a hang.
+/// Checks a group once, when its epoch opens, so that a wrong rank is an error and not a hang. Returns the
+/// epoch's copy.
 template <class State>
 small_group checked_group(State const& s, group given, std::string_view operation) {
   for (rank_t rank : given) s.check_rank(rank, operation);
@@ -69,13 +70,14 @@ small_group checked_group(State const& s, group given, std::string_view operatio
 
 }  // namespace detail
 
-/// Active target, among neighbours: this rank may access the parts of the ranks it names, each as soon as that rank
-/// exposes its part to this one.
+/// An access epoch among neighbours (active target): this rank may access the parts of the ranks that it
+/// names.
 ///
-/// Opening is local. The first access to a target, or `to(target)`, waits for that target's exposure.
-/// Closing waits for the exposures not met yet, and then tells each target that this rank is done;
-/// it does not wait for them to notice. MPI_Win_start, MPI_Win_complete.
-/// Throws errc::outside_group when a target is not in the group.
+/// Opening is local. The first access to a target, or `to(target)`, waits until that target has exposed its
+/// part to this rank. Closing waits for the remaining exposures, and then tells each target that this rank is
+/// done. It does not wait for the targets to notice.
+/// Throws errc::outside_group when a target is not in the group. Costs a wait for a signal from each target,
+/// and a signal to each. MPI_Win_start, MPI_Win_complete.
 template <class State, hints Hints = hints{}>
 class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
                              public State::template accesses_type<access<State, Hints>, Hints> {
@@ -106,10 +108,10 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 
   /// Ends the epoch: MPI's word for close().
   void complete() { this->close(); }
-  /// Ends the epoch for one of its targets, which goes on at once, and not only when all the others have been met:
-  /// where ranks share cores that saves a turn. What was opened to it by `to` is not valid any more.
-  /// Waits for its exposure. Throws errc::outside_group if it is not in the group, or has been completed. MPI has no
-  /// equal.
+  /// Ends the epoch for one target, which then goes on before the other targets have been met. Where ranks
+  /// share cores, this saves a turn. Waits for that target's exposure. Views that `to(target)` has returned
+  /// are no longer valid.
+  /// Throws errc::outside_group if the target is not in the group or has been completed. MPI has no equal.
   void complete(rank_t target) {
     this->check_open("complete");
     State& s = state();
@@ -118,9 +120,9 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     boundary b(s.segment);
     s.post.complete(group(&target, 1), b, exposures);
   }
-  /// The last access of this rank to a target: puts as put does, then ends the epoch for that target, which goes on
-  /// while this rank computes or puts to others. Those to whom nothing is put are told by close(), as ever. Waits for
-  /// its exposure; throws as put and complete do. The final flag of NEON (Christgau 2017, section 3.3.5).
+  /// Puts like put, then ends the epoch for that target like complete(target). The target goes on while this
+  /// rank computes or puts to other ranks. close() completes the targets that remain. Waits for the target's
+  /// exposure; throws the errors of put and complete. The final flag of NEON (Christgau 2017, section 3.3.5).
   void put_last(rank_t target, std::size_t first, std::span<typename State::value_type const> values) {
     this->put(target, first, values);
     complete(target);
@@ -130,7 +132,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     complete(target);
   }
 
-  /// Opens `target`'s part once it is exposed to this rank: take it before a loop of single accesses.
+  /// Opens `target`'s part as soon as it is exposed to this rank. Call it before a loop of single accesses.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     this->check_open("to");
     State& s = state();

@@ -11,7 +11,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The value that an operation leaves others as they are with.
+/// The neutral value of an operation: combined with it, every value stays the same.
 template <class T>
 constexpr T neutral(op::sum) noexcept {
   return T{};
@@ -52,8 +52,8 @@ bool is_divided(Array const& a, std::size_t d) noexcept {
   return a.layout().places().extent(d) > 1;
 }
 
-/// What of a move is ghost cells that have an owner. Along dimensions that are not divided a move goes with whole rows,
-/// and at their ends may be padding, or ghost cells beyond a fixed edge.
+/// The part of a move whose ghost cells have an owner. Along dimensions that are not divided, a move takes
+/// whole rows, whose ends may be padding or ghost cells beyond a fixed edge.
 template <any_global_array Array>
 auto without_row_ends(Array const& a, typename halo_plan<Array::dimensions>::move m) noexcept {
   auto const kept = cells_of_array(a);
@@ -72,7 +72,7 @@ auto without_row_ends(Array const& a, typename halo_plan<Array::dimensions>::mov
   return m;
 }
 
-/// Combines a box of cells that lie in `from` into one in `to`.
+/// Combines each cell of a box in `from` into the corresponding cell of a box in `to`.
 template <std::size_t N, class T, class Op>
 void combine_box(std::array<std::size_t, N> const& count, T* to, box_in<N> const& there, T const* from,
                  box_in<N> const& here, Op op) {
@@ -85,7 +85,7 @@ void combine_box(std::array<std::size_t, N> const& count, T* to, box_in<N> const
   });
 }
 
-/// Stores a value to the ghost cells that have an owner.
+/// Stores a value to all ghost cells that have an owner.
 template <any_global_array Array, class T>
 void fill_ghosts(Array const& a, T* part, T const& value) {
   constexpr std::size_t N = Array::dimensions;
@@ -120,15 +120,16 @@ void fill_ghosts(Array const& a, T* part, T const& value) {
 
 }  // namespace detail
 
-/// An operation that ghost cells can come back to their owners by: one with a value that changes nothing, which is what
-/// they hold afterwards. All of namespace op but replace and no_op; of elements that are no numbers, sum alone.
+/// An operation by which owners can combine ghost cells into their own. It has a neutral value, which the
+/// ghost cells hold afterwards. These are all operations of namespace op but replace and no_op; for elements
+/// that are not numbers, sum alone.
 template <class Op, class T>
 concept ghost_operation = operation_on<Op, T> && requires(Op op) { detail::neutral<T>(op); };
 
-/// Ghost cells that are on their way to their owners: what begin_accumulate_halo returns.
+/// Ghost cells on their way to their owners: the result of begin_accumulate_halo.
 ///
-/// While it is pending this rank may read and store its own cells, and must leave its ghost cells alone; the array
-/// stays where it is. A destructor finishes, too; an error is then thrown by the rank's next call.
+/// While it is pending, this rank may read and store its own cells, and must leave its ghost cells alone. The
+/// array must stay in place. The destructor finishes, too; the rank's next call then throws its error.
 template <any_global_array Array, ghost_operation<typename Array::value_type> Op>
 class [[nodiscard]] pending_accumulation {
   static constexpr std::size_t N = Array::dimensions;
@@ -136,7 +137,8 @@ class [[nodiscard]] pending_accumulation {
   using state_type = typename Array::state_type;
 
  public:
-  // The same ranks as in an exchange: who puts there gets here. Nobody stores to a ghost cell until all have got.
+  // The ranks are those of an exchange: a rank that puts there gets here. No rank stores to a ghost cell
+  // until all have been got.
   pending_accumulation(Array const& a, Op op)
       : array_(&a),
         op_(op),
@@ -172,8 +174,9 @@ class [[nodiscard]] pending_accumulation {
     exposure_.wait();
     auto const staged = stage(a.window(), read_write);
     auto* const part = staged.data();
-    // Backwards, what an exchange does forwards: first what came from others, then what this rank's own ghosts hold. A
-    // ghost that something is combined into when it has been taken along already is not looked at again.
+    // The order is that of an exchange, backwards: first the cells from other ranks, then this rank's own
+    // ghost cells. A ghost cell that has been taken along is not read again, even if a later step combines
+    // something into it.
     std::size_t first = 0;
     for (auto const& m : moves_) {
       detail::combine_box<N>(m.count, part, {m.from, m.from_pitches}, received_.data(),
@@ -194,16 +197,17 @@ class [[nodiscard]] pending_accumulation {
   detail::uncaught_since uncaught_;
   std::vector<typename halo_plan<N>::move> moves_;
   std::vector<value_type> received_;
-  // Destroyed in the right order: complete, then wait; before what is got into goes.
+  // Destroyed in this order: complete, wait, and then the memory that was got into.
   exposure<state_type, no_put.value> exposure_;
   access<state_type, read_only.value> access_;
 };
 
-/// Begins what accumulate_halo does: sends ghost cells to their owners, and does not wait for those that come; ends
-/// with `finish()` of what it returns: `auto pending = begin_accumulate_halo(a); ...own cells...; pending.finish();`.
+/// Begins to send ghost cells to their owners, as accumulate_halo does, and does not wait for those that
+/// come: `auto pending = begin_accumulate_halo(a); ...own cells...; pending.finish();`.
 ///
-/// For kernels that scatter from cells near an edge first, and then from the others, which reach own cells only.
-/// Waits until the neighbours have begun too. Else like accumulate_halo.
+/// For kernels that scatter: first from the cells near an edge, and then from the others, which reach own
+/// cells only.
+/// Waits until the neighbours have begun too. Otherwise like accumulate_halo.
 template <any_global_array Array, ghost_operation<typename Array::value_type> Op = op::sum>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] pending_accumulation<Array, Op> begin_accumulate_halo(Array const& a, Op op = {}) {
@@ -212,17 +216,20 @@ template <any_global_array Array, ghost_operation<typename Array::value_type> Op
   return pending_accumulation<Array, Op>(a, op);
 }
 
-/// The adjoint of exchange_halo: adds what is in ghost cells to the cells they are ghosts of, and zeroes them; or
-/// combines them by another operation, and leaves its neutral value: `accumulate_halo(a, op::max{})`.
+/// The adjoint of exchange_halo: adds each ghost cell to the cell that it shows, and zeroes the ghost cell.
+/// With another operation it combines them, and leaves that operation's neutral value: `accumulate_halo(a,
+/// op::max{})`.
 ///
-/// For kernels that scatter: zero the ghost cells, store or add to own and ghost cells alike, then call this; each
-/// contribution counts once, in corners, on a torus and at a mirror too, where several ghosts are one cell. Ghost cells
-/// beyond a fixed edge belong to nobody and stay as they are, as do corners of an array made without.
-/// Collective among ranks that share an edge or a corner, as begin_exchange. Own cells are complete when it returns.
-/// The order of additions is that of the plan: for one layout and number of ranks the same bits each time. Each
-/// contribution is got by the cell's owner, so that nothing needs to be indivisible.
+/// For kernels that scatter: zero the ghost cells, store or add to own and ghost cells alike, then call this.
+/// Each contribution counts once, also in corners, on a torus and at a mirror, where several ghost cells show
+/// one cell. Ghost cells beyond a fixed edge have no owner and stay as they are, as do corners of an array
+/// that is made without them. Collective among ranks that share an edge or a corner, like begin_exchange. Own
+/// cells are complete when it returns. The additions are made in the order of the plan: one layout and number
+/// of ranks gives the same bits each time. The owner of a cell gets each contribution, so that no operation
+/// needs to be indivisible.
 /// Throws what epochs throw. Costs a get of the ghost cells from each neighbour, memory for them, and a
-/// post/start/complete/wait round. PETSc: DMLocalToGlobal with ADD_VALUES or MAX_VALUES; DASH and MPI have none.
+/// post/start/complete/wait round. PETSc: DMLocalToGlobal with ADD_VALUES or MAX_VALUES; DASH and MPI have no
+/// equal.
 template <any_global_array Array, ghost_operation<typename Array::value_type> Op = op::sum>
   requires box_layout<typename Array::layout_type>
 void accumulate_halo(Array const& a, Op op = {}) {

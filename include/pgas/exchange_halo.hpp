@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Puts a box of own cells to where they are ghost cells.
+/// Puts a box of own cells into the ghost cells of the target that show them.
 template <class Array, class Target>
 void put_move(Array const& a, typename halo_plan<Array::dimensions>::move const& box, Target const& target) {
   for_each_block<Array::dimensions>(box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches},
@@ -31,11 +31,11 @@ void put_move(Array const& a, typename halo_plan<Array::dimensions>::move const&
 
 }  // namespace detail
 
-/// A halo exchange that has begun: what begin_exchange returns.
+/// A halo exchange that has begun: the result of begin_exchange.
 ///
-/// While it is pending this rank may read its own cells, and beside them the ghost cells of dimensions that the grid
-/// does not divide, but no others, and must not store to the array. A destructor finishes, too; an error is then thrown
-/// by the rank's next call.
+/// While it is pending, this rank may read its own cells, and the ghost cells along dimensions that the grid
+/// does not divide. It must not read other ghost cells, nor store to the array. The destructor finishes the
+/// exchange, too; the rank's next call then throws its error.
 template <class State>
 class [[nodiscard]] pending_exchange {
  public:
@@ -48,7 +48,8 @@ class [[nodiscard]] pending_exchange {
   }
   pending_exchange(pending_exchange&&) noexcept = default;
 
-  /// Returns when all ghost cells hold what their owners had when they began. Throws what epochs throw.
+  /// Returns when each ghost cell has the value that its owner's cell had when the owner began. Throws what
+  /// epochs throw.
   void finish() {
     access_.complete();
     exposure_.wait();
@@ -62,8 +63,9 @@ class [[nodiscard]] pending_exchange {
 
 namespace detail {
 
-/// Ghost cells that come from this rank's own cells: those of dimensions that are not divided, and on a torus with few
-/// ranks, and at a mirror, others. Stored before the post, which makes them agree with memory.
+/// Fills the ghost cells whose values come from this rank's own cells. These lie along dimensions that are
+/// not divided, and, at a mirror or on a torus with few ranks, along others. The post that follows makes them
+/// agree with memory.
 template <class Array>
 void fill_own_ghosts(Array const& a) {
   auto const copy_rows = [&](rows_of block, std::size_t first, std::size_t pitch) {
@@ -94,7 +96,7 @@ void check_halo(Array const& a) {
                            "make_array<double>(team, {rows, cols}, halo{.width = 1})"));
 }
 
-/// begin_exchange, also of an array without a halo: a stencil may read no neighbour.
+/// Like begin_exchange, but takes an array without a halo, too: a stencil need not read any neighbour.
 template <class Array>
 [[nodiscard]] auto start_exchange(Array const& a) {
   a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
@@ -105,16 +107,18 @@ template <class Array>
 
 }  // namespace detail
 
-/// Begins to fill this rank's ghost cells with their owners' values, and the others' with this rank's; ends with
-/// `finish()` of what it returns: `auto pending = begin_exchange(a); ...interior...; pending.finish();`.
+/// Begins a halo exchange, which fills this rank's ghost cells with their owners' values, and its neighbours'
+/// ghost cells with its own: `auto pending = begin_exchange(a); ...interior...; pending.finish();`.
 ///
-/// Collective among ranks that share an edge or, unless the array is made without, a corner, and no others: all ranks
-/// call it as often, but none waits for a rank it shares none with. Waits until the neighbours have begun too, puts,
-/// and does not wait for what they put. Ghost cells beyond a fixed edge are not touched, but for row ends in dimensions
-/// that are not divided, which travel with their rows. Two exchanges of one array do not overlap: finish the first.
-/// Throws errc::invalid_argument for an array without a halo.
-/// Costs a put for each neighbour, of contiguous rows where dimension 0 alone is divided, strided else, and a
-/// post/start/complete/wait round.
+/// Collective: all ranks call it equally often. A rank waits only for ranks with which it shares an edge or,
+/// unless the array is made without corners, a corner. It waits until these have begun too, and puts;
+/// finish() waits for their puts. Ghost cells beyond a fixed edge keep their values, except row ends along
+/// dimensions that are not divided, which travel with their rows. Exchanges of one array must not overlap:
+/// finish the first one.
+/// Throws errc::invalid_argument for an array without a halo, errc::wrong_order if an epoch on the array is
+/// open.
+/// Costs a put for each neighbour and a post/start/complete/wait round. A put is of contiguous rows if
+/// dimension 0 alone is divided, else strided.
 /// MPI: neighbourhood collectives, by MPI_Put between MPI_Win_post and MPI_Win_wait.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
@@ -123,16 +127,18 @@ template <any_global_array Array>
   return detail::start_exchange(a);
 }
 
-/// Fills the ghost cells: begin_exchange and finish in one.
+/// Fills the ghost cells of this rank and its neighbours: begin_exchange and finish in one call.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 void exchange_halo(Array const& a) {
   begin_exchange(a).finish();
 }
 
-/// Sets this rank's ghost cells beyond a fixed edge: each to value(i, j), or value(i), of its signed global indices.
+/// Sets this rank's ghost cells beyond a fixed edge: each becomes value(i, j), or value(i), of its signed
+/// global indices.
 ///
-/// Local. Exchanges leave them as they are; an array that is swapped with another needs them set in both.
+/// Local. Exchanges leave these cells unchanged. If the array is swapped with another one, set the edges of
+/// both.
 template <any_global_array Array, class Value>
   requires box_layout<typename Array::layout_type>
 void set_edges(Array const& a, Value const& value) {

@@ -8,7 +8,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The boundaries of several windows as one: what one signal stands for.
+/// The boundaries of several windows as one boundary, for a signal that covers all of them.
 template <boundary... Each>
 class joined_boundary {
  public:
@@ -33,7 +33,7 @@ class joined_boundary {
 };
 static_assert(boundary<joined_boundary<no_boundary>>);
 
-/// An exposure and an access of several windows at once, with the signals of the first one's.
+/// An exposure and an access epoch on several windows at once. The signals are those of the first window.
 template <class First, class... More>
 class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
   using base = epoch<joined_exchange, First>;
@@ -55,7 +55,8 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
     this->state_->post.start(targets_, remote, exposure_state::awaited);
     mark([](auto& s) { s.access_open = true; });
   }
-  /// Apart from the constructor, so that what fails here is an epoch that an exception left.
+  /// Puts the ghost cells of all arrays. It is not part of the constructor, so that the destructor runs if a
+  /// put throws.
   template <class... Arrays>
   void put_all(Arrays const&... arrays) {
     auto remote = boundaries<boundary_of::remote, write_only.value>();
@@ -107,7 +108,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
   small_group targets_;
 };
 
-/// Throws unless the arrays are different ones whose exchanges have the same neighbours.
+/// Throws unless all arrays are different ones, and their exchanges have the same neighbours.
 template <class First, class... More>
 void check_together(First const& first, More const&... more) {
   auto const refuse = [&](char const* sentence) {
@@ -132,7 +133,8 @@ void check_together(First const& first, More const&... more) {
 
 }  // namespace detail
 
-/// An exchange of several arrays that has begun: what begin_exchange of several returns. Else like pending_exchange.
+/// An exchange of several arrays that has begun: the result of begin_exchange. Otherwise like
+/// pending_exchange.
 template <class... States>
 class [[nodiscard]] pending_exchanges {
  public:
@@ -141,20 +143,23 @@ class [[nodiscard]] pending_exchanges {
     epoch_.put_all(arrays...);
   }
 
-  /// Returns when all ghost cells of all arrays hold what their owners had when they began. Throws what epochs throw.
+  /// Returns when each ghost cell of each array has the value that its owner's cell had when the owner began.
+  /// Throws what epochs throw.
   void finish() { epoch_.close(); }
 
  private:
   detail::joined_exchange<States...> epoch_;
 };
 
-/// Begins to fill the ghost cells of several arrays at once: `auto pending = begin_exchange(density, speed);`.
+/// Begins to fill the ghost cells of several arrays at once: `auto pending = begin_exchange(density,
+/// speed);`.
 ///
-/// The arrays have the same neighbours, as arrays of the same extents, layout and halo have; elements and coherence may
-/// differ. All ranks name them in one order, since the first one's signals are used. Else like begin_exchange of each.
-/// Throws errc::invalid_argument when an array is named twice, or their neighbours differ.
-/// Costs the puts of all, and one post/start/complete/wait round instead of one for each array: where messages are
-/// dear and rows short, little more than one array.
+/// The arrays must have the same neighbours: arrays of one layout, extents and halo do. Elements and
+/// coherence may differ. All ranks name the arrays in one order, because the first array's signals are used.
+/// Otherwise like begin_exchange of each.
+/// Throws errc::invalid_argument when an array is named twice, or when neighbours differ.
+/// Costs the puts of all arrays, and one post/start/complete/wait round instead of one for each. Where
+/// messages are expensive and rows short, this is little more than the cost of one array.
 template <any_global_array First, any_global_array Second, any_global_array... More>
   requires(box_layout<typename First::layout_type> && box_layout<typename Second::layout_type> &&
            (box_layout<typename More::layout_type> && ...))
@@ -173,7 +178,7 @@ template <any_global_array First, any_global_array Second, any_global_array... M
       first, second, more...);
 }
 
-/// Fills the ghost cells of several arrays: begin_exchange and finish in one.
+/// Fills the ghost cells of several arrays: begin_exchange and finish in one call.
 template <any_global_array First, any_global_array Second, any_global_array... More>
   requires(box_layout<typename First::layout_type> && box_layout<typename Second::layout_type> &&
            (box_layout<typename More::layout_type> && ...))

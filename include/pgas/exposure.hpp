@@ -5,11 +5,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Active target, the other side: this rank's part is open to the ranks it names, until each has completed.
+/// An exposure epoch (active target): this rank's part is open to the ranks that it names until each has
+/// completed.
 ///
-/// Opening does not wait; what this rank stored into its part before is visible to them. Closing, `wait`,
-/// blocks until every named rank has closed an access epoch that names this one; what they put is
-/// visible then. Meanwhile this rank must not store to its part. MPI_Win_post, MPI_Win_wait.
+/// Opening is local, and makes this rank's earlier stores to its part visible to the named ranks. Closing, or
+/// `wait`, waits until each named rank has closed an access epoch that names this rank. Their puts are then
+/// visible. While the epoch is open, this rank must not store to its part.
+/// Costs a signal to each named rank, and a wait for a signal from each. MPI_Win_post, MPI_Win_wait.
 template <class State, hints Hints = hints{}>
 class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, State> {
   using base = detail::epoch<exposure, State>;
@@ -57,7 +59,8 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   void finish() {
     State& s = state();
     s.exposure_open = false;
-    // Who still accesses cannot be waited for by itself: its own complete may be what the origins wait for.
+    // An open access epoch of this rank would make the wait a deadlock: the origins may wait for its
+    // completion.
     PGAS_EXPECTS(light, !s.is_accessing(),
                  detail::throw_error(errc::wrong_order, s.job_rank(), "wait",
                                      "this rank's access epoch on the same window is still open; complete it first"));

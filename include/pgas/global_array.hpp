@@ -15,12 +15,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An array of N dimensions spread over the ranks of a team as its layout says: by default in blocks of dimension 0,
-/// with ghost cells around each rank's part if asked for.
+/// An array of N dimensions, distributed over the ranks of a team by its layout. The default layout is blocks
+/// of dimension 0. A halo adds ghost cells around each rank's part.
 ///
-/// It is a window with a shape: open epochs on the array itself, `pgas::fence epoch{array};`, and name cells
-/// by their global indices. One rank's handle; moves, so that two arrays can be swapped, also while an epoch is open.
-/// Its destructor is local and never blocks. Make one with make_array.
+/// An array is a window with a shape: open epochs on the array itself, `pgas::fence epoch{array};`, and name
+/// cells by their global indices. The object is one rank's handle. It moves, so that two arrays can be
+/// swapped, also while an epoch is open. Its destructor is local and never blocks. Make one with make_array.
 /// MPI: MPI_Win_allocate and a Cartesian communicator; Global Arrays: ga_create.
 template <transportable T, std::size_t N, layout<N> Layout, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols>
@@ -58,15 +58,16 @@ class global_array {
   [[nodiscard]] rank_t rank() const noexcept { return window_.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return window_.ranks(); }
   [[nodiscard]] shape_type const& shape() const noexcept { return shape_; }
-  /// Whose the cells are, and where.
+  /// The layout: which rank owns a cell, and the cell's place in its part.
   [[nodiscard]] Layout const& layout() const noexcept { return shape_.layout(); }
-  /// How many cells there are in dimension d, on all ranks together.
+  /// The number of cells in dimension d, on all ranks together.
   [[nodiscard]] std::size_t extent(std::size_t d) const noexcept { return shape_.extent(d); }
   [[nodiscard]] index_type const& extents() const noexcept { return shape_.extents(); }
-  /// How many cells there are in all.
+  /// The number of cells of the whole array.
   [[nodiscard]] std::size_t size() const noexcept { return box_type{{}, extents()}.size(); }
 
-  /// The first row that this rank owns, and how many; a row is all cells with one index in dimension 0.
+  /// The first row that this rank owns, and the number of its rows. A row is all cells with one index in
+  /// dimension 0.
   [[nodiscard]] std::size_t first_row() const noexcept
     requires box_layout<Layout>
   {
@@ -77,19 +78,19 @@ class global_array {
   {
     return own_[0];
   }
-  /// How many own cells this rank has along each dimension.
+  /// The number of this rank's own cells along each dimension.
   [[nodiscard]] index_type const& local_extents() const noexcept
     requires matrix_layout<Layout>
   {
     return own_;
   }
-  /// Where in this rank's part its first own cell lies, and how far its neighbours: for views.
+  /// The position of the first own cell in this rank's part, and the distances to its neighbours: for views.
   [[nodiscard]] detail::box_in<N> const& local_place() const noexcept
     requires matrix_layout<Layout>
   {
     return own_place_;
   }
-  /// The cells that this rank owns, or another one, in global indices, where they are one box.
+  /// The box of cells that this rank, or another one, owns, in global indices.
   [[nodiscard]] box_type own_box() const noexcept
     requires box_layout<Layout>
   {
@@ -101,7 +102,7 @@ class global_array {
     window_.state().check_rank(rank, "box_of");
     return shape_.box_of(rank);
   }
-  /// The global indices of an own cell from its indices in local().
+  /// The global indices of an own cell, given its indices in local().
   template <std::integral... Indices>
     requires(sizeof...(Indices) == N && matrix_layout<Layout>)
   [[nodiscard]] index_type global_index(Indices... index) const noexcept {
@@ -110,7 +111,7 @@ class global_array {
         own_place_.first + detail::element_at(index_type{static_cast<std::size_t>(index)...}, own_place_.pitches));
   }
 
-  /// Which rank owns a cell. Throws errc::out_of_range.
+  /// The rank that owns a cell. Throws errc::out_of_range.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == N)
   [[nodiscard]] rank_t owner(Indices... index) const {
@@ -137,17 +138,18 @@ class global_array {
     }
   }
 
-  /// This rank's own cells, counted from its first: a span, of two dimensions a matrix_view, of more a box_view; where
-  /// they are not plain memory, ranges of references that go through this rank's cache. Ghost cells have the indices
-  /// around. Of cyclic dimensions these are local indices: see global_index, and tiles.hpp.
-  /// Do not store to it while a halo exchange, or another exposure, is pending.
+  /// This rank's own cells, counted from the first: a span, a matrix_view of two dimensions, or a box_view of
+  /// more. If they are not plain memory, ranges of references that go through this rank's cache. Ghost cells
+  /// have the indices around them. In cyclic dimensions the indices are local ones: see global_index and
+  /// tiles.hpp.
+  /// Do not store to own cells while a halo exchange, or another exposure, is pending.
   [[nodiscard]] auto local() const noexcept
     requires matrix_layout<Layout>
   {
     return detail::view_of_own(window_, own_place_.first, own_, own_place_.pitches);
   }
 
-  /// An access needs an open epoch: these are here to say so.
+  /// An access needs an open epoch. These overloads exist to say so.
   template <class... Arguments>
   void put(Arguments&&...) const {
     static_assert(detail::always_false<Arguments...>,
@@ -173,12 +175,13 @@ class global_array {
                   "(or access, lock, lock_all), and call epoch.get");
   }
 
-  /// The memory beneath: each rank's part as array_shape lays it out.
+  /// The memory of the array: each rank's part, as array_shape lays it out.
   [[nodiscard]] window_type const& window() const noexcept { return window_; }
-  /// Who exchanges which cells with whom.
+  /// The plan of halo exchanges: the cells that this rank puts, with their targets, and those that it copies
+  /// itself.
   [[nodiscard]] halo_plan<N> const& plan() const noexcept { return plan_; }
 
-  /// For epochs: an array is opened like its window, and the epoch knows the shape.
+  /// For epochs: an array is opened like its window, and its state knows the shape.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
@@ -190,9 +193,8 @@ class global_array {
 
   detail::local_shared_ptr<state_type> state_;
   window_type window_;  ///< on the same state
-  shape_type
-      shape_;  ///< a copy of the state's: stores through an epoch cannot change it, so loops keep it in registers
-  index_type own_{};  ///< this and the next two are asked of the layout once: each time would cost divisions
+  shape_type shape_;    ///< a copy that no store through an epoch changes, so loops keep it in registers
+  index_type own_{};    ///< this and the next two would cost divisions at each look-up
   index_type first_{};
   detail::box_in<N> own_place_{};
   halo_plan<N> plan_;
@@ -201,15 +203,17 @@ class global_array {
 template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
 inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Coherence, Protocols>> = true;
 
-/// Makes an array of these extents, all cells and ghost cells zero: `make_array<double>(team, {rows, cols})`, or
-/// `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})`, or, on another layout,
-/// `make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{}, block_cyclic<64>{}})`.
+/// Makes an array of these extents, with all cells and ghost cells zero: `make_array<double>(team, {rows,
+/// cols})`. A halo or a layout may follow: `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges =
+/// edge::periodic})`, `make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{},
+/// block_cyclic<64>{}})`.
 ///
-/// Collective over the team. Extents may be zero, and ranks may own nothing. Only a layout whose ranks own one box each
-/// can have a halo.
-/// Throws, on every rank, errc::mismatch when ranks ask for different arrays, errc::invalid_argument when the layout
-/// does not fit the extents or the ranks, errc::no_space when the memory is not there, or no address could say where.
-/// Costs what make_window does, and a barrier or two.
+/// Collective over the team. Extents may be zero, and ranks may own nothing. A halo requires a layout in
+/// which each rank owns one box.
+/// Throws, on every rank: errc::mismatch when ranks ask for different arrays; errc::invalid_argument when the
+/// layout does not fit the extents or the number of ranks; errc::no_space when there is too little memory, or
+/// too few addresses.
+/// Costs make_window, and a barrier or two. MPI_Win_allocate; Global Arrays: ga_create.
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
           layout_rule<N> Rule>
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
@@ -269,7 +273,8 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
                               std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, std::to_array(extents), around);
 }
-/// The same for extents of another integer type: `make_array<double>(team, {rows, cols})` with two of type int.
+/// The same for extents of another integer type: `make_array<double>(team, {rows, cols})` with two of type
+/// int.
 template <transportable T, detail::other_extent Extent, std::size_t N, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols, class... Rest>
   requires(N > 1)

@@ -16,23 +16,23 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Names a piece that one rank has made in a heap. A plain value that may be stored in arrays and sent, and means the
-/// same on every rank of the heap's team. All bytes zero: it names none.
+/// Names a piece that one rank has made in a heap. A plain value that may be stored in arrays and sent, and
+/// means the same on every rank of the heap's team. If all bytes are zero it names no piece.
 struct piece_handle {
   std::uint64_t heap = 0;
-  std::uint64_t number = 0;  ///< how many its rank had made before it, and one: never used again
-  rank_t rank = 0;           ///< who made it
-  std::uint32_t entry = 0;   ///< in the table of that rank
+  std::uint64_t number = 0;  ///< counts the pieces of its rank from 1; never used again
+  rank_t rank = 0;           ///< the rank that made it
+  std::uint32_t entry = 0;   ///< the piece's index in the table of that rank
 
   explicit constexpr operator bool() const noexcept { return number != 0; }
   friend constexpr bool operator==(piece_handle const&, piece_handle const&) noexcept = default;
 };
 static_assert(transportable<piece_handle>);
 
-/// How large a heap's tables are.
+/// The sizes of a heap's tables.
 struct heap_limits {
-  std::size_t pieces = 256;  ///< that a rank may have at a time
-  std::size_t cached = 100;  ///< pieces of other ranks whose places a rank remembers
+  std::size_t pieces = 256;  ///< the pieces that a rank may have at a time
+  std::size_t cached = 100;  ///< the pieces of other ranks whose places a rank remembers
 };
 
 namespace detail {
@@ -44,13 +44,14 @@ struct piece_key_hash {
   }
 };
 
-/// The gaps of a rank's part: first fit, neighbours joined.
+/// The gaps of a rank's part: allocation is first fit, and adjacent gaps are joined.
 class gaps {
  public:
   explicit gaps(std::size_t size) {
     if (size != 0) free_.emplace(0, size);
   }
-  /// Where `count` elements are free, and no longer are; none if no gap is so large. Requires count > 0.
+  /// Takes `count` elements from the first gap that is large enough, and returns the index of the first.
+  /// Returns nothing if no gap is. Requires count > 0.
   [[nodiscard]] std::optional<std::size_t> take(std::size_t count) {
     auto const at = std::find_if(free_.begin(), free_.end(), [&](auto const& gap) { return gap.second >= count; });
     if (at == free_.end()) return std::nullopt;
@@ -81,20 +82,22 @@ class gaps {
   std::map<std::size_t, std::size_t> free_;  ///< first element and how many
 };
 
-/// One rank's end of a heap.
+/// One rank's state of a heap.
 ///
-/// Each rank writes its own partition and no other: a table of its pieces, three elements each, that any rank reads by
-/// atomic loads; and, at every rank, one word that counts the pieces which it has freed.
+/// Each rank writes its own partition and no other. It consists of a table of its pieces, three elements
+/// each, which any rank reads by atomic loads; and, at every rank, of one word that counts the pieces that it
+/// has freed.
 ///
-/// Table     number, first, count. An entry is free while its number is 0. Its rank stores first and count, then the
-///           number; and 0 before anything else, when the piece goes. Who reads takes number, first and count, and the
-///           number again: if that has changed, or is not the handle's, the piece is gone. Numbers are never used
-///           again.
-/// Words     a slot of each rank at each rank, written by the former: how many pieces it has freed. What a rank
-///           remembers of another's pieces is right while that word is as it was before it was read.
-/// Source    the shared variable directory and the remote address cache of Ferreras 2008, sections 5.2.2 and 6.3. Ours
-///           differs: a new piece is told to nobody, since its entry is there before its handle is; one that goes is
-///           told by a store a rank, after which no cache finds it; and no handle can be early, or old and yet right.
+/// Table     number, first, count. An entry is free while its number is 0. Its rank stores first and count,
+///           and then the number. When the piece goes, it stores 0 before anything else. A reader takes the
+///           number, first, count, and the number again. If that has changed, or is not the handle's, the
+///           piece is gone. Numbers are never used again.
+/// Words     a slot of each rank at each rank, written by the former: the number of pieces that it has freed.
+///           A remembered place is right while the owner's word is unchanged since before the place was read.
+/// Source    the shared variable directory and the remote address cache of Ferreras 2008, sections 5.2.2 and
+///           6.3. Ours differs. A new piece is announced to no rank, since its entry is there before its
+///           handle is. A piece that goes is announced by one store to each rank, after which no cache finds
+///           it. No handle can arrive too early, and no old handle can match a new piece.
 template <class Window, class Table>
 class heap_state {
  public:
@@ -115,7 +118,7 @@ class heap_state {
 
   piece_handle make(std::size_t count) {
     constexpr std::string_view operation = "make_piece";
-    if (count == 0) refuse(errc::invalid_argument, operation, "a piece has one element at least");
+    if (count == 0) refuse(errc::invalid_argument, operation, "a piece has at least one element");
     if (free_entries_.empty()) {
       refuse(errc::no_space, operation,
              "this rank has " + std::to_string(limits_.pieces) +
@@ -124,7 +127,7 @@ class heap_state {
     auto const first = gaps_.take(count);
     if (!first) {
       refuse(errc::no_space, operation,
-             std::to_string(count) + " elements asked for; the largest gap of this rank's " +
+             std::to_string(count) + " elements do not fit; the largest gap of this rank's " +
                  std::to_string(memory_.size()) + " has " + std::to_string(gaps_.largest()));
     }
     std::uint32_t const entry = free_entries_.back();
@@ -137,14 +140,15 @@ class heap_state {
     return {id_, made_, rank(), entry};
   }
 
-  /// Of this rank's own piece.
+  /// Frees a piece of this rank, and tells every other rank.
   void free(piece_handle h) {
     opened_piece const was = open(h, "free");
     if (h.rank != rank()) refuse(errc::invalid_argument, "free", name_of(h) + " can be freed by that rank only");
     epoch_.to(rank()).atomic_store(h.entry * entry_words, 0);
     ++freed_;
     for (rank_t at = 0; at < notices_.size(); ++at) {
-      // release: pairs with the acquire in open(); comes after the 0 in the table.
+      // release: pairs with the acquire in open(), so that a rank that sees this count sees the 0 in the
+      // table.
       if (at != rank())
         notices_.slot(at, static_cast<std::size_t>(rank()), rank()).store(freed_, std::memory_order_release);
     }
@@ -155,8 +159,8 @@ class heap_state {
   [[nodiscard]] opened_piece open(piece_handle h, std::string_view operation) {
     check(h, operation);
     if (h.rank == rank()) return read(h, operation);
-    // acquire: pairs with the release in free(). Before the table is read: a piece that goes meanwhile is noticed by
-    // the next call.
+    // acquire: pairs with the release in free(). The load precedes the reading of the table: if the piece
+    // goes meanwhile, the next call notices.
     word const freed = notices_.slot(rank(), static_cast<std::size_t>(h.rank), h.rank).load(std::memory_order_acquire);
     if (auto const* known = known_.find(h, [&](place const& p) { return p.freed == freed; }))
       return {h.rank, known->first, known->count};
@@ -174,7 +178,7 @@ class heap_state {
   struct place {
     std::size_t first;
     std::size_t count;
-    word freed;  ///< how many pieces its rank had freed before this was read
+    word freed;  ///< the pieces that its rank had freed before this place was read
   };
 
   [[nodiscard]] opened_piece read(piece_handle h, std::string_view operation) {
@@ -209,7 +213,7 @@ class heap_state {
   }
 
   Window memory_;
-  lock_all<typename Table::state_type> epoch_;  ///< on the tables, for as long as the heap lives
+  lock_all<typename Table::state_type> epoch_;  ///< on the tables, open for as long as the heap lives
   control_type notices_;
   std::uint64_t id_;
   heap_limits limits_;
@@ -222,8 +226,8 @@ class heap_state {
 
 }  // namespace detail
 
-/// A piece that this rank has made, freed when this goes: what heap::make gives. Moves. Its destructor is local but for
-/// a store at each rank, and waits for nobody; no rank may access the piece any more.
+/// A piece that this rank has made: the result of heap::make. Movable. The destructor frees the piece. It is
+/// local except for one store to each rank, and waits for none. No rank may access the piece any more.
 template <class State>
 class piece {
  public:
@@ -245,9 +249,9 @@ class piece {
   }
 
   [[nodiscard]] piece_handle handle() const noexcept { return handle_; }
-  /// Where it lies in the heap's window.
+  /// The place of the piece in the heap's window.
   [[nodiscard]] opened_piece where() const { return in_->open(handle_, "where"); }
-  /// Gives it up: it stays until heap::free, or as long as the heap.
+  /// Gives up ownership: the piece then stays until heap::free, or as long as the heap.
   [[nodiscard]] piece_handle release() noexcept { return std::exchange(handle_, {}); }
 
  private:
@@ -255,13 +259,15 @@ class piece {
   piece_handle handle_;
 };
 
-/// Memory of which each rank hands out pieces, alone and at any time, that every rank reaches by their handles: what
-/// collective arrays cannot be, such as the nodes of a list or a graph, buffers of unforeseen size.
+/// Memory from which each rank makes pieces, alone and at any time; every rank reaches them by their handles.
+/// It serves data that collective arrays cannot hold: the nodes of a list or a graph, or buffers of
+/// unforeseen size.
 ///
-/// One rank's handle on it; moves. Make one with make_heap, and open epochs on `window()` to access pieces. A piece is
-/// made and freed by its owner, who asks nobody; another rank opens its handle and asks the owner's table, the first
-/// time. Memory: the window; a table of 24 bytes a piece; a word for each rank; the places of `cached` pieces.
-/// MPI_Win_create_dynamic with MPI_Win_attach, where an address is sent instead; UPC: upc_alloc.
+/// The object is one rank's handle; it moves. Make one with make_heap, and open epochs on `window()` to
+/// access pieces. The owner makes and frees a piece without asking any rank. Another rank that opens its
+/// handle asks the owner's table, the first time. Memory: the window; a table of 24 bytes a piece; a word for
+/// each rank; the places of `cached` pieces. MPI_Win_create_dynamic with MPI_Win_attach, where an address is
+/// sent instead; UPC: upc_alloc.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 class heap {
  public:
@@ -272,22 +278,23 @@ class heap {
   /// For make_heap.
   explicit heap(std::shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
 
-  /// Makes a piece of `count` elements in this rank's part, with whatever is in them. Local.
-  /// Throws errc::no_space with the largest gap, or when there are too many pieces; errc::invalid_argument for none.
+  /// Makes a piece of `count` elements in this rank's part. Their values are unspecified. Local.
+  /// Throws errc::no_space with the largest gap, or when there are too many pieces; errc::invalid_argument
+  /// for none.
   [[nodiscard]] piece<state_type> make(std::size_t count) const { return {state_, count}; }
 
-  /// Where a piece is, whoever has made it. One-sided: costs three atomic loads there, but nothing there if this rank
-  /// has opened it before and still remembers. Throws errc::gone when it has been freed, errc::invalid_argument for an
-  /// empty handle, one of another heap, or a damaged one.
+  /// Finds the place of a piece of any rank. One-sided. Costs three atomic loads at the owner; none if this
+  /// rank has opened the piece before and still remembers its place. Throws errc::gone when the piece has
+  /// been freed, and errc::invalid_argument for an empty handle, one of another heap, or a damaged one.
   [[nodiscard]] opened_piece open(piece_handle h) const { return state_->open(h, "open"); }
 
-  /// Frees a piece of this rank's that was released. Throws like open, and errc::invalid_argument if another rank made
-  /// it.
+  /// Frees a piece of this rank that was released. Throws like open, and errc::invalid_argument if another
+  /// rank made it.
   void free(piece_handle h) const { state_->free(h); }
 
-  /// The memory. Its epochs access opened pieces: `epoch.put(heap.open(handle), 0, value)`.
+  /// The memory of all pieces. Its epochs access opened pieces: `epoch.put(heap.open(handle), 0, value)`.
   [[nodiscard]] window_type const& window() const noexcept { return state_->memory(); }
-  /// How often this rank found a piece without asking its owner.
+  /// Counts how often this rank found a piece without asking its owner, and how often it asked.
   [[nodiscard]] address_cache_counts const& cache_counts() const noexcept { return state_->cache_counts(); }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The kind of a lock as a type, so that its epoch knows at compile time whether it is alone.
+/// The kind of a lock as a type, so that its epoch knows at compile time whether it excludes all others.
 template <lock_kind Kind>
 struct lock_kind_constant {
   static constexpr lock_kind value = Kind;
@@ -14,14 +14,17 @@ struct lock_kind_constant {
 inline constexpr lock_kind_constant<lock_kind::shared> shared{};
 inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
 
-/// Passive target, one part: this rank may access it, alone or beside others, and its owner takes no part.
+/// An epoch on one locked part (passive target): this rank may access the part, and its owner need not act.
 ///
-/// One-sided. Opening waits for whoever holds a lock on the part that excludes this one: an exclusive lock excludes all
-/// others and lock_all, shared ones only exclusive ones; with a deferred protocol the first access waits. What holders
-/// before it have put is visible when it opens, what this rank puts is in the part when it closes. The owner stores to
-/// and loads from its own part under a lock of its own. An exclusive epoch is alone: its atomic operations are plain
-/// loads and stores, and bulk ones a plain loop. A rank may hold locks on several parts; ranks that then wait for each
-/// other deadlock, which is found and reported. Requires a window whose lock protocol has such locks. MPI_Win_lock.
+/// One-sided. An exclusive lock excludes all other locks on the part, and lock_all; a shared lock excludes
+/// exclusive ones. Opening waits until no such lock is held; with a deferred protocol the first access waits
+/// instead. After opening, the puts of earlier holders are visible. After closing, this rank's puts are in
+/// the part. The owner, too, loads from and stores to its part under a lock of its own. An exclusive epoch is
+/// alone on the part: its atomic operations are plain loads and stores, and its bulk accumulates a plain
+/// loop.
+/// A rank may hold locks on several parts. Ranks that wait for each other's locks deadlock, which is found
+/// and reported.
+/// Requires a lock protocol that can lock one part. MPI_Win_lock, MPI_Win_unlock; OpenSHMEM: shmem_set_lock.
 template <class State, lock_kind Kind, hints Hints>
 class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>,
                            public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
@@ -48,7 +51,8 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   lock(lock&&) noexcept = default;
   ~lock() { this->end(); }
 
-  /// The epoch if it can be opened without waiting. Like the constructor otherwise.
+  /// Opens the epoch if no other lock must be waited for, else returns nothing. Otherwise like the
+  /// constructor.
   template <class Window>
     requires std::same_as<typename Window::state_type, State>
   static std::optional<lock> try_open(Window const& w, rank_t target) {
@@ -68,16 +72,16 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   /// Ends the epoch: MPI's word for close().
   void unlock() { this->close(); }
 
-  /// The rank whose part this is.
+  /// The rank whose part is locked.
   [[nodiscard]] rank_t target() const noexcept { return target_; }
-  /// The part, open: take it before a loop of single accesses.
+  /// Opens the part. Call it before a loop of single accesses.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to() {
     this->check_open("to");
     if constexpr (deferred_lock_protocol<typename State::lock_protocol>)
       with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
     return {state(), target_};
   }
-  /// The same for code that is written for any epoch; `rank` must be the target.
+  /// The same for code that is written for any epoch. Throws errc::wrong_order if `rank` is not the target.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
     PGAS_EXPECTS(light, rank == target_,
                  throw error(errc::wrong_order, state().job_rank(), "to",
@@ -97,11 +101,11 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
                    : "an access epoch of this rank on the window is open; close it first");
     if (target == s.rank()) {
       typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
-      before.publish(everyone);  // its own stores until now: the drop of the refresh may lose them
+      before.publish(everyone);  // the refresh below may drop, and so lose, earlier stores of this rank
     }
   }
 
-  /// Who locks its own part stores to it and loads from it, too.
+  /// Calls use(boundary). A rank that locks its own part also loads from it and stores to it.
   template <class Use>
   void with_boundary(Use&& use) {
     if (target_ == state().rank()) {
@@ -133,7 +137,8 @@ lock(Window const&, rank_t, lock_kind_constant<Kind>, hint<Given>...)
     -> lock<typename Window::state_type, Kind,
             (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... | Given)>;
 
-/// Opens a lock epoch if that needs no waiting, else returns nothing. One-sided.
+/// Opens a lock epoch if no other lock must be waited for, else returns nothing. One-sided. OpenSHMEM:
+/// shmem_test_lock.
 template <class Window, lock_kind Kind, hints... Given>
 [[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) {
   return lock<typename Window::state_type, Kind,

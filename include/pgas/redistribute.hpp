@@ -10,8 +10,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Calls move(other rank, block in its part of `other`, first element in this rank's part of `own`, elements there from
-/// row to row) for the cells of `own` that lie in box `at` of it, and in `other` in a box that begins at `there`.
+/// Calls move(other rank, block in its part of `other`, first element in this rank's part of `own`, pitch of
+/// `own`) for all own cells in box `at`. In `other`, the box begins at `there`. The pitch is the distance of
+/// two rows in elements.
 template <class Own, class Other, class Move>
 void for_each_own_block(Own const& own, box<Own::dimensions> const& at, Other const& other,
                         std::array<std::size_t, Own::dimensions> const& there, Move&& move) {
@@ -25,7 +26,7 @@ void for_each_own_block(Own const& own, box<Own::dimensions> const& at, Other co
   }
 }
 
-/// How many tiles there are in all.
+/// The number of tiles of all ranks together.
 template <class Layout>
 std::size_t all_tiles(Layout const& l) {
   std::size_t sum = 0;
@@ -33,14 +34,14 @@ std::size_t all_tiles(Layout const& l) {
   return sum;
 }
 
-/// Whether a rank's share of so many bytes is more than its caches could keep.
+/// Whether a rank's share of these cells is larger than its caches can keep.
 template <class From>
 bool is_past_caches(From const& from, box<From::dimensions> const& cells) noexcept {
   return cells.size() * sizeof(typename From::value_type) / static_cast<std::size_t>(from.ranks()) >
          half_of_second_level();
 }
 
-/// Rows of elements from one plain memory to another.
+/// Copies rows of elements from one plain memory to another.
 template <class T>
 void copy_block(T* to, std::size_t to_pitch, T const* from, std::size_t from_pitch, rows_of const& block,
                 bool streams) noexcept {
@@ -48,7 +49,7 @@ void copy_block(T* to, std::size_t to_pitch, T const* from, std::size_t from_pit
             from_pitch * sizeof(T), block.rows, block.cols * sizeof(T), streams);
 }
 
-/// This rank's part of `to` from the parts of `from`.
+/// Gets the cells of this rank's part of `to` from the parts of `from`.
 template <class From, class To>
 void copy_by_get(From const& from, box<From::dimensions> const& source, To const& to,
                  box<From::dimensions> const& target) {
@@ -74,7 +75,7 @@ void copy_by_get(From const& from, box<From::dimensions> const& source, To const
   epoch.close();
 }
 
-/// This rank's part of `from` into the parts of `to`.
+/// Puts the cells of this rank's part of `from` into the parts of `to`.
 template <class From, class To>
 void copy_by_put(From const& from, box<From::dimensions> const& source, To const& to,
                  box<From::dimensions> const& target) {
@@ -102,14 +103,16 @@ void copy_by_put(From const& from, box<From::dimensions> const& source, To const
 
 }  // namespace detail
 
-/// Copies a box of cells of one array to `at` in another, whatever their layouts, extents, halos and policies are.
+/// Copies a box of cells of one array to `at` in another. Layouts, extents, halos and policies may differ.
 ///
-/// Collective over the team, which both arrays are made on: the owners in the array with the larger tiles get what
-/// their parts need, or put what they have, in two-dimensional blocks; nothing is copied aside where parts are plain
-/// memory. When it returns this rank's own cells of `to` are there, `from` may be changed, and an epoch on `to` that is
-/// opened next shows the cells to others. Requires no open epoch on either array.
+/// Collective over the team, on which both arrays are made. The ranks that own the larger tiles do the work:
+/// in `to` they get the cells that their parts need, in `from` they put the cells that they have. Transfers
+/// are two-dimensional blocks; plain memory needs no buffer. When the call returns, this rank's own cells of
+/// `to` are complete, and `from` may be changed. The next epoch that is opened on `to` shows the cells to
+/// other ranks. Requires that no epoch is open on either array.
 /// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one.
-/// Costs two fences, and a strided put or get for each of the larger tiles and each rank that has cells of it.
+/// Costs two fences, and a strided put or get for each of the larger tiles and each rank that has cells of
+/// it.
 /// Global Arrays: ga_copy_patch.
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
@@ -134,8 +137,8 @@ void copy(From const& from, typename From::box_type const& source, To const& to,
   }
 }
 
-/// Copies all cells of one array to another of the same extents and any other layout. Else like copy of a box, and
-/// throws errc::invalid_argument when the extents differ.
+/// Copies all cells of one array to another of the same extents and any layout. Otherwise like copy of a box.
+/// Throws errc::invalid_argument when the extents differ.
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
 void copy(From const& from, To const& to) {
@@ -146,10 +149,11 @@ void copy(From const& from, To const& to) {
   copy(from, {{}, from.extents()}, to, {});
 }
 
-/// Makes an array with the cells of another one on another layout: `auto tiles = redistribute(team, a, cyclic_tiles<64,
-/// 64>{})`.
+/// Makes an array with the cells of another one in another layout: `auto tiles = redistribute(team, a,
+/// cyclic_tiles<64, 64>{})`.
 ///
-/// Collective over the team, which must be the array's. Throws what make_array throws. Costs make_array and copy.
+/// Collective over the team, which must be the array's. Throws what make_array throws. Costs make_array and
+/// copy.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           layout_rule<Array::dimensions> Rule>
 [[nodiscard]] auto redistribute(team<Backend, Coherence, Protocols> const& team, Array const& from, Rule const& rule,

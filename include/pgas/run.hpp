@@ -21,7 +21,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// How many ranks the environment asks for, if it does: a launcher's word, or the user's.
+/// The number of ranks that a launcher or the user has set in the environment, if any.
 inline std::optional<rank_t> ranks_from_environment() {
   char const* const text = std::getenv("PGAS_RANKS");
   if (text == nullptr || *text == '\0') return std::nullopt;
@@ -33,7 +33,8 @@ inline std::optional<rank_t> ranks_from_environment() {
   return static_cast<rank_t>(ranks);
 }
 
-/// The environment's number, else the caller's; if a launcher has started the ranks, both must agree.
+/// The environment's number of ranks, else the caller's. If a launcher has started the ranks, both must
+/// agree.
 template <class Backend>
 rank_t decide_ranks(std::optional<rank_t> asked) {
   auto const given = ranks_from_environment();
@@ -57,7 +58,7 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
   }
 }
 
-/// The team of all ranks, made over whatever the bootstrap gives.
+/// Makes the team of all ranks by the bootstrap.
 template <class Backend, bootstrap Bootstrap>
 std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   auto const words = team_state<Backend>::words(b.size());
@@ -71,12 +72,13 @@ std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   boot.fence();
   boot.get("team", bytes);
   auto control = b.attach_control(handle, words, "team");
-  boot.fence();  // everybody has attached: words may be used
+  boot.fence();  // all ranks have attached, so the words may be used
   return std::make_shared<team_state<Backend>>(b, std::move(control), std::make_shared<deferred_error>());
 }
 
-/// Starts the ranks and calls body(world, result) on each; rank 0's result is then in `result`. The body is behind a
-/// call that is not inlined: a program that runs many bodies compiles the launch of its backend once.
+/// Starts the ranks and calls body(world, result) on each. Rank 0's result is then in `result`. The
+/// std::function is a call that is not inlined: a program that runs many bodies compiles the launch of its
+/// backend once.
 template <class Team>
 void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
                   std::function<void(Team&, std::span<std::byte>)> const& body) {
@@ -89,7 +91,7 @@ void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
         body(world, mine);
         deferred->rethrow();
         if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
-        boot.fence();  // nobody's memory goes before everybody has returned
+        boot.fence();  // no rank's memory goes before all ranks have returned
       });
   if (!result.empty()) job.get("result", result);
 }
@@ -128,14 +130,15 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
 
 /// Runs body(team) on every rank of a new job and returns rank 0's result.
 ///
-/// `ranks` is their number. Without it PGAS_RANKS decides, else the number of cores. Under pgas-run the program is one
-/// rank already, and the launcher's number counts. The caller supervises and is no rank. It returns when all ranks have
-/// returned. If a rank fails by an exception, a signal or an early exit, the others are ended, and run throws `error`
-/// with the number of the first rank that failed.
+/// `ranks` is the number of ranks. Without it PGAS_RANKS decides, else the number of cores. Under pgas-run
+/// the program is one rank already, and the launcher's number counts. The caller supervises and is no rank.
+/// It returns when all ranks have returned. If a rank fails by an exception, a signal or an early exit, the
+/// others are ended, and run throws `error` with the number of the first rank that failed.
 ///
-/// Each rank calls a copy of the body. Ranks are processes on most backends, so a variable that the body captures by
-/// reference is the rank's own: the caller does not see what a rank assigns to it. Return the result instead:
-///   `double const sum = pgas::run<process_map>(4, [](auto& team) { return team.all_reduce(1.0 * team.rank()); });`
+/// Each rank calls a copy of the body. Ranks are processes on most backends, so a variable that the body
+/// captures by reference is the rank's own: the caller does not see what a rank assigns to it. Return the
+/// result instead:
+///   `double const sum = pgas::run<process_map>(4, [](auto& team) { return team.all_reduce(1.0); });`
 /// The result of rank 0 must be transportable: a number, a std::array, or a struct of such.
 /// MPI: MPI_Init to MPI_Finalize.
 template <backend Backend, class Body>

@@ -13,14 +13,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Typed memory to which every rank of a team contributes a part, and which every rank can access one-sidedly:
-/// through an open epoch, and in no other way.
+/// Typed memory to which every rank of a team contributes a part. Every rank can access all parts
+/// one-sidedly, through an open epoch and in no other way.
 ///
-/// It joins four choices: *how* (Backend), *which copy* (Coherence), *when* (Protocols), and *where*, which is
-/// the index of a rank and of an element in its part. One rank's handle; moves, also while an epoch is
-/// open. Its destructor is local and never blocks; memory goes when the last rank's handle has.
-/// Make one with make_window. MPI: a window made by MPI_Win_allocate, or, where `Segment` is memory that the ranks had
-/// before, by MPI_Win_create.
+/// It joins four choices: *how* (Backend), *which copy* (Coherence), *when* (Protocols), and *where*: the
+/// index of a rank, and of an element in its part. The object is one rank's handle. It moves, also while an
+/// epoch is open. Its destructor is local and never blocks; the memory is freed when the last rank's handle
+/// is destroyed. Make one with make_window.
+/// MPI: a window made by MPI_Win_allocate; by MPI_Win_create where `Segment` is memory that the ranks had
+/// before.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
           segment Segment = typename Backend::segment_type>
 class window {
@@ -42,18 +43,18 @@ class window {
   explicit window(detail::local_shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return state_->rank(); }
-  /// How many ranks have a part.
+  /// The number of ranks that have a part.
   [[nodiscard]] rank_t ranks() const noexcept { return state_->ranks(); }
-  /// How many elements this rank's part has.
+  /// The number of elements in this rank's part.
   [[nodiscard]] std::size_t size() const noexcept { return state_->size; }
-  /// How many elements a rank's part has. May ask that rank, once, where parts differ in size.
+  /// The number of elements in a rank's part. Where parts differ in size, the first call may ask that rank.
   [[nodiscard]] std::size_t size(rank_t rank) const {
     state_->check_rank(rank, "size");
     return state_->part_size(rank);
   }
 
-  /// This rank's own part: a std::span<T> where it is plain memory, else a random access range of references
-  /// that go through this rank's cache. Store to it only while no exposure to peers that put is open.
+  /// This rank's own part: a std::span<T> if it is plain memory, else a random access range of references
+  /// that go through this rank's cache. Do not store to it while it is exposed to ranks that put.
   [[nodiscard]] auto local() const noexcept {
     if constexpr (is_contiguous) {
       return std::span<T>(reinterpret_cast<T*>(state_->segment.local().data()), size());
@@ -75,7 +76,7 @@ class window {
     state_->check_rank(rank, "pointer");
     return {rank, static_cast<std::int64_t>(i)};
   }
-  /// The address of what `p` names, where this rank can reach it by load and store.
+  /// The address of the element that `p` names, if this rank can reach it by load and store.
   [[nodiscard]] T* local(global_ptr<T> p) const
     requires is_contiguous
   {
@@ -99,7 +100,7 @@ class window {
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
-  /// An access needs an open epoch: this is here to say so.
+  /// An access needs an open epoch. These overloads exist to say so.
   template <class... Arguments>
   void put(Arguments&&...) const {
     static_assert(detail::always_false<Arguments...>,
@@ -119,7 +120,8 @@ class window {
 
 namespace detail {
 
-/// A rank's description of the window that it helps to make. All ranks must give the same, except for the size.
+/// A rank's description of the window that it helps to make. All ranks must give the same, except for the
+/// size.
 struct window_offer {
   std::uint64_t bytes;
   std::uint32_t element_bytes;
@@ -138,7 +140,8 @@ struct window_offer {
   }
 };
 
-/// The names of a window's policies, joined and, where they are long, shortened; `memory` says whose its memory is.
+/// The names of a window's policies, joined, and shortened if they are long. `memory` is a prefix that tells
+/// memory of the program's own.
 template <class Coherence, class Protocols>
 std::array<char, 64> policy_names(std::string_view memory) noexcept {
   std::string all(memory);
@@ -155,9 +158,9 @@ std::array<char, 64> policy_names(std::string_view memory) noexcept {
   return text;
 }
 
-/// Makes a window, with all ranks of a team: one reserves the memory, reserve(backend, bytes of each part) -> handle,
-/// and each attaches to it, attach(backend, handle, own bytes) -> segment. `more` goes to the constructor of the
-/// window's state.
+/// Makes a window together with all ranks of a team. One rank reserves the memory: reserve(backend, bytes of
+/// each part) returns a handle. Each rank attaches to it: attach(backend, handle, own bytes) returns a
+/// segment. `more` goes to the constructor of the window's state.
 template <class Window, class Team, class Reserve, class Attach, class... More>
 Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve, Attach&& attach,
                    More const&... more) {
@@ -203,11 +206,11 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
 
 /// Makes a window to which this rank contributes `size` elements, zero allowed, all bytes zero.
 ///
-/// Collective over the team. The window keeps to the team's policies unless it is given others:
+/// Collective over the team. The window has the team's policies unless it is given others:
 /// `make_window<double>(team.with<uncached>(), n)`.
-/// Throws, on every rank, errc::no_space when the memory is not there, and errc::mismatch when ranks ask for different
-/// element types or policies. Costs a few barriers and the first touch of the memory, by its owner.
-/// MPI_Win_allocate.
+/// Throws, on every rank, errc::no_space when there is too little memory, and errc::mismatch when ranks ask
+/// for different element types or policies. Costs a few barriers, and the first touch of the memory by its
+/// owner. MPI_Win_allocate.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, std::integral Size>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, Size size) {
   return detail::join_window<window<T, Backend, Coherence, Protocols>>(

@@ -12,12 +12,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The accesses of an epoch on an array: those of a window's epoch, by rank and element of its part, and the same by
-/// the global indices of cells, whoever owns them.
+/// The accesses of an epoch on an array: those of a window's epoch, by rank and element of its part, and the
+/// same by the global indices of cells, which any ranks may own.
 ///
-/// All are one-sided. Values lie without gaps in row-major order of their box. Bulk puts and gets of a box complete
-/// like the epoch's other bulk transfers, after flush_local or close. Each throws what `to(owner)` throws where the
-/// epoch is not open to an owner: errc::outside_group from an access, errc::wrong_order from a lock.
+/// All are one-sided. Values lie without gaps in row-major order of their box. Bulk puts and gets of a box
+/// complete like the epoch's other bulk transfers, after flush_local or close. If the epoch is not open to an
+/// owner, each throws what `to(owner)` throws: errc::outside_group from an access, errc::wrong_order from a
+/// lock.
 template <class Epoch, class State, hints Hints>
 class array_accesses : public accesses<Epoch, State, Hints> {
   using base = accesses<Epoch, State, Hints>;
@@ -37,9 +38,10 @@ class array_accesses : public accesses<Epoch, State, Hints> {
 
   /// Puts a box of cells: `epoch.put({{row, col}, {rows, cols}}, values)`.
   ///
-  /// Throws errc::out_of_range with the box and the extents, errc::invalid_argument for another number of values.
-  /// Costs a strided put for each tile, of three dimensions one for each plane, and for tiles of short rows one for
-  /// many of them; copies nothing aside. MPI_Put with a subarray type; Global Arrays: NGA_Put.
+  /// Throws errc::out_of_range with the box and the extents, errc::invalid_argument for another number of
+  /// values.
+  /// Costs a strided put for each tile; in three dimensions one for each plane; for tiles of short rows one
+  /// for many tiles. Needs no buffer. MPI_Put with a subarray type; Global Arrays: NGA_Put.
   void put(box_type const& at, std::span<value_type const> values) {
     check_transfer("put", at, values.size());
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
@@ -47,7 +49,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
                      epoch().to(owner).put(block, values.data() + first, pitch);
                    });
   }
-  /// Gets a box of cells. The values are here after flush_local of the owners, or close. Else like put. NGA_Get.
+  /// Gets a box of cells. The values are complete after flush_local of the owners, or close. Otherwise like
+  /// put. MPI_Get with a subarray type; Global Arrays: NGA_Get.
   void get(box_type const& at, std::span<value_type> values) {
     check_transfer("get", at, values.size());
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
@@ -55,8 +58,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
                      epoch().to(owner).get(block, values.data() + first, pitch);
                    });
   }
-  /// Combines each value of a box into its cell, each in one indivisible step. Else like put. Costs an accumulate for
-  /// each row of a tile. Global Arrays: NGA_Acc.
+  /// Combines each value of a box into its cell, each in one indivisible step. Otherwise like put. Costs an
+  /// accumulate for each row of a tile. MPI_Accumulate; Global Arrays: NGA_Acc.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
     check_transfer("accumulate", at, values.size());
@@ -88,9 +91,9 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     accumulate(box_type{{first}, {values.size()}}, values, op);
   }
 
-  /// Puts or gets one cell, `epoch.put({i, j}, value)`: what `epoch[array.at(i, j)]` stores and loads. The value is
-  /// here when get returns. Throws errc::out_of_range at assertion level normal. Costs a look-up of the owner and a
-  /// store.
+  /// Puts or gets one cell, like load and store of `epoch[array.at(i, j)]`: `epoch.put({i, j}, value)`. When
+  /// get returns, the value is complete. Throws errc::out_of_range at assertion level normal. Costs a look-up
+  /// of the owner and a store.
   void put(index_type const& index, value_type const& value) {
     auto const [owner, offset] = place_of("put", index);
     base::put(owner, offset, value);
@@ -100,35 +103,36 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     return base::get(owner, offset);
   }
 
-  /// Puts values[k] into the cell with index indices[k], whoever owns it: `epoch.put(indices, values)`. No cell twice.
+  /// Puts values[k] into the cell with index indices[k], for all k: `epoch.put(indices, values)`. Any ranks
+  /// may own the cells. No cell may be named twice.
   ///
-  /// Throws errc::out_of_range, before it puts anything, with the first index that no cell has. Costs a store for each
-  /// cell where parts are plain memory. Else cells are collected by owner, and those at equal distances in its part are
-  /// one transfer, so that indices in ascending order cost no sort and no copy. Global Arrays: NGA_Scatter; MPI:
-  /// MPI_Put with indexed types; NumPy: a[indices] = values.
+  /// Throws errc::out_of_range with the first index that no cell has, before it puts anything. Costs a store
+  /// for each cell if parts are plain memory. Otherwise cells are collected by owner, and cells at equal
+  /// distances in a part are one transfer; indices in ascending order need no sort and no copy. Global
+  /// Arrays: NGA_Scatter; MPI: MPI_Put with indexed types; NumPy: a[indices] = values.
   template <index_list<dimensions> Indices>
   void put(Indices const& indices, std::span<value_type const> values) {
     check_scattered("put", indices, values.size());
     put_cells(epoch(), values, each_of(indices));
   }
-  /// Gets values[k] from the cell with index indices[k]; all are here when it returns. A cell may be named twice. Else
-  /// like put. Global Arrays: NGA_Gather.
+  /// Gets values[k] from the cell with index indices[k]. All values are complete when it returns. A cell may
+  /// be named twice. Otherwise like put. Global Arrays: NGA_Gather; NumPy: a[indices].
   template <index_list<dimensions> Indices>
   void get(Indices const& indices, std::span<value_type> values) {
     check_scattered("get", indices, values.size());
     get_cells(epoch(), values, each_of(indices));
   }
-  /// Combines values[k] into the cell with index indices[k], each in one indivisible step, also where a cell is named
-  /// twice. Else like put. Global Arrays: NGA_Scatter_acc.
+  /// Combines values[k] into the cell with index indices[k], each in one indivisible step. A cell may be
+  /// named twice. Otherwise like put. Global Arrays: NGA_Scatter_acc.
   template <index_list<dimensions> Indices, operation_on<value_type> Op = op::sum>
   void accumulate(Indices const& indices, std::span<value_type const> values, Op op = {}) {
     check_scattered("accumulate", indices, values.size());
     accumulate_cells(epoch(), values, op, each_of(indices));
   }
 
-  /// The same for the cells of a box where a mask is true. The mask has a place for each cell, in row-major order of
-  /// the box; the values are one for each chosen cell. Throws errc::out_of_range when the box does not fit,
-  /// errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
+  /// The same for the cells of a box where a mask is true. The mask has a place for each cell of the box, in
+  /// row-major order. There is one value for each chosen cell. Throws errc::out_of_range when the box does
+  /// not fit, errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
   template <cell_mask Mask>
   void put(box_type const& at, Mask const& mask, std::span<value_type const> values) {
     check_masked("put", at, mask, values.size());

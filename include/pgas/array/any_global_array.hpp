@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// True of every global_array, which says so.
+/// True for every global_array, whose header specializes it.
 template <class A>
 inline constexpr bool is_global_array = false;
 

@@ -78,7 +78,7 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
   } while (advance(index, outer));
 }
 
-/// The same for those cells of a box `cells` that are in the share `mine`; `here` is the position of the box.
+/// The same for those cells of a box that are in the share `mine`. `here` is the position of the box.
 template <std::size_t N, class Move>
 constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<N> here, Move&& move) {
   std::array<std::size_t, 2 * N> count{};  // per dimension: the blocks, then the cells of a block

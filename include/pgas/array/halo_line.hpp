@@ -97,8 +97,8 @@ class halo_line {
       }
     }
 
-    /// Calls receive(rank) for each rank that owns indices which are ghost cells here; a rank may come more
-    /// than once.
+    /// Calls receive(rank) for each rank that owns indices which are ghost cells here, possibly more than
+    /// once for a rank.
     template <class Receive>
     void sources(Receive&& receive) const {
       auto const walk = [&](index from, index to) {
@@ -127,7 +127,7 @@ class halo_line {
     [[nodiscard]] rank_t owner_at(index i) const noexcept {
       return i < 0 ? -1 : i >= extent_ ? end_ : indices_.owner(static_cast<std::size_t>(i));
     }
-    /// The index whose cell is seen at a place within or beyond the array.
+    /// The index of the cell that is seen at a place within or beyond the array.
     [[nodiscard]] index image_of(index i) const noexcept {
       if (edges_ != edge::reflecting) return ((i % extent_) + extent_) % extent_;
       index const in_both = ((i % (2 * extent_)) + 2 * extent_) % (2 * extent_);

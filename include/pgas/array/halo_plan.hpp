@@ -103,8 +103,8 @@ class halo_plan {
       for_each_choice(choices, [&](std::array<entry, N> const& box) { send(as_move(box)); });
     }
 
-    /// Calls receive(rank) for each rank that owns cells which are ghost cells here; a rank may come more
-    /// than once.
+    /// Calls receive(rank) for each rank that owns cells which are ghost cells here, possibly more than once
+    /// for a rank.
     template <class Receive>
     void sources(Receive&& receive) const {
       std::array<std::vector<entry>, N> choices;

@@ -19,13 +19,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What make_array takes for a layout of N dimensions: a rule, or for one dimension a distribution.
+/// The layout argument of make_array for N dimensions: a rule or, in one dimension, a distribution.
 template <class L, std::size_t N>
 concept layout_rule = layout<L, N> || (N == 1 && distribution<L>);
 
 namespace detail {
 
-/// An integer type in which a program may have its extents.
+/// An integer type, other than std::size_t, in which a program may have its extents.
 template <class I>
 concept other_extent = std::integral<I> && !std::same_as<I, std::size_t> && !std::same_as<I, bool>;
 
@@ -45,17 +45,17 @@ constexpr tiled<D> layout_of(D const& rule) {
   return tiled<D>(rule);
 }
 
-/// What a rank says about an array it helps to make; all must say the same. As large for each number of dimensions, so
-/// that ranks with different ones can tell.
+/// A rank's description of the array that it helps to make. All ranks must give the same. Its size does not
+/// depend on the number of dimensions, so that ranks that disagree about these can tell.
 struct array_offer {
   std::uint64_t dimensions = 0;
   std::array<std::uint64_t, 4> extents{};
-  std::uint64_t rest = 0;  ///< a hash of all in its text
+  std::uint64_t rest = 0;  ///< a hash of the array's text
 
   friend bool operator==(array_offer const&, array_offer const&) = default;
 };
 
-/// An array in words: its extents, its halo, and its layout if that is not the default.
+/// The description of an array: its extents, its halo, and its layout if that is not the default.
 template <std::size_t N, class Layout>
 std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around, Layout const& rule) {
   std::string widths;
@@ -72,8 +72,8 @@ std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const
   return text;
 }
 
-/// Throws errc::mismatch, on every rank of the team, when they are about to make different arrays; `text` is this
-/// rank's in words. Collective. Costs an all_gather, of what does not agree two.
+/// Throws errc::mismatch, on every rank of the team, if ranks are about to make different arrays. `text`
+/// describes this rank's. Collective. Costs one all_gather; two if ranks disagree.
 template <class Team, std::size_t N>
 void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents, std::string const& text,
                     std::string_view operation) {
@@ -85,7 +85,7 @@ void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents,
   auto const other = std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
   if (other == offers.end()) return;
 
-  // All have seen the same offers, so all are here.
+  // All ranks have seen the same offers, so all ranks come here together.
   std::array<char, 240> mine_in_words{};
   copy_text(mine_in_words, text);
   std::vector<std::string> texts;

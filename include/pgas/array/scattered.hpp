@@ -17,7 +17,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Cells by their indices, arrays of N numbers, or for one dimension numbers: a vector, a span, an array of them.
+/// A list of cells by their indices: a vector, a span or an array. An index is an array of N numbers, or in
+/// one dimension a number.
 template <class R, std::size_t N>
 concept index_list = requires(R const& list, std::size_t k) {
   { list.size() } -> std::convertible_to<std::size_t>;
@@ -25,15 +26,16 @@ concept index_list = requires(R const& list, std::size_t k) {
                (N == 1 && std::integral<std::remove_cvref_t<decltype(list[k])>>);
 };
 
-/// Which cells of a box, in row-major order: a vector, a span, an array of bool or of what converts to it.
+/// A mask that chooses cells of a box, in row-major order: a vector, a span or an array of bool, or of a type
+/// that converts to bool.
 template <class R>
 concept cell_mask = requires(R const& mask, std::size_t k) {
   { mask.size() } -> std::convertible_to<std::size_t>;
   { mask[k] } -> std::convertible_to<bool>;
 };
 
-/// Transfers of cells that form no box. What they are given as `for_each_cell` calls use(owner, offset in its part) for
-/// each cell, in the order of the values.
+/// Transfers of cells that form no box. Their argument `for_each_cell` calls use(owner, offset in its part)
+/// for each cell, in the order of the values.
 namespace detail {
 
 template <std::size_t N, index_list<N> Indices>
@@ -45,7 +47,7 @@ constexpr std::array<std::size_t, N> index_at(Indices const& list, std::size_t k
   }
 }
 
-/// Throws errc::invalid_argument when a list has another number of cells than values are given.
+/// Throws errc::invalid_argument when the numbers of cells and of values differ.
 template <class Indices>
 void check_list(rank_t self, std::string_view operation, Indices const& list, std::size_t values) {
   PGAS_EXPECTS(light, values == list.size(),
@@ -53,7 +55,8 @@ void check_list(rank_t self, std::string_view operation, Indices const& list, st
                            std::to_string(values) + " values given for " + std::to_string(list.size()) + " indices"));
 }
 
-/// The same when a mask has another number of places than its box cells, or chooses another number of them.
+/// The same for a mask: it must have as many places as its box has cells, and choose as many cells as there
+/// are values.
 template <std::size_t N, cell_mask Mask>
 void check_mask(rank_t self, std::string_view operation, box<N> const& at, Mask const& mask, std::size_t values) {
   PGAS_EXPECTS(light, mask.size() == at.size(),
@@ -84,7 +87,7 @@ void for_each_listed(L const& l, Indices const& list, Use&& use) {
   }
 }
 
-/// The same for each cell of a box where the mask is true; without a division from cell to cell.
+/// The same for each cell of a box where the mask is true. It needs no division from cell to cell.
 template <layout L, cell_mask Mask, class Use>
 void for_each_masked(L const& l, box<L::dimensions> const& cells, Mask const& mask, Use&& use) {
   constexpr std::size_t last = L::dimensions - 1;
@@ -105,7 +108,8 @@ void for_each_masked(L const& l, box<L::dimensions> const& cells, Mask const& ma
   } while (advance(at, cells.count, last));
 }
 
-/// Where parts are plain memory: the target of the last cell, likely that of the next one.
+/// For parts that are plain memory: keeps the target of the last cell, which is often that of the next cell,
+/// too.
 template <open_epoch Epoch>
 class last_target {
   using target_type = decltype(std::declval<Epoch&>().to(0));
@@ -123,8 +127,8 @@ class last_target {
   std::optional<target_type> target_;
 };
 
-/// Where parts are reached by messages: cells collected by owner, in the order of their memory, so that neighbours and
-/// cells at equal distances travel together.
+/// For parts that are reached by messages: collects cells by owner, in the order of their memory. Neighbours,
+/// and cells at equal distances, then travel together.
 class collected_cells {
  public:
   template <class ForEachCell>
@@ -138,7 +142,7 @@ class collected_cells {
     if (!in_order_) std::sort(cells_.begin(), cells_.end(), before);
   }
 
-  /// The values in the order of the cells: those given, or a copy.
+  /// The values in the order of the cells: the given memory if it has that order, else a copy.
   template <class T>
   [[nodiscard]] T const* sorted(T const* values, std::vector<T>& copy) const {
     if (in_order_) return values;
@@ -146,7 +150,8 @@ class collected_cells {
     for (cell const& c : cells_) copy.push_back(values[c.value]);
     return copy.data();
   }
-  /// Where values in the order of the cells come: to where they are wanted, or aside, until `spread`.
+  /// The memory for values in the order of the cells: the caller's if it has that order, else `aside`, until
+  /// `spread`.
   template <class T>
   [[nodiscard]] T* room(T* values, std::vector<T>& aside) const {
     if (in_order_) return values;
@@ -158,8 +163,8 @@ class collected_cells {
     for (std::size_t i = 0; i < aside.size(); ++i) values[cells_[i].value] = aside[i];
   }
 
-  /// Calls use(owner, block of its part, number of the first cell in it) for cells at equal distances, or for
-  /// neighbours only.
+  /// Calls use(owner, block of its part, number of its first cell) for each run of cells at equal distances,
+  /// or of neighbours only.
   template <class Use>
   void for_each_run(bool neighbours_only, Use&& use) const {
     for (std::size_t i = 0, end = 0; i < cells_.size(); i = end) {
@@ -190,7 +195,8 @@ class collected_cells {
     std::size_t value;
   };
 
-  /// How far the next cell is; 0 if it has another owner, is the same once more, or is not there.
+  /// The distance to the next cell. It is 0 if there is none, if another rank owns it, or if it is the same
+  /// cell.
   [[nodiscard]] std::size_t step_after(std::size_t i) const noexcept {
     return i + 1 == cells_.size() || cells_[i + 1].owner != cells_[i].owner ? 0
                                                                             : cells_[i + 1].offset - cells_[i].offset;

@@ -10,7 +10,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// One rank's state of one array: that of its window, and the shape, by which an epoch on the array finds cells.
+/// One rank's state of one array: its window's state, and the shape, in which an epoch on the array finds
+/// cells.
 template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
 struct array_state : window_state<T, Backend, Coherence, Protocols, typename Backend::segment_type> {
   using base = window_state<T, Backend, Coherence, Protocols, typename Backend::segment_type>;

@@ -13,7 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Calls use(piece) for pieces of a box that have no more than `most` cells, or one: halves of its longest dimension.
+/// Calls use(piece) for pieces of a box, each of at most `most` cells, or of one. It halves the longest
+/// dimension.
 template <std::size_t N, class Use>
 void for_each_piece(box<N> const& cells, std::size_t most, Use&& use) {
   std::vector<box<N>> rest{cells};
@@ -35,20 +36,20 @@ void for_each_piece(box<N> const& cells, std::size_t most, Use&& use) {
   }
 }
 
-/// How many cells are got at once where a box of any size is wanted: a MiB of them.
+/// The number of cells in a MiB, which are got at once when a box may be of any size.
 template <class T>
 inline constexpr std::size_t got_at_once = (std::size_t{1} << 20U) / sizeof(T);
 
 }  // namespace detail
 
-/// Calls use(piece, cells) for pieces of a box of cells, each of them one owner's, until all of it was read: `piece` is
-/// a box in global indices, `cells` a view of constant elements, counted from its first.
+/// Reads a box of cells: calls use(piece, cells) for pieces of it, each owned by one rank. `piece` is a box
+/// in global indices. `cells` is a view of constant elements, counted from the piece's first.
 ///
-/// One-sided, through an epoch that is open on the array and to those ranks. Where memory is direct the view is of the
-/// owner's own memory: nothing is copied. Elsewhere the view is of a copy of a MiB at most. A view is valid during the
-/// call. No rank may write to the cells meanwhile.
-/// Throws errc::out_of_range with the box and the extents. Costs a get for each tile, or each MiB of it, where memory
-/// is not direct.
+/// One-sided, through an epoch that is open on the array and to those ranks. If memory is direct, the view is
+/// of the owner's own memory, and nothing is copied. Otherwise it is of a copy of at most a MiB. A view is
+/// valid during the call. No rank may write to the cells meanwhile.
+/// Throws errc::out_of_range with the box and the extents. Costs a get for each tile, or each MiB of it, if
+/// memory is not direct.
 /// Global Arrays: ga_access of remote patches, where shared memory allows it, else ga_get.
 template <array_epoch Epoch, class Use>
 void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use) {
@@ -60,7 +61,7 @@ void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use) {
   std::vector<T> got;
   for_each_tile(epoch.shape().layout(), at, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
     if constexpr (detail::has_direct_parts<Epoch>) {
-      static_cast<void>(epoch.to(in.owner));  // for what the epoch does before the first access to a rank
+      static_cast<void>(epoch.to(in.owner));  // an epoch may have to wait before its first access to a rank
       auto const* const part = reinterpret_cast<T const*>(state.segment.part(in.owner));
       use(piece, detail::view_of_memory<T const>(part + in.offset_of(piece.first), piece.count, in.pitches));
     } else {

@@ -11,10 +11,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An epoch in which this rank accesses parts: a fence, access, lock or lock_all. An exposure is none.
+/// An epoch in which this rank accesses parts: a fence, access, lock or lock_all, or one window of a fence_all. An
+/// exposure is none.
 ///
 /// `to(rank)` opens a target. Whether that rank may be accessed, and what its opening waits for, depends on the epoch:
-/// an access has a group, a lock has one target.
+/// an access has a group, a lock has one target. Functions on open epochs leave the closing to the code that opened
+/// them.
 template <class E>
 concept open_epoch =
     requires(E& e, E const& closed_or_open, rank_t target, global_ptr<typename E::value_type> pointer, std::size_t i,
@@ -27,11 +29,10 @@ concept open_epoch =
       e[pointer];
       e.flush(target);
       e.flush_local(target);
-      e.close();
       { closed_or_open.is_open() } noexcept -> std::same_as<bool>;
     };
 
-/// An epoch that is open to every rank: a fence or a lock_all.
+/// An epoch that is open to every rank: a fence, a lock_all, or one window of a fence_all.
 template <class E>
 concept epoch_to_all = open_epoch<E> && requires(E& e) {
   e.flush_all();

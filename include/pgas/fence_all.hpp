@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <pgas/window/epoch.hpp>
+#include <pgas/window/joined_boundary.hpp>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// One window of a fence_all: an open epoch like a fence of that window alone, but for its end.
+template <class State>
+class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{}> {
+ public:
+  explicit fenced_window(local_shared_ptr<State> const& state) noexcept : state_(state) {}
+  fenced_window(fenced_window&& other) noexcept : state_(other.state_), open_(std::exchange(other.open_, false)) {}
+  fenced_window& operator=(fenced_window&&) = delete;
+  ~fenced_window() = default;
+
+  /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
+  [[nodiscard]] target_view<typename State::memory_state, hints{}> to(rank_t target) {
+    check_open("to");
+    state().check_rank(target, "to");
+    return {state(), target};
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+  /// The state of the window that the epoch is open on.
+  [[nodiscard]] State& state() const noexcept { return *state_; }
+  /// Throws errc::wrong_order unless the fence_all is open.
+  void check_open(std::string_view operation) const {
+    PGAS_EXPECTS(light, open_,
+                 throw_error(errc::wrong_order, state().job_rank(), operation, "the epoch is closed already"));
+  }
+
+  /// For fence_all: the epoch has ended.
+  void mark_closed() noexcept {
+    open_ = false;
+    state().access_open = state().exposure_open = false;
+    state().elements.leave_all();
+  }
+
+ private:
+  local_shared_ptr<State> state_;
+  bool open_ = true;
+};
+
+/// Throws unless the windows are different ones of the same ranks.
+template <class First, class... More>
+void check_fenced_together(First const& first, More const&... more) {
+  static_assert((std::is_same_v<typename First::backend_type, typename More::backend_type> && ...),
+                "fence_all: the windows are on different backends, and no barrier is common to their ranks; fence each "
+                "alone");
+  auto const refuse = [&](char const* sentence) {
+    throw_error(errc::invalid_argument, first.job_rank(), "fence_all", sentence);
+  };
+  std::array<void const*, 1 + sizeof...(More)> const all{&first, &more...};
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (std::find(all.begin(), all.begin() + i, all[i]) != all.begin() + i) {
+      refuse("a window is given twice; name each window once");
+    }
+  }
+  auto const has_other_ranks = [&](auto const& other) {
+    if (other.team == first.team) return false;
+    if (other.ranks() != first.ranks()) return true;
+    for (rank_t rank = 0; rank < first.ranks(); ++rank) {
+      if (other.team->backend.world_rank(rank) != first.team->backend.world_rank(rank)) return true;
+    }
+    return false;
+  };
+  if ((has_other_ranks(more) || ...)) {
+    refuse("the windows do not have the same ranks in the same order; fence windows of different teams one by one");
+  }
+}
+
+}  // namespace detail
+
+/// A fence of several windows or arrays at once, with one barrier at each end instead of one for each window.
+///
+/// Bind a name to each window's epoch: `auto [in, out] = pgas::fence_all{a, b};`, then `in.put(rank, i, value)`. These
+/// epochs have the accesses of a fence, and end together where the fence_all is closed or destroyed. To close it in the
+/// middle of a block, name it first: `pgas::fence_all both{a, b}; auto& [in, out] = both;`.
+///
+/// Collective: opening and closing wait for every rank, as with fence. All ranks name the windows in one order, since
+/// the barrier is that of the first window's fence protocol. The windows may differ in elements, coherence and
+/// protocols. Hints are promises about one window: a window that is fenced with hints is fenced alone.
+/// Throws errc::invalid_argument when a window is given twice or the windows' ranks differ, errc::wrong_order when
+/// another epoch of this rank is open on one of them.
+/// Costs two barriers in all, and for each window what its coherence policy does at a fence. `next()` is one barrier.
+/// MPI: MPI_Win_fence of each window, the barrier of all but one left out. OpenSHMEM: shmem_barrier_all.
+template <class First, class... More>
+class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> {
+  using base = detail::epoch<fence_all, First>;
+  friend base;
+
+ public:
+  static constexpr std::string_view operation = "fence_all";
+
+  template <class... Windows>
+    requires std::same_as<std::tuple<typename Windows::state_type...>, std::tuple<First, More...>>
+  [[nodiscard]] explicit fence_all(Windows const&... windows)
+      : base(std::get<0>(std::tie(windows...)).shared_state()), each_(windows.shared_state()...) {
+    if constexpr (assertions >= assertion_level::light) detail::check_fenced_together(windows.state()...);
+    auto const enter = [](auto& s) {
+      s.enter(operation, !s.is_accessing() && !s.exposure_open,
+              "another epoch of this rank on a window is open; close it first");
+    };
+    (enter(windows.state()), ...);
+    // Nothing is outstanding when an epoch opens: only own stores are published.
+    synchronize<hints{.read_only = true}>();
+    ((windows.state().access_open = windows.state().exposure_open = true), ...);
+  }
+  fence_all(fence_all&&) noexcept = default;
+  ~fence_all() { this->end(); }
+
+  /// The epoch of window `Number`, counted from 0 in the order in which they were given.
+  template <std::size_t Number>
+  [[nodiscard]] auto& get() noexcept {
+    return std::get<Number>(each_);
+  }
+
+  using base::close;
+  using base::is_open;
+
+  /// Closes this epoch of all windows and opens the next one, with one barrier. Collective.
+  void next() {
+    this->check_open("next");
+    synchronize<hints{}>();
+    this->mark_next();
+  }
+
+ private:
+  template <hints Hints>
+  void synchronize() {
+    std::apply(
+        [this](auto&... one) {
+          detail::joined_boundary<typename First::template boundary_type<boundary_of::both, Hints>,
+                                  typename More::template boundary_type<boundary_of::both, Hints>...>
+          all(one.state().segment...);
+          this->state_->fence.fence(all, operation);
+        },
+        each_);
+  }
+
+  void finish() {
+    std::apply([](auto&... one) { (one.mark_closed(), ...); }, each_);
+    synchronize<hints{}>();
+  }
+
+  std::tuple<detail::fenced_window<First>, detail::fenced_window<More>...> each_;
+};
+
+template <class... Windows>
+fence_all(Windows const&...) -> fence_all<typename Windows::state_type...>;
+
+}  // namespace pgas::inline PGAS_ASSERTIONS
+
+template <class... States>
+struct std::tuple_size<pgas::fence_all<States...>> : std::integral_constant<std::size_t, sizeof...(States)> {};
+template <std::size_t Number, class... States>
+struct std::tuple_element<Number, pgas::fence_all<States...>> {
+  using type = std::remove_reference_t<decltype(std::declval<pgas::fence_all<States...>&>().template get<Number>())>;
+};

@@ -12,7 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// 1536 as "1.5 KiB".
+/// A number of bytes in words: 1536 is "1.5 KiB".
 inline std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " bytes";
   constexpr char const* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -24,7 +24,7 @@ inline std::string bytes_text(std::uint64_t bytes) {
   return text;
 }
 
-/// Where tiles begin along a dimension, the first `most` of them, and all if there are fewer.
+/// The first indices of the first `most` tiles along a dimension, or of all tiles if there are fewer.
 template <layout L>
 std::vector<std::size_t> cuts(L const& l, std::size_t d, std::size_t most) {
   std::vector<std::size_t> found;
@@ -32,7 +32,7 @@ std::vector<std::size_t> cuts(L const& l, std::size_t d, std::size_t most) {
   std::array<std::size_t, L::dimensions> index{};
   while (index[d] < l.extents()[d] && found.size() < most) {
     found.push_back(index[d]);
-    auto const cells = l.tile_at(index).cells;  // cuts go through the whole array: those of the first row are all
+    auto const cells = l.tile_at(index).cells;  // cuts go through the whole array, so one row has all of them
     index[d] = cells.first[d] + cells.count[d];
   }
   return found;
@@ -50,7 +50,8 @@ std::size_t cells_owned_by(L const& l, rank_t rank) {
   }
 }
 
-/// The owners, as numbers in rows: of each cell, or of each tile if there are many cells. Long rows are cut off.
+/// The owners, as numbers in rows: of each cell, or of each tile if there are many cells. Long rows are cut
+/// off.
 template <layout L>
   requires(L::dimensions <= 2)
 std::string picture_of_owners(L const& l) {
@@ -61,7 +62,7 @@ std::string picture_of_owners(L const& l) {
   std::size_t const rows = last == 0 ? 1 : extents[0];
   if (rows * extents[last] == 0) return "";
   bool const by_cell = rows <= most_rows && extents[last] <= most_cols;
-  std::array<std::vector<std::size_t>, 2> at;  // what to show: rows, columns
+  std::array<std::vector<std::size_t>, 2> at;  // the rows and the columns to show
   for (std::size_t d = 0; d < 2; ++d) {
     bool const is_row = d == 0;
     std::size_t const most = is_row ? most_rows : most_cols;
@@ -153,8 +154,8 @@ std::string layout_text(L const& l, std::size_t element_bytes) {
 
 }  // namespace detail
 
-/// A layout in words, in several lines: its rule, its grid, its tiles, and the number of cells of each rank. For one
-/// and two dimensions it also shows the owners. Example: `std::puts(describe(a.layout()).c_str())`.
+/// A layout in words, in several lines: its rule, its grid, its tiles, and the number of cells of each rank.
+/// For one and two dimensions it also shows the owners. Example: `std::puts(describe(a.layout()).c_str())`.
 ///
 /// Local. Costs time in proportion to the ranks; for layouts in cyclic tiles, to the tiles.
 template <layout L>

@@ -16,19 +16,21 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Names an array or window that the ranks of a team have entered into a directory. A plain value that may be stored in
-/// arrays and sent, and means the same on every rank of the team. All bytes zero: it names none.
+/// Names an array or window that the ranks of a team have entered into a directory. A plain value that may be
+/// stored in arrays and sent, and means the same on every rank of the team. If all bytes are zero it names
+/// none.
 struct array_handle {
   std::uint64_t directory = 0;
-  std::uint64_t number = 0;  ///< how many were entered before it, and one: never used again
-  std::uint64_t check = 0;   ///< what it names, hashed
+  std::uint64_t number = 0;  ///< counts the entered arrays from 1; never used again
+  std::uint64_t check = 0;   ///< a hash of the array's description
 
   explicit constexpr operator bool() const noexcept { return number != 0; }
   friend constexpr bool operator==(array_handle const&, array_handle const&) noexcept = default;
 };
 static_assert(transportable<array_handle>);
 
-/// What can be entered into a directory: each rank's handle on what all have made together.
+/// A type that a directory can hold: each rank's handle on an array or window that all ranks have made
+/// together.
 template <class A>
 concept entered_array = std::movable<A> && requires(A const& a) {
   typename A::value_type;
@@ -41,7 +43,7 @@ namespace detail {
 template <class T>
 inline constexpr char tag_of = 0;
 
-/// An array or window in words, as all ranks say them.
+/// An array or window in words, the same on all ranks.
 template <entered_array A>
 std::string words_of(A const& a) {
   std::string const elements = std::to_string(sizeof(typename A::value_type)) + "-byte elements";
@@ -107,7 +109,7 @@ class directory_state {
   }
 
   void park(std::uint64_t number, std::function<void()> use) { parked_.emplace(number, std::move(use)); }
-  /// Runs what was parked for an array that is here now, in the order in which it was parked.
+  /// Runs the calls that were parked for an array that is now here, in the order of their parking.
   void wake(std::uint64_t number) {
     auto const [first, last] = parked_.equal_range(number);
     std::vector<std::function<void()>> ready;
@@ -139,8 +141,9 @@ class directory_state {
 
 }  // namespace detail
 
-/// An array that is in a directory while this object lives: the result of directory::enter. Movable. Its destructor is
-/// local: the array leaves this rank's replica, and is destroyed when this rank no longer has it open.
+/// An array that is in a directory while this object lives: the result of directory::enter. Movable. Its
+/// destructor is local: the array leaves this rank's replica, and is destroyed when this rank no longer has
+/// it open.
 template <entered_array A>
 class listed {
  public:
@@ -167,25 +170,27 @@ class listed {
   array_handle handle_;
 };
 
-/// The live arrays of a team, by handles that can be stored in arrays and sent: one rank's replica.
+/// The live arrays of a team, by handles that can be stored in arrays and sent. The object is one rank's
+/// replica.
 ///
-/// All ranks enter their arrays in one order. Then a rank that receives a handle from any other rank can open it, and
-/// gets its own view of the array. Only make_directory communicates or waits: a rank finds its view in its own replica.
-/// A handle may arrive before this rank has entered its array: `when_entered` then keeps the call for later.
-/// Source: the shared variable directory of Ferreras 2008, section 5.2.2, its partition ALL. Ours differs: a number is
-/// never used again, so that it is its own generation and an old handle cannot find a new array; replicas need not
-/// forget in one order; the handle tells if ranks entered different arrays; handles that come early are parked, which
-/// the thesis leaves open. What one rank makes alone is in a heap, see heap.hpp.
-/// Memory: O(arrays) on each rank, independent of the number of ranks. MPI and OpenSHMEM have no equal: their handles
-/// mean nothing on another rank.
+/// All ranks enter their arrays in one order. Then a rank that receives a handle from any other rank can open
+/// it, and gets its own view of the array. Only make_directory communicates or waits: a rank finds its view
+/// in its own replica. A handle may arrive before this rank has entered its array: `when_entered` then keeps
+/// the call for later.
+/// Source: the shared variable directory of Ferreras 2008, section 5.2.2, its partition ALL. Ours differs in
+/// four ways. A number is never used again, so that it is its own generation and an old handle cannot find a
+/// new array. Replicas may forget in different orders. The handle tells if ranks entered different arrays.
+/// Handles that come early are parked; the thesis leaves this case open. A heap, see heap.hpp, is for data
+/// that one rank makes alone. Memory: O(arrays) on each rank, independent of the number of ranks. MPI and
+/// OpenSHMEM have no equal: their handles mean nothing on another rank.
 class directory {
  public:
   /// For make_directory.
   explicit directory(std::shared_ptr<detail::directory_state> state) noexcept : state_(std::move(state)) {}
 
-  /// Enters an array or window, which from then on belongs to what is returned. Every rank of the team enters its
-  /// handle on the same array, in the same order; none waits for another. Runs what was parked for it, and passes on
-  /// what that throws.
+  /// Enters an array or window, which from then on belongs to the returned object. Every rank of the team
+  /// enters its handle on the same array, in the same order; no rank waits for another. Runs the calls that
+  /// were parked for the array, and passes on their exceptions.
   template <class A>
     requires(entered_array<A> && !std::is_lvalue_reference_v<A>)
   [[nodiscard]] listed<A> enter(A&& array) {
@@ -194,9 +199,9 @@ class directory {
     return made;
   }
 
-  /// How many arrays are here now.
+  /// The number of arrays that are in this replica.
   [[nodiscard]] std::size_t size() const noexcept { return state_->size(); }
-  /// How many calls are parked for arrays that this rank has not entered.
+  /// The number of calls that are parked for arrays that this rank has not entered.
   [[nodiscard]] std::size_t parked() const noexcept { return state_->parked(); }
 
   /// For open_array and when_entered.
@@ -206,25 +211,23 @@ class directory {
   std::shared_ptr<detail::directory_state> state_;
 };
 
-/// This rank's view of the array: an `A`, as it was entered, and alive for as long as it is held.
-///
-/// Local. Throws errc::gone if the array has left on this rank, errc::wrong_order if it has not been entered here,
-/// errc::mismatch if it is of another type, or not the one that the handle's maker entered, errc::invalid_argument for
-/// an empty handle or one of another directory. Costs a look-up in a hash table.
+/// This rank's view of the array: an `A`, as it was entered. The array lives at least as long as the result
+/// is held.
 template <entered_array A>
 [[nodiscard]] std::shared_ptr<A> open_array(directory const& in, array_handle h) {
   return in.state().template open<A>(h, "open_array");
 }
 
-/// Calls use(array) at once and returns true if this rank has entered the array. Else it returns false, and `enter`
-/// makes the call. Local. Throws the errors of open_array; a call that `enter` makes throws them there.
+/// Calls use(array) at once and returns true if this rank has entered the array. Else it returns false, and
+/// `enter` makes the call. Local. Throws the errors of open_array; a call that `enter` makes throws them
+/// there.
 template <entered_array A, std::invocable<A&> Use>
 bool when_entered(directory const& in, array_handle h, Use use) {
   constexpr std::string_view operation = "when_entered";
   auto& state = in.state();
   state.check_named(h, operation);
   if (!state.is_early(h)) return use(*state.template open<A>(h, operation)), true;
-  state.park(h.number, [&state, h, use = std::move(use)]() mutable {  // the state outlives what is parked in it
+  state.park(h.number, [&state, h, use = std::move(use)]() mutable {  // the state outlives its parked calls
     use(*state.template open<A>(h, "when_entered"));
   });
   return false;

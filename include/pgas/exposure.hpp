@@ -42,7 +42,7 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   /// Ends the epoch: MPI's word for close().
   void wait() { this->close(); }
 
-  /// Whether all origins have completed; if so the epoch has ended. Never blocks. MPI_Win_test.
+  /// Returns true if all origins have completed; the epoch has then ended. Never blocks. MPI_Win_test.
   [[nodiscard]] bool test() {
     if (!this->is_open()) return true;
     State& s = state();

@@ -37,7 +37,7 @@ class global_array {
   using protocols_type = Protocols;
 
   static constexpr std::size_t dimensions = N;
-  /// Whether local() is plain memory.
+  /// True if local() is plain memory.
   static constexpr bool is_contiguous = window_type::is_contiguous;
 
   /// For make_array.

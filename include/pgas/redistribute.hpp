@@ -34,7 +34,7 @@ std::size_t all_tiles(Layout const& l) {
   return sum;
 }
 
-/// Whether a rank's share of these cells is larger than its caches can keep.
+/// True if a rank's share of these cells is larger than its caches can keep.
 template <class From>
 bool is_past_caches(From const& from, box<From::dimensions> const& cells) noexcept {
   return cells.size() * sizeof(typename From::value_type) / static_cast<std::size_t>(from.ranks()) >

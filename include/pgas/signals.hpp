@@ -16,11 +16,12 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// Puts whose arrival the origin announces to the target, without ending an epoch or waiting for other ranks.
 ///
-/// For accesses in a lock_all or fence epoch that both ranks have open. A signal has a tag, 0 to tags() - 1, and goes
-/// from one rank to one rank. Signals of one source and tag are counted: none is lost, and each ends one wait. After
-/// the wait, the rank sees what the source did before the signal: its puts to the waiting rank's part, and its stores
-/// to the source's own part. Own stores must not share cache lines with concurrent puts of other ranks. Before a signal
-/// about puts to a third rank, the program flushes those puts.
+/// For accesses in a lock_all or fence epoch that both ranks have open. A signal has a tag, 0 to tags() - 1,
+/// and goes from one rank to one rank. Signals of one source and tag are counted: none is lost, and each ends
+/// one wait. After the wait, the rank sees what the source did before the signal: its puts to the waiting
+/// rank's part, and its stores to the source's own part. Own stores must not share cache lines with
+/// concurrent puts of other ranks. Before a signal about puts to a third rank, the program flushes those
+/// puts.
 /// MPI has no equal; shmem_put_signal, shmem_signal_wait_until; notified access (Belli and Hoefler 2015).
 template <class State>
 class signals {
@@ -35,7 +36,8 @@ class signals {
 
   [[nodiscard]] std::size_t tags() const noexcept { return parts_->counts.tags(); }
 
-  /// Tells `target` that this rank's accesses to the target's part, and its stores to its own part, are complete.
+  /// Tells `target` that this rank's accesses to the target's part, and its stores to its own part, are
+  /// complete.
   /// One-sided. `epoch` is the epoch of the accesses. Costs their completion at `target` and one store there.
   template <open_epoch Epoch>
   void signal(Epoch& epoch, rank_t target, std::size_t tag = 0) {
@@ -58,8 +60,8 @@ class signals {
     put(epoch, target, i, std::span<value_type const>(&value, 1), tag);
   }
 
-  /// Returns when `how_many` signals of `from` have come, and takes them. Throws errc::timed_out at the deadline, and
-  /// then takes none. shmem_signal_wait_until.
+  /// Returns when `how_many` signals of `from` have come, and takes them. Throws errc::timed_out at the
+  /// deadline, and then takes none. shmem_signal_wait_until.
   void wait(signal_from from, std::uint64_t how_many = 1, time_point deadline = no_deadline) {
     check(from, "wait for a signal");
     clean_own(from.source);
@@ -67,7 +69,8 @@ class signals {
     parts_->counts.wait(from, how_many, b, deadline);
   }
 
-  /// Takes `how_many` signals of `from` if they have come, and returns whether it did. Never blocks. shmem_test.
+  /// Takes `how_many` signals of `from` if they have come, and returns whether it did. Never blocks.
+  /// shmem_test.
   [[nodiscard]] bool test(signal_from from, std::uint64_t how_many = 1) {
     check(from, "test for a signal");
     if (parts_->counts.pending(from) < how_many) return false;
@@ -82,7 +85,8 @@ class signals {
     return parts_->counts.pending(from);
   }
 
-  /// Waits until one of these has come, takes one signal of the first such entry, and returns the entry's index.
+  /// Waits until one of these has come, takes one signal of the first such entry, and returns the entry's
+  /// index.
   /// Requires at least one entry. Throws errc::timed_out at the deadline. shmem_wait_until_any.
   [[nodiscard]] std::size_t wait_any(std::span<signal_from const> all, time_point deadline = no_deadline) {
     constexpr std::string_view operation = "wait for any signal";
@@ -96,8 +100,8 @@ class signals {
     return parts_->counts.wait_any(all, b, deadline);
   }
 
-  /// Waits until one of these has come, takes one signal of each entry that has, and returns the entries' indices.
-  /// shmem_wait_until_some.
+  /// Waits until one of these has come, takes one signal of each entry that has, and returns the entries'
+  /// indices. shmem_wait_until_some.
   [[nodiscard]] std::vector<std::size_t> wait_some(std::span<signal_from const> all,
                                                    time_point deadline = no_deadline) {
     std::vector<std::size_t> came{wait_any(all, deadline)};
@@ -112,13 +116,15 @@ class signals {
     for (signal_from const& from : all) wait(from, 1, deadline);
   }
 
-  /// From now on progress() calls handler() for each signal of `from`. A handler may put, signal and wait for others.
+  /// From now on progress() calls handler() for each signal of `from`. A handler may put, signal and wait for
+  /// others.
   void on_signal(signal_from from, std::function<void()> handler) {
     check(from, "on_signal");
     handlers_.emplace_back(from, std::move(handler));
   }
 
-  /// Calls the handlers of the signals that have come, and returns the number of calls. Never blocks by itself.
+  /// Calls the handlers of the signals that have come, and returns the number of calls. Never blocks by
+  /// itself.
   std::size_t progress() {
     std::size_t calls = 0;
     for (std::size_t i = 0; i < handlers_.size(); ++i) {  // a handler may add another
@@ -171,8 +177,9 @@ class signals {
 
 /// Makes signals of `tags` kinds between the ranks of a window or an array.
 ///
-/// Collective. Memory: ranks * tags control words on each rank. Throws errc::invalid_argument for no tags or more
-/// than 2^24 words, errc::mismatch when ranks ask for different numbers, errc::no_space when the memory is not there.
+/// Collective. Memory: ranks * tags control words on each rank. Throws errc::invalid_argument for no tags or
+/// more than 2^24 words, errc::mismatch when ranks ask for different numbers, and errc::no_space when there
+/// is too little memory.
 template <class Window>
   requires requires { typename Window::state_type::memory_state; }
 [[nodiscard]] auto make_signals(Window const& w, std::size_t tags = 1) {

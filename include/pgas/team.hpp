@@ -16,7 +16,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// What each rank can fold values with by itself: an operation of namespace op, or any function of two values.
+/// A function with which each rank can fold values: an operation of namespace op, or any function of two
+/// values.
 template <class Op, class T>
 concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
                 (!requires { Op::kind; } && std::is_invocable_r_v<T, Op&, T const&, T const&>);
@@ -25,8 +26,9 @@ concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
 
 /// The ranks that work together: one rank's handle on them.
 ///
-/// `Coherence` and `Protocols` are the default policies of windows that are made on the team. A copy of a handle names
-/// the same team. All ranks call the collective functions in the same order. MPI: a communicator; OpenSHMEM: a team.
+/// `Coherence` and `Protocols` are the default policies of windows that are made on the team. A copy of a
+/// handle names the same team. All ranks call the collective functions in the same order. MPI: a
+/// communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
           protocol_bundle Protocols = default_protocols_on<Backend>>
 class team {
@@ -47,14 +49,15 @@ class team {
     return state_->backend.world_rank(rank);
   }
 
-  /// The distance of a rank: this rank itself, a rank on this node (its memory may be mapped), or a remote rank.
+  /// The distance of a rank: this rank itself, a rank on this node (its memory may be mapped), or a remote
+  /// rank.
   [[nodiscard]] locality locality_of(rank_t rank) const {
     check_rank(rank, "locality_of");
     return state_->backend.locality_of(rank);
   }
 
-  /// Returns when every rank of the team has called it. Collective. Orders memory among the ranks, but makes no
-  /// window's copies agree; a fence does both. MPI_Barrier.
+  /// Returns when every rank of the team has called it. Collective. Orders memory among the ranks, but makes
+  /// no window's copies agree; a fence does both. MPI_Barrier.
   void barrier() const { state_->collectives.barrier("barrier"); }
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
@@ -74,7 +77,8 @@ class team {
     return all;
   }
 
-  /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every time.
+  /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every
+  /// time.
   /// Collective. `op` is any associative function of two values: op::max, std::plus, a lambda. MPI_Allreduce.
   template <transportable T, detail::folds<T> Op = op::sum>
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
@@ -85,8 +89,9 @@ class team {
     return result;
   }
 
-  /// The sub-team of the ranks that give the same color, ordered by key, then by rank in this team. Collective. Throws
-  /// errc::no_space on every rank if the memory of one sub-team is not there. MPI_Comm_split.
+  /// The sub-team of the ranks that give the same color, ordered by key, then by rank in this team.
+  /// Collective. Throws errc::no_space on every rank if there is too little memory for one of the sub-teams.
+  /// MPI_Comm_split.
   [[nodiscard]] team split(int color, int key = 0) const {
     struct choice {
       int color;

@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A tile that this rank owns: which cells it has, and a view of them. Valid as long as its array stays where it is.
+/// A tile that this rank owns: its cells, and a view of them. Valid as long as its array stays where it is.
 template <any_global_array Array>
 class own_tile {
  public:
@@ -17,8 +17,9 @@ class own_tile {
   /// Its cells in global indices.
   [[nodiscard]] box_type const& cells() const noexcept { return tile_.cells; }
   [[nodiscard]] std::size_t size() const noexcept { return tile_.cells.size(); }
-  /// Its cells, counted from its first: a span, a matrix_view whose stride(0) is the leading dimension that BLAS asks
-  /// for, or a box_view; where they are not plain memory, references that go through this rank's cache.
+  /// Its cells, counted from its first: a span, a matrix_view whose stride(0) is the leading dimension that
+  /// BLAS asks for, or a box_view. If they are not plain memory, references that go through this rank's
+  /// cache.
   [[nodiscard]] auto view() const noexcept {
     return detail::view_of_own(array_->window(), tile_.offset, tile_.cells.count, tile_.pitches);
   }
@@ -28,7 +29,7 @@ class own_tile {
   tile<Array::dimensions> tile_;
 };
 
-/// The tiles that this rank owns, in the order of their memory: what tiles() returns.
+/// The tiles that this rank owns, in the order of their memory: the result of tiles().
 template <any_global_array Array>
 class own_tiles {
  public:
@@ -69,8 +70,8 @@ class own_tiles {
   Array const* array_;
 };
 
-/// The tiles of an array that this rank owns, whatever its layout: `for (auto tile : tiles(a)) use(tile.view());`.
-/// Local. Of a layout in blocks it is one tile, or none.
+/// The tiles of an array that this rank owns, in any layout: `for (auto tile : tiles(a)) use(tile.view());`.
+/// Local. A layout in blocks has one tile on a rank, or none.
 template <any_global_array Array>
 [[nodiscard]] own_tiles<Array> tiles(Array const& a) noexcept {
   return own_tiles<Array>(a);

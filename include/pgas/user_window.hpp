@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// How other ranks access memory that the program has allocated itself.
+/// The way in which other ranks access memory that the program has allocated itself.
 enum class reach {
   in_place,            ///< the memory itself; if the system forbids that, make_window throws
   in_place_or_copies,  ///< the memory itself if every rank can reach every other's, else copies of it
@@ -30,7 +30,7 @@ inline std::string_view name_of(reach how) noexcept {
   return "";
 }
 
-/// Tries whether all ranks reach each other's memory, and sets up copies if they cannot or shall not.
+/// Finds out by a trial if all ranks reach each other's memory. Sets up copies if they cannot or shall not.
 template <class Window, class Team>
 void settle_reach(Team const& team, Window const& w, reach how) {
   constexpr std::string_view operation = "make_window";
@@ -39,7 +39,7 @@ void settle_reach(Team const& team, Window const& w, reach how) {
   rank_t const self = w.state().job_rank();
   using obstacle = decltype(own.probe(probed_parts::all));
   rank_t who = -1;
-  obstacle worst;  // the first, but what a rank cannot read itself before what others cannot
+  obstacle worst;  // the first; memory that its own rank cannot read comes before other obstacles
   auto const whose = how == reach::copies ? probed_parts::own : probed_parts::all;
   members.collectives.all_gather(own.probe(whose), operation, [&](rank_t rank, obstacle const& met) {
     if (!met.is_there() || (worst.is_there() && (worst.rank == who || met.rank != rank))) return;
@@ -67,25 +67,33 @@ void settle_reach(Team const& team, Window const& w, reach how) {
         own.copy_through(members.backend.attach_segment(made, own.local().size()));
         return true;
       });
-  shake.conclude();  // every copy is there, with what its memory holds, before anybody reaches for it
+  shake.conclude();  // every copy has its memory's content before any rank accesses it
 }
 
 }  // namespace detail
 
-/// Makes a window over memory that the program has allocated: this rank's part is `memory` with its present content.
+/// Makes a window over memory that the program has allocated: this rank's part is `memory` with its present
+/// content.
 ///
-/// Collective over the team. All ranks ask for the same `how`; sizes may differ and be zero. Keep the memory until
-/// every rank's last epoch on the window has ended: a barrier after it tells. local() is the memory. Between processes
-/// a transfer costs a system call (process_vm_readv, process_vm_writev: one copy, the target takes no part), which
-/// carries many rows at once. Accumulate and the atomic operations lock the target's part. Between threads a transfer
-/// is a copy; on loopback the target's agent does it. If Yama lets only ancestors trace a process, each rank permits
-/// its parent's descendants, and so its job. Memory: one line for each rank and node. With copies, two more of each
-/// part, and each boundary of an epoch compares the own part with them. The team's coherence policy has no part in it:
-/// the processor keeps the memory coherent, and `coherence::separate` the copies. Throws, on every rank,
-/// errc::unsupported if a trial shows that a rank cannot reach another's memory and `how` allows no copies;
-/// errc::invalid_argument if a rank cannot read its own memory; errc::mismatch; errc::no_space. A later put or get
-/// throws errc::invalid_argument if the memory is gone or read-only. MPI_Win_create; with copies, MPI's separate memory
-/// model. There is no MPI_Win_create_dynamic: make another window.
+/// Collective over the team. All ranks ask for the same `how`; sizes may differ and be zero. local() is the
+/// memory. Keep it until every rank's last epoch on the window has ended, for instance until a barrier after
+/// that epoch.
+///
+/// Between processes a transfer is a system call (process_vm_readv, process_vm_writev), which makes one copy
+/// and carries many rows at once; the target takes no part. Between threads a transfer is a copy; on loopback
+/// the target's agent makes it. Accumulate and the atomic operations lock the target's part. If Yama lets
+/// only ancestors trace a process, each rank permits its parent's descendants, and so its job. With copies,
+/// each boundary of an epoch compares the own part with them. The team's coherence policy has no effect here:
+/// the processor keeps the memory coherent, and `coherence::separate` the copies.
+///
+/// Memory: one line for each rank and node; with copies, two more of each part.
+/// Throws, on every rank:
+/// - errc::unsupported if a trial shows that a rank cannot reach another's memory and `how` allows no copies;
+/// - errc::invalid_argument if a rank cannot read its own memory;
+/// - errc::mismatch if ranks ask for different windows;
+/// - errc::no_space if there is too little memory.
+/// A later put or get throws errc::invalid_argument if the memory is gone or read-only. MPI_Win_create; with
+/// copies, MPI's separate memory model. There is no equal of MPI_Win_create_dynamic: make another window.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::span<T> memory,
                                reach how = reach::in_place) {

@@ -237,7 +237,7 @@ class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite
   owned_view(Layout const& l, rank_t rank) noexcept : layout_(&l), rank_(rank) {}
 };
 
-/// Whether two arrays have the same own cells of this rank in the same order.
+/// True if two arrays have the same own cells of this rank in the same order.
 template <any_global_array First, any_global_array Second>
   requires(First::dimensions == Second::dimensions)
 bool has_cells_of(First const& a, Second const& b) noexcept {

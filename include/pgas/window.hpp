@@ -30,7 +30,7 @@ class window {
   using protocols_type = Protocols;
   using state_type = detail::window_state<T, Backend, Coherence, Protocols, Segment>;
 
-  /// Whether local() is a std::span.
+  /// True if local() is a std::span.
   static constexpr bool is_contiguous = local_segment<Segment> && !cache_controlled<Segment>;
 
   static_assert(Coherence::template fits<Segment>,
@@ -131,7 +131,7 @@ struct window_offer {
   [[nodiscard]] bool agrees(window_offer const& other) const noexcept {
     return reads_like(other) && policy_types == other.policy_types;
   }
-  /// Whether the two offers have one text.
+  /// True if the two offers have one text.
   [[nodiscard]] bool reads_like(window_offer const& other) const noexcept {
     return element_bytes == other.element_bytes && policies == other.policies;
   }

@@ -27,7 +27,7 @@ void for_each_common_box(First const& a, Second const& b, Use&& use) {
   }
 }
 
-/// Whether the layouts are equal, so that all ranks know that the arrays are aligned.
+/// True if the layouts are equal, so that all ranks know that the arrays are aligned.
 template <any_global_array First, any_global_array Second>
 bool has_layout_of(First const& a, Second const& b) {
   if constexpr (std::is_same_v<typename First::layout_type, typename Second::layout_type>) {
@@ -37,7 +37,7 @@ bool has_layout_of(First const& a, Second const& b) {
   }
 }
 
-/// Whether this rank owns in `b` each cell that it owns in `a`. The arrays are aligned if this holds on all
+/// True if this rank owns in `b` each cell that it owns in `a`. The arrays are aligned if this holds on all
 /// ranks.
 template <any_global_array First, any_global_array Second>
 bool owns_the_same(First const& a, Second const& b) {

@@ -55,7 +55,7 @@ class halos {
     return room;
   }
   [[nodiscard]] constexpr bool any() const noexcept { return around() != margins<N>{}; }
-  /// Whether a width overflows an index.
+  /// True if a width overflows an index.
   [[nodiscard]] constexpr bool overflow() const noexcept {
     constexpr std::size_t most = PTRDIFF_MAX / 4;
     for (halo const& h : each_) {

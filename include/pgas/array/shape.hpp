@@ -84,7 +84,7 @@ class array_shape {
     }
     return true;
   }
-  /// Whether a number of elements or bytes overflows the address space.
+  /// True if a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     return halos_.overflow() || layout_.overflows(element_bytes);
   }

@@ -10,8 +10,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// A rank's own cells as plain memory: in place if the part is plain memory, else a copy, which the destructor writes
-/// back.
+/// A rank's own cells as plain memory: in place if the part is plain memory, else a copy, which the
+/// destructor writes back.
 template <hints Mode, class Array>
 class staged_array {
   using window_type = typename Array::window_type;
@@ -42,7 +42,8 @@ class staged_array {
 
   /// The own cells: a span, a matrix_view or a box_view. Take it before a loop.
   [[nodiscard]] auto view() const noexcept { return detail::view_of_memory(data_, own_, copy_pitches_); }
-  /// A cell, counted from the first own one; around the own cells, staged to read or update, are the ghost cells.
+  /// A cell, counted from the first own one. Ghost cells around the own cells are included unless the mode is
+  /// write_only.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == dimensions)
   [[nodiscard]] element& operator()(Indices... index) const noexcept(!checks_indices) {
@@ -110,7 +111,7 @@ class staged_array {
     }
   }
 
-  window_type window_;  ///< a handle of its own: the array may be moved or swapped meanwhile
+  window_type window_;  ///< its own handle, since the array may be moved or swapped
   typename Array::index_type own_;
   box_in<dimensions> place_;
   memory memory_;
@@ -119,7 +120,7 @@ class staged_array {
   margins<dimensions> around_{};  ///< for the check of indices
 };
 
-/// A tile of staged cells: own_tile's members.
+/// A tile of staged cells, with the members of own_tile.
 template <class T, std::size_t N>
 class staged_tile {
  public:
@@ -136,7 +137,7 @@ class staged_tile {
   tile<N> tile_;
 };
 
-/// A rank's own cells as plain memory where they are no one array: tile by tile.
+/// A rank's own cells as plain memory, tile by tile, for layouts in which they are no one array.
 template <hints Mode, class Array>
 class staged_tiles {
   using memory = staged<Mode, typename Array::window_type>;
@@ -163,15 +164,17 @@ class staged_tiles {
 
 }  // namespace detail
 
-/// Gives this rank's own cells as plain memory, on every backend: `auto in = stage(array, pgas::read_only);`. Local.
+/// Gives this rank's own cells as plain memory, on every backend: `auto in = stage(array, pgas::read_only);`.
+/// Local.
 ///
-/// read_only and read_write see the ghost cells around the own cells, as they are when stage is called. write_only
-/// overwrites all own cells and no ghost cell. Free where memory is plain; else copies. Staged cells are those of the
-/// memory that the array had when stage was called: after a swap of two arrays they are the other array's. At assertion
-/// level `heavy` an index past the ghost cells throws errc::out_of_range.
+/// With read_only and read_write the result includes the ghost cells around the own cells, as they are when
+/// stage is called. write_only overwrites all own cells and no ghost cell. Costs nothing if memory is plain,
+/// else copies. Staged cells are those of the memory that the array had when stage was called: after a swap
+/// of two arrays they are the other array's. At assertion level `heavy` an index past the ghost cells throws
+/// errc::out_of_range.
 ///
-/// Where a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like tiles():
-/// `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.
+/// If a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like
+/// tiles(): `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.
 template <any_global_array Array, hints Mode>
 [[nodiscard, gnu::always_inline]] inline auto stage(Array const& a, hint<Mode>) {
   if constexpr (matrix_layout<typename Array::layout_type>) {

@@ -17,7 +17,7 @@ template <std::size_t B = 0>
 class block_cyclic {
  public:
   static constexpr bool one_block = false;
-  /// Whether the block size is part of the type.
+  /// True if the block size is part of the type.
   static constexpr bool is_static = B != 0;
 
   constexpr block_cyclic() = default;

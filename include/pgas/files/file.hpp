@@ -20,8 +20,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What is wrong with a file, in words that follow the file's name. It belongs to one rank; collective
-/// functions pass it to all.
+/// A failure of a file, in words that follow the file's name. It belongs to one rank; collective functions
+/// pass it to all ranks.
 class file_failure : public std::runtime_error {
  public:
   file_failure(errc code, std::string const& text) : std::runtime_error(text), code_(code) {}

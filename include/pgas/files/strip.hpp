@@ -114,7 +114,7 @@ class strip {
   /// Shorter runs of memory are gathered first: a system call takes at most 1024 runs.
   static constexpr std::size_t short_run = 256;
 
-  /// Whether ranks move their own rows. The same on every rank.
+  /// True if ranks move their own rows. All ranks get the same answer.
   static bool is_own(Array const& a, box_type const& cells) noexcept {
     if constexpr (has_rows) {
       for (std::size_t d = 1; d < dimensions; ++d) {

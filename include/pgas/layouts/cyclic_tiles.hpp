@@ -97,7 +97,7 @@ class cyclic_tiles {
     return tile_of(owner(index), local_block(index));
   }
 
-  /// Whether a number of elements or bytes overflows the address space.
+  /// True if a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     constexpr std::size_t most = PTRDIFF_MAX;
     std::size_t bytes = element_bytes;

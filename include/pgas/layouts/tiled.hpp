@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Whether D is a dimension that no grid divides.
+/// True if D is a dimension that no grid divides.
 template <class D>
 constexpr bool is_undivided() noexcept {
   if constexpr (requires { D::max_ranks; }) {
@@ -177,7 +177,7 @@ class tiled {
   [[nodiscard]] constexpr tile_type tile_at(index_type const& index) const noexcept {
     return tile_at(place_of(index), each([&](auto const& one, std::size_t d) { return one.local_block(index[d]); }));
   }
-  /// Whether for_each_share is faster than for_each_tile: the rows of tiles are short, and there are many.
+  /// True if for_each_share is faster than for_each_tile: the rows of tiles are short, and there are many.
   [[nodiscard]] constexpr bool has_many_short_rows(box_type const& cells) const noexcept {
     if constexpr (one_box) {
       return false;
@@ -223,7 +223,7 @@ class tiled {
     return own;
   }
 
-  /// Whether a number of elements or bytes overflows the address space.
+  /// True if a number of elements or bytes overflows the address space.
   [[nodiscard]] constexpr bool overflows(std::size_t element_bytes) const noexcept {
     constexpr std::size_t most = PTRDIFF_MAX;
     std::size_t bytes = element_bytes;

@@ -306,7 +306,7 @@ class agent {
   std::vector<std::uint64_t> sent_;               ///< the number of the last one-way message to each rank
   std::vector<std::uint64_t> asked_;              ///< the number up to which this rank has asked for an answer
   std::vector<std::atomic<std::uint64_t>> done_;  ///< the last number that rank has answered; the agent stores it
-  std::vector<bool> is_open_;                     ///< whether a rank is in open_
+  std::vector<bool> is_open_;                     ///< true if a rank is in open_
   std::vector<rank_t> open_;                      ///< ranks that may not have carried out all messages
   std::uint64_t tickets_ = 0;
   std::uint64_t reservations_ = 0;

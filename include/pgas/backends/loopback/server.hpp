@@ -80,7 +80,7 @@ class server {
     return pack(answer_head(question, result, value));
   }
 
-  /// Whether the rows of a message lie within `size` bytes.
+  /// True if the rows of a message lie within `size` bytes.
   static bool rows_fit(message const& m, std::size_t size) noexcept {
     if (m.rows == 0 || m.row_bytes == 0) return m.offset <= size;
     if (!fits(m.offset, m.row_bytes, size)) return false;

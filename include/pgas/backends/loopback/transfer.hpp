@@ -56,7 +56,7 @@ class transfer_request {
   transfer_request(std::shared_ptr<agent> mine, std::vector<std::shared_ptr<transfer>> parts)
       : agent_(std::move(mine)), parts_(std::move(parts)) {}
 
-  /// Whether the request is done. Never blocks; throws if the job has failed.
+  /// True if the request is done. Never blocks; throws if the job has failed.
   [[nodiscard]] bool test() {
     for (auto const& part : parts_) {
       if (part->has_arrived()) continue;

@@ -70,9 +70,9 @@ class user_segment {
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return of(rank).bytes; }
   [[nodiscard]] bytes_out local() const noexcept { return own_; }
 
-  /// Tries to reach this rank's own memory and, with probed_parts::all, that of every peer. It reads and writes a word
-  /// of each, which must have its rank's value, since another process may have the number. Costs two system calls for
-  /// each peer.
+  /// Tries to reach this rank's own memory and, with probed_parts::all, that of every peer. It reads and
+  /// writes a word of each, which must have its rank's value, since another process may have the number.
+  /// Costs two system calls for each peer.
   [[nodiscard]] obstacle probe(probed_parts whose) const noexcept {
     if (int const why = probe_own(); why != 0) return {rank(), why};
     if (whose == probed_parts::own || ranks_are_threads_) return {};
@@ -107,7 +107,7 @@ class user_segment {
     if (!seen_.empty()) std::memcpy(copies.local().data(), seen_.data(), seen_.size());
     copies_.emplace(std::move(copies));
   }
-  /// Whether peers access the memory itself, and no copy.
+  /// True if peers access the memory itself, and no copy.
   [[nodiscard]] bool is_in_place() const noexcept { return !copies_; }
 
   /// Carries this rank's stores to these bytes since the last call to its copy.
@@ -170,7 +170,7 @@ class user_segment {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(there.address));
   }
 
-  /// Whether the ends of the own part are readable. A system call reports an error here; a load would end the
+  /// True if the ends of the own part are readable. A system call reports an error here; a load would end the
   /// rank.
   [[nodiscard]] int probe_own() const noexcept {
     if (own_.empty()) return 0;

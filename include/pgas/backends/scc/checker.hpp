@@ -176,7 +176,7 @@ class checker {
 
   [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept { return clocks_[index(self)][index(self)]; }
   static bool is_of(rank_t self, record const& r) noexcept { return static_cast<rank_t>(r.rank) == self; }
-  /// Whether the access of the record happened before the rank's present.
+  /// True if the access of the record happened before the rank's present.
   [[nodiscard]] bool is_before(rank_t self, record const& r) const noexcept {
     return is_of(self, r) || clocks_[index(self)][r.rank] >= r.clock;
   }

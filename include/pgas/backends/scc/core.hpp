@@ -103,7 +103,7 @@ class core {
   void drain() {
     if (!combined_.is_empty()) push();
   }
-  /// Whether the buffer holds bytes of this line.
+  /// True if the buffer holds bytes of this line.
   [[nodiscard]] bool combines(physical_address at) const noexcept { return combined_.holds(line_of(at)); }
 
   /// Drops the tagged copies of a range that another core has written.

@@ -33,7 +33,7 @@ class timeline {
   /// The tick before which nothing happens any more.
   [[nodiscard]] ticks past() const noexcept { return past_; }
 
-  /// Whether the running core's event is certainly the first. Other cores' events may meanwhile move back,
+  /// True if the running core's event is certainly the first. Other cores' events may meanwhile move back,
   /// not forward.
   [[nodiscard]] bool is_first(rank_t running) noexcept {
     ticks const due = due_[index(running)];

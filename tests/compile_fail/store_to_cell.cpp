@@ -1,4 +1,4 @@
-// expects: a word with many writers cannot be stored to
+// expects: a word with many writers has no store
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 

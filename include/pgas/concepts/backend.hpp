@@ -13,14 +13,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Who makes a one-sided operation happen at its target.
+/// The executor of a one-sided operation at its target.
 enum class progress {
   hardware,  ///< the memory system
   agent,     ///< a thread that the backend keeps for each rank
   polled,    ///< the target's next blocking call
 };
 
-/// How near another rank is. A program may ask before it decides how to share work.
+/// The distance to another rank. A program may ask for it before it decides how to share work.
 enum class locality { self, node, remote };
 
 /// A backend says *how*: one header in backends/, chosen as a type. An object of it is one rank's membership
@@ -33,10 +33,11 @@ enum class locality { self, node, remote };
 ///   reserve_control(words)          -> handle     attach_control(handle, words, label) -> control
 ///   sub_team(members, rank)         -> backend    members: ranks of this team, rank: this one's number there
 /// `label` names the control's owner in messages ("window 3"). `world_rank(r)` is the number of r in the job.
-/// `fail(what)` tells the whole job that this rank cannot go on; `check(operation)` throws if some rank has
-/// said so. `launch(ranks, main)` calls main(backend, bootstrap) once on each rank of a new world, and throws
-/// if one of them failed. `now` and `charge(cycles)` are the rank's clock; charge does nothing where time
-/// passes by itself. Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see
+/// `fail(what)` tells the whole job that this rank cannot go on. `check(operation)` throws if some rank has
+/// failed.
+/// `launch(ranks, main)` calls main(backend, bootstrap) once on each rank of a new world, and throws if one
+/// of them failed. `now` and `charge(cycles)` are the rank's clock; charge does nothing if time passes by
+/// itself. Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see
 /// mailbox_backend.
 template <class B>
 concept backend =
@@ -63,7 +64,7 @@ concept backend =
       b.charge(std::uint64_t{});
     };
 
-/// A backend whose ranks can also exchange short messages, for protocols that consist of messages.
+/// The ranks of this backend can also exchange short messages, for protocols that consist of messages.
 template <class B>
 concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle) {
   requires mailbox<typename B::mailbox_type>;
@@ -71,7 +72,7 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
   { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
 };
 
-/// A backend with windows over memory that its ranks already have, of whatever origin.
+/// A backend makes windows over memory that its ranks already have, of whatever origin.
 ///
 /// One rank reserves a handle for parts of these sizes; each rank attaches its own memory.
 template <class B>

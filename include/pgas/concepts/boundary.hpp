@@ -5,11 +5,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What an epoch hands to its protocol, so that *when* calls *which copy* without knowing it.
+/// An epoch hands a boundary to its protocol, so that *when* calls *which copy* without knowing it.
 ///
-/// The protocol calls `publish(targets)` immediately before its first signal to those ranks, and
-/// `refresh(targets)` immediately after it has seen theirs. Nothing else ever calls a coherence
-/// policy. What the two do depends on the epoch (see window_boundary); a protocol must not care.
+/// The protocol calls `publish(targets)` immediately before its first signal to those ranks. It calls
+/// `refresh(targets)` immediately after it has seen their signals. Nothing else ever calls a coherence
+/// policy. The effect of the two calls depends on the epoch (see window_boundary); a protocol must not care.
 template <class B>
 concept boundary = requires(B& b, group targets) {
   b.publish(targets);
@@ -18,7 +18,7 @@ concept boundary = requires(B& b, group targets) {
   b.refresh(everyone);
 };
 
-/// For protocols that guard no payload, a team's own barrier for one.
+/// The boundary of protocols that guard no payload, such as the barrier of a team.
 struct no_boundary {
   static constexpr void publish(group) noexcept {}
   static constexpr void publish(everyone_t) noexcept {}

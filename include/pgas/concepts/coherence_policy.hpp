@@ -71,8 +71,8 @@ static_assert(remote_drop_segment<remote_drop_archetype>);
 ///   drain_all(s)       orders drops before later loads
 /// Access side, called by every transfer of at least one byte:
 ///   put, get(s, at, bytes)     the epoch's transfers; a get may find a value as old as the last boundary
-///   get_now(s, at, bytes)      a get that finds the value in memory now: for passive target, where no
-///                              boundary tells when a target's memory has changed
+///   get_now(s, at, bytes)      a get that finds the value in memory now, for passive targets: no
+///                              boundary tells when their memory has changed
 ///   load, store(s, at, bytes)  this rank's accesses to its own part
 /// `fits<S>` says whether the policy makes copies agree on segment S; a window checks it.
 template <class P, class S>

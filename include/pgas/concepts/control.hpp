@@ -12,18 +12,18 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What a control word holds.
+/// The value of a control word.
 using word = std::uint64_t;
 
-/// Which read-modify-writes a backend's cells can do between two ranks.
+/// The read-modify-writes that a backend's cells can do between two ranks.
 enum class rmw {
   none,          ///< loads and stores only
-  test_and_set,  ///< behind a test-and-set register: any, but slowly, and a plain store would be lost
+  test_and_set,  ///< any, behind a test-and-set register: slow, and a plain store would be lost
   native,        ///< the memory system does them
   mediated,      ///< the owner of the word does them when asked
 };
 
-/// How many control words each rank of a team contributes; protocols state theirs in this form.
+/// The number of control words that each rank of a team contributes; each protocol states its own.
 struct control_words {
   std::size_t slots = 0;
   std::size_t cells = 0;
@@ -38,10 +38,11 @@ struct control_words {
 using time_point = std::chrono::steady_clock::time_point;
 inline constexpr time_point no_deadline = time_point::max();
 
-/// Why a rank waits: published when the wait becomes long, and named in every error it ends with.
+/// The reason of a wait. It is published when the wait becomes long, and every error that ends the wait names
+/// it.
 struct waiting_for {
   std::string_view operation;         ///< "fence", "complete", ...
-  group awaited{};                    ///< those whose signal may end the wait; empty: unknown
+  group awaited{};                    ///< the ranks whose signal may end the wait; empty: unknown
   time_point deadline = no_deadline;  ///< after it, errc::timed_out
 };
 
@@ -50,31 +51,31 @@ namespace detail {
 template <class...>
 inline constexpr bool always_false = false;
 
-/// A cell has many writers: behind a test-and-set register a plain store would be a lost update.
+/// A cell has many writers. Behind a test-and-set register a plain store would be a lost update.
 struct refuses_store {
   template <class Value>
   static void store(Value, std::memory_order = {}) {
     static_assert(always_false<Value>,
-                  "cell: a word with many writers cannot be stored to, the store could be lost; use exchange, or "
-                  "reset_unshared(value, order) where nobody else may modify it now, or make the word a slot");
+                  "cell: a word with many writers has no store, since the store could be lost; use exchange, or "
+                  "reset_unshared(value, order) while no other rank may modify it, or make the word a slot");
   }
 };
 
 }  // namespace detail
 
-/// A control word with one writer, named when the word was obtained: load and store.
+/// A slot is a control word with one writer, which is named when the word is obtained. It has load and store.
 ///
-/// It stands alone on its line. Everybody may load it; a store by anyone but its writer is an error.
+/// A slot is alone on its line. Every rank may load it; a store by any rank but its writer is an error.
 template <class S>
 concept control_slot = std::copyable<S> && requires(S const& s, word value, std::memory_order order) {
   { s.load(order) } -> std::same_as<word>;
   s.store(value, order);
 };
 
-/// A control word with many writers: load and read-modify-write.
+/// A cell is a control word with many writers. It has load and read-modify-write.
 ///
-/// `reset_unshared(v, order)` may be called only while nobody else may modify the word; others may load it, and may try
-/// a compare_exchange that must fail: one that fails stores nothing. `store` does not compile: see
+/// `reset_unshared(v, order)` may be called only while no other rank may modify the word. Others may load it,
+/// and may try a compare_exchange that must fail, since that stores nothing. `store` does not compile: see
 /// detail::refuses_store.
 template <class C>
 concept control_cell = std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
@@ -86,27 +87,28 @@ concept control_cell = std::copyable<C> && requires(C const& c, word value, word
   c.reset_unshared(value, order);
 };
 
-/// A cell that makes any change in one read-modify-write, and says what it was: behind a register all take the same,
-/// and a compare_exchange in vain is as dear as any.
+/// Such a cell makes any change in one read-modify-write, and returns the value before. Behind a register
+/// every change takes equally long, and a compare_exchange that fails costs as much as any.
 template <class C>
 concept changing_cell = control_cell<C> && requires(C const& c, word (*change)(word), std::memory_order order) {
   { c.update(change, order) } -> std::same_as<word>;
 };
 
-/// The control memory of one team or window: words that synchronize, apart from payload.
+/// A control is the memory of one team or window for words that synchronize, apart from payload.
 ///
-/// A backend makes these agree between ranks by itself; no coherence policy ever touches them.
-/// Words are zero at first. `slot(owner, i, writer)` and `cell(owner, i)` name word i of rank
-/// `owner`'s share; a word lies in its owner's memory, so protocols let every rank wait on its own.
+/// A backend makes control words agree between ranks by itself; no coherence policy ever touches them. Words
+/// are zero at first. `slot(owner, i, writer)` and `cell(owner, i)` name word i of rank `owner`'s share. A
+/// word lies in its owner's memory, so a protocol can let every rank wait for its own words.
 ///
-/// `wait_until(w, predicate, why)` returns the first value of w that satisfies the predicate, loaded
-/// with acquire order; `wait_any(words, predicate, why)` returns the index of the first word of a span that
-/// does. Both throw `error` when the job has failed, when `why.deadline` passes, or when the ranks
-/// wait for each other; both make progress on polled backends. Protocols write no loop of their own.
+/// `wait_until(w, predicate, why)` returns the first value of w that satisfies the predicate, loaded with
+/// acquire order. `wait_any(words, predicate, why)` returns the index of the first word of a span that
+/// satisfies it. Both throw `error` when the job has failed, when `why.deadline` passes, or when the ranks
+/// wait for each other. Both make progress on polled backends. Protocols write no loop of their own.
 ///
-/// `pause(attempt, why)` is for protocols that try again after others were in the way: it lets them go on for a random
-/// while of at most about 2^attempt looks, bounded, so that ranks that turned each other away do not meet again in
-/// step. It ends by itself, and throws when the job has failed. Waiting for something is wait_until's.
+/// `pause(attempt, why)` is for a protocol that tries again after other ranks were in its way. It lets them
+/// go on for a random while of at most about 2^attempt looks, bounded. Ranks that turned each other away thus
+/// do not meet again in step. `pause` ends by itself, and throws when the job has failed. It waits for
+/// nothing; wait_until does.
 template <class C>
 concept control =
     std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,

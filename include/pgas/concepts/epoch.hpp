@@ -11,12 +11,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An epoch in which this rank accesses parts: a fence, access, lock or lock_all, or one window of a fence_all. An
-/// exposure is none.
+/// An open epoch lets this rank access parts: a fence, access, lock or lock_all, or one window of a fence_all.
+/// An exposure is none.
 ///
-/// `to(rank)` opens a target. Whether that rank may be accessed, and what its opening waits for, depends on the epoch:
-/// an access has a group, a lock has one target. Functions on open epochs leave the closing to the code that opened
-/// them.
+/// `to(rank)` opens a target. The epoch decides whether that rank may be accessed, and what its opening waits
+/// for: an access has a group, a lock has one target. Functions on open epochs leave the closing to the code
+/// that opened them.
 template <class E>
 concept open_epoch =
     requires(E& e, E const& closed_or_open, rank_t target, global_ptr<typename E::value_type> pointer, std::size_t i,
@@ -32,14 +32,14 @@ concept open_epoch =
       { closed_or_open.is_open() } noexcept -> std::same_as<bool>;
     };
 
-/// An epoch that is open to every rank: a fence, a lock_all, or one window of a fence_all.
+/// Such an epoch is open to every rank: a fence, a lock_all, or one window of a fence_all.
 template <class E>
 concept epoch_to_all = open_epoch<E> && requires(E& e) {
   e.flush_all();
   e.flush_local_all();
 };
 
-/// An epoch on an array: it knows the array's shape, and accesses cells by their global indices.
+/// An epoch on an array knows the array's shape, and accesses cells by their global indices.
 template <class E>
 concept array_epoch =
     open_epoch<E> && requires(E& e, E const& ce, box<E::dimensions> const& at,

@@ -8,12 +8,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Short messages between the ranks of a team, for protocols that consist of messages.
+/// A mailbox carries short messages between the ranks of a team, for protocols that consist of messages.
 ///
 /// Messages are bounded, never lost, and ordered from each sender to each receiver. `try_send(to, bytes)`
-/// sends at most `max_message_bytes`; it returns false, and sends nothing, if there is no room.
-/// `poll(handler)` calls handler(from, bytes) for messages that have arrived, at least one of each sender
-/// that has sent any, and returns the number of calls. A handler may send; it must not poll.
+/// sends at most `max_message_bytes`. It returns false, and sends nothing, if the mailbox has no room.
+/// `poll(handler)` calls handler(from, bytes) for messages that have arrived: at least one from each sender
+/// that has sent any. It returns the number of calls. A handler may send; it must not poll.
 template <class M>
 concept mailbox = std::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in)) {
   { m.try_send(to, message) } -> std::same_as<bool>;

@@ -12,7 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The least a control is: what protocols are checked against where they are defined.
+/// The least that a control is. Protocols are checked against it in their own headers.
 struct control_archetype {
   struct slot_type {
     [[nodiscard]] word load(std::memory_order) const { return 0; }
@@ -45,7 +45,7 @@ struct control_archetype {
 };
 static_assert(control<control_archetype>);
 
-/// A protocol's name after another word, for one that is a protocol in other hands.
+/// The name of a protocol with a word before it, for a protocol that wraps another.
 template <class Protocol, std::size_t Size>
 constexpr auto name_after(char const (&before)[Size]) {
   std::array<char, Size - 1 + Protocol::name.size()> all{};
@@ -57,9 +57,9 @@ constexpr auto name_after(char const (&before)[Size]) {
 
 /// A synchronization protocol says *when*: one header in sync/, chosen as a type.
 ///
-/// It states its name, the words it needs per rank in a team of n (memory per rank), and the weakest
-/// read-modify-write its cells must have; `on<Control>` is one rank's private state on one window.
-/// Its `on` is constructed from the control and the index of its first slot and cell there.
+/// It states its name, the words it needs per rank in a team of n, and the weakest read-modify-write that its
+/// cells must have. `on<Control>` is one rank's private state on one window, constructed from the control and
+/// the indices of its first slot and cell there.
 template <class P>
 concept protocol = requires(rank_t ranks) {
   { P::name } -> std::convertible_to<std::string_view>;
@@ -70,28 +70,29 @@ concept protocol = requires(rank_t ranks) {
                                    control_words>;
 };
 
-/// Closes one collective epoch and opens the next. MPI_Win_fence.
+/// A fence protocol closes one collective epoch and opens the next. MPI_Win_fence.
 ///
 /// `fence` is publish(everyone), arrive, wait for all, refresh(everyone).
 template <class P>
 concept fence_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
                                                  std::string_view operation) { p.fence(b, operation); };
 
-/// What an origin knows of its targets' exposures.
+/// An origin's knowledge of its targets' exposures.
 enum class exposure_state {
-  awaited,  ///< nothing: the protocol waits for each
-  known,    ///< all are open, as the program says by MPI_MODE_NOCHECK: the protocol need not wait
+  awaited,  ///< unknown: the protocol waits for each
+  known,    ///< the program says that all are open (MPI_MODE_NOCHECK): the protocol need not wait
 };
 
-/// General active target: post, start, complete, wait among named groups. MPI_Win_post and friends.
+/// A post protocol synchronizes named groups of origins and targets: general active target. MPI_Win_post,
+/// MPI_Win_start, MPI_Win_complete, MPI_Win_wait and MPI_Win_test.
 ///
-/// `start` names the targets, and does not block unless the protocol is `immediate`. `trigger(t, b, state)` blocks
-/// until t has posted for this rank, then refreshes it (at most once an epoch). `complete` waits for those of its
-/// targets not yet triggered, publishes to all of them and signals them. It may be called for some of the epoch's
-/// targets, and later for others, but once for each. With `exposure_state::known` none of the three need wait; all
-/// calls of an epoch are given the same state. `post` publishes, then signals the origins. `wait` blocks until all of
-/// them have completed, then refreshes. `test` is wait without blocking: it returns true once, when wait would not
-/// block. A group names a rank once.
+/// `start` names the targets, and does not block unless the protocol is `immediate`. `trigger(t, b, state)`
+/// blocks until t has posted for this rank, then refreshes it, at most once an epoch. `complete` waits for
+/// those of its targets not yet triggered, publishes to all of them and signals them. It may be called for
+/// some of the epoch's targets, and later for others, but once for each. With `exposure_state::known` none of
+/// the three need wait; all calls of an epoch are given the same state. `post` publishes, then signals the
+/// origins. `wait` blocks until all of them have completed, then refreshes. `test` is wait without blocking:
+/// it returns true once, when wait would not block. A group names a rank once.
 template <class P>
 concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
                                                 group g, rank_t target, exposure_state state) {
@@ -103,10 +104,10 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
   p.complete(g, b, state);
 };
 
-/// Passive target: this rank may reach others, who take no part. MPI_Win_lock_all.
+/// A lock protocol lets this rank access other ranks, who take no part: passive target. MPI_Win_lock_all.
 ///
-/// `trigger(t, b)` comes before the first access to t in the epoch, and may come again: a protocol that locks part by
-/// part takes that lock then. What has been locked is refreshed.
+/// The epoch calls `trigger(t, b)` before its first access to t, and may call it again. A protocol that locks
+/// part by part takes the lock of t then. A part is refreshed after it is locked.
 template <class P>
 concept lock_protocol =
     protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b, rank_t target) {
@@ -115,13 +116,15 @@ concept lock_protocol =
       p.unlock_all(b);
     };
 
-/// Whether others may hold a lock on the same part.
+/// A shared lock may have several holders, an exclusive lock has one.
 enum class lock_kind { shared, exclusive };
 
-/// Passive target, one part: MPI_Win_lock. An exclusive holder is alone there, also against lock_all.
+/// A target lock protocol also locks single parts. MPI_Win_lock. An exclusive holder excludes all other
+/// holders of the part, those of lock_all too.
 ///
-/// `lock` returns holding it, refreshed, but see deferred_lock_protocol; `try_lock` returns false where it would have
-/// to wait, and has done nothing; `unlock` publishes, then lets go.
+/// `lock` returns when this rank holds the part, refreshed; for an exception see deferred_lock_protocol.
+/// `try_lock` returns false if it would have to wait, and has then changed nothing. `unlock` publishes, then
+/// releases the lock.
 template <class P>
 concept target_lock_protocol = lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
                                                             no_boundary& b, rank_t target, lock_kind kind) {
@@ -130,14 +133,15 @@ concept target_lock_protocol = lock_protocol<P> && requires(typename P::template
   p.unlock(target, kind, b);
 };
 
-/// Where `lock` on another rank's part may leave everything to `first_access(t, b)`, which comes before the first
-/// access and may come again: it returns holding the part, refreshed. Without it `unlock` has nothing to do.
+/// Here `lock` on another rank's part may leave everything to `first_access(t, b)`. The epoch calls that
+/// before its first access, and may call it again. It returns when this rank holds the part, refreshed.
+/// Without any access `unlock` has nothing to do.
 template <class P>
 concept deferred_lock_protocol =
     target_lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
                                         rank_t target) { p.first_access(target, b); };
 
-/// The protocols of one window, one of each kind. A window allocates the words of its bundle only.
+/// The protocols of one window are one of each kind. A window allocates the words of its bundle only.
 template <fence_protocol Fence, post_protocol Post, lock_protocol Lock>
 struct protocols {
   using fence = Fence;

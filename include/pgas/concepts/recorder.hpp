@@ -10,13 +10,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What a span of a trace is of.
+/// The activity that a span of a trace shows.
 enum class span_kind : std::uint8_t {
   epoch,
   collective,
   wait,
   transfer,
-  memory,  ///< what makes transfers arrive and copies agree
+  memory,  ///< flushes, cleans and drops, which make transfers arrive and copies agree
   compute,
 };
 constexpr std::string_view name_of(span_kind kind) noexcept {
@@ -37,8 +37,8 @@ constexpr std::string_view name_of(span_kind kind) noexcept {
   return "";
 }
 
-/// A control that writes down what its rank does: a span lasts from begin_span until end() or the object's own end, and
-/// forget() says that there was none. `ranks` are those it is about. See backends::traced.
+/// Such a control records what its rank does. A span lasts from begin_span until end() or its destructor;
+/// forget() discards it. `ranks` are the ranks that the span concerns. See backends::traced.
 template <class C>
 concept recording_control =
     control<C> && requires(C const& c, span_kind kind, std::string_view operation, group ranks, std::size_t bytes) {
@@ -48,13 +48,13 @@ concept recording_control =
 
 namespace detail {
 
-/// The span on all other controls: nothing, at no cost.
+/// The span of all other controls does nothing, at no cost.
 struct no_span {
   static constexpr void end() noexcept {}
   static constexpr void forget() noexcept {}
 };
 
-/// Begins a span where somebody writes it down.
+/// Begins a span if the control records spans.
 template <class Control>
 [[nodiscard]] constexpr auto begin_span(Control const& c, span_kind kind, std::string_view operation, group ranks = {},
                                         std::size_t bytes = 0) {

@@ -21,15 +21,15 @@ struct row_shape {
   std::size_t row_bytes = 0;
 };
 
-/// Payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
+/// A segment is payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
 ///
-/// put and get start a transfer. `put` has taken its source's bytes when it returns, but the bytes may arrive
-/// as late as flush. A get's destination may be read after flush or flush_local. flush(r) returns when
+/// `put` and `get` start a transfer. `put` has taken its source's bytes when it returns, but the bytes may
+/// arrive as late as flush. A get's destination may be read after flush or flush_local. flush(r) returns when
 /// everything this rank has started towards r has arrived in r's memory: remote completion. `rput` and `rget`
 /// return a request of the segment's own type. The source of an rput may be reused, and the destination of an
-/// rget read, once the request is done. A transfer of no bytes is allowed. Long copies are the segment's own
-/// business: where memory is shared it streams them past the caches (support/copy.hpp). Sources and
-/// destinations are private memory; a window copies where they are this rank's own part. Parts may differ in
+/// rget read, once the request is done. A transfer of no bytes is allowed. A segment decides by itself how it
+/// makes long copies: shared memory streams them past the caches (support/copy.hpp). Sources and destinations
+/// are private memory; a window makes a private copy if they lie in this rank's own part. Parts may differ in
 /// size, and be empty. A segment's destructor never blocks.
 template <class S>
 concept segment =
@@ -47,20 +47,22 @@ concept segment =
       s.flush_local_all();
     };
 
-/// This rank's part is plain memory: `local()` is all of it, contiguous, and needs no coherence policy.
+/// In a local segment this rank's part is plain memory: `local()` is all of it, contiguous, and needs no
+/// coherence policy.
 template <class S>
 concept local_segment = segment<S> && requires(S& s) {
   { s.local() } -> std::same_as<bytes_out>;
 };
 
-/// Every part can be reached by load and store, on memory the hardware keeps coherent.
+/// In a shared segment every part can be reached by load and store, on memory that the hardware keeps
+/// coherent.
 template <class S>
 concept shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
   { s.part(rank) } -> std::same_as<std::byte*>;
 };
 
-/// Rows of a part can be moved in one operation, which is cheaper than a put or get for each row. Pitches are
-/// in bytes.
+/// A strided segment moves the rows of a part in one operation, which is cheaper than a put or get for each
+/// row. Pitches are in bytes.
 template <class S>
 concept strided_segment = segment<S> && requires(S& s, location at, row_shape shape, std::size_t pitch,
                                                  std::byte const* from, std::byte* into) {
@@ -68,12 +70,13 @@ concept strided_segment = segment<S> && requires(S& s, location at, row_shape sh
   s.get_rows(at, pitch, into, pitch, shape);
 };
 
-/// This rank keeps copies of its own and of remote memory, and no hardware makes them agree.
+/// With such a segment this rank keeps copies of its own and of remote memory, and no hardware makes them
+/// agree.
 ///
 /// `load` and `store` go through this rank's copies; `put` and `get` do not, and are exact to the byte.
 /// `clean` writes modified copies of a range back. `drop` forgets copies of a range, and may write modified
 /// ones back first. `drain_stores` orders cleans and puts before later signals; `drain_all` orders drops
-/// before later loads. Names after RISC-V's cache operations. Sizes are in bytes.
+/// before later loads. The names are those of RISC-V's cache operations. Sizes are in bytes.
 template <class S>
 concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
   s.load(at, into);
@@ -123,9 +126,9 @@ concept separate_segment = local_segment<S> && requires(S& s, std::size_t first,
 /// The parts that `probe` tries to reach.
 enum class probed_parts { own, all };
 
-/// A rank learns only by trying whether it can reach its own part and others'. `probe(whose)` returns the obstacle
-/// it met, and `describe(rank, obstacle)` names it. If one rank meets an obstacle, all may `copy_through`
-/// another segment with parts of the same sizes, before any access.
+/// A rank learns only by trying whether it can reach its own part and others'. `probe(whose)` returns the
+/// obstacle it met, and `describe(rank, obstacle)` names it. If one rank meets an obstacle, all ranks may
+/// `copy_through` another segment with parts of the same sizes, before any access.
 template <class S>
 concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
   { cs.probe(probed_parts::all).is_there() } -> std::same_as<bool>;

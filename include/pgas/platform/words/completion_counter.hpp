@@ -5,14 +5,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// How post protocols learn that all origins have completed: by one sum at each target.
+/// Post protocols learn from one sum at each target that all origins have completed.
 ///
 /// Source: Christgau 2017, algorithm 2.
 ///
 /// Words     one cell of the target; every origin adds one.
-/// States    how many origins have completed here since the window was made.
-/// Differs   from the paper, which sets it to the size of the group, in eight bits, and counts down. A running sum
-///           needs no reset that a completion could meet, and does not overflow.
+/// States    the number of completions at this target since the window was made.
+/// Differs   from the paper, which sets eight bits to the size of the group and counts down. A running sum
+///           needs no reset, so no completion can meet one, and it does not overflow.
 /// Memory    one cell a rank, and a sum of private state.
 template <control Control>
 class completion_counter {
@@ -21,7 +21,7 @@ class completion_counter {
 
   completion_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {}
 
-  /// So many more will complete.
+  /// Announces that these origins will complete once more each.
   void expect(group origins) noexcept { expected_ += origins.size(); }
 
   template <boundary Boundary>
@@ -38,10 +38,10 @@ class completion_counter {
     return true;
   }
 
-  /// This rank has completed.
+  /// Tells `target` that this rank has completed.
   void add(rank_t target) {
-    // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which the protocol
-    // has published.
+    // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which the
+    // protocol has published.
     of(target).fetch_add(1, std::memory_order_release);
   }
 
@@ -50,7 +50,7 @@ class completion_counter {
 
   Control* control_;
   std::size_t cell_;
-  word expected_ = 0;  ///< what the counter will be when every exposure so far is over
+  word expected_ = 0;  ///< the value of the counter when every exposure so far is over
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

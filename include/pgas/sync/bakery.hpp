@@ -6,29 +6,31 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part by tickets: loads and stores only, first come first served.
+/// This lock protocol gives tickets for each rank's part, by loads and stores only: first come, first served.
 ///
 /// Source: Lamport 1974, the bakery algorithm, which has exclusive locks only.
 ///
-/// Words     slot r of a target, written by rank r only: 0 r wants nothing; 1 r chooses a ticket; else 4 k if it has
-///           ticket k > 0 for an exclusive lock, 4 k + 2 for a shared one.
-/// States    r says that it chooses, looks at all tickets, takes the next number and says so; then it waits for each
-///           other rank in turn: until that one does not choose, and has no ticket, or a later one, or both tickets are
-///           for shared locks. Of two that have the same number the lower rank's is the earlier one. A ticket is given
-///           back by a store of 0.
-/// Order     Of two ranks that store, then look at what the other stored, one must see it: so the stores that choose
-///           and take a ticket, and the first look at each other rank afterwards, are seq_cst. A wait that follows such
-///           a look sees that value or later ones.
-/// Bound     who has its ticket is overtaken by nobody that comes later, except by a shared one if its own is shared.
-/// lock_all  a shared lock on each part, in the order of ranks, when it opens: whoever holds parts already must not
-///           wait behind somebody who waits for one of those. A shared holder must not wait for a rank that still has
-///           to get a shared lock on the same part: an exclusive request may be between them.
-/// Differs   from the paper, which has no shared locks, and keeps choosing and number in two words: here one store ends
-///           the one and tells the other. Numbers grow only while somebody has a ticket; they have 62 bits.
-/// try_lock  takes a ticket, and gives it back if it is not its turn; it waits for ranks that choose, and no others.
+/// Words     slot r of a target, written by rank r only. 0: r wants nothing. 1: r chooses a ticket. 4 k: r
+///           has ticket k > 0 for an exclusive lock. 4 k + 2: for a shared one.
+/// States    Rank r says that it chooses, looks at all tickets, takes the next number and says so. Then it
+///           waits for each other rank in turn, until that rank does not choose, and holds no ticket, or a
+///           later one, or both tickets are for shared locks. Of two equal numbers the lower rank's is the
+///           earlier one. A store of 0 gives a ticket back.
+/// Order     If two ranks each store and then look at the other's store, one of them must see it. So the
+///           stores that choose and take a ticket are seq_cst, and so is the first look at each other rank
+///           afterwards. A wait that follows such a look sees that value or later ones.
+/// Bound     No later rank overtakes a rank with a ticket, except that shared tickets overtake each other.
+/// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must
+///           not wait behind a rank that waits for one of them. Nor must a shared holder wait for a rank that
+///           still has to lock the same part shared: an exclusive request may stand between them.
+/// Differs   from the paper, which has no shared locks, and keeps choosing and number in two words. Here one
+///           store ends the choice and tells the number. Numbers grow only while some rank has a ticket; they
+///           have 62 bits.
+/// try_lock  takes a ticket, and gives it back if it is not its turn. It waits for ranks that choose, and no
+///           others.
 /// Memory    n slots a rank.
-/// Costs     without conflict 2 stores and 2 (n - 1) loads to get a lock, all at the target, and a store to let go; no
-///           read-modify-write. Waiting is by loads at the target. lock_all costs n locks.
+/// Costs     without conflict 2 stores and 2 (n - 1) loads to get a lock, all at the target, and a store to
+///           release it; no read-modify-write. Waiting is by loads at the target. lock_all costs n locks.
 struct bakery {
   static constexpr std::string_view name = "bakery";
   static constexpr rmw needs = rmw::none;
@@ -53,7 +55,7 @@ struct bakery {
         if (other == self()) continue;
         word now = look(target, other);
         if (now == chooses) {
-          // Not a wait for a lock: it looks at the tickets, and waits for nobody.
+          // Not a wait for a lock: the other rank looks at the tickets, and waits for no rank.
           now = control_->wait_until(ticket(target, other), [](word later) { return later != chooses; },
                                      {.operation = "try_lock", .awaited = group(&other, 1)});
         }
@@ -90,10 +92,10 @@ struct bakery {
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     auto ticket(rank_t target, rank_t of) { return control_->slot(target, first_ + static_cast<std::size_t>(of), of); }
-    // seq_cst: see Order above; and an acquire, which pairs with the release in give_back.
+    // seq_cst: see Order above. As an acquire it pairs with the release in give_back.
     word look(rank_t target, rank_t other) { return ticket(target, other).load(std::memory_order_seq_cst); }
 
-    /// Whether a rank with ticket `mine` need not wait for rank `other`, whose word is `now`.
+    /// Returns whether a rank with ticket `mine` need not wait for rank `other`, whose word is `now`.
     [[nodiscard]] bool lets_pass(word mine, rank_t other, word now) const noexcept {
       if (now == 0) return true;
       if (now == chooses) return false;
@@ -126,8 +128,8 @@ struct bakery {
     }
 
     void give_back(rank_t target) {
-      // release: pairs with the acquire of whoever sees it, or a later value of this word; carries what publish has
-      // completed.
+      // release: pairs with the acquire of a rank that sees this value, or a later one of this word; carries
+      // the accesses that publish has completed.
       ticket(target, self()).store(0, std::memory_order_release);
     }
 

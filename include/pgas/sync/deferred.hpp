@@ -6,16 +6,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// A lock protocol whose locks on single parts are taken at the first access to the part, and not at all if there is
-/// none.
+/// This lock protocol takes the lock on a part at the first access to the part, and not at all without an
+/// access.
 ///
 /// Source: deferred synchronization, MPICH's default (Christgau and Schnor 2019, section 4.4).
-/// Differs   from MPICH, where operations wait in a queue until the epoch ends, and one that is alone travels with the
-///           request: here the first one waits for the lock, since a get returns its value. As there, a lock on the own
-///           part is taken at once: its owner loads and stores without a call.
-/// Bound     that of `Lock`, counted from the first access. Who holds several parts must access them in one order, and
-///           not only lock them in one.
+/// Words     those of `Lock`.
+/// Differs   from MPICH, where operations wait in a queue until the epoch ends, and a single operation
+///           travels with the request. Here the first operation waits for the lock, since a get returns its
+///           value. As in MPICH, a lock on the own part is taken at once, since its owner loads and stores
+///           without a call.
+/// Bound     that of `Lock`, counted from the first access. A rank that holds several parts must make the
+///           first accesses in the common order, not only the calls to lock.
 /// Memory    that of `Lock`, and a byte for each rank of private state.
+/// Costs     those of `Lock` if the part is accessed, else nothing.
 template <target_lock_protocol Lock>
 struct deferred {
  private:

@@ -6,18 +6,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Fence by the dissemination barrier.
+/// This fence is the dissemination barrier: in ceil(log2 n) rounds every rank hears from all ranks.
 ///
 /// Source: Hensgen, Finkel and Manber 1988; Mellor-Crummey and Scott 1991, figure 9. In round k rank r
-/// signals r + 2^k and waits for r - 2^k; after ceil(log2 n) rounds everybody has heard of everybody.
+/// signals r + 2^k and waits for r - 2^k.
 ///
-/// Words     slot k of rank r, written by r - 2^k only: the number of the last fence that r - 2^k has
-///           reached round k of.
-/// States    a slot only grows. A partner may be one fence ahead of this rank, never two (it would
-///           need this rank's signal), hence >= below.
-/// Differs   from the paper's parity and sense flags: a number that grows needs no second set and
-///           no reset, and every word is a store by its only writer: no read-modify-write.
+/// Words     slot k of rank r, written by r - 2^k only: the number of the last fence in which r - 2^k has
+///           reached round k.
+/// States    A slot only grows. A partner may be one fence ahead of this rank, hence >= below. It is never
+///           two fences ahead, since it would need this rank's signal.
+/// Differs   from the paper's parity and sense flags: a number that grows needs no second set and no reset.
+///           Every word is stored by its only writer, so no read-modify-write is needed.
 /// Memory    ceil(log2 n) slots a rank.
+/// Costs     each rank stores and waits ceil(log2 n) times.
 struct dissemination {
   static constexpr std::string_view name = "dissemination";
   static constexpr rmw needs = rmw::none;
@@ -38,11 +39,11 @@ struct dissemination {
       rank_t const size = control_->size();
       std::size_t round = first_;
       for (rank_t distance = 1; distance < size; distance *= 2, ++round) {
-        // Around the ring; without a division, which would take longer than all else here but the wait.
+        // Around the ring, without a division: that would take longer than everything else here but the wait.
         rank_t const to = self + distance < size ? self + distance : self + distance - size;
         rank_t const from = self < distance ? self - distance + size : self - distance;
-        // release: pairs with the acquire load of wait_until in `to`; carries what this rank has
-        // written, and what it has heard of in earlier rounds.
+        // release: pairs with the acquire load of wait_until in `to`; carries this rank's writes, and those
+        // it has heard of in earlier rounds.
         control_->slot(to, round, self).store(reached_, std::memory_order_release);
         control_->wait_until(control_->slot(self, round, from),
                              [reached = reached_](word seen) { return seen >= reached; },

@@ -5,12 +5,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// A post protocol whose access epochs wait for all their targets when they open, and not at the first access to each.
+/// This post protocol waits for all targets when an access epoch opens, and not at the first access to each.
 ///
-/// Source: immediate synchronization, Gropp and Thakur 2005; what MPI implementations do, and foMPI (Christgau 2017,
-/// section 3.2, which argues for waiting at the first access: one late target holds up the work with all others).
-/// Take it where each target is accessed at once anyway, or to compare.
-/// Words, orders and memory are those of `Post`.
+/// Source: immediate synchronization, Gropp and Thakur 2005; MPI implementations and foMPI do this. Christgau
+/// 2017, section 3.2, argues for waits at the first access: one late target holds up the work with all
+/// others. Take it if each target is accessed at once anyway, or to compare. Words, orders, memory and costs
+/// are those of `Post`.
 template <post_protocol Post>
 struct immediate {
  private:

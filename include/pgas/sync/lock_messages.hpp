@@ -5,37 +5,40 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part by messages to a queue there: a rank asks and waits for the answer,
-/// first come first served.
+/// This lock protocol sends messages to a queue for each rank's part: a rank asks and waits for the answer,
+/// first come, first served.
 ///
-/// Source: MPICH over the message buffers of RCKMPI, as Christgau and Schnor 2019, section 4.4, describe it: the
-/// protocol that the others are compared with.
+/// Source: MPICH over the message buffers of RCKMPI, as Christgau and Schnor 2019, section 4.4, describe it.
+/// The paper compares the other protocols with this one.
 ///
-/// Words     of a target: the word_channel to it, for requests and releases. bell, a cell: the number of messages that
-///           were announced since the last receiver began; 0: no rank receives. heard, a cell for each sender: the
-///           number of its messages that were received. The queue: holders, 2 for each shared one, or 1; first and
-///           last, which count the requests that left and joined it; and n requests. Only the receiver changes the
-///           words of the queue. answer, a cell of each rank: the number of its last answered request, and the answer.
-/// States    After sending, a rank increments the bell. The rank that found 0 there becomes the receiver for the
-/// target.
-///           It receives one message at a time of each sender in turn, until there are none and the bell has not
-///           changed, and then sets the bell to 0. A request joins the queue, a release makes room. Then the receiver
-///           answers the first in the queue, as long as they may hold the part beside each other. It answers a try at
-///           once: no, if other ranks hold the part or wait for it. A rank sends a request, receives the answer, and
-///           sends a release, so at most two of its messages are on their way to a target.
-/// Bound     in the order of the queue. Each other rank overtakes a request that has been sent once at most. The
-///           receiver goes on as long as messages come.
-/// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must not wait
-///           behind a rank that waits for one of them. A shared holder must not wait for a rank that still has to get
-///           a shared lock on the same part, since an exclusive request may stand between them.
-/// Differs   from RCKMPI's, where the target alone receives, whenever it calls the library. There a target that
-///           computes keeps all others waiting, and immediate locks of both kinds on more than two ranks did so for
-///           ever (2019, section 6.3.2). Here any rank that sends receives for the target, unless another rank does,
-///           so a lock asks nothing of its owner. Immediate; `deferred` makes the other form. RCKMPI's deferred form
-///           sends its request when the epoch ends, after the operations have waited in a queue.
+/// Words     of a target: the word_channel to it, for requests and releases.
+///           bell, a cell: the number of messages announced since the last receiver began; 0: no rank
+///           receives.
+///           heard, a cell for each sender: the number of its messages that were received.
+///           The queue: holders, 2 for each shared one, or 1; first and last, which count the requests that
+///           left and joined it; and n requests. Only the receiver changes the words of the queue.
+///           answer, a cell of each rank: the number of its last answered request, and the answer.
+/// States    After sending, a rank increments the bell. The rank that found 0 there becomes the receiver for
+///           the target. It receives one message at a time of each sender in turn, until none are left and
+///           the bell has not changed. Then it sets the bell to 0. A request joins the queue, a release makes
+///           room. Then the receiver answers the first requests of the queue that may hold the part together.
+///           It answers a try at once: no, if other ranks hold the part or wait for it. A rank sends a
+///           request, receives the answer, and sends a release, so at most two of its messages are on their
+///           way to a target.
+/// Bound     in the order of the queue. Each other rank overtakes a request that has been sent once at most.
+///           The receiver goes on as long as messages come.
+/// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must
+///           not wait behind a rank that waits for one of them. Nor must a shared holder wait for a rank that
+///           still has to lock the same part shared: an exclusive request may stand between them.
+/// Differs   from RCKMPI's, where the target alone receives, whenever it calls the library. There a target
+///           that computes keeps all others waiting. Immediate locks of both kinds on more than two ranks
+///           even waited for ever (2019, section 6.3.2). Here any rank that sends receives for the target,
+///           unless another rank does, so a lock asks nothing of its owner. Immediate; `deferred` makes the
+///           other form. RCKMPI's deferred form sends its request when the epoch ends, after the operations
+///           have waited in a queue.
 /// Memory    2 n slots and 5 + 2 n cells a rank; n words of private state.
-/// Costs     without conflict, to get a lock: 2 read-modify-writes, 7 stores and 4 n + 8 loads; to let go: 2, 3 and
-///           4 n + 3; lock_all costs n locks. Waiting is for an own word.
+/// Costs     without conflict, to get a lock: 2 read-modify-writes, 7 stores and 4 n + 8 loads. To release
+///           it: 2, 3 and 4 n + 3. lock_all costs n locks. A rank waits for an own word.
 struct lock_messages {
   static constexpr std::string_view name = "lock_messages";
   static constexpr rmw needs = rmw::test_and_set;
@@ -101,8 +104,8 @@ struct lock_messages {
     auto request(rank_t target, word number) { return cell(target, of_each + number % size()); }
     auto heard(rank_t target, rank_t from) { return cell(target, of_each + size() + static_cast<std::size_t>(from)); }
 
-    // relaxed: only the receiver changes these words. The bell brings the stores of the last receiver, and takes along
-    // those of this one.
+    // relaxed: only the receiver changes these words. The bell carries the stores of one receiver to the
+    // next.
     template <class Cell>
     static word held(Cell const& c) {
       return c.load(std::memory_order_relaxed);
@@ -124,8 +127,8 @@ struct lock_messages {
 
     void tell(rank_t target, message what) {
       lanes_.send(target, what);
-      // acq_rel: a release, which pairs with the acquire of the receiver that finds the bell changed, or of the next
-      // receiver, so that it finds the message; an acquire of the last receiver's stores.
+      // acq_rel: a release, which pairs with the acquire of the receiver that finds the bell changed, or of
+      // the next receiver, so that it finds the message; an acquire of the last receiver's stores.
       word rung = bell(target).fetch_add(1, std::memory_order_acq_rel) + 1;
       if (rung != 1) return;
       do {
@@ -134,12 +137,13 @@ struct lock_messages {
       } while (!bell(target).compare_exchange(rung, 0, std::memory_order_acq_rel));
     }
 
-    /// A message of each sender that has one.
+    /// Receives a message from each sender that has one, and returns whether any had.
     bool receive_once(rank_t target) {
       bool any = false;
       for (rank_t from = 0; from < control_->size(); ++from) {
         word const number = held(heard(target, from)) + 1;
-        // acquire: pairs with the release in send; a release brings its sender's accesses to the part.
+        // acquire: pairs with the release in send; a release message brings its sender's accesses to the
+        // part.
         word const there = lanes_.place(target, from, number).load(std::memory_order_acquire);
         if (!channel_type::holds(there, number)) continue;
         any = true;
@@ -189,7 +193,7 @@ struct lock_messages {
     Control* control_;
     channel_type lanes_;
     std::size_t first_;
-    word asked_ = 0;  ///< how many requests this rank has made
+    word asked_ = 0;  ///< the number of this rank's requests
   };
 
  private:

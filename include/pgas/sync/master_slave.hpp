@@ -5,17 +5,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Fence by one rank that hears of all others and then tells them all.
+/// In this fence one rank hears from all others, and then tells all of them.
 ///
-/// Source: the barrier of the SCC's libraries on uncached words, the baseline that Christgau 2017 names; the simplest
-/// one that needs loads and stores only.
+/// Source: the barrier of the SCC's libraries on uncached words, the baseline that Christgau 2017 names. It
+/// is the simplest fence that needs loads and stores only.
 ///
-/// Words     slot 0 of rank r > 0, written by rank 0: the number of the last fence that is over. slot r > 0 of rank 0,
-///           written by r: the number of the last fence that r has reached.
-/// States    both only grow. A rank may reach fence k + 1 before others have seen the end of fence k, hence >= below.
-/// Differs   from the usual form by numbers that grow instead of flags that are set and cleared.
+/// Words     slot 0 of rank r > 0, written by rank 0: the number of the last fence that is over.
+///           slot r > 0 of rank 0, written by r: the number of the last fence that r has reached.
+/// States    Both only grow. A rank may reach fence k + 1 before others have seen the end of fence k, hence
+///           >= below.
+/// Differs   from the usual form: numbers grow, instead of flags that are set and cleared.
 /// Memory    n slots a rank, of which n - 1 are used on rank 0 and one elsewhere.
-/// Costs     2 (n - 1) stores, half of them by rank 0, one after the other; two waits for all others but it.
+/// Costs     2 (n - 1) stores, half of them by rank 0, one after the other. Rank 0 waits for each other rank,
+///           which waits once.
 struct master_slave {
   static constexpr std::string_view name = "master_slave";
   static constexpr rmw needs = rmw::none;
@@ -35,7 +37,7 @@ struct master_slave {
       auto const is_there = [reached = reached_](word seen) { return seen >= reached; };
       rank_t const self = control_->rank();
       if (self != master) {
-        // release: pairs with the acquire load of wait_until in the master; carries what this rank has written.
+        // release: pairs with the acquire load of wait_until in the master; carries this rank's writes.
         control_->slot(master, first_ + index(self), self).store(reached_, std::memory_order_release);
         control_->wait_until(control_->slot(self, first_, master), is_there,
                              {.operation = operation, .awaited = group(&master, 1)});
@@ -45,7 +47,7 @@ struct master_slave {
                                {.operation = operation, .awaited = group(&rank, 1)});
         }
         for (rank_t rank = 1; rank < control_->size(); ++rank) {
-          // release: pairs with the acquire load of wait_until in `rank`; carries what all ranks have written.
+          // release: pairs with the acquire load of wait_until in `rank`; carries the writes of all ranks.
           control_->slot(rank, first_, master).store(reached_, std::memory_order_release);
         }
       }

@@ -10,24 +10,27 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Post, start, complete and wait by a short list of names at each origin and a completion counter at each target.
+/// This post protocol has a short list of names at each origin, and a completion counter at each target.
 ///
-/// Source: Gerstenberger, Besta and Hoefler 2014, section 2.3, whose memory does not grow with the number of ranks.
-/// Triggered: an origin looks for a target's name at its first access, where theirs waits for all when the epoch
-/// starts.
+/// Source: Gerstenberger, Besta and Hoefler 2014, section 2.3, whose memory does not grow with the number of
+/// ranks. Triggered: an origin looks for a target's name at its first access. The paper's origin waits for
+/// all names when the epoch starts.
 ///
-/// Words     list, cells of the origin: 0, or the rank of a target that has posted and that the origin has not
-///           completed, plus one. A target writes its name into a free one, the origin takes it out.
+/// Words     list, cells of the origin: the number plus one of a rank that has posted and that the origin has
+///           not completed; or 0, free. A target writes its name into a free cell, the origin takes it out.
 ///           completion counter: a cell of the target.
-/// States    a name is in the list from post until complete takes it out, once at most: a target posts again only after
-///           its wait. See completion_counter for that.
-/// Room      a list has `places` names at a time. A target that finds no place throws errc::no_space: it can be early
-///           by any number of epochs, so that nobody knows when there will be one. As many as neighbours are enough.
-/// Differs   from the paper, which takes places from a ring of free ones at the origin. Its usual reading, a fetch_add
-///           on the ring's head and then a look at what is there, gives one place to two targets: who looks late finds
-///           what was put there a round later. Here a place is free if its word says so, and a compare_exchange takes
-///           it: with places to spare the first one tried is.
-/// Memory    places + 1 cells a rank, fewer in small teams; a list of the epoch's targets and a sum of private state.
+/// States    A name is in the list from post until complete takes it out. It is in the list once at most,
+///           since a target posts again only after its wait. For the counter see completion_counter.
+/// Room      A list has `places` names at a time. A target that finds no place throws errc::no_space. It does
+///           not wait, since it may be early by any number of epochs. A place for each neighbour is enough.
+/// Differs   from the paper, which takes places from a ring of free ones at the origin. The usual reading is
+///           a fetch_add on the ring's head, then a look at that place. It can give one place to two targets:
+///           a late look finds the entry of the next round. Here a place is free if its word says so, and a
+///           compare_exchange takes it. With places to spare the first attempt succeeds.
+/// Memory    places + 1 cells a rank, fewer in small teams; a list of the epoch's targets and a sum of
+///           private state.
+/// Costs     post takes a compare_exchange for each origin, and more if places are taken; complete a
+///           read-modify-write and a reset for each target; wait looks at one sum.
 template <std::size_t places = 16>
 struct match_list {
   static_assert(places > 0, "match_list: a list needs places, one for each target that may have posted");
@@ -73,7 +76,7 @@ struct match_list {
       b.refresh(group(&target, 1));
     }
 
-    /// Waits also where it need not: the name must be found to be taken out.
+    /// Waits also for exposures that are known to be open, since it must find a name to take it out.
     template <boundary Boundary>
     void complete(group targets, Boundary& b, exposure_state) {
       for (rank_t target : targets) {
@@ -82,8 +85,8 @@ struct match_list {
       b.publish(targets);
       for (rank_t target : targets) {
         auto const f = find(target);
-        // relaxed: the next target that takes the place learns nothing from it; and before this one's next post comes
-        // the completion, below.
+        // relaxed: the next target that takes the place learns nothing from it. This target posts again only
+        // after the completion below.
         own_[f->place].reset_unshared(0, std::memory_order_relaxed);
         matched_.erase(f);
       }
@@ -105,8 +108,8 @@ struct match_list {
       for (std::size_t i = 0; i < length_; ++i) {
         std::size_t const place = first + i < length_ ? first + i : first + i - length_;
         word free = 0;
-        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish in post, so
-        // that the origin finds this part as this rank left it.
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish in
+        // post, so that the origin finds this part as this rank left it.
         if (control_->cell(origin, list_ + place).compare_exchange(free, name_of(self()), std::memory_order_release))
           return;
       }
@@ -132,7 +135,7 @@ struct match_list {
     std::size_t list_;
     std::size_t length_;
     std::vector<decltype(std::declval<Control&>().cell(0, 0))> own_;  ///< this rank's list
-    std::vector<found> matched_;  ///< whose posts have been seen in this epoch, and where
+    std::vector<found> matched_;  ///< targets whose posts have been seen in this epoch
   };
 
  private:

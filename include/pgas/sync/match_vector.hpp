@@ -6,21 +6,22 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Post, start, complete and wait by match vectors and completion counters.
+/// This post protocol has a vector of bits at each origin, and a completion counter at each target.
 ///
-/// Source: Christgau 2017, algorithms 1 and 2. The origin owns a vector with a bit per possible
-/// target; a target that posts changes its bit there, and waits until its counter says that all
-/// origins of its group have completed. Triggered: an origin looks for the bit at its first access.
+/// Source: Christgau 2017, algorithms 1 and 2. The origin owns a vector with a bit for each possible target.
+/// A target that posts changes its bit, and waits until its counter says that all origins of its group have
+/// completed. Triggered: an origin looks for the bit at its first access.
 ///
 /// Words     match vector: ceil(n / 64) cells of the origin; bit t is changed by rank t only.
 ///           completion counter: a cell of the target.
-/// States    bit t: its parity is that of the number of times t has posted for this origin. It differs
-///           from this origin's private parity exactly while t's exposure is open and this origin has not
-///           completed. See completion_counter for that.
-/// Differs   from the paper, which clears the bit. Parity needs no reset, so a post meeting the reset cannot be lost
-///           (the paper resets unlocked), and no line is taken back for a store of zero. Each target is signalled on
-///           its own, so none waits for a later one's post.
+/// States    bit t has the parity of the number of times that t has posted for this origin. It differs from
+///           this origin's private parity exactly while t's exposure is open and this origin has not
+///           completed. For the counter see completion_counter.
+/// Differs   from the paper, which clears the bit without a lock, so that a post may meet the reset and be
+///           lost. Parity needs no reset, and no line is taken back for a store of zero. Each target is
+///           signalled on its own, so none waits for a later one's post.
 /// Memory    ceil(n / 64) + 1 cells a rank, n bits and one sum of private state.
+/// Costs     post and complete take a read-modify-write for each rank of the group; wait looks at one sum.
 struct match_vector {
   static constexpr std::string_view name = "match_vector";
   static constexpr rmw needs = rmw::test_and_set;
@@ -42,8 +43,8 @@ struct match_vector {
     void post(group origins, Boundary& b) {
       b.publish(origins);
       for (rank_t origin : origins) {
-        // release: pairs with the acquire load in trigger and complete of `origin`; carries the
-        // publish above, so that the origin finds this part as this rank left it.
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
+        // above, so that the origin finds this part as this rank left it.
         control_->cell(origin, vector_word(self())).fetch_xor(bit(self()), std::memory_order_release);
       }
       completions_.expect(origins);
@@ -104,8 +105,8 @@ struct match_vector {
     Control* control_;
     completions_type completions_;
     std::size_t vector_;
-    std::vector<word> parity_;   ///< per target, the parity its bit has while its exposure is not open
-    std::vector<word> matched_;  ///< per target, whether its post has been seen in this epoch
+    std::vector<word> parity_;   ///< the parity of each target's bit while its exposure is not open
+    std::vector<word> matched_;  ///< the targets whose posts have been seen in this epoch
   };
 
  private:

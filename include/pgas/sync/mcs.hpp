@@ -6,34 +6,37 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part by a queue, first come first served, in which everybody waits for a
-/// word of its own.
+/// This lock protocol has a queue for each rank's part, first come, first served. Each rank waits for a word
+/// of its own.
 ///
-/// Source: Mellor-Crummey and Scott, Scalable reader-writer synchronization for shared-memory multiprocessors, 1991,
-/// the fair lock; for exclusive locks alone that is the queue lock that Christgau and Schnor 2019 start from.
+/// Source: Mellor-Crummey and Scott, Scalable reader-writer synchronization for shared-memory
+/// multiprocessors, 1991, the fair lock. For exclusive locks alone it is the queue lock from which Christgau
+/// and Schnor 2019 start.
 ///
-/// Words     of a target: tail, the last one in the queue: 0, or 2 (r + 1) for rank r with a shared request, one more
-///           with an exclusive one. active, in its upper half how many ranks hold the part shared, in its lower half
-///           the writer that waits for the last of those, plus one.
-///           of each rank, for each target: next, who comes after it, as in tail. state, its lowest bit: it may go on;
-///           the next one: a shared request has come after it while it waited, which it must let in.
-/// States    Everybody joins at the tail. Behind an exclusive request, or a shared one that waits, one waits to be let
-///           in; a shared one behind one that holds the part goes on at once. The first in the queue with an exclusive
-///           request goes on if nobody is active, else the last of those lets it in. Who lets a shared request in has
-///           counted it. Shared holders stop being active in any order; the one whose successor is an exclusive request
+/// Words     of a target: tail, the last request of the queue. 0: none; 2 (r + 1): a shared request of rank
+///           r; one more: an exclusive one. active, in its upper half the number of ranks that hold the part
+///           shared, in its lower half the writer that waits for the last of those, plus one.
+///           of each rank, for each target: next, the request after its own, as in tail. state, its lowest
+///           bit: the rank may go on; the next bit: a shared request has come after it while it waited, which
+///           it must let in.
+/// States    Every request joins at the tail. A request waits to be let in if it stands behind an exclusive
+///           request, or behind a shared one that waits. A shared request behind a rank that holds the part
+///           goes on at once. The first of the queue with an exclusive request goes on if no rank is active,
+///           else the last active rank lets it in. A rank that lets a shared request in has counted it.
+///           Shared holders stop being active in any order. A holder whose successor is an exclusive request
 ///           says so as it stops.
-/// Bound     in the order of the exchanges on the tail, for all but try_lock, which may join shared holders while
-///           nobody waits for them.
-/// lock_all  a shared lock on each part, in the order of ranks, when it opens: whoever holds parts already must not
-///           wait behind somebody who waits for one of those. A shared holder must not wait for a rank that still has
-///           to get a shared lock on the same part: an exclusive request may be between them.
-/// Differs   from the paper: the count of holders and the writer that waits for them are one word, so that the last
-///           holder learns of that writer, and a writer of the holders, by one read-modify-write; a writer that finds
-///           the queue empty reads that word before it changes it; requests say in tail and next what they are for.
-///           try_lock is ours.
+/// Bound     in the order of the exchanges on the tail. Only try_lock may overtake: it may join shared
+///           holders while no rank waits for them.
+/// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must
+///           not wait behind a rank that waits for one of them. Nor must a shared holder wait for a rank that
+///           still has to lock the same part shared: an exclusive request may stand between them.
+/// Differs   from the paper: one word has the count of holders and the writer that waits for them. So the
+///           last holder learns of that writer, and a writer of the holders, by one read-modify-write. A
+///           writer that finds the queue empty reads that word before it changes it. Requests in tail and
+///           next say their kind. try_lock is ours.
 /// Memory    2 + 2 n cells a rank; n bits of private state.
-/// Costs     without conflict, in read-modify-writes to get and to let go: exclusive 1 and 1, shared 3 and 2.
-///           lock_all costs n shared locks.
+/// Costs     without conflict, in read-modify-writes to get and to release: exclusive 1 and 1, shared 3 and
+///           2. lock_all costs n shared locks.
 struct mcs {
   static constexpr std::string_view name = "mcs";
   static constexpr rmw needs = rmw::test_and_set;
@@ -106,17 +109,17 @@ struct mcs {
     }
 
     void prepare(rank_t target) {
-      // relaxed: whatever puts this rank at the tail publishes both.
+      // relaxed: the exchange or compare_exchange that puts this rank at the tail publishes both.
       next(self(), target).reset_unshared(0, std::memory_order_relaxed);
       state(self(), target).reset_unshared(0, std::memory_order_relaxed);
     }
     void let_in(rank_t who, rank_t target) {
-      // release: pairs with the acquire load of its wait, and with the acquire of a shared request that comes after it
-      // and finds that it has gone on.
+      // release: pairs with the acquire load of its wait, and with the acquire of a shared request behind it
+      // that finds that it has gone on.
       state(who, target).fetch_add(may_go_on, std::memory_order_release);
     }
     word go_on(rank_t target) {
-      // release: pairs with the acquire of a shared request that comes after this one and finds that it has gone on.
+      // release: pairs with the acquire of a shared request behind this one that finds that it has gone on.
       return state(self(), target).fetch_add(may_go_on, std::memory_order_release);
     }
     word wait_to_be_let_in(rank_t target, std::string_view operation, group by) {
@@ -129,8 +132,8 @@ struct mcs {
 
     void take(rank_t target, lock_kind kind, std::string_view operation) {
       prepare(target);
-      // acq_rel: a successor sees this rank's two words, and this rank sees its predecessor's; who finds 0 has seen
-      // what every rank that was in the queue before it has done to `active`.
+      // acq_rel: a successor sees this rank's two words, and this rank sees its predecessor's. A rank that
+      // finds 0 has seen the changes to `active` by every rank that was in the queue before it.
       word const before = tail(target).exchange(request_for(kind), std::memory_order_acq_rel);
       if (kind == lock_kind::exclusive) {
         take_exclusive(target, before, operation);
@@ -146,16 +149,19 @@ struct mcs {
       }
       rank_t const by = rank_of(before);
       next(by, target).reset_unshared(request_for(lock_kind::exclusive), std::memory_order_release);  // as for shared
-      // Behind a shared request the last of the active ones lets this one in, whoever that is.
+      // Behind a shared request the last active rank lets this one in; no word tells yet which rank that will
+      // be.
       wait_to_be_let_in(target, operation, is_exclusive(before) ? group(&by, 1) : group{});
     }
 
-    /// For the first in the queue with an exclusive request: else it waits, and the last active rank lets it in.
+    /// Returns whether the first of the queue, with an exclusive request, may go on. If not, the last active
+    /// rank lets it in.
     bool nobody_is_active(rank_t target) {
-      // acquire: pairs with the release in stop_being_active; 0 means that all who were before it have done that.
+      // acquire: pairs with the release in stop_being_active. A value of 0 means that all ranks before it
+      // have stopped.
       if (active(target).load(std::memory_order_acquire) == 0) return true;
       if (is_held_shared(active(target).fetch_add(as_waiting_writer(self()), std::memory_order_acq_rel))) return false;
-      active(target).reset_unshared(0, std::memory_order_relaxed);  // whoever comes is behind this rank
+      active(target).reset_unshared(0, std::memory_order_relaxed);  // later ranks are behind this one
       return true;
     }
 
@@ -167,7 +173,7 @@ struct mcs {
       } else {
         rank_t const by = rank_of(before);
         word waits = 0;
-        // acquire: pairs with what let `by` in, if it has gone on.
+        // acquire: pairs with the release in let_in or go_on, if `by` has gone on.
         if (is_exclusive(before) ||
             state(by, target).compare_exchange(waits, lets_in_next, std::memory_order_acquire)) {
           // release: pairs with the acquire load of `next` by the predecessor.
@@ -185,31 +191,32 @@ struct mcs {
       let_in(follower, target);
     }
 
-    /// For itself or for who is let in next.
+    /// Counts this rank, or the rank that is let in next.
     void become_active(rank_t target) {
-      // release: pairs with the acquire in try_shared, which lets somebody in who has been in no queue.
+      // release: pairs with the acquire in try_shared, which lets in a rank that has been in no queue.
       active(target).fetch_add(one_shared, std::memory_order_release);
     }
 
     void stop_being_active(rank_t target, word successor) {
       bool const announces = successor != 0 && is_exclusive(successor);
       word const change = (announces ? as_waiting_writer(rank_of(successor)) : 0) - one_shared;
-      // acq_rel: the last one has seen what all before it have done, and hands it to the writer.
+      // acq_rel: the last holder has seen the accesses of all before it, and hands them to the writer.
       word const left = active(target).fetch_add(change, std::memory_order_acq_rel) + change;
       if (!is_held_shared(left) && left != 0) let_writer_in(target, writer_in(left));
     }
     void let_writer_in(rank_t target, rank_t writer) {
-      // relaxed: nobody else is active, and the writer, who is first in the queue, comes after this.
+      // relaxed: no other rank is active, and the writer, which is first in the queue, comes after this.
       active(target).reset_unshared(0, std::memory_order_relaxed);
       let_in(writer, target);
     }
 
-    /// Who comes after this rank, which leaves the queue; 0: nobody.
+    /// Leaves the queue and returns the next request, or 0 if there is none.
     word leave_queue(rank_t target, lock_kind kind, std::string_view operation) {
       word successor = next(self(), target).load(std::memory_order_acquire);
       if (successor != 0) return successor;
       word last = request_for(kind);
-      // release: who finds the queue empty sees what this rank has done to the part, or that it is active.
+      // release: a rank that finds the queue empty sees this rank's accesses to the part, or that it is
+      // active.
       if (tail(target).compare_exchange(last, 0, std::memory_order_release)) return 0;
       return wait_for_next(target, operation);
     }
@@ -228,7 +235,7 @@ struct mcs {
     }
 
     bool try_exclusive(rank_t target) {
-      // relaxed: only what follows decides.
+      // relaxed: only the operations below decide.
       if (tail(target).load(std::memory_order_relaxed) != 0 || active(target).load(std::memory_order_relaxed) != 0)
         return false;
       prepare(target);
@@ -237,7 +244,8 @@ struct mcs {
       if (!tail(target).compare_exchange(expected, request_for(lock_kind::exclusive), std::memory_order_acq_rel))
         return false;
       if (active(target).load(std::memory_order_acquire) == 0) return true;  // acquire: as in nobody_is_active
-      // Shared holders that had left the queue were there: out again, as if it had been its turn.
+      // Shared holders that had left the queue were active. This rank leaves again, as if it had been its
+      // turn.
       word const successor = leave_queue(target, lock_kind::exclusive, "try_lock");
       if (successor == 0) return false;
       rank_t const who = rank_of(successor);
@@ -252,9 +260,9 @@ struct mcs {
 
     bool try_shared(rank_t target) {
       word seen = active(target).load(std::memory_order_relaxed);
-      // Beside other holders, for whom no writer waits: not in the queue.
+      // Joins other holders, for which no writer waits, without the queue.
       while (is_held_shared(seen) && writer_in(seen) < 0) {
-        // acquire: pairs with the release sequence in `active` of those that were let in before.
+        // acquire: pairs with the release sequence in `active` of the ranks that were let in before.
         if (active(target).compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) {
           not_queued_[static_cast<std::size_t>(target)] = true;
           return true;

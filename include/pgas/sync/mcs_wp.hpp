@@ -5,36 +5,39 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part, where exclusive requests come before shared ones: a queue of the
-/// former, a list of the latter, and everybody waits for a word of its own.
+/// This lock protocol serves exclusive requests before shared ones on each rank's part. It has a queue of the
+/// former and a list of the latter, and each rank waits for a word of its own.
 ///
-/// Source: Mellor-Crummey and Scott, Scalable reader-writer synchronization for shared-memory multiprocessors, 1991,
-/// the lock with writer preference; Christgau and Schnor 2019, section 4.3, as MCS-WP.
+/// Source: Mellor-Crummey and Scott, Scalable reader-writer synchronization for shared-memory
+/// multiprocessors, 1991, the lock with writer preference; Christgau and Schnor 2019, section 4.3, as MCS-WP.
 ///
-/// Words     of a target: state, from its lowest bit: a writer is interested or active; the door is closed to readers,
-///           for a writer; readers are in the list and not let in yet; then how many readers are active.
-///           readers, the last one that came to the list, plus one; writers, the end of the writers' queue, likewise;
-///           first, the writer that waits for the last active reader, likewise: written by who announces that writer,
-///           of whom there is one at a time.
-///           of each rank: woken, for the one lock that it waits for; next, for each target, who comes after it in the
-///           writers' queue, plus one.
-/// States    A reader adds itself to the active ones if no writer is interested. Else it joins the list; the first of a
-///           list lets it in if no writer is interested, or else the writer that leaves last does. The last one of the
-///           list goes first, and each lets the one before it in. A writer joins the queue; its first one is announced:
-///           it closes the door, and goes on if nobody reads, else the last active reader wakes it. If readers were
-///           just being let in, they close the door behind them. A writer that leaves wakes the next one.
-/// Bound     writers are in the order of the queue; who reads when a writer announces itself, and the readers that are
-///           just being let in, come before it, nobody else. Readers wait as long as writers follow each other.
-/// lock_all  a shared lock on each part, in the order of ranks, when it opens: whoever holds parts already must not
-///           wait behind a writer that waits for one of those. A shared holder must not wait for a rank that still has
-///           to get a shared lock on the same part: an exclusive request may be between them.
-/// Differs   from the papers, which have no lock_all; there a reader always joins the list, here only behind a writer:
-///           without conflict that is 1 read-modify-write instead of 4. Who lets readers in sees in the same
-///           read-modify-write whether a writer left the door to it; as often transcribed it looks again, and finds one
-///           that will wake itself. try_lock is ours. `first` is written for a writer that waits only.
+/// Words     of a target: state, from its lowest bit: a writer is interested or active; the door is closed to
+///           readers, for a writer; readers are in the list and not let in yet; then the number of active
+///           readers.
+///           readers, the rank that joined the list last, plus one. writers, the end of the writers' queue,
+///           plus one. first, the writer that waits for the last active reader, plus one. The rank that
+///           announces a writer writes first; only one writer is announced at a time.
+///           of each rank: woken, for the one lock that it waits for. next, for each target, the rank after
+///           it in the writers' queue, plus one.
+/// States    A reader adds itself to the active ones if no writer is interested. Else it joins the list. The
+///           first reader of a list lets it in if no writer is interested; otherwise the writer that leaves
+///           last does. The last reader of the list goes first, and each reader lets the one before it in. A
+///           writer joins the queue, and is announced when it is the first. Then it closes the door, and goes
+///           on if no rank reads, else the last active reader wakes it. If readers were just being let in,
+///           they close the door behind them. A writer that leaves wakes the next one.
+/// Bound     Writers go in the order of the queue. Before an announced writer come only the active readers,
+///           and those that are just being let in. Readers wait as long as writers follow each other.
+/// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must
+///           not wait behind a writer that waits for one of them. Nor must a shared holder wait for a rank
+///           that still has to lock the same part shared: an exclusive request may stand between them.
+/// Differs   from the papers, which have no lock_all. There a reader always joins the list, here only behind
+///           a writer, so a read lock without conflict takes 1 read-modify-write instead of 4. The reader
+///           that lets others in sees in the same read-modify-write whether a writer left the door to it.
+///           Common transcriptions look again, and find a writer that will wake itself. try_lock is ours.
+///           `first` is written only for a writer that waits.
 /// Memory    5 + n cells a rank.
-/// Costs     without conflict, in read-modify-writes to get and to let go: shared 1 and 1, exclusive 3 and 2.
-///           lock_all costs n shared locks.
+/// Costs     without conflict, in read-modify-writes to get and to release: shared 1 and 1, exclusive 3 and
+///           2. lock_all costs n shared locks.
 struct mcs_wp {
   static constexpr std::string_view name = "mcs_wp";
   static constexpr rmw needs = rmw::test_and_set;
@@ -86,17 +89,19 @@ struct mcs_wp {
     }
 
    protected:
-    /// What a reader does behind a writer; in the source, always.
+    /// Joins the list: here a reader does so behind a writer, in the source always.
     void join_readers(rank_t target, std::string_view operation) {
       woken(me()).reset_unshared(0, std::memory_order_relaxed);  // the exchange publishes it
-      // acq_rel: who takes the list sees my word; I see that of the one that came before me.
+      // acq_rel: the rank that takes the list sees this rank's word; this rank sees the word of the one
+      // before it.
       word const before = readers(target).exchange(me(), std::memory_order_acq_rel);
-      // acq_rel: who lets me in comes after my joining, or I come after the last writer and let all in.
+      // acq_rel: either a later change lets this rank in and has seen it join, or this rank comes after the
+      // last writer and lets all in.
       if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (writer | door_closed)) == 0)
         let_readers_in(target);
       wait_to_be_woken(operation);
       if (before == 0) return;
-      state(target).fetch_add(one_reader, std::memory_order_relaxed);  // this one is counted: no writer is active
+      state(target).fetch_add(one_reader, std::memory_order_relaxed);  // this rank is counted: no writer is active
       wake(before);
     }
 
@@ -118,11 +123,11 @@ struct mcs_wp {
     }
 
     void wake(word who) {
-      // release: pairs with the acquire load of who waits; one rank wakes it, once.
+      // release: pairs with the acquire load of the rank that waits; one rank wakes it, once.
       woken(who).reset_unshared(1, std::memory_order_release);
     }
     void wait_to_be_woken(std::string_view operation) {
-      // Whom it waits for is no one rank: the last reader, or a writer in between.
+      // No word says which rank wakes this one: the last reader, or a writer in between.
       control_->wait_until(woken(me()), [](word now) { return now != 0; }, {.operation = operation});
     }
 
@@ -141,29 +146,29 @@ struct mcs_wp {
       if (!try_read(target)) join_readers(target, operation);
     }
 
-    /// Counts the one that goes first; each counts the next.
+    /// Lets the list in: counts the reader that goes first; each reader counts the next.
     void let_readers_in(rank_t target) {
-      // acq_rel: hands what the last writer has done to the readers, who are woken after it.
+      // acq_rel: hands the last writer's accesses to the readers, which are woken after it.
       word const seen = state(target).fetch_add(one_reader - listed, std::memory_order_acq_rel);
-      // A writer that saw `listed` left the door to us. By the value of that very change: a writer that came after it
-      // closes the door itself.
+      // A writer that saw `listed` left the door to this rank. The value of that very change decides, since a
+      // later writer closes the door itself.
       if ((seen & writer) != 0 && (seen & door_closed) == 0)
         state(target).fetch_add(door_closed, std::memory_order_acq_rel);
-      wake(readers(target).exchange(0, std::memory_order_acq_rel));  // who comes now starts another list
+      wake(readers(target).exchange(0, std::memory_order_acq_rel));  // a later reader starts another list
     }
 
     void end_read(rank_t target) {
-      // acq_rel: all readers' are one release sequence, which the last one hands to the writer.
+      // acq_rel: the changes of all readers are one release sequence, which the last one hands to the writer.
       word const seen = state(target).fetch_add(minus(one_reader), std::memory_order_acq_rel);
       if ((seen & ~listed) != one_reader + writer + door_closed) return;
-      wake(first(target).load(std::memory_order_relaxed));  // written before `writer` was set, which has been seen
+      wake(first(target).load(std::memory_order_relaxed));  // relaxed: written before `writer`, which `seen` has
     }
 
     // Writers.
 
     void start_write(rank_t target) {
       prepare_to_write(target);
-      // acq_rel: a successor sees my words; I see my predecessor's.
+      // acq_rel: a successor sees this rank's words; this rank sees its predecessor's.
       word const before = writers(target).exchange(me(), std::memory_order_acq_rel);
       if (before == 0) {
         if (announce(target, me())) return;
@@ -175,12 +180,13 @@ struct mcs_wp {
     }
 
     void prepare_to_write(rank_t target) {
-      // relaxed: whatever puts this rank into the queue publishes both.
+      // relaxed: the exchange or compare_exchange that puts this rank into the queue publishes both.
       next(me(), target).reset_unshared(0, std::memory_order_relaxed);
       woken(me()).reset_unshared(0, std::memory_order_relaxed);
     }
 
-    /// Whether the writer, the first in the queue, may go on at once; else the last active reader wakes it.
+    /// Announces a writer, the first in the queue. Returns whether it may go on at once; if not, the last
+    /// active reader wakes it.
     bool announce(rank_t target, word who) {
       first(target).reset_unshared(who, std::memory_order_relaxed);  // the next change of the state publishes it
       // acq_rel, twice: publishes `first` to the last reader; comes after all readers that have ended.
@@ -194,7 +200,8 @@ struct mcs_wp {
         wake(successor);  // the state stays: readers keep waiting
         return;
       }
-      // acq_rel: pairs with the acquire of whoever gets in next; carries what publish has completed.
+      // acq_rel: pairs with the acquire of the rank that gets in next; carries the accesses that publish has
+      // completed.
       word const seen = state(target).fetch_add(minus(writer + door_closed), std::memory_order_acq_rel);
       if ((seen & listed) != 0) let_readers_in(target);
       leave_queue(target, "unlock");
@@ -202,7 +209,7 @@ struct mcs_wp {
 
     void leave_queue(rank_t target, std::string_view operation) {
       word last = me();
-      // release: who finds the queue empty comes after me.
+      // release: a rank that finds the queue empty comes after this one.
       if (writers(target).compare_exchange(last, 0, std::memory_order_release)) return;
       word const successor =
           control_->wait_until(next(me(), target), [](word now) { return now != 0; }, {.operation = operation});
@@ -210,14 +217,14 @@ struct mcs_wp {
     }
 
     [[nodiscard]] bool try_write(rank_t target) {
-      // relaxed: only what follows decides.
+      // relaxed: only the operations below decide.
       if (state(target).load(std::memory_order_relaxed) != 0 || writers(target).load(std::memory_order_relaxed) != 0)
         return false;
       prepare_to_write(target);
       word expected = 0;
-      // release: a successor sees my words; the state says what has been done to the part.
+      // release: a successor sees this rank's words; the state carries the accesses to the part.
       if (!writers(target).compare_exchange(expected, me(), std::memory_order_release)) return false;
-      // acquire: pairs with the releases of all that have ended, one release sequence.
+      // acquire: pairs with the releases of all ranks that have ended, one release sequence.
       if (state(target).compare_exchange(expected = 0, writer + door_closed, std::memory_order_acquire)) return true;
       leave_queue(target, "try_lock");
       return false;

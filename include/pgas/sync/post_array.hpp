@@ -6,21 +6,23 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Post, start, complete and wait by an array of posts at each origin and a completion counter at each target.
+/// This post protocol has an array of posts at each origin, and a completion counter at each target.
 ///
 /// Source: the published code of foMPI, which Gerstenberger, Besta and Hoefler 2014 describe otherwise (see
-/// match_list); Christgau 2017, section 3.3.4, and Open MPI since 2.0. Triggered: an origin looks for a target's post
-/// at its first access, where theirs waits for all of them when the epoch starts.
+/// match_list); Christgau 2017, section 3.3.4, and Open MPI since 2.0. Triggered: an origin looks for a
+/// target's post at its first access. foMPI's origin waits for all posts when the epoch starts.
 ///
-/// Words     slot t of origin o, written by t only: how many times t has posted for o.
+/// Words     slot t of origin o, written by t only: the number of times that t has posted for o.
 ///           counter, a cell of the target: every origin adds one when it completes.
-/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0. The counter
-///           is the number of completions since the window was made.
-/// Differs   from foMPI's code: a post is a store by its only writer, not an atomic addition; nothing is reset, so that
-///           no post can meet a reset; counts are of 64 bits on both sides (there 32 on one, and 8 where the counter of
-///           ranks on the same node is read). From stamped: one word to look at in wait instead of one for each origin,
-///           for a read-modify-write each in complete.
+/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0.
+///           The counter is the number of completions since the window was made.
+/// Differs   from foMPI's code: a post is a store by its only writer, not an atomic addition. Nothing is
+///           reset, so no post can meet a reset. Counts have 64 bits on both sides; foMPI has 32 on one, and
+///           8 for the counter of ranks on the same node. From stamped: wait looks at one word instead of one
+///           for each origin, and complete takes a read-modify-write for each target.
 /// Memory    n slots and 1 cell a rank; n words, n flags and a sum of private state.
+/// Costs     post stores once for each origin; complete takes a read-modify-write for each target; wait looks
+///           at one sum.
 struct post_array {
   static constexpr std::string_view name = "post_array";
   static constexpr rmw needs = rmw::test_and_set;
@@ -43,8 +45,8 @@ struct post_array {
     void post(group origins, Boundary& b) {
       b.publish(origins);
       for (rank_t origin : origins) {
-        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish above, so
-        // that the origin finds this part as this rank left it.
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
+        // above, so that the origin finds this part as this rank left it.
         post_of(self(), origin).store(++exposed_[index(origin)], std::memory_order_release);
       }
       completions_.expect(origins);
@@ -101,9 +103,9 @@ struct post_array {
     Control* control_;
     std::size_t first_;
     detail::completion_counter<Control> completions_;
-    std::vector<word> exposed_;    ///< per origin, how many times this rank has posted for it
-    std::vector<word> completed_;  ///< per target, how many of its exposures this rank has completed
-    std::vector<bool> matched_;    ///< per target, whether its post has been seen in this epoch
+    std::vector<word> exposed_;    ///< the number of this rank's posts for each origin
+    std::vector<word> completed_;  ///< the number of each target's exposures that this rank has completed
+    std::vector<bool> matched_;    ///< the targets whose posts have been seen in this epoch
   };
 };
 static_assert(post_protocol<post_array>);

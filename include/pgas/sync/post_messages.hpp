@@ -5,22 +5,27 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Post, start, complete and wait by messages: a target sends one to each origin when it posts, an origin one to each
-/// target when it has completed.
+/// This post protocol sends a message to each origin when a target posts, and to each target when an origin
+/// completes.
 ///
-/// Source: MPICH over the message buffers of RCKMPI, deferred and immediate after Gropp and Thakur 2005, as Christgau
-/// 2017, sections 3.3.1 and 3.4.1, describes them: the protocol that the others are compared with.
+/// Source: MPICH over the message buffers of RCKMPI, deferred and immediate after Gropp and Thakur 2005, as
+/// Christgau 2017, sections 3.3.1 and 3.4.1, describes them. The paper compares the other protocols with this
+/// one.
 ///
 /// Words     those of a word_channel.
-/// States    of a pair, target and origin: the target has posted; the origin has received that, and completed; the
-///           target has received that. So at most one post and one completion are on their way from one rank to
-///           another. A rank that waits for one of them counts the other, too, if that comes first.
-/// Differs   from MPICH, where operations are messages as well, wait in a queue until the origin completes, and are
-///           executed by the target. Here a put is a store and a get returns its value, so "deferred" says only when to
-///           wait: at the first access, or in `complete` if there is none. `immediate` waits in start. An origin that
-///           knows that its target has posted receives the message all the same. There is no header of 32 bytes, no
-///           copy, and no progress engine: a rank receives a message when it waits for it.
+/// States    A pair goes through these in turn: the target has posted; the origin has received that; the
+///           origin has completed; the target has received that. So at most one post and one completion are
+///           on their way from one rank to another. A rank that waits for one kind counts a message of the
+///           other kind that comes first.
+/// Differs   from MPICH, where operations are messages as well, wait in a queue until the origin completes,
+///           and are executed by the target. Here a put is a store and a get returns its value, so "deferred"
+///           only chooses the wait: at the first access, or in `complete` if there is none. `immediate` waits
+///           in start. An origin that knows that its target has posted receives the message all the same.
+///           Messages have no header of 32 bytes, no copy, and no progress engine: a rank receives a message
+///           when it waits for it.
 /// Memory    2 n slots a rank; 3 n words of private state.
+/// Costs     post and complete send a message, one store, to each rank of the group; wait looks at a place of
+///           each.
 struct post_messages {
   static constexpr std::string_view name = "post_messages";
   static constexpr rmw needs = rmw::none;
@@ -90,12 +95,12 @@ struct post_messages {
     using channel_type = detail::word_channel<Control>;
     enum message : word { posted, completed };
 
-    /// Of one rank.
+    /// The messages heard from one rank.
     struct heard {
-      word messages = 0;  ///< how many were received
+      word messages = 0;  ///< the number of messages received
       bool has_posted = false;
       bool has_completed = false;
-      bool is_open = false;  ///< its post is that of this rank's epoch
+      bool is_open = false;  ///< this rank's epoch has received the rank's post
     };
 
     heard& of(rank_t rank) noexcept { return heard_[static_cast<std::size_t>(rank)]; }

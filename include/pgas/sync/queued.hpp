@@ -8,41 +8,47 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Shared and exclusive locks on each rank's part: one word that a rank takes while no rank waits, and a few times
-/// past waiting ranks, else a queue, first come first served.
+/// This lock protocol has one word for each rank's part, which a rank takes while no rank waits, and a few
+/// times past waiting ranks. Other ranks wait in a queue, first come, first served.
 ///
-/// Source: ours, after the queue of Mellor-Crummey and Scott 1991 (local spinning) and the counters of Gerstenberger
-/// 2014, section 2.3 (readers and a writer in one word).
+/// Source: ours, after the queue of Mellor-Crummey and Scott 1991 (local spinning) and the counters of
+/// Gerstenberger 2014, section 2.3 (readers and a writer in one word).
 ///
-/// Words     held, a cell of the target: 0 free; 2 n for n shared holders; 2 r + 1 while rank r holds it alone. The
-///           last is changed by r only, so r lets go by a store. Others' attempts are compare_exchanges, which fail.
-///           tail, a cell of the target: the last rank in the queue plus one; 0: nobody waits.
-///           next and first, cells of each rank, for the one queue it waits in: the rank that comes after it, plus
-///           one; and 1 once it is the first.
-/// States    A rank that finds the queue empty takes the word if it is free for it. A rank that finds others waiting
-///           may take the word past them, most_passes times at most before it joins the queue: a rank that releases
-///           the word and comes back still has the line in its cache, and a hand-over takes as long as many of its
-///           turns, or a change of turns where ranks share a core. Otherwise the rank joins the queue and looks at a
-///           word of its own until it is the first. Only the first looks at `held`, takes the word when it is free for
-///           it, and then lets the next rank be first: shared holders follow each other at once.
-/// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most, of which once because it had
-///           seen the queue empty before. lock_all overtakes without a bound.
-/// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. No central word,
-///           and at most n locks. It waits for exclusive holders only, and in no queue: a rank that holds parts must
-///           not wait behind a rank that waits for one of them. So an exclusive lock may wait for as long as lock_all
-///           epochs on its part overlap, and lock_all may lose the word to one exclusive lock after another.
-/// Differs   from the paper's two-level counters: no central word; without waiting one read and one
-///           compare_exchange, and a store to let go; ranks in the queue send nothing; nothing is undone; single locks
-///           do not starve each other. From the reader-writer queue lock with writer preference: without waiting 1
-///           and 1 read-modify-writes instead of 3 and 2; lock_all; and readers do not starve.
+/// Words     held, a cell of the target. 0: free; 2 n: n shared holders; 2 r + 1: rank r holds it alone. Only
+///           r changes the last value, so r releases by a store. Other ranks' attempts are compare_exchanges,
+///           which fail.
+///           tail, a cell of the target: the last rank in the queue plus one; 0: no rank waits.
+///           next and first, cells of each rank, for the one queue it waits in: the rank that comes after it,
+///           plus one; and 1 once it is the first.
+/// States    A rank that finds the queue empty takes the word if it is free for it. A rank that finds others
+///           waiting may take the word past them, most_passes times at most before it joins the queue. This
+///           pays, since a rank that releases the word and comes back still has the line in its cache. A
+///           hand-over takes as long as many of its turns, or a change of turns if ranks share a core.
+///           Otherwise the rank joins the queue and looks at a word of its own until it is the first. Only
+///           the first looks at `held`, takes the word when it is free for it, and then lets the next rank be
+///           first: shared holders follow each other at once.
+/// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most, of which once
+///           because it had seen the queue empty before. lock_all overtakes without a bound.
+/// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. It needs
+///           no central word, and at most n locks. It waits for exclusive holders only, and in no queue: a
+///           rank that holds parts must not wait behind a rank that waits for one of them. So an exclusive
+///           lock may wait as long as lock_all epochs on its part overlap, and lock_all may lose the word to
+///           one exclusive lock after another.
+/// Differs   from the paper's two-level counters: no central word. Without waiting a lock takes one read and
+///           one compare_exchange, and a store to release. Ranks in the queue send nothing, nothing is
+///           undone, and single locks do not starve each other. From the reader-writer queue lock with writer
+///           preference: without waiting 1 and 1 read-modify-writes instead of 3 and 2. It has lock_all, and
+///           readers do not starve.
 /// Memory    4 cells a rank, 2 n bytes of private state.
+/// Costs     without conflict a lock takes 1 load and 1 read-modify-write, and a release 1 store, or 1
+///           read-modify-write if shared. lock_all costs a lock for each part that is accessed.
 struct queued {
   static constexpr std::string_view name = "queued";
   static constexpr rmw needs = rmw::test_and_set;
   static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 4}; }
 
-  /// How often a rank may go past a part's queue before it must join it. More of them were no quicker between two
-  /// cores.
+  /// The number of times that a rank may go past a part's queue before it must join it. Higher numbers were
+  /// no quicker between two cores.
   static constexpr std::uint8_t most_passes = 8;
 
   template <control Control>
@@ -109,7 +115,7 @@ struct queued {
       return go_past(target, kind);
     }
 
-    /// Not inlined, so that a compiler inlines the rest of take_now, which is all where no rank waits.
+    /// Not inlined, so that a compiler inlines the rest of take_now, which suffices while no rank waits.
     [[nodiscard, gnu::noinline]] bool go_past(rank_t target, lock_kind kind) {
       auto& passed = parts_[index(target)].passed;
       // relaxed: as above.
@@ -121,8 +127,8 @@ struct queued {
     [[nodiscard]] bool take_word(rank_t target, lock_kind kind) {
       word seen = 0;
       if (kind == lock_kind::exclusive) {
-        // acquire: pairs with the release in let_go of the rank that had it before; those of several shared holders are
-        // one release sequence.
+        // acquire: pairs with the release in let_go of the rank that had it before; the releases of several
+        // shared holders are one release sequence.
         return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1, std::memory_order_acquire);
       }
       // acquire: pairs with the release in let_go of the last exclusive holder.
@@ -137,8 +143,7 @@ struct queued {
       }
     }
 
-    /// Waits until the word may be free, or, while one rank holds it alone, until that rank does not. The wait then
-    /// names that rank.
+    /// Waits until the word may be free. If one rank holds it alone, waits for that rank and names it.
     void wait_for_word(rank_t target, lock_kind kind, std::string_view operation) {
       if (word const seen = held(target).load(std::memory_order_relaxed); is_exclusive(seen)) {
         auto const holder = static_cast<rank_t>(seen / 2);
@@ -154,7 +159,7 @@ struct queued {
       // relaxed: the exchange below publishes both.
       next_of(me()).reset_unshared(0, std::memory_order_relaxed);
       first_in_queue(me()).reset_unshared(0, std::memory_order_relaxed);
-      // acq_rel: a successor that sees me sees my two words; I see those of my predecessor.
+      // acq_rel: a successor that sees this rank sees its two words; this rank sees those of its predecessor.
       if (word const before = tail(target).exchange(me(), std::memory_order_acq_rel); before != 0) {
         // release: pairs with the acquire load of `next` by the predecessor.
         next_of(before).exchange(me(), std::memory_order_release);
@@ -177,8 +182,8 @@ struct queued {
     }
 
     void let_go(rank_t target, lock_kind kind) {
-      // release: pairs with the acquire in take_word of the rank that takes it next; carries what publish has
-      // completed.
+      // release: pairs with the acquire in take_word of the rank that takes it next; carries the accesses
+      // that publish has completed.
       if (kind == lock_kind::exclusive) {
         held(target).reset_unshared(0, std::memory_order_release);
       } else {
@@ -190,7 +195,7 @@ struct queued {
     std::size_t first_;
     struct part {
       bool in_all = false;      ///< this rank's lock_all has a lock on it
-      std::uint8_t passed = 0;  ///< how often this rank went past the queue since it was in it last
+      std::uint8_t passed = 0;  ///< how often this rank has passed the queue since it was in it
     };
     std::vector<part> parts_;
   };

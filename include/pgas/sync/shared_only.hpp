@@ -5,11 +5,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// lock_all where nobody can hold an exclusive lock: all ranks may always hold it together.
+/// This lock protocol offers lock_all alone: no rank can hold an exclusive lock, so all ranks may always hold
+/// it together.
 ///
-/// Words     none. Opening and closing send nothing and wait for nobody; they still refresh and publish,
-///           since a lock's holder must see what earlier holders wrote.
-/// Source    MPI-3's lock_all under MPI_MODE_NOCHECK.
+/// Source: MPI-3's lock_all under MPI_MODE_NOCHECK.
+///
+/// Words     none. Opening and closing send nothing and wait for no rank. They still refresh and publish,
+///           since the holder of a lock must see the writes of earlier holders.
+/// Memory    none.
+/// Costs     nothing but refresh and publish.
 struct shared_only {
   static constexpr std::string_view name = "shared_only";
   static constexpr rmw needs = rmw::none;

@@ -10,7 +10,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What a rank waits for: a signal with this tag from this rank.
+/// A rank waits for a signal with this tag from this rank.
 struct signal_from {
   rank_t source;
   std::size_t tag = 0;
@@ -18,17 +18,20 @@ struct signal_from {
 
 namespace sync {
 
-/// Signals that are counted: one rank says "there is more", another waits for it or asks.
+/// This protocol counts signals: one rank tells another that more is ready, and the other waits or asks.
 ///
-/// Source: notified access, Belli and Hoefler 2015, with the source and the tag that a notification carries there in a
-/// queue; OpenSHMEM's put with signal, with its one word for each kind. No signal replaces another, and none is lost.
+/// Source: notified access, Belli and Hoefler 2015, where a queue holds notifications with their source and
+/// tag; OpenSHMEM's put with signal, which has one word for each kind. No signal replaces another, and none
+/// is lost.
 ///
-/// Words     slot s * tags + g of rank t, written by s only: how many signals s has sent to t with tag g, and in its
-///           low bits which of t's slots this is, so that one predicate can look at several.
+/// Words     slot s * tags + g of rank t, written by s only: the number of signals that s has sent to t with
+///           tag g. Its low bits name the slot among t's, so that one predicate can look at several.
 /// States    sent - taken is the number of signals that have not been waited for; both only grow.
-/// Differs   from notified access: there is no queue that fills or must be searched, a tag has a word of its own. From
-///           put with signal: each pair of ranks has its words, so a signal is a store and needs no read-modify-write.
+/// Differs   from notified access: a tag has a word of its own, so no queue fills or must be searched. From
+///           put with signal: each pair of ranks has its words, so a signal is a store and needs no
+///           read-modify-write.
 /// Memory    n * tags slots a rank; 2 n * tags words of private state.
+/// Costs     a signal is one store; a wait looks at one slot for each (rank, tag).
 template <control Control>
 class signal_counts {
  public:
@@ -37,7 +40,7 @@ class signal_counts {
   static constexpr control_words words(rank_t ranks, std::size_t tags) noexcept {
     return {.slots = static_cast<std::size_t>(ranks) * tags, .cells = 0};
   }
-  /// So many slots have names that fit beside a count.
+  /// The largest number of slots whose names fit beside a count.
   static constexpr std::size_t most_slots = std::size_t{1} << 24U;
 
   signal_counts(Control& control, std::size_t tags)
@@ -48,16 +51,17 @@ class signal_counts {
 
   [[nodiscard]] std::size_t tags() const noexcept { return tags_; }
 
-  /// Tells `target`: what this rank has done to memory is published before.
+  /// Publishes this rank's accesses to memory, then signals `target`.
   template <boundary Boundary>
   void signal(rank_t target, std::size_t tag, Boundary& b) {
     b.publish(group(&target, 1));
-    // release: pairs with the acquire loads of wait, wait_any and pending of `target`; carries the publish above.
+    // release: pairs with the acquire loads of wait, wait_any and pending of `target`; carries the publish
+    // above.
     slot(target, control_->rank(), tag)
         .store(count(++sent_[index(target, tag)]) | index(control_->rank(), tag), std::memory_order_release);
   }
 
-  /// Waits until `how_many` signals have come that nobody has waited for, and takes them.
+  /// Waits until `how_many` signals have come that were not taken before, and takes them.
   template <boundary Boundary>
   void wait(signal_from from, word how_many, Boundary& b, time_point deadline) {
     word& taken = taken_[index(from)];
@@ -68,13 +72,13 @@ class signal_counts {
     b.refresh(group(&from.source, 1));
   }
 
-  /// How many have come that nobody has waited for.
+  /// The number of signals that have come and were not taken.
   [[nodiscard]] word pending(signal_from from) const {
     // acquire: pairs with the release store in signal of `from.source`.
     return (own(from).load(std::memory_order_acquire) >> name_bits) - taken_[index(from)];
   }
 
-  /// Takes them if so many have come.
+  /// Takes `how_many` signals if so many have come, and returns whether.
   template <boundary Boundary>
   [[nodiscard]] bool test(signal_from from, word how_many, Boundary& b) {
     if (pending(from) < how_many) return false;
@@ -83,7 +87,7 @@ class signal_counts {
     return true;
   }
 
-  /// Waits until one of these has come, takes it, and returns which.
+  /// Waits until one of these signals has come, takes it, and returns its index.
   template <boundary Boundary>
   std::size_t wait_any(std::span<signal_from const> all, Boundary& b, time_point deadline) {
     awaited_.clear();

@@ -6,19 +6,20 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Post, start, complete and wait by numbers that grow, one for each pair of ranks and direction.
+/// This post protocol counts posts and completions in slots that only grow, two for each pair of ranks.
 ///
-/// Source: event counts, Reed and Kanodia 1979: a count is advanced by one, and awaited by others. Triggered: an origin
-/// looks for a target's post at its first access.
+/// Source: event counts, Reed and Kanodia 1979: one process advances a count, others await it. Triggered: an
+/// origin looks for a target's post at its first access.
 ///
-/// Words     slot t of origin o, written by t only: how many times t has posted for o.
-///           slot n + o of target t, written by o only: how many of t's exposures o has completed.
-/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0: t posts
-///           again only after its wait, which saw o's completion. Both only grow.
-/// Differs   from event counts, which many may advance: a count for each pair has one writer, so a store is enough, and
-///           no read-modify-write is needed. From match_vector: a word for each pair instead of a bit, n words to look
-///           at in wait instead of one sum.
+/// Words     slot t of origin o, written by t only: the number of times that t has posted for o.
+///           slot n + o of target t, written by o only: the number of t's exposures that o has completed.
+/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0. t
+///           posts again only after its wait, which saw o's completion. Both counts only grow.
+/// Differs   from event counts, which many processes may advance. Here each count has one writer, so a store
+///           is enough, and no read-modify-write is needed. From match_vector: a pair has a word instead of a
+///           bit, and wait looks at n words instead of one sum.
 /// Memory    2 n slots a rank; 2 n words and n flags of private state.
+/// Costs     post and complete store once for each rank of the group; wait looks at a slot of each.
 struct stamped {
   static constexpr std::string_view name = "stamped";
   static constexpr rmw needs = rmw::none;
@@ -36,8 +37,8 @@ struct stamped {
     void post(group origins, Boundary& b) {
       b.publish(origins);
       for (rank_t origin : origins) {
-        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish above, so
-        // that the origin finds this part as this rank left it.
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
+        // above, so that the origin finds this part as this rank left it.
         post_of(self(), origin).store(++exposed_[index(origin)], std::memory_order_release);
       }
     }
@@ -80,8 +81,8 @@ struct stamped {
       b.publish(targets);
       for (rank_t target : targets) {
         matched_[index(target)] = false;
-        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which publish
-        // has made complete.
+        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which
+        // publish has made complete.
         completion_of(self(), target).store(++completed_[index(target)], std::memory_order_release);
       }
     }
@@ -91,7 +92,7 @@ struct stamped {
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] std::size_t size() const noexcept { return index(control_->size()); }
-    // Each lies with the rank that waits for it.
+    // Each slot lies with the rank that waits for it.
     auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_ + index(target), target); }
     auto completion_of(rank_t origin, rank_t target) {
       return control_->slot(target, first_ + size() + index(origin), origin);
@@ -107,9 +108,9 @@ struct stamped {
 
     Control* control_;
     std::size_t first_;
-    std::vector<word> exposed_;    ///< per origin, how many times this rank has posted for it
-    std::vector<word> completed_;  ///< per target, how many of its exposures this rank has completed
-    std::vector<bool> matched_;    ///< per target, whether its post has been seen in this epoch
+    std::vector<word> exposed_;    ///< the number of this rank's posts for each origin
+    std::vector<word> completed_;  ///< the number of each target's exposures that this rank has completed
+    std::vector<bool> matched_;    ///< the targets whose posts have been seen in this epoch
   };
 };
 static_assert(post_protocol<stamped>);

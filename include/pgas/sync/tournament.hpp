@@ -6,20 +6,22 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Fence by the tournament barrier: each round half of the ranks that are left tell the other half that they have come,
-/// and the last one is told of by the way back.
+/// This fence is the tournament barrier: in each round half of the remaining ranks report to the other half.
+/// The end is announced on the way back.
 ///
 /// Source: Hensgen, Finkel and Manber 1988; Mellor-Crummey and Scott 1991, figure 8, with the wake-up tree.
 ///
-/// Words     slot k of rank r, for rounds k in which r waits: written by r + 2^k only, the number of the last fence
-///           that this rank and all that told it have reached. The slot after the last round, written by the rank that
-///           this one told: the number of the last fence that is over.
-/// States    in round k rank r waits for r + 2^k if 2^(k + 1) divides r, and else, in the first such round, tells
-///           r - 2^k and waits to be told. Slots only grow; a partner may be one fence ahead, hence >= below.
+/// Words     slot k of rank r, written by r + 2^k only, for rounds k in which r waits: the number of the last
+///           fence that r + 2^k and all its reporters have reached.
+///           the slot after the last round, written by the rank to which r reports: the number of the last
+///           fence that is over.
+/// States    In round k rank r waits for r + 2^k if 2^(k + 1) divides r. In the first round where it does
+///           not, r reports to r - 2^k and waits for the end. Slots only grow; a partner may be one fence
+///           ahead, hence >= below.
 /// Differs   from the paper's flags and senses: a number that grows needs no second set and no reset.
 /// Memory    ceil(log2 n) + 1 slots a rank.
-/// Costs     2 (n - 1) stores in all, in 2 ceil(log2 n) steps, where dissemination needs n ceil(log2 n) in half the
-/// steps.
+/// Costs     2 (n - 1) stores in all, in 2 ceil(log2 n) steps; dissemination needs n ceil(log2 n) stores in
+///           half the steps.
 struct tournament {
   static constexpr std::string_view name = "tournament";
   static constexpr rmw needs = rmw::none;
@@ -44,15 +46,15 @@ struct tournament {
       }
       if (self != 0) {
         rank_t const winner = self - distance;
-        // release: pairs with the acquire load of wait_until in `winner`; carries what this rank has written, and what
-        // it has heard of.
+        // release: pairs with the acquire load of wait_until in `winner`; carries this rank's writes, and
+        // those that were reported to it.
         control_->slot(winner, round, self).store(reached_, std::memory_order_release);
         wait_for(winner, over, operation);
       }
       while (distance > 1) {
         distance /= 2;
         if (self + distance >= size) continue;
-        // release: pairs with the acquire load of wait_until there; carries what all ranks have written.
+        // release: pairs with the acquire load of wait_until in that rank; carries the writes of all ranks.
         control_->slot(self + distance, over, self).store(reached_, std::memory_order_release);
       }
       b.refresh(everyone);

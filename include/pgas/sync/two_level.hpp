@@ -5,43 +5,47 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// What a shared request does with its announcement while an exclusive holder is in its way.
+/// The behaviour of a shared request while an exclusive holder is in its way.
 enum class waiting_readers {
   stay,  ///< it stays announced: no further exclusive lock comes before it
   undo,  ///< it takes the announcement back and tries again: exclusive locks may overtake it
 };
 
-/// What a request that was turned away does before it tries again.
+/// The behaviour of a request that was turned away, before it tries again.
 enum class retries {
   after_pause,  ///< lets others go on for a random while, longer at each attempt
-  at_once,      ///< tries as soon as nobody seems to be in its way
+  at_once,      ///< tries as soon as no rank seems to be in its way
 };
 
-/// Shared and exclusive locks by two levels of counters: one word for lock_all and the exclusive locks of all parts,
+/// This lock protocol has two levels of counters: one word for lock_all and the exclusive locks of all parts,
 /// and one word for each part.
 ///
-/// Source: Gerstenberger, Besta and Hoefler 2014, section 2.3, where waiting readers stay; Christgau and Schnor 2019,
-/// section 4.2, where they undo. The two readings differ in who may starve.
+/// Source: Gerstenberger, Besta and Hoefler 2014, section 2.3, where waiting readers stay; Christgau and
+/// Schnor 2019, section 4.2, where they undo. The two readings differ in the requests that may starve.
 ///
-/// Words     all, a cell of rank 0, the master: in its lower half how many ranks hold exclusive locks or try to get
-///           one, in its upper half how many lock_all epochs are open or asked for.
-///           part, a cell of each rank: in its lower half the rank that holds it exclusively, plus one; in its upper
-///           half how many hold it shared, or ask for that.
-/// States    exclusive: counted in `all`, where no lock_all is, then `part` from 0 to the rank. A request that cannot
-///           have the lock takes its count back. A rank that holds an exclusive lock is counted already, and keeps the
-///           number of its locks to itself. shared: counted in `part`. lock_all: counted in `all`; it touches no part.
-///           A release subtracts, first from `part`, then from `all`: meanwhile others may have counted themselves.
-/// Bound     none for exclusive locks: while shared holders come and go they never find `part` empty, and they overtake
-///           each other. None for lock_all, which waits until no rank holds or tries to get any exclusive lock. Shared
-///           requests wait for one exclusive holder if they stay; if they undo, there is no bound either.
-/// Differs   from the papers, which say that releasing an exclusive lock sets `part` to zero: that loses the counts of
-///           ranks that asked meanwhile. From 2019's, where the lower bit says only that there is a holder: here a
-///           waiting rank can tell which rank is in its way. A rank that cannot have the lock waits by loads until the
-///           obstacle is gone, and only then pauses and tries again. The random pause ends cases in which lock_all and
-///           exclusive requests turn each other away in step; the wait alone does not.
+/// Words     all, a cell of rank 0, the master: in its lower half the number of ranks that hold exclusive
+///           locks or try to get one, in its upper half the number of lock_all epochs that are open or
+///           requested.
+///           part, a cell of each rank: in its lower half the rank that holds it exclusively, plus one; in
+///           its upper half the number of ranks that hold it shared, or request that.
+/// States    exclusive: counted in `all`, if that has no lock_all, then `part` from 0 to the rank. A request
+///           that cannot have the lock takes its count back. A rank that holds an exclusive lock is counted
+///           already, and keeps the number of its locks to itself. shared: counted in `part`. lock_all:
+///           counted in `all`; it touches no part. A release subtracts, first from `part`, then from `all`,
+///           since others may have counted themselves meanwhile.
+/// Bound     none for exclusive locks: while shared holders come and go they never find `part` empty, and
+///           they overtake each other. None for lock_all, which waits until no rank holds or tries to get any
+///           exclusive lock. Shared requests wait for one exclusive holder if they stay; if they undo, they
+///           have no bound either.
+/// Differs   from the papers, which say that releasing an exclusive lock sets `part` to zero: that loses the
+///           counts of ranks that asked meanwhile. From 2019's, where the lower bit says only that there is a
+///           holder: here a waiting rank can tell which rank is in its way. A rank that cannot have the lock
+///           waits by loads until the obstacle is gone, and only then pauses and tries again. The random
+///           pause ends cases in which lock_all and exclusive requests turn each other away in step; the wait
+///           alone does not.
 /// Memory    2 cells a rank, of which the first is used on rank 0 only; one number of private state.
-/// Costs     without conflict, in read-modify-writes to get and to let go: shared 1 and 1; exclusive 2 and 2, while
-///           another one is held 1 and 1; lock_all 1 and 1.
+/// Costs     without conflict, in read-modify-writes to get and to release: shared 1 and 1; exclusive 2 and
+///           2, while another one is held 1 and 1; lock_all 1 and 1.
 template <waiting_readers Readers = waiting_readers::stay, retries Retries = retries::after_pause>
 struct two_level {
   static constexpr std::string_view name =
@@ -78,7 +82,8 @@ struct two_level {
     template <boundary Boundary>
     void unlock(rank_t target, lock_kind kind, Boundary& b) {
       b.publish(group(&target, 1));
-      // release: pairs with the acquire of the rank that takes the part next; carries what publish has completed.
+      // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
+      // publish has completed.
       if (kind == lock_kind::shared) {
         part(target).fetch_add(minus(one_shared), std::memory_order_release);
         return;
@@ -119,7 +124,7 @@ struct two_level {
     auto all() { return control_->cell(0, first_); }
     auto part(rank_t target) { return control_->cell(target, first_ + 1); }
 
-    /// Leaves nothing behind if it fails.
+    /// Tries once; a failure leaves nothing behind.
     in_the_way attempt_exclusive(rank_t target) {
       // acquire: pairs with the release in unlock_all.
       if (exclusive_ == 0 && has_lock_all(all().fetch_add(one_exclusive, std::memory_order_acquire))) {
@@ -127,12 +132,14 @@ struct two_level {
         return in_the_way::lock_all;
       }
       word seen = 0;
-      // acquire: pairs with the releases in unlock; those of several shared holders are one release sequence.
+      // acquire: pairs with the releases in unlock; the releases of several shared holders are one release
+      // sequence.
       if (part(target).compare_exchange(seen, me(), std::memory_order_acquire)) {
         ++exclusive_;
         return in_the_way::nobody;
       }
-      // relaxed, here and wherever a count is taken back: it carries nothing, and continues the release sequence.
+      // relaxed, as for every count that is taken back: it carries nothing, and continues the release
+      // sequence.
       if (exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_relaxed);
       return in_the_way::holders;
     }
@@ -183,7 +190,7 @@ struct two_level {
       }
     }
 
-    /// Waits until the writer in `seen` is gone or another. The wait names the rank it is for.
+    /// Waits until `part` has no writer, or another writer than `seen`. The wait names the rank it is for.
     word wait_for_writer(rank_t target, word seen) {
       auto const writer = static_cast<rank_t>(writer_of(seen) - 1);
       return control_->wait_until(part(target), [seen](word now) { return writer_of(now) != writer_of(seen); },

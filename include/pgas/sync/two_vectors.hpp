@@ -6,19 +6,24 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Post, start, complete and wait by two vectors of bits, one for posts and one for completions.
+/// This post protocol has two vectors of bits at each rank, one for posts and one for completions.
 ///
-/// Source: MVAPICH on shared memory, as Christgau 2017, section 3.3.2, describes it. Triggered: an origin looks for a
-/// target's post at its first access.
+/// Source: MVAPICH on shared memory, as Christgau 2017, section 3.3.2, describes it. Triggered: an origin
+/// looks for a target's post at its first access.
 ///
 /// Words     posts, ceil(n / 64) cells of the origin: bit t is changed by rank t only, when it posts.
-///           completions, ceil(n / 64) cells of the target: bit o is changed by rank o only, when it completes.
-/// States    a bit's parity is that of the number of times it was changed. Of posts, bit t differs from the origin's
-///           private parity exactly while t's exposure is open and this origin has not completed; of completions, bit o
-///           from the target's private parity exactly when o has completed and the target has not yet seen it.
-/// Differs   from MVAPICH, which sets bits and clears them: parities need no reset. From match_vector: as many signals,
-///           and a bit for each origin to look at in wait instead of one sum; a completion says whose it is.
+///           completions, ceil(n / 64) cells of the target: bit o is changed by rank o only, when it
+///           completes.
+/// States    a bit has the parity of the number of its changes. Bit t of posts differs from the origin's
+///           private parity exactly while t's exposure is open and this origin has not completed. Bit o of
+///           completions differs from the target's private parity exactly when o has completed and the target
+///           has not yet seen it.
+/// Differs   from MVAPICH, which sets bits and clears them: parities need no reset. From match_vector: it
+///           sends as many signals, but wait looks at a bit for each origin instead of one sum, and a
+///           completion names its origin.
 /// Memory    2 ceil(n / 64) cells a rank, 3 n bits of private state.
+/// Costs     post and complete take a read-modify-write for each rank of the group; wait looks at a bit of
+///           each.
 struct two_vectors {
   static constexpr std::string_view name = "two_vectors";
   static constexpr rmw needs = rmw::test_and_set;
@@ -39,8 +44,8 @@ struct two_vectors {
     void post(group origins, Boundary& b) {
       b.publish(origins);
       for (rank_t origin : origins) {
-        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish above, so
-        // that the origin finds this part as this rank left it.
+        // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
+        // above, so that the origin finds this part as this rank left it.
         control_->cell(origin, posts_ + index(self())).fetch_xor(bit(self()), std::memory_order_release);
       }
     }
@@ -89,8 +94,8 @@ struct two_vectors {
       for (rank_t target : targets) {
         matched_[index(target)] &= ~bit(target);
         posted_[index(target)] ^= bit(target);
-        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which publish
-        // has made complete.
+        // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which
+        // publish has made complete.
         control_->cell(target, completions_ + index(self())).fetch_xor(bit(self()), std::memory_order_release);
       }
     }
@@ -119,9 +124,9 @@ struct two_vectors {
     Control* control_;
     std::size_t posts_;
     std::size_t completions_;
-    std::vector<word> posted_;     ///< per target, the parity its bit has while its exposure is not open
-    std::vector<word> completed_;  ///< per origin, the parity its bit has until it completes
-    std::vector<word> matched_;    ///< per target, whether its post has been seen in this epoch
+    std::vector<word> posted_;     ///< the parity of each target's bit while its exposure is not open
+    std::vector<word> completed_;  ///< the parity of each origin's bit until it completes
+    std::vector<word> matched_;    ///< the targets whose posts have been seen in this epoch
   };
 
  private:

@@ -19,15 +19,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A cost that grows with one thing: base + slope * x seconds, neither below zero.
+/// A cost that is linear in one quantity x: base + slope * x seconds, neither below zero.
 struct cost {
   double base = 0;
   double slope = 0;
 
   [[nodiscard]] constexpr double operator()(double x) const noexcept { return base + slope * x; }
 
-  /// The line through points (x, seconds) with the least sum of squares, each relative to its point, so that cheap ones
-  /// count as much as dear ones. One point, or none that differ in x: a base and no slope.
+  /// The line through points (x, seconds) with the least sum of squares. Each square is relative to its
+  /// point, so that cheap points count as much as dear ones. With one point, or with equal x, the result is a
+  /// base and no slope.
   [[nodiscard]] static cost fitted(std::span<std::pair<double, double> const> points) noexcept {
     double w = 0, x = 0, y = 0;
     for (auto const& [at, seconds] : points) {
@@ -47,9 +48,9 @@ struct cost {
   }
 };
 
-/// What communication costs between the ranks of a team, in the form of foMPI's performance functions: a program asks
-/// it which way to go. Seconds; measured by measure_model, or filled in by hand for a machine that is not here. Source:
-/// Gerstenberger, Besta and Hoefler 2014, section 3.
+/// The costs of communication between the ranks of a team, in the form of foMPI's performance functions. A
+/// program asks the model which way to choose. Costs are in seconds; measure_model measures them, or a
+/// program fills them in for another machine. Source: Gerstenberger, Besta and Hoefler 2014, section 3.
 struct model {
   cost put;                            ///< with its flush, over bytes
   cost get;                            ///< over bytes
@@ -57,18 +58,18 @@ struct model {
   cost fence;                          ///< over the binary logarithm of the ranks
   cost neighbours;                     ///< post, start, complete and wait, over the number of neighbours
   cost lock_all;                       ///< opened and closed, over the ranks
-  std::optional<cost> lock_shared;     ///< opened and closed: where the window's protocol has such locks
+  std::optional<cost> lock_shared;     ///< opened and closed; empty if the protocol has no such locks
   std::optional<cost> lock_exclusive;  ///< the same
 
   /// The ways in which all ranks get from one step to the next.
   enum class round { fence, neighbours };
 
-  /// What a round costs among `ranks`, each with `k` neighbours.
+  /// The seconds of a round among `ranks`, each with `k` neighbours.
   [[nodiscard]] double seconds(round way, rank_t ranks, std::size_t k) const noexcept {
     if (way == round::neighbours) return neighbours(static_cast<double>(k));
     return fence(static_cast<double>(std::bit_width(static_cast<unsigned>(std::max(ranks, 1)) - 1U)));
   }
-  /// The cheaper of the two. Fence or post/start for k neighbours?
+  /// The cheaper way for k neighbours: a fence, or post and start.
   [[nodiscard]] round best_round(rank_t ranks, std::size_t k) const noexcept {
     return seconds(round::fence, ranks, k) < seconds(round::neighbours, ranks, k) ? round::fence : round::neighbours;
   }
@@ -76,7 +77,7 @@ struct model {
 
 namespace detail {
 
-/// The median of what act() takes on this rank's clock, in seconds, over rounds of `each` calls.
+/// The median duration of act() on this rank's clock, in seconds, over rounds of `each` calls.
 template <class Team, class Act>
 double median_seconds(Team const& team, Act const& act, int each, int rounds = 9) {
   std::vector<double> all;
@@ -93,8 +94,8 @@ double median_seconds(Team const& team, Act const& act, int each, int rounds = 9
 
 /// Measures the model of a team: its backend, its policies, this machine.
 ///
-/// Collective; every rank returns rank 0's numbers. Costs some hundred rounds of each kind, tens of milliseconds where
-/// memory is shared and every rank has a core. Accesses are those of rank 0 to its right neighbour.
+/// Collective; every rank returns rank 0's numbers. Rank 0 accesses its right neighbour. Costs some hundred
+/// rounds of each kind: tens of milliseconds if memory is shared and every rank has a core.
 template <class Backend, class Coherence, class Protocols>
 [[nodiscard]] model measure_model(team<Backend, Coherence, Protocols>& t) {
   using points = std::vector<std::pair<double, double>>;

@@ -11,13 +11,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The collectives that start-up needs, over control words alone: before there is any payload memory, and on
-/// backends whose payload does not agree by itself.
+/// The collectives of start-up, over control words alone. They need no payload memory, and work on backends
+/// whose payload does not agree by itself.
 ///
-/// Each rank writes a value into slots of its own, a barrier passes, everybody reads. Two sets of slots are
-/// used in turn, so that one barrier a round is enough: who writes a set again has passed the
-/// barrier that its last readers reached after reading. For values of a few words: a round moves 64 bytes.
-/// Memory: 16 slots and a barrier's a rank.
+/// Each rank writes a value into slots of its own, a barrier passes, and the ranks read. Two sets of slots
+/// are used in turn, so that one barrier a round is enough. A rank that writes a set again has passed the
+/// barrier that the set's last readers reached after they had read it. For values of a few words: a round
+/// moves 64 bytes.
+/// Memory: 16 slots a rank and those of a barrier.
 template <control Control, fence_protocol Barrier>
 class slot_collectives {
  public:

@@ -33,7 +33,7 @@ using here = aarch64;
 using here = riscv;
 #endif
 
-/// Whether put_past writes its own bytes and no others. If false, no two ranks may put into one line.
+/// True if put_past writes its own bytes and no others. If false, no two ranks may put into one line.
 inline constexpr bool puts_are_exact = here::puts_are_exact;
 
 /// The length of a line, as the processor reports it; clean and drop advance by it.

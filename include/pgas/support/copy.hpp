@@ -25,7 +25,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A copy of fewer bytes is inlined and never passes the caches.
 inline constexpr std::size_t long_copy = 4096;
 
-/// As many bytes as the processor moves at once.
+/// A piece of as many bytes as the processor moves at once.
 template <std::size_t Bytes>
 struct copied_at_once {
   std::byte at[Bytes];

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Divides by a constant: for a power of two the compiler makes that a shift and a mask.
+/// Divides by a constant: for a power of two the compiler emits a shift and a mask.
 template <std::size_t B>
 struct static_divisor {
   [[nodiscard]] static constexpr std::size_t value() noexcept { return B; }
@@ -20,7 +20,7 @@ struct static_divisor {
 /// Divides by a number known at run time, without the processor's division, which takes tens of cycles.
 ///
 /// For a power of two it shifts, else it multiplies; the branch between the two is well predicted. Exact for
-/// all numbers. Source: Granlund and Montgomery 1994, figure 4.1: 2^64 + magic is 2^(l + 64) / value, rounded
+/// all numbers. Source: Granlund and Montgomery 1994, figure 4.1. 2^64 + magic is 2^(l + 64) / value, rounded
 /// up, where 2^l is the next power of two and l is shift + 1.
 class divisor {
  public:

@@ -6,12 +6,12 @@
 #include <pgas-needs-C++20>  // no such file: the compiler stops here instead of refusing each later line
 #endif
 
-/// How much is checked at run time: `none`, `light`, `normal` (the default) or `heavy`.
+/// The level of the checks at run time: `none`, `light`, `normal` (the default) or `heavy`.
 ///
-/// `none` trusts the caller; `light` checks whatever happens once per epoch or per bulk operation;
-/// `normal` also checks every element access; `heavy` may communicate to check.
-/// The macro's value is the word itself, since it names the inline namespace: two units compiled at
-/// different levels then do not link, instead of sharing one half-checked template.
+/// `none` trusts the caller. `light` checks everything that happens once per epoch or per bulk operation.
+/// `normal` also checks every element access. `heavy` may communicate to check. The macro's value is the word
+/// itself, since it names the inline namespace. Two units compiled at different levels then do not link,
+/// instead of sharing one half-checked template.
 #ifndef PGAS_ASSERTIONS
 #define PGAS_ASSERTIONS normal
 #endif

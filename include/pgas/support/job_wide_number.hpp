@@ -8,10 +8,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A number, never 0, that is unique in the job. It consists of the leader's rank and of a count of the leader's calls.
+/// A number, never 0, that is unique in the job: the leader's rank and the count of the leader's calls.
 inline std::uint64_t job_wide_number(int leader) noexcept {
   static std::atomic<std::uint32_t> led{0};
-  // relaxed: the count orders nothing, it must only differ from call to call.
+  // relaxed: the count orders nothing; it must only differ from call to call.
   return (static_cast<std::uint64_t>(leader) << 32U) + led.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 

@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// How many local_shared_ptr point to an object, whatever its type is.
+/// The number of local_shared_ptr to an object of any type.
 struct use_count {
   use_count() = default;
   use_count(use_count const&) = delete;
@@ -18,9 +18,8 @@ struct use_count {
   std::size_t keepers = 1;
 };
 
-/// A shared pointer whose copies all belong to one thread. A std::shared_ptr would pay for two atomic operations
-/// whenever an epoch opens and closes, as much as a lock costs. Converts to a pointer to a base of T, as shared_ptr
-/// does.
+/// A shared pointer whose copies all belong to one thread. A std::shared_ptr would cost two atomic operations
+/// for each epoch, as much as a lock. Like std::shared_ptr it converts to a pointer to a base of T.
 template <class T>
 class local_shared_ptr {
  public:

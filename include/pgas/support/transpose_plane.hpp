@@ -85,9 +85,9 @@ template <std::size_t Bytes, std::size_t ElementBytes>
 /// Transposes rows x cols elements block by block; pitches are in bytes.
 ///
 /// Each block is first transposed into a dense one in the first level cache. Both memories are therefore
-/// touched in runs of four lines, also for pitches that are powers of two, where a column lies in one set of
-/// the cache. The next block is prefetched while one is stored. Blocks follow each other along the rows of
-/// `from`, so a page serves several.
+/// touched in runs of four lines. This also holds for pitches that are powers of two, with which a column
+/// lies in one set of the cache. The next block is prefetched while one is stored. Blocks follow each other
+/// along the rows of `from`, so a page serves several.
 template <std::size_t Bytes, std::size_t ElementBytes>
 [[gnu::always_inline]] inline void transpose_blocks(std::byte const* from, std::size_t from_pitch, std::byte* to,
                                                     std::size_t to_pitch, std::size_t rows, std::size_t cols,
@@ -131,9 +131,9 @@ template <std::size_t ElementBytes>
 /// Transposes past the caches: each square is stored to its place straight from registers.
 ///
 /// Requires that `to` and its pitch are whole lines, and that `rows` and `cols` are multiples of a line's
-/// elements. A row of `to` gets two lines before the next row does. More lines, or a prefetch, are slower
-/// where rows of `from` lie in few sets of a cache. A page's worth of rows and columns is finished before the
-/// next one, since the processor keeps the addresses of about so many pages.
+/// elements. A row of `to` gets two lines before the next row does. More lines, or a prefetch, are slower if
+/// rows of `from` lie in few sets of a cache. A page's worth of rows and columns is finished before the next
+/// one, since the processor keeps the addresses of about so many pages.
 template <std::size_t ElementBytes>
 [[gnu::target("avx512f")]] void stream_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
                                                std::size_t to_pitch, std::size_t rows, std::size_t cols) noexcept {

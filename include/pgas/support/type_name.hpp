@@ -7,8 +7,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A text that differs between any two lists of types, template parameters included. The same in all processes of one
-/// program.
+/// A text that differs between any two lists of types, template parameters included. All processes of one
+/// program have the same text.
 template <class... Types>
 constexpr std::string_view type_names() noexcept {
   return static_cast<char const*>(__PRETTY_FUNCTION__);

@@ -10,12 +10,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Whether an exception is being thrown that was not when this object was made. A destructor that synchronizes asks:
-/// during such an exception it must not wait for other ranks.
+/// Knows whether an exception is in flight that was not when this object was made. A destructor that
+/// synchronizes asks it: during such an exception it must not wait for other ranks.
 ///
-/// The answer is that of std::uncaught_exceptions, which costs two calls into the C++ library and one into the loader.
-/// Asked at both ends of an epoch, those calls were two fifths of the instructions of a lock. The count is the second
-/// of the two words that the Itanium C++ ABI defines for each thread; their address is asked once a thread.
+/// The answer is that of std::uncaught_exceptions, which costs two calls into the C++ library and one into
+/// the loader. At both ends of an epoch, those calls were two fifths of the instructions of a lock. The count
+/// is the second of the two words that the Itanium C++ ABI defines for each thread. Their address is looked
+/// up once a thread.
 class uncaught_since {
  public:
   [[nodiscard]] bool any() const noexcept { return count() > before_; }

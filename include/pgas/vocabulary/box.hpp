@@ -19,7 +19,7 @@ struct box {
     for (std::size_t c : count) cells *= c;
     return cells;
   }
-  /// Whether the box lies within [0, extents).
+  /// Returns whether the box lies within [0, extents).
   [[nodiscard]] constexpr bool is_within(std::array<std::size_t, N> const& extents) const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
       if (count[d] > extents[d] || first[d] > extents[d] - count[d]) return false;

@@ -10,7 +10,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What went wrong, as a code of the category `pgas`.
+/// The kinds of failure, as codes of the category `pgas`.
 enum class errc {
   out_of_range = 1,  ///< an index or a rank is past its bound
   outside_group,     ///< the target is not in the group the epoch was opened for
@@ -18,14 +18,14 @@ enum class errc {
   mismatch,          ///< ranks called one collective with different arguments
   deadlock,          ///< ranks wait for each other and none can go on
   rank_failed,       ///< another rank died, or left by an exception
-  no_space,          ///< the memory asked for is not there
+  no_space,          ///< the requested memory is not available
   timed_out,         ///< a wait went past its deadline
   invalid_argument,  ///< an argument has no meaning here
   unsupported,       ///< this backend or machine cannot do it
   stale_copy,        ///< a copy older than the last write before it was read
   race,              ///< two accesses to one place, at least one of them a write, are not ordered
-  bad_file,          ///< a file cannot be read or written, or is not what it should be
-  gone,              ///< what a handle names is not there any more
+  bad_file,          ///< a file cannot be read or written, or has unexpected contents
+  gone,              ///< the object that a handle names does not exist any more
 };
 
 namespace detail {
@@ -80,8 +80,8 @@ inline std::error_code make_error_code(errc code) noexcept { return {static_cast
 
 /// A failure that knows which rank met it and in which operation.
 ///
-/// A broken precondition or a failed environment throws this; an expected "no" (`test`, `try_...`)
-/// is a return value instead. `what()` reads "rank 1: put: <sentence>: <code>".
+/// A broken precondition or a failed environment throws this. An expected "no" (`test`, `try_...`) is a
+/// return value instead. `what()` reads "rank 1: put: <sentence>: <code>".
 class error : public std::system_error {
  public:
   error(errc code, rank_t rank, std::string_view operation, std::string const& sentence)
@@ -95,7 +95,7 @@ class error : public std::system_error {
   error(errc code, rank_t rank, std::string const& sentence)
       : std::system_error(make_error_code(code), sentence), rank_(rank), operation_("run"), description_(sentence) {}
 
-  /// The rank that met the failure (of the job, not of a sub-team, when they differ).
+  /// The rank that met the failure, as its number in the job, not in a sub-team.
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
 
   /// The operation that failed, in the library's words: "put", "fence", "make_window", ...
@@ -112,7 +112,7 @@ class error : public std::system_error {
 
 namespace detail {
 
-/// An index in words. One that no memory is large enough for was negative before it was converted: -1 is "-1".
+/// An index as a text. An index beyond all memory was negative before its conversion: -1 is "-1".
 inline std::string index_text(std::size_t index) {
   auto const as_given = static_cast<std::ptrdiff_t>(index);
   return as_given < 0 ? std::to_string(as_given) : std::to_string(index);
@@ -125,8 +125,8 @@ std::string index_text(std::array<std::size_t, N> const& index) {
   return text;
 }
 
-/// Refuses elements [first, first + count) of a part that has `size`. Out of line and cold, so that a check costs a
-/// compare and a branch.
+/// Refuses elements [first, first + count) of a part that has `size`. Out of line and cold, so that a check
+/// costs a compare and a branch.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, std::string_view operation,
                                                                       rank_t target, std::size_t first,
                                                                       std::size_t count, std::size_t size) {
@@ -147,7 +147,7 @@ std::string index_text(std::array<std::size_t, N> const& index) {
   throw error(code, self, operation, sentence);
 }
 
-/// True when [first, first + count) lies within [0, size), without overflow.
+/// Returns whether [first, first + count) lies within [0, size), without overflow.
 constexpr bool fits(std::size_t first, std::size_t count, std::size_t size) noexcept {
   return count <= size && first <= size - count;
 }

@@ -5,20 +5,20 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What a program promises about an epoch, known at compile time: each promise erases work.
+/// The promises of a program about an epoch, known at compile time. Each promise erases work.
 ///
 /// Combine them as arguments of an epoch: `fence epoch{w, no_store, read_only};`. A broken promise that the
 /// compiler can see does not compile; any other makes the epoch's results undefined.
 struct hints {
-  bool no_store = false;    ///< this rank has not stored to its own part since the last boundary: MPI_MODE_NOSTORE
-  bool no_put = false;      ///< nobody puts to this rank's part in this epoch: MPI_MODE_NOPUT
+  bool no_store = false;    ///< no store to the own part since the last boundary: MPI_MODE_NOSTORE
+  bool no_put = false;      ///< no rank puts to this rank's part in this epoch: MPI_MODE_NOPUT
   bool read_only = false;   ///< this epoch gets and does not put
   bool write_only = false;  ///< this epoch puts and does not get
-  bool no_precede = false;  ///< nothing happened since the last fence: this one opens without one
-  bool no_check = false;    ///< the targets of this access have posted already: none is waited for. MPI_MODE_NOCHECK
-  bool no_succeed = false;  ///< no epoch without an opening of its own follows: MPI_MODE_NOSUCCEED
-  bool passive = false;     ///< set by shared locks themselves: parts change without a boundary, a get looks at memory
-  bool alone = false;       ///< set by an exclusive lock itself: nobody else accesses the part, so nothing is atomic
+  bool no_precede = false;  ///< no access since the last fence, so none is needed to open: MPI_MODE_NOPRECEDE
+  bool no_check = false;    ///< the targets have posted already, so no wait is needed: MPI_MODE_NOCHECK
+  bool no_succeed = false;  ///< every later epoch has an opening of its own: MPI_MODE_NOSUCCEED
+  bool passive = false;     ///< set by shared locks: parts change without a boundary, so gets read memory
+  bool alone = false;       ///< set by exclusive locks: no other rank accesses the part, so nothing is atomic
 
   friend constexpr hints operator|(hints a, hints b) noexcept {
     return {.no_store = a.no_store || b.no_store,

@@ -9,10 +9,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Names an operation where types cannot travel: in a message.
+/// The name of an operation in a message, which cannot carry a type.
 enum class op_kind : std::uint8_t { sum, product, min, max, bit_and, bit_or, bit_xor, replace, no_op };
 
-/// What accumulate does with the element it finds and the value it brings. MPI: MPI_Op.
+/// The operations by which accumulate combines an element with a value. MPI: MPI_Op.
 ///
 /// op(old, value) is the new element. Integers wrap around. `replace` makes get_accumulate a swap, `no_op` an
 /// atomic get.
@@ -108,11 +108,11 @@ inline constexpr bool is_standard_function<std::bit_or<T>> = true;
 template <class T>
 inline constexpr bool is_standard_function<std::bit_xor<T>> = true;
 
-/// True, or no program: it says what to write in place of a function object of the standard library.
+/// True, or a refusal by the compiler that names a replacement for a function object of the standard library.
 template <class Op>
 consteval bool has_name_of_operation() {
   static_assert(!is_standard_function<Op>,
-                "pgas: a message names the operation that its target does, and std::plus has no such name; write "
+                "pgas: a message names the operation for its target, and std::plus has no such name; write "
                 "pgas::op::sum, product, bit_and, bit_or or bit_xor instead of std::plus, multiplies, bit_and, bit_or "
                 "or bit_xor");
   return true;

@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Where a piece lies in its window: `count` elements of one rank's part from `first` on.
+/// The position of a piece of a heap in its window: `count` elements of one rank's part from `first` on.
 struct opened_piece {
   rank_t rank = 0;
   std::size_t first = 0;

@@ -10,7 +10,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// Identifies a process within its team: 0, 1, ..., size - 1.
 using rank_t = int;
 
-/// A byte in the partitioned global address space: whose memory, and where in it.
+/// A byte in the partitioned global address space: the rank of its part, and the offset there.
 struct location {
   rank_t rank = 0;
   std::size_t offset = 0;
@@ -18,10 +18,10 @@ struct location {
   friend constexpr bool operator==(location, location) = default;
 };
 
-/// The ranks an epoch names, as numbers of its window's team. MPI: a group.
+/// The ranks that an epoch names, as numbers of its window's team. MPI: a group.
 using group = std::span<rank_t const>;
 
-/// Stands for every rank of the team, without a list of them.
+/// Stands for all ranks of the team, without a list of them.
 struct everyone_t {
   explicit everyone_t() = default;
 };

@@ -14,7 +14,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Whether a value holds an address, which means nothing on another rank: pointers, views, and arrays of such.
+/// True if a value holds an address, which means nothing on another rank: pointers, views, and arrays of
+/// such.
 ///
 /// The members of a struct are not known to the library. A struct that holds an address says so itself:
 /// `template <> inline constexpr bool pgas::holds_address<my_view> = true;`.
@@ -37,10 +38,12 @@ inline constexpr bool holds_address<std::span<T, N>> = true;
 template <class T>
 inline constexpr bool holds_address<std::reference_wrapper<T>> = true;
 
-/// A type whose bytes mean the same on every rank: it may be put, got and stored in a window.
+/// A transportable type has bytes that mean the same on every rank: it may be put, got and stored in a
+/// window.
 ///
-/// An address is trivially copyable but means nothing on another rank, so a type that holds an address is refused.
-/// Send a `global_ptr`, a rank or an index instead; of a text, its characters. Padding is allowed.
+/// An address is trivially copyable but means nothing on another rank, so a type that holds an address is
+/// refused. Send a `global_ptr`, a rank or an index instead; send the characters of a text. Padding is
+/// allowed.
 template <class T>
 concept transportable = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !holds_address<T> &&
                         !std::is_const_v<T> && std::default_initializable<T>;

@@ -19,8 +19,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Source    the bakery, Lamport 1974.
 /// Differs   from the paper, which uses two words, one for "this rank chooses" and one for its number. With
 ///           one word no third state can be seen, and a rank waits once for each other rank, not twice. One
-///           lock guards all parts of a window, not one part each. That costs one word a rank instead of n,
-///           and taking the lock reads 2 n words either way. Preferred to mediation by the owner, since
+///           lock guards all parts of a window, not one part each. The lock costs one word a rank instead of
+///           n, and taking the lock reads 2 n words either way. Preferred to mediation by the owner, since
 ///           passive target requires that an owner takes no part.
 template <control Control>
 class bakery_lock {
@@ -45,7 +45,7 @@ class bakery_lock {
       auto const lets_pass = [=](word seen) {
         return seen == 0 || (seen != choosing && (seen / 2 > number || (seen / 2 == number && rank > self)));
       };
-      // acquire, where it waits: pairs with the release in the destructor of that holder.
+      // wait_until loads with acquire: pairs with the release in the destructor of that holder.
       if (!lets_pass(of(rank).load(std::memory_order_seq_cst)))
         control.wait_until(of(rank), lets_pass, {.operation = "accumulate", .awaited = group(&rank, 1)});
     }

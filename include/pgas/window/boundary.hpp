@@ -7,14 +7,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Which memory an epoch's boundary makes agree: this rank's own part (an exposure), the parts it
-/// accesses (an access), or both (a fence, a lock).
+/// The memory that an epoch's boundary makes agree: this rank's own part (an exposure), the parts it accesses
+/// (an access), or both (a fence, a lock).
 enum class boundary_of { own, remote, both };
 
-/// The boundary that a window's epochs hand to its protocols: the one place that calls a coherence policy.
+/// The boundary that a window's epochs hand to its protocols. It alone calls a coherence policy.
 ///
-/// publish = remote completion, then clean, then drain_stores; refresh = drop, then drain_all. What is
-/// cleaned and dropped is the table in coherence/README.md; hints erase cells of it at compile time.
+/// publish = remote completion, then clean, then drain_stores; refresh = drop, then drain_all. The table in
+/// coherence/README.md lists the memory that each epoch cleans and drops; hints erase cells of it at compile
+/// time.
 template <segment Segment, class Coherence, boundary_of Side, hints Hints = hints{}>
   requires coherence_policy_for<Coherence, Segment>
 class window_boundary {
@@ -83,7 +84,7 @@ class window_boundary {
     if constexpr (cleans_own) Coherence::clean_own(*segment_);
     if constexpr (cleans_own || cleans_remote) Coherence::drain_stores(*segment_);
   }
-  // A rank that is its own target reads its part through the copies it loads from.
+  // A rank that is its own target reads its part through the copies from which it loads.
   void drop_target(rank_t target) {
     if (target != segment_->rank()) {
       Coherence::drop_remote(*segment_, target);

@@ -15,12 +15,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The fence a window uses unless it is told another, and the barrier of teams. Up to 16 ranks one word that all add to
-/// is cheaper, also where ranks share cores; more would queue for it.
+/// The default fence of a window, and the barrier of teams. Up to 16 ranks one word to which all add is
+/// cheapest, also if ranks share cores. More ranks would queue for that word.
 using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 16>;
 
-/// The protocols a window uses unless it is told others. A window that is never locked exclusively pays for its locks
-/// in control words, and not in time.
+/// The default protocols of a window. A window that is never locked exclusively pays for its locks in control
+/// words, and not in time.
 struct default_protocols {
   using fence = default_fence;
   using post = sync::match_vector;
@@ -28,7 +28,7 @@ struct default_protocols {
   static constexpr std::string_view name = "default";
 };
 
-/// The same where control words have no read-modify-write.
+/// The default protocols for control words without read-modify-write.
 struct default_protocols_on_slots {
   using fence = default_fence;
   using post = sync::stamped;

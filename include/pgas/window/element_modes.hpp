@@ -7,7 +7,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Whether one view has said that single elements are modified through it. A copy has to say so by itself.
+/// Knows whether one view has announced that single elements are modified through it. A copy of the view has
+/// to announce so itself.
 class mode_memory {
  public:
   mode_memory() = default;
@@ -18,10 +19,10 @@ class mode_memory {
   }
   ~mode_memory() = default;
 
-  /// For a view that goes after one access: to remember is not worth while.
+  /// Never remembers, for a view that goes after one access.
   void never() noexcept { value_ = never_said; }
   [[nodiscard]] bool is_set() const noexcept { return value_ == said; }
-  /// False if it does not remember.
+  /// Returns false if this memory never remembers.
   bool set() noexcept {
     if (value_ == never_said) return false;
     value_ = said;
@@ -33,8 +34,8 @@ class mode_memory {
   enum : unsigned char { not_said, said, never_said } value_ = not_said;
 };
 
-/// How this rank modifies the elements of each part, where one instruction can modify one: many under a lock,
-/// in vector registers, or one by one without a lock.
+/// The way in which this rank modifies the elements of each part: many at once under a lock, in vector
+/// registers, or one by one without a lock. For elements that one instruction can modify.
 ///
 /// A rank that modifies single elements of a part announces that once. It withdraws when its epoch ends, or
 /// before it combines many itself. A rank that combines many holds the part alone if no rank has announced
@@ -133,7 +134,7 @@ class element_modes {
     // release: pairs with the acquire in take; publishes what this rank has modified.
     cell(target).fetch_add(word{0} - one_rank, std::memory_order_release);
   }
-  /// True: this rank holds the part. False: others go one by one.
+  /// Returns whether this rank now holds the part alone. If not, other ranks modify one by one.
   [[nodiscard]] bool take(rank_t target) {
     for (;;) {
       word seen = 0;

@@ -12,7 +12,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The life of an epoch, whatever its kind: open from construction until close() or destruction.
+/// An epoch of any kind is open from construction until close() or destruction.
 ///
 /// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages.
 template <class Derived, class State>
@@ -25,7 +25,7 @@ class epoch {
         open_(std::exchange(other.open_, false)) {}
   epoch& operator=(epoch&&) = delete;
 
-  /// Ends the epoch now; what its end may throw is thrown here. A second close is an error.
+  /// Ends the epoch now, and throws the errors of its end. A second close is an error.
   void close() {
     check_open("close");
     open_ = false;
@@ -35,7 +35,7 @@ class epoch {
 
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
-  /// What the epoch is open on: for containers, and for functions on epochs.
+  /// The state on which the epoch is open, for containers and for functions on epochs.
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the epoch is open.
   void check_open(std::string_view operation) const {
@@ -44,13 +44,14 @@ class epoch {
   }
 
  protected:
-  /// With `ranks`; none: with all.
+  /// Opens with `ranks`; an empty group means all ranks.
   explicit epoch(local_shared_ptr<State> const& state, group ranks = {}) noexcept
       : state_(state), span_(begin(ranks)) {}
   ~epoch() = default;
 
-  /// What the destructor of a Derived does: it closes, and keeps an error for the rank's next call; while
-  /// an exception passes it does not synchronize but fails the job, so that nobody waits for this rank.
+  /// The destructor of a Derived calls this. It closes the epoch, and keeps an error for the rank's next
+  /// call. While an exception passes it does not synchronize, but fails the job, so that no rank waits for
+  /// this one.
   void end() noexcept {
     if (!std::exchange(open_, false)) return;
     if (uncaught_.any()) [[unlikely]] {
@@ -64,23 +65,23 @@ class epoch {
     }
   }
 
-  /// For an end that was found instead of waited for.
+  /// Marks an end that was found instead of waited for.
   void mark_closed() {
     open_ = false;
     span_.end();
   }
-  /// It could not be opened.
+  /// Marks an epoch that could not be opened.
   void mark_never_open() noexcept {
     open_ = false;
     span_.forget();
   }
-  /// One epoch has ended, and the next one begins.
+  /// Marks the end of one epoch and the beginning of the next.
   void mark_next() {
     span_.end();
     span_ = begin({});
   }
 
-  local_shared_ptr<State> state_;  ///< shared, so that the window may move, or go, while the epoch is open
+  local_shared_ptr<State> state_;  ///< shared, so that the window may move, or go, before the epoch
 
  private:
   [[nodiscard]] auto begin(group ranks) const {
@@ -92,8 +93,8 @@ class epoch {
   bool open_ = true;
 };
 
-/// The accesses of an epoch: each is that of the opened target `to(rank)`, for code that touches a target once. In a
-/// loop, take `to(rank)` before it.
+/// The accesses of an epoch. Each is one access through the target view `to(rank)`, for code that touches a
+/// target once. In a loop, take `to(rank)` before it.
 template <class Derived, class State, hints Hints>
 class accesses {
  public:
@@ -156,8 +157,8 @@ class accesses {
   [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
   void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
 
-  /// The same for a piece of a heap, `epoch.put(heap.open(handle), i, value)`: indices count from the first element of
-  /// the piece. Throws errc::out_of_range past its last one.
+  /// The same for a piece of a heap, `epoch.put(heap.open(handle), i, value)`. Indices count from the first
+  /// element of the piece. Throws errc::out_of_range past its last one.
   void put(opened_piece const& piece, std::size_t i, value_type const& value) {
     put(piece.rank, in(piece, "put", i, 1), value);
   }
@@ -184,14 +185,15 @@ class accesses {
     return to(p.rank).ref(static_cast<std::size_t>(p.index));
   }
 
-  /// Returns when this rank's puts to `target` have arrived, and later gets see what is there now. MPI_Win_flush.
+  /// Returns when this rank's puts to `target` have arrived. Later gets see the elements that are there at
+  /// return. MPI_Win_flush.
   void flush(rank_t target) { to(target).flush(); }
   /// Returns when bulk sources may be reused and bulk destinations hold their data. MPI_Win_flush_local.
   void flush_local(rank_t target) { to(target).flush_local(); }
 
  private:
   auto to(rank_t target) { return static_cast<Derived&>(*this).to(target).for_one_access(); }
-  /// Where elements of a piece are in their rank's part.
+  /// The position of a piece's elements in their rank's part.
   [[nodiscard]] std::size_t in(opened_piece const& piece, std::string_view operation, std::size_t first,
                                std::size_t count) const {
     PGAS_EXPECTS(light, fits(first, count, piece.count),

@@ -15,12 +15,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// How the ranks of a team make something together: one rank reserves memory, every rank learns the handle and attaches
-/// to the memory, and every rank learns whether all could.
+/// A handshake lets the ranks of a team make something together. One rank reserves memory, every rank learns
+/// the handle and attaches to the memory, and every rank learns whether all could.
 ///
-/// All ranks call the same steps in the same order: `attach` for each piece of memory, then `conclude`. A rank that
-/// cannot go on keeps its reason and takes part in the remaining steps, so that nobody waits for it. conclude() then
-/// throws the reason on every rank; each rank gives up what it has attached, and the team can be used again.
+/// All ranks call the same steps in the same order: `attach` for each piece of memory, then `conclude`. A
+/// rank that cannot go on keeps its reason and takes part in the remaining steps, so that no rank waits for
+/// it. conclude() then throws the reason on every rank. Each rank gives up the memory that it has attached,
+/// and the team can be used again.
 /// Costs a broadcast for each piece of memory; at the end a gather of one word and a broadcast.
 template <class Backend>
 class handshake {
@@ -55,8 +56,8 @@ class handshake {
     });
   }
 
-  /// The team's first rank calls reserve() -> handle, and every rank attach(handle). Returns what attach returns;
-  /// nothing if a step has failed, which conclude() then reports.
+  /// The team's first rank calls reserve() -> handle, and every rank attach(handle). Returns the result of
+  /// attach, or nothing if a step has failed, which conclude() then reports.
   template <class Reserve, class Attach>
   auto attach(Reserve&& reserve, Attach&& attach) {
     reservation made = reserve_if(team_->backend.rank() == root, reserve);
@@ -99,7 +100,7 @@ class handshake {
     rank_t rank;
   };
 
-  /// Calls step(), and keeps why it failed.
+  /// Calls step(), and keeps the reason if it fails.
   template <class Step>
   auto attempt(Step&& step) -> std::optional<std::invoke_result_t<Step>> {
     try {

@@ -51,7 +51,7 @@ class local_ref {
   std::size_t index_;
 };
 
-/// A rank's own part where it is not plain memory: a random access range of local_ref.
+/// A rank's own part if it is not plain memory: a random access range of local_ref.
 template <class State>
 class local_view {
  public:

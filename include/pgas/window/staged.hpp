@@ -11,13 +11,13 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Whether a hint says how a staged piece is used. write_only: all of it is overwritten. read_write: some of it is
-/// changed; changed bytes are written back, others are not touched.
+/// True if a hint is a mode of stage. write_only: the program overwrites all of the piece. read_write: it
+/// changes some of the piece; changed bytes are written back, others are not touched.
 template <hints Mode>
 inline constexpr bool is_stage_mode = Mode == read_only.value || Mode == write_only.value || Mode == read_write.value;
 
-/// A piece of the own part as a real span: in place if the part is plain memory, else a copy, which the destructor
-/// writes back.
+/// A piece of the own part as a real span. It is in place if the part is plain memory, else a copy, which the
+/// destructor writes back.
 template <hints Mode, class Window>
 class staged {
  public:
@@ -25,7 +25,7 @@ class staged {
   static constexpr bool is_update = Mode == read_write.value;
   using element = std::conditional_t<Mode.read_only, typename Window::value_type const, typename Window::value_type>;
 
-  // Inlined, as the next ones to the program are, so that a report of the emulated chip names the program's line.
+  // Inlined, as its callers are, so that a report of the emulated chip names the program's line.
   [[gnu::always_inline]] staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
     if constexpr (Window::is_contiguous) {
       span_ = w.local().subspan(first, count);
@@ -94,7 +94,8 @@ class staged {
     }
   }
 
-  /// Keeps the part's memory until the copy has gone back there, also if the window is moved or swapped meanwhile.
+  /// Keeps the part's memory until the copy has gone back there, also if the window is moved or swapped
+  /// meanwhile.
   local_shared_ptr<typename Window::state_type> state_;
   std::size_t first_;
   std::span<element> span_;
@@ -104,11 +105,12 @@ class staged {
 
 }  // namespace detail
 
-/// Gives elements [first, first + count) of this rank's own part as a real span, on every backend:
-/// `auto in = stage(w, pgas::read_only);`. Local.
+/// Gives elements [first, first + count) of this rank's own part as a real span, on every backend: `auto in =
+/// stage(w, pgas::read_only);`. Local.
 ///
-/// The mode says how the span is used: read_only; write_only, which overwrites all of it; read_write, which changes
-/// some of it and writes back the changed bytes alone. Free where memory is plain; else up to two copies.
+/// The mode says how the span is used: read_only; write_only, which overwrites all of it; read_write, which
+/// changes some of it and writes back the changed bytes alone. Free if memory is plain; else up to two
+/// copies.
 template <class Window, hints Mode>
 [[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, std::size_t first, std::size_t count, hint<Mode>) {
   PGAS_EXPECTS(light, detail::fits(first, count, w.size()),

@@ -20,7 +20,8 @@ class accesses;
 
 /// One rank's state of one window. Epochs share it, so that the window may move while one is open.
 ///
-/// A state that knows more, as an array knows its shape, derives from it and names the accesses of its epochs.
+/// A state that knows more, as an array knows its shape, derives from it and names the accesses of its
+/// epochs.
 template <class T, class Backend, class Coherence, class Protocols, class Segment>
 struct window_state {
   using value_type = T;
@@ -28,7 +29,7 @@ struct window_state {
   using coherence_type = Coherence;
   using segment_type = Segment;
   using control_type = typename Backend::control_type;
-  /// What opened targets work on: this, also where a state derives from it.
+  /// The state on which target views work: this one, also if another state derives from it.
   using memory_state = window_state;
   /// The put, get and accumulate of an epoch on it.
   template <class Epoch, hints Hints>
@@ -71,7 +72,7 @@ struct window_state {
   [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
   /// This rank's number in the job, for errors.
   [[nodiscard]] rank_t job_rank() const { return team->backend.world_rank(rank()); }
-  /// How many elements a rank's part has.
+  /// The number of elements of a rank's part.
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
 
   void check_rank(rank_t target, std::string_view operation) const {
@@ -79,7 +80,7 @@ struct window_state {
     PGAS_EXPECTS(light, static_cast<std::uint32_t>(target) < static_cast<std::uint32_t>(ranks()),
                  refuse_rank(target, operation));
   }
-  // Out of line, so that a check stays short and a loop keeps in registers what the check reads.
+  // Out of line, so that a check stays short, and a loop keeps the operands of the check in registers.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_rank(rank_t target, std::string_view operation) const {
     throw_bad_rank(job_rank(), operation, target, ranks());
   }
@@ -88,7 +89,7 @@ struct window_state {
     throw_out_of_range(job_rank(), operation, target, first, count, part_size(target));
   }
 
-  /// Whether an epoch in which this rank accesses parts is open, of whatever kind.
+  /// Returns whether an epoch of any kind is open in which this rank accesses parts.
   [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
 
   /// Comes first in every call that opens an epoch. It throws an error that a destructor kept.
@@ -97,7 +98,7 @@ struct window_state {
     PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, job_rank(), operation, otherwise));
   }
 
-  /// Tells every rank that this one left `operation` by an exception, so that nobody waits for it.
+  /// Tells every rank that this one left `operation` by an exception, so that no rank waits for it.
   void abandon(std::string_view operation) noexcept {
     team->backend.fail("rank " + std::to_string(team->backend.world_rank(rank())) + " left " + std::string(operation) +
                        " (" + label + ") by an exception");
@@ -110,11 +111,11 @@ struct window_state {
   typename Protocols::fence::template on<control_type> fence;
   typename Protocols::post::template on<control_type> post;
   typename Protocols::lock::template on<control_type> lock;
-  [[no_unique_address]] element_modes_type elements;  ///< how this rank modifies single elements of each part
+  [[no_unique_address]] element_modes_type elements;  ///< modifies single elements of each part
   std::size_t size;                                   ///< of the own part, in elements
   rank_set locked;                                    ///< the parts that this rank's lock epochs hold
-  bool access_open = false;                           ///< a fence, access or lock_all epoch is open on this rank
-  bool exposure_open = false;                         ///< an exposure is, or a fence epoch
+  bool access_open = false;                           ///< a fence, access or lock_all epoch is open
+  bool exposure_open = false;                         ///< an exposure or a fence epoch is open
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

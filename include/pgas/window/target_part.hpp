@@ -7,11 +7,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// One rank's part of a window as an open epoch reaches it: the state, the rank and, where the part is a
-/// plain array of this process, its address.
+/// One rank's part of a window as an open epoch reaches it: the state and the rank. If the part is a plain
+/// array of this process, it also holds its address.
 ///
 /// An element of a plain array is stored and loaded. Every other transfer is one call of the coherence
-/// policy, which hands it to the segment. Callers have checked what they pass.
+/// policy, which hands it to the segment. Callers have checked their arguments.
 template <class State, hints Hints>
 class target_part {
  public:
@@ -27,7 +27,7 @@ class target_part {
   [[nodiscard]] segment_type& segment() const noexcept { return state_->segment; }
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] location location_of(std::size_t i) const noexcept { return {rank_, i * sizeof(value_type)}; }
-  /// The elements, where they are a plain array.
+  /// The elements, if they are a plain array.
   [[nodiscard]] value_type* elements() const noexcept
     requires State::is_direct
   {

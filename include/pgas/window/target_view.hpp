@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <class State, hints Hints>
 class global_ref;
 
-/// One rank's part of a window, open for access: what `epoch.to(rank)` gives. Take it before a loop.
+/// One rank's part of a window, open for access; `epoch.to(rank)` returns it. Take it before a loop.
 ///
 /// The epoch's protocol has already let this rank in, so on shared memory a `put` of one element is the store
 /// itself. A view is valid until its epoch closes. It belongs to one thread; a copy for another thread is
@@ -40,16 +40,16 @@ class target_view : detail::target_part<State, Hints> {
 
   target_view(State& state, rank_t target) : base(state, target), size_(state.part_size(target)) {}
 
-  /// The same for an epoch's short forms, where the view goes with one access.
+  /// The same view for an epoch's short forms, in which it goes after one access.
   [[nodiscard]] target_view for_one_access() const noexcept {
     target_view passing = *this;
     passing.memory_.never();
     return passing;
   }
 
-  /// The rank whose part this is.
+  /// The rank of this part.
   using base::rank;
-  /// How many elements the part has.
+  /// The number of elements of the part.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   /// Puts one element. `value` may be reused at return. Costs a store on shared memory, else a message.
@@ -98,8 +98,8 @@ class target_view : detail::target_part<State, Hints> {
     put(at, values.data(), at.cols);
   }
 
-  /// Returns one element; blocks until it is here. A loop that waits for a value is a race: see atomic_load.
-  /// MPI_Get, shmem_g.
+  /// Returns one element; blocks until it has arrived. A loop that waits for a value is a race: see
+  /// atomic_load. MPI_Get, shmem_g.
   [[nodiscard]] value_type get(std::size_t i) const {
     check_reads();
     check_element("get", i);
@@ -243,8 +243,8 @@ class target_view : detail::target_part<State, Hints> {
   }
   [[nodiscard]] global_ref<State, Hints> operator[](std::size_t i) const { return ref(i); }
 
-  /// Returns when every put of this rank to this part has arrived; later gets see what is there now.
-  /// MPI_Win_flush.
+  /// Returns when every put of this rank to this part has arrived. Later gets see the elements that are there
+  /// at return. MPI_Win_flush.
   void flush() const {
     typename State::template boundary_type<boundary_of::remote, Hints> b(segment());
     rank_t const target = rank();  // a local: through `this` the compiler keeps a test of the group's end in a loop
@@ -338,7 +338,7 @@ class target_view : detail::target_part<State, Hints> {
     atomically().modify_all(first, values, before, op);
   }
 
-  /// Whether this view has said that it modifies single elements.
+  /// Knows whether this view has announced that it modifies single elements.
   [[no_unique_address]] mutable typename operations::memory_type memory_{};
   std::size_t size_;
 };

@@ -9,7 +9,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// An error that a destructor met and could not throw. The rank's next call throws the error, or else its exit.
+/// An error that a destructor met and could not throw. The rank's next call throws it, or else the rank's
+/// exit.
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {
@@ -41,7 +42,7 @@ struct team_state {
   control_type control;
   slot_collectives<control_type, default_fence> collectives;
   std::shared_ptr<deferred_error> deferred;
-  int windows = 0;  ///< made so far, the same on every rank: the number of the next window
+  int windows = 0;  ///< the number of the next window, the same on every rank
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

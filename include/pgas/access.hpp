@@ -86,6 +86,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 
  public:
   using base::state;
+  /// The epoch's name in messages and traces.
   static constexpr std::string_view operation = "access";
 
   /// Opens the epoch for the ranks of `targets`. Requires no other access epoch of this rank on the window.

@@ -139,6 +139,7 @@ class [[nodiscard]] pending_accumulation {
  public:
   // The ranks are those of an exchange: a rank that puts there gets here. No rank stores to a ghost cell
   // until all have been got.
+  /// Begins the accumulation; begin_accumulate_halo calls it.
   pending_accumulation(Array const& a, Op op)
       : array_(&a),
         op_(op),

@@ -20,10 +20,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// stored in arrays and sent, and means the same on every rank of the team. If all bytes are zero it names
 /// none.
 struct array_handle {
-  std::uint64_t directory = 0;
-  std::uint64_t number = 0;  ///< counts the entered arrays from 1; never used again
-  std::uint64_t check = 0;   ///< a hash of the array's description
+  std::uint64_t directory = 0;  ///< the directory's number in the job
+  std::uint64_t number = 0;     ///< counts the entered arrays from 1; never used again
+  std::uint64_t check = 0;      ///< a hash of the array's description
 
+  /// Whether the handle names an array.
   explicit constexpr operator bool() const noexcept { return number != 0; }
   friend constexpr bool operator==(array_handle const&, array_handle const&) noexcept = default;
 };
@@ -147,9 +148,11 @@ class directory_state {
 template <entered_array A>
 class listed {
  public:
+  /// For directory::enter.
   listed(std::shared_ptr<detail::directory_state> in, std::shared_ptr<A> array)
       : in_(std::move(in)), array_(std::move(array)), handle_(in_->enter(array_)) {}
   listed(listed&&) noexcept = default;
+  /// Exchanges the two arrays.
   listed& operator=(listed&& other) noexcept {
     std::swap(in_, other.in_);
     std::swap(array_, other.array_);
@@ -160,8 +163,11 @@ class listed {
     if (in_) in_->leave(handle_.number);
   }
 
+  /// The handle to send to other ranks.
   [[nodiscard]] array_handle handle() const noexcept { return handle_; }
+  /// The array.
   [[nodiscard]] A& operator*() const noexcept { return *array_; }
+  /// A member of the array.
   [[nodiscard]] A* operator->() const noexcept { return array_.get(); }
 
  private:

@@ -39,6 +39,7 @@ void put_move(Array const& a, typename halo_plan<Array::dimensions>::move const&
 template <class State>
 class [[nodiscard]] pending_exchange {
  public:
+  /// Begins the exchange; begin_exchange calls it.
   template <any_global_array Array>
   explicit pending_exchange(Array const& a)
       : exposure_(a, group(a.plan().origins())), access_(a, group(a.plan().targets()), write_only) {

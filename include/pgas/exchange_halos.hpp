@@ -114,6 +114,7 @@ void check_together(First const& first, More const&... more) {
 template <class... States>
 class [[nodiscard]] pending_exchanges {
  public:
+  /// Begins the exchange; begin_exchange calls it.
   template <any_global_array... Arrays>
   explicit pending_exchanges(Arrays const&... arrays) : epoch_(arrays...) {
     epoch_.put_all(arrays...);

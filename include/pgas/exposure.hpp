@@ -19,6 +19,7 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
 
  public:
   using base::state;
+  /// The epoch's name in messages and traces.
   static constexpr std::string_view operation = "exposure";
 
   /// Opens the epoch to the ranks of `origins`. Requires no other exposure of this rank on the window.

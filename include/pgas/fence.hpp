@@ -18,6 +18,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
 
  public:
   using base::state;
+  /// The epoch's name in messages and traces.
   static constexpr std::string_view operation = "fence";
 
   /// Opens the epoch on window `w`. Requires no other access or exposure epoch of this rank on it.

@@ -36,6 +36,7 @@ class global_array {
 
   using protocols_type = Protocols;
 
+  /// The number of dimensions.
   static constexpr std::size_t dimensions = N;
   /// True if local() is plain memory.
   static constexpr bool is_contiguous = window_type::is_contiguous;
@@ -55,13 +56,17 @@ class global_array {
   global_array(global_array&&) noexcept = default;
   global_array& operator=(global_array&&) noexcept = default;
 
+  /// This rank's number in the array's team.
   [[nodiscard]] rank_t rank() const noexcept { return window_.rank(); }
+  /// The number of ranks of the team.
   [[nodiscard]] rank_t ranks() const noexcept { return window_.ranks(); }
+  /// The extents, the layout and the halos.
   [[nodiscard]] shape_type const& shape() const noexcept { return shape_; }
   /// The layout: which rank owns a cell, and the cell's place in its part.
   [[nodiscard]] Layout const& layout() const noexcept { return shape_.layout(); }
   /// The number of cells in dimension d, on all ranks together.
   [[nodiscard]] std::size_t extent(std::size_t d) const noexcept { return shape_.extent(d); }
+  /// The number of cells in each dimension, on all ranks together.
   [[nodiscard]] index_type const& extents() const noexcept { return shape_.extents(); }
   /// The number of cells of the whole array.
   [[nodiscard]] std::size_t size() const noexcept { return box_type{{}, extents()}.size(); }
@@ -73,6 +78,7 @@ class global_array {
   {
     return first_[0];
   }
+  /// The number of rows that this rank owns.
   [[nodiscard]] std::size_t local_rows() const noexcept
     requires matrix_layout<Layout>
   {
@@ -96,6 +102,7 @@ class global_array {
   {
     return {first_, own_};
   }
+  /// The cells that `rank` owns, in global indices. Throws errc::out_of_range for no rank of the team.
   [[nodiscard]] box_type box_of(rank_t rank) const
     requires box_layout<Layout>
   {
@@ -162,6 +169,7 @@ class global_array {
                   "global_array: put needs an open epoch; open one, `pgas::fence epoch{array};` "
                   "(or access, lock, lock_all), and call epoch.put");
   }
+  /// Does not compile: get is a member of an open epoch.
   template <class... Arguments>
   void get(Arguments&&...) const {
     static_assert(detail::always_false<Arguments...>,
@@ -183,6 +191,7 @@ class global_array {
 
   /// For epochs: an array is opened like its window, and its state knows the shape.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
+  /// The state of the array, shared, for epochs.
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
  private:

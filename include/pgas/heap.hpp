@@ -19,11 +19,12 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// Names a piece that one rank has made in a heap. A plain value that may be stored in arrays and sent, and
 /// means the same on every rank of the heap's team. If all bytes are zero it names no piece.
 struct piece_handle {
-  std::uint64_t heap = 0;
+  std::uint64_t heap = 0;    ///< the heap's number in the job
   std::uint64_t number = 0;  ///< counts the pieces of its rank from 1; never used again
   rank_t rank = 0;           ///< the rank that made it
   std::uint32_t entry = 0;   ///< the piece's index in the table of that rank
 
+  /// Whether the handle names a piece.
   explicit constexpr operator bool() const noexcept { return number != 0; }
   friend constexpr bool operator==(piece_handle const&, piece_handle const&) noexcept = default;
 };
@@ -234,6 +235,7 @@ class piece {
   /// For heap.
   piece(std::shared_ptr<State> in, std::size_t count) : in_(std::move(in)), handle_(in_->make(count)) {}
   piece(piece&& other) noexcept : in_(std::move(other.in_)), handle_(std::exchange(other.handle_, {})) {}
+  /// Exchanges the two pieces.
   piece& operator=(piece&& other) noexcept {
     std::swap(in_, other.in_);
     std::swap(handle_, other.handle_);
@@ -248,6 +250,7 @@ class piece {
     }
   }
 
+  /// The handle to send to other ranks.
   [[nodiscard]] piece_handle handle() const noexcept { return handle_; }
   /// The place of the piece in the heap's window.
   [[nodiscard]] opened_piece where() const { return in_->open(handle_, "where"); }

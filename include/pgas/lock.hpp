@@ -9,9 +9,12 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// The kind of a lock as a type, so that its epoch knows at compile time whether it excludes all others.
 template <lock_kind Kind>
 struct lock_kind_constant {
+  /// The kind.
   static constexpr lock_kind value = Kind;
 };
+/// The argument for a lock that other shared ones may share: `lock epoch{w, rank, shared};`. MPI_LOCK_SHARED.
 inline constexpr lock_kind_constant<lock_kind::shared> shared{};
+/// The argument for a lock that excludes all others: `lock epoch{w, rank, exclusive};`. MPI_LOCK_EXCLUSIVE.
 inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
 
 /// An epoch on one locked part (passive target): this rank may access the part, and its owner need not act.
@@ -37,6 +40,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
 
  public:
   using base::state;
+  /// The epoch's name in messages and traces.
   static constexpr std::string_view operation = "lock";
 
   /// Opens the epoch on `target`'s part. Requires no other epoch of this rank that accesses it.

@@ -20,6 +20,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
 
  public:
   using base::state;
+  /// The epoch's name in messages and traces.
   static constexpr std::string_view operation = "lock_all";
 
   /// Opens the epoch on window `w`. Requires no other access epoch of this rank on it.

@@ -35,6 +35,7 @@ struct backend_list {};
 
 /// Stands for each backend's own default policy in `coherence_list`.
 struct default_coherence {
+  /// Its name after --pgas-coherence.
   static constexpr std::string_view name = "default";
 };
 
@@ -48,6 +49,7 @@ struct protocols_list {};
 
 /// Stands for each backend's own default protocols in `protocols_list`.
 struct backend_default_protocols : default_protocols {
+  /// Its name after --pgas-sync.
   static constexpr std::string_view name = "default";
 };
 

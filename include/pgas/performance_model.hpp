@@ -21,9 +21,10 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// A cost that is linear in one quantity x: base + slope * x seconds, neither below zero.
 struct cost {
-  double base = 0;
-  double slope = 0;
+  double base = 0;   ///< in seconds
+  double slope = 0;  ///< in seconds a unit of x
 
+  /// The cost of x, in seconds.
   [[nodiscard]] constexpr double operator()(double x) const noexcept { return base + slope * x; }
 
   /// The line through points (x, seconds) with the least sum of squares. Each square is relative to its
@@ -62,7 +63,10 @@ struct model {
   std::optional<cost> lock_exclusive;  ///< the same
 
   /// The ways in which all ranks get from one step to the next.
-  enum class round { fence, neighbours };
+  enum class round {
+    fence,       ///< one fence epoch
+    neighbours,  ///< post, start, complete and wait
+  };
 
   /// The seconds of a round among `ranks`, each with `k` neighbours.
   [[nodiscard]] double seconds(round way, rank_t ranks, std::size_t k) const noexcept {

@@ -34,6 +34,7 @@ class signals {
   signals(signals&&) noexcept = default;
   signals& operator=(signals&&) noexcept = default;
 
+  /// The number of tags.
   [[nodiscard]] std::size_t tags() const noexcept { return parts_->counts.tags(); }
 
   /// Tells `target` that this rank's accesses to the target's part, and its stores to its own part, are

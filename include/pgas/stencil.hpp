@@ -11,7 +11,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <std::ptrdiff_t... Steps>
 struct offset {
   static_assert(sizeof...(Steps) >= 1 && sizeof...(Steps) <= 4, "offset: arrays have one to four dimensions");
+  /// The number of dimensions.
   static constexpr std::size_t dimensions = sizeof...(Steps);
+  /// The steps; negative ones go to smaller indices.
   static constexpr std::array<std::ptrdiff_t, dimensions> steps{Steps...};
 };
 
@@ -77,6 +79,7 @@ template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
 class stencil {
  public:
+  /// The number of dimensions of the offsets.
   static constexpr std::size_t dimensions = std::max({Offsets::dimensions...});
   static_assert(((Offsets::dimensions == dimensions) && ...),
                 "stencil: all offsets must have the same number of dimensions");
@@ -94,6 +97,7 @@ class stencil {
     }
     return most;
   }();
+  /// The reach behind a cell in each dimension.
   static constexpr index_type after = [] {
     index_type most{};
     for (std::size_t d = 0; d < dimensions; ++d) {

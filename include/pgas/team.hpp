@@ -37,10 +37,12 @@ class team {
   using coherence_type = Coherence;
   using protocols_type = Protocols;
 
+  /// For run and split.
   explicit team(std::shared_ptr<detail::team_state<Backend>> state) noexcept : state_(std::move(state)) {}
 
   /// This rank's number in the team, 0 to size() - 1.
   [[nodiscard]] rank_t rank() const noexcept { return state_->backend.rank(); }
+  /// The number of ranks in the team. MPI_Comm_size.
   [[nodiscard]] rank_t size() const noexcept { return state_->backend.size(); }
 
   /// The job-wide number of rank `rank` of this team. MPI_Group_translate_ranks.

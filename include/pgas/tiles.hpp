@@ -12,10 +12,12 @@ class own_tile {
  public:
   using box_type = typename Array::box_type;
 
+  /// Tile k of this rank, in the order of memory.
   own_tile(Array const& a, std::size_t k) noexcept : array_(&a), tile_(a.layout().tile_of(a.rank(), k)) {}
 
   /// Its cells in global indices.
   [[nodiscard]] box_type const& cells() const noexcept { return tile_.cells; }
+  /// The number of cells.
   [[nodiscard]] std::size_t size() const noexcept { return tile_.cells.size(); }
   /// Its cells, counted from its first: a span, a matrix_view whose stride(0) is the leading dimension that
   /// BLAS asks for, or a box_view. If they are not plain memory, references that go through this rank's
@@ -58,12 +60,18 @@ class own_tiles {
     std::size_t k_ = 0;
   };
 
+  /// The tiles of this rank in `a`.
   explicit own_tiles(Array const& a) noexcept : array_(&a) {}
 
+  /// The number of tiles.
   [[nodiscard]] std::size_t size() const noexcept { return array_->layout().tiles(array_->rank()); }
+  /// Whether this rank owns no tile.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Tile k, in the order of memory.
   [[nodiscard]] own_tile<Array> operator[](std::size_t k) const noexcept { return {*array_, k}; }
+  /// The first tile.
   [[nodiscard]] iterator begin() const noexcept { return {*array_, 0}; }
+  /// The end of the tiles.
   [[nodiscard]] iterator end() const noexcept { return {*array_, size()}; }
 
  private:

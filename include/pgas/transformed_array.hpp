@@ -11,12 +11,18 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <any_global_array Array, class Map>
 class transformed_segment {
  public:
+  /// For segments().
   transformed_segment(array_segment<Array> const& base, Map map) : base_(base), map_(std::move(map)) {}
 
+  /// The owner.
   [[nodiscard]] rank_t rank() const noexcept { return base_.rank(); }
+  /// The cells of this piece in global indices.
   [[nodiscard]] auto box() const noexcept { return base_.box(); }
+  /// The number of cells.
   [[nodiscard]] std::size_t size() const noexcept { return base_.size(); }
+  /// Whether the owner has no cells.
   [[nodiscard]] bool empty() const noexcept { return base_.empty(); }
+  /// Whether this rank is the owner.
   [[nodiscard]] bool is_own() const noexcept { return base_.is_own(); }
 
   /// The values of this piece on any rank, as a random access view in row-major order. For code that
@@ -41,9 +47,12 @@ class transformed_segment {
 template <any_global_array Array, class Map>
 class transformed_array {
  public:
+  /// For views::transform.
   transformed_array(Array const& base, Map map) : base_(&base), map_(std::move(map)) {}
 
+  /// The array beneath.
   [[nodiscard]] Array const& base() const noexcept { return *base_; }
+  /// The function of a cell.
   [[nodiscard]] Map const& map() const noexcept { return map_; }
 
  private:
@@ -59,6 +68,7 @@ template <any_global_array Array, class Map>
     return transformed_segment<Array, Map>(s, map);
   });
 }
+/// The rank that owns a piece.
 template <any_global_array Array, class Map>
 [[nodiscard]] rank_t rank(transformed_segment<Array, Map> const& s) noexcept {
   return s.rank();

@@ -22,14 +22,20 @@ class array_segment {
  public:
   using value_type = typename Array::value_type;
 
+  /// The piece of `rank`.
   array_segment(Array const& a, rank_t rank) noexcept : array_(&a), rank_(rank) {}
 
+  /// The owner.
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   /// The cells of this piece in global indices.
   [[nodiscard]] typename Array::box_type box() const noexcept { return array_->shape().box_of(rank_); }
+  /// The first index of the piece in dimension 0.
   [[nodiscard]] std::size_t first_row() const noexcept { return box().first[0]; }
+  /// The number of cells.
   [[nodiscard]] std::size_t size() const noexcept { return box().size(); }
+  /// Whether the owner has no cells.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Whether this rank is the owner.
   [[nodiscard]] bool is_own() const noexcept { return rank_ == array_->rank(); }
 
   /// The memory of this piece on any rank, as a span, a matrix_view or a box_view. For code that synchronizes
@@ -45,6 +51,7 @@ class array_segment {
   {
     return array_->window().part(rank_).data() + (empty() ? 0 : array_->layout().origin(rank_));
   }
+  /// The elements from a cell to its neighbour, in each dimension.
   [[nodiscard]] auto pitches() const { return array_->layout().pitches(rank_); }
 
  private:

@@ -40,8 +40,10 @@ class window {
                 "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
                 "have; take protocols on slots only: dissemination for a fence, stamped for post, bakery for locks");
 
+  /// For make_window.
   explicit window(detail::local_shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
 
+  /// This rank's number in the window's team.
   [[nodiscard]] rank_t rank() const noexcept { return state_->rank(); }
   /// The number of ranks that have a part.
   [[nodiscard]] rank_t ranks() const noexcept { return state_->ranks(); }
@@ -98,6 +100,7 @@ class window {
 
   /// For epochs and containers.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
+  /// The state of the window, shared, for epochs.
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
   /// An access needs an open epoch. These overloads exist to say so.
@@ -107,6 +110,7 @@ class window {
                   "window: put needs an open epoch; open one, `pgas::fence epoch{window};` "
                   "(or access, lock_all), and call epoch.put");
   }
+  /// Does not compile: get is a member of an open epoch.
   template <class... Arguments>
   void get(Arguments&&...) const {
     static_assert(detail::always_false<Arguments...>,

@@ -8,8 +8,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// A cell's value and its global index.
 template <class T, std::size_t N>
 struct located {
-  T value{};
-  std::array<std::size_t, N> index{};
+  T value{};                           ///< the cell's value
+  std::array<std::size_t, N> index{};  ///< its global index
 
   friend bool operator==(located const&, located const&) = default;
 };
@@ -17,8 +17,8 @@ struct located {
 /// The smallest and the largest cell of an array.
 template <class T, std::size_t N>
 struct extremes {
-  located<T, N> min;
-  located<T, N> max;
+  located<T, N> min;  ///< the smallest cell
+  located<T, N> max;  ///< the largest cell
 
   friend bool operator==(extremes const&, extremes const&) = default;
 };

@@ -24,6 +24,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   using base = accesses<Epoch, State, Hints>;
 
  public:
+  /// The number of dimensions of the array.
   static constexpr std::size_t dimensions = State::dimensions;
   using typename base::value_type;
   using box_type = box<dimensions>;

@@ -62,17 +62,21 @@ class box_view : public detail::cell_places<N> {
   using data_handle_type = T*;
 
   constexpr box_view() = default;
+  /// A view of `extents` cells from `data` on; neighbours in dimension d are pitches[d] elements apart.
   constexpr box_view(T* data, std::array<std::size_t, N> const& extents,
                      std::array<std::size_t, N> const& pitches) noexcept
       : detail::cell_places<N>(extents, pitches), data_(data) {}
 
+  /// The first cell.
   [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
 
+  /// A cell by its indices, which may be negative in a halo.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == N)
   [[nodiscard]] constexpr T& operator()(Indices... index) const noexcept {
     return data_[this->at(index...)];
   }
+  /// A cell by its indices, as in std::mdspan.
   template <std::integral Index>
   [[nodiscard]] constexpr T& operator[](std::array<Index, N> const& index) const noexcept {
     return std::apply([this](auto... i) -> T& { return (*this)(i...); }, index);
@@ -97,19 +101,23 @@ class local_box : public detail::cell_places<N> {
   using reference = local_ref<State>;
 
   local_box() = default;
+  /// A view of `extents` cells of the own part from element `first` on.
   local_box(State& state, std::size_t first, std::array<std::size_t, N> const& extents,
             std::array<std::size_t, N> const& pitches) noexcept
       : detail::cell_places<N>(extents, pitches), state_(&state), first_(first) {}
 
+  /// A reference to a cell.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == N)
   [[nodiscard]] reference operator()(Indices... index) const noexcept {
     return {*state_, first_ + static_cast<std::size_t>(this->at(index...))};
   }
+  /// A reference to a cell.
   template <std::integral Index>
   [[nodiscard]] reference operator[](std::array<Index, N> const& index) const noexcept {
     return std::apply([this](auto... i) -> reference { return (*this)(i...); }, index);
   }
+  /// The row of cells with these indices in all dimensions but the last.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == N - 1)
   [[nodiscard]] local_view<State> row(Indices... index) const noexcept {

@@ -19,8 +19,8 @@ enum class edge {
 /// The number of ghost cells around a rank's own cells in one dimension, and the cells beyond the array:
 /// `halo{.width = 1, .edges = edge::periodic}`, or `halo{.width = 1, .after = 2}`.
 struct halo {
-  std::size_t width = 0;  ///< ghost cells before the own cells
-  edge edges = edge::fixed;
+  std::size_t width = 0;      ///< ghost cells before the own cells
+  edge edges = edge::fixed;   ///< the cells beyond the array's first and last index
   std::size_t after = width;  ///< ghost cells behind the own cells; `width` by default
 
   friend constexpr bool operator==(halo, halo) = default;
@@ -31,11 +31,13 @@ template <std::size_t N>
 class halos {
  public:
   constexpr halos() = default;
+  /// The same halo in all dimensions.
   constexpr halos(halo all) noexcept { each_.fill(all); }  // NOLINT(google-explicit-constructor): the same in all
   template <std::same_as<halo>... More>
     requires(sizeof...(More) + 2 == N)
   constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}
 
+  /// The halo of dimension d.
   constexpr halo const& operator[](std::size_t d) const noexcept { return each_[d]; }
   /// The same halos without corners: those ghost cells that lie beyond an edge in two or more dimensions. A
   /// stencil without diagonals needs no corners, and fewer neighbours then take part in an exchange.
@@ -44,6 +46,7 @@ class halos {
     other.corners_ = false;
     return other;
   }
+  /// Whether an exchange also fills the corners.
   [[nodiscard]] constexpr bool corners() const noexcept { return corners_; }
   /// The halos as margins of a part.
   [[nodiscard]] constexpr margins<N> around() const noexcept {
@@ -54,6 +57,7 @@ class halos {
     }
     return room;
   }
+  /// Whether there are ghost cells in some dimension.
   [[nodiscard]] constexpr bool any() const noexcept { return around() != margins<N>{}; }
   /// True if a width overflows an index.
   [[nodiscard]] constexpr bool overflow() const noexcept {

@@ -27,6 +27,7 @@ class matrix_view {
   using data_handle_type = T*;
 
   constexpr matrix_view() = default;
+  /// A view of `rows` rows from `data` on, `pitch` elements apart; without a pitch, rows are adjacent.
   constexpr matrix_view(T* data, std::size_t rows, std::size_t cols, std::size_t pitch) noexcept
       : data_(data), rows_(rows), cols_(cols), pitch_(static_cast<index_type>(pitch)) {}
   constexpr matrix_view(T* data, std::size_t rows, std::size_t cols) noexcept : matrix_view(data, rows, cols, cols) {}
@@ -35,20 +36,28 @@ class matrix_view {
   constexpr matrix_view(matrix_view<U> other) noexcept  // NOLINT(google-explicit-constructor): adds const
       : matrix_view(other.data_handle(), other.extent(0), other.extent(1), static_cast<std::size_t>(other.stride(0))) {}
 
+  /// The number of dimensions.
   static constexpr rank_type rank() noexcept { return 2; }
+  /// The number of rows, d = 0, or of columns, d = 1.
   [[nodiscard]] constexpr size_type extent(rank_type d) const noexcept { return d == 0 ? rows_ : cols_; }
+  /// The elements from one row to the next, d = 0, or from one column to the next, d = 1.
   [[nodiscard]] constexpr index_type stride(rank_type d) const noexcept { return d == 0 ? pitch_ : 1; }
+  /// The number of cells.
   [[nodiscard]] constexpr size_type size() const noexcept { return rows_ * cols_; }
+  /// Whether there are no cells.
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
+  /// The first cell.
   [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
 
   // Any integer type is an index, so that callers need no cast: an unsigned index that wrapped below zero
   // wraps back here. The sum is unsigned, because g++ does not vectorize loops with signed ones.
+  /// A cell by its row and column, which may be negative in a halo.
   template <std::integral Row, std::integral Col>
   [[nodiscard]] constexpr T& operator()(Row row, Col col) const noexcept {
     auto const at = static_cast<size_type>(row) * static_cast<size_type>(pitch_) + static_cast<size_type>(col);
     return data_[static_cast<index_type>(at)];
   }
+  /// A cell by its indices, as in std::mdspan.
   template <std::integral Index>
   [[nodiscard]] constexpr T& operator[](std::array<Index, 2> const& index) const noexcept {
     return (*this)(index[0], index[1]);
@@ -84,6 +93,7 @@ class local_matrix {
   using reference = local_ref<State>;
 
   local_matrix() = default;
+  /// A view of `rows` rows of the own part, `pitch` elements apart, from element `first` on.
   local_matrix(State& state, std::size_t first, std::size_t rows, std::size_t cols, std::size_t pitch) noexcept
       : state_(&state),
         first_(static_cast<index_type>(first)),
@@ -91,20 +101,28 @@ class local_matrix {
         cols_(cols),
         pitch_(static_cast<index_type>(pitch)) {}
 
+  /// The number of dimensions.
   static constexpr rank_type rank() noexcept { return 2; }
+  /// The number of rows, d = 0, or of columns, d = 1.
   [[nodiscard]] size_type extent(rank_type d) const noexcept { return d == 0 ? rows_ : cols_; }
+  /// The elements from one row to the next, d = 0, or from one column to the next, d = 1.
   [[nodiscard]] index_type stride(rank_type d) const noexcept { return d == 0 ? pitch_ : 1; }
+  /// The number of cells.
   [[nodiscard]] size_type size() const noexcept { return rows_ * cols_; }
+  /// Whether there are no cells.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
+  /// A reference to a cell.
   template <std::integral Row, std::integral Col>
   [[nodiscard]] reference operator()(Row row, Col col) const noexcept {
     return {*state_, at(row) + static_cast<std::size_t>(col)};
   }
+  /// A reference to a cell.
   template <std::integral Index>
   [[nodiscard]] reference operator[](std::array<Index, 2> const& index) const noexcept {
     return (*this)(index[0], index[1]);
   }
+  /// The cells of row i.
   template <std::integral Row>
   [[nodiscard]] local_view<State> row(Row i) const noexcept {
     return {*state_, at(i), cols_};

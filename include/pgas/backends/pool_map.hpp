@@ -84,6 +84,7 @@ class basic_pool_map {
 };
 
 namespace backends {
+/// Ranks map the memory that PGAS_POOL names.
 using pool_map = basic_pool_map<pool_from_environment>;
 static_assert(backend<pool_map>);
 }  // namespace backends

@@ -14,7 +14,10 @@
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The form of a process_map's ranks.
-enum class ranks_are { processes, threads };
+enum class ranks_are {
+  processes,  ///< forked, or started by pgas-run
+  threads,    ///< of one process
+};
 
 /// Ranks of one node that map the same memory: remote access is a load or a store.
 ///
@@ -102,7 +105,9 @@ class basic_process_map {
 };
 
 namespace backends {
+/// Ranks are processes of one node.
 using process_map = basic_process_map<ranks_are::processes>;
+/// Ranks are threads of one process: for sanitizers and debuggers.
 using thread_map = basic_process_map<ranks_are::threads>;
 static_assert(mailbox_backend<process_map> && mailbox_backend<thread_map>);
 static_assert(user_memory_backend<process_map> && user_memory_backend<thread_map>);

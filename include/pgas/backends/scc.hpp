@@ -182,6 +182,7 @@ class scc {
     if (rank < 0 || rank >= size()) detail::throw_bad_rank(job_.rank(), "test_and_set", rank, size());
     return {*chip_, job_.rank(), ranks_.to_world(rank)};
   }
+  /// Atomic increment register i of the chip. Throws errc::out_of_range past the last one.
   [[nodiscard]] pgas::scc::increment_register increment_register(std::size_t i) const {
     if (i >= chip_->increments().size()) {
       throw error(errc::out_of_range, job_.rank(), "increment_register",
@@ -226,7 +227,9 @@ class scc {
   struct own_option {
     static constexpr std::string_view name = "heat";
     static constexpr std::string_view value = "a file";
+    /// Gives the chip a clock.
     static void before_launch(std::string const&) noexcept { use_clock(); }
+    /// Writes the heat map into `file`.
     static void after_launch(std::string const& file) { pgas::scc::write_heat_map(last_traffic(), file); }
   };
 

@@ -26,9 +26,11 @@ class slot_collectives {
     return Barrier::words(ranks) + control_words{.slots = 2 * slots, .cells = 0};
   }
 
+  /// The collectives of a team, on the first words of its control.
   explicit slot_collectives(Control& control)
       : control_(&control), barrier_(control, {}), first_(Barrier::words(control.size()).slots) {}
 
+  /// Returns when every rank has called it. `operation` names the wait in messages.
   void barrier(std::string_view operation) {
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     meet(operation);

@@ -21,7 +21,11 @@ enum class progress {
 };
 
 /// The distance to another rank. A program may ask for it before it decides how to share work.
-enum class locality { self, node, remote };
+enum class locality {
+  self,    ///< this rank itself
+  node,    ///< a rank on this node, whose memory may be mapped
+  remote,  ///< a rank on another node
+};
 
 /// A backend says *how*: one header in backends/, chosen as a type. An object of it is one rank's membership
 /// in one team.
@@ -32,6 +36,10 @@ enum class locality { self, node, remote };
 ///   reserve_segment(bytes per rank) -> handle     attach_segment(handle, own bytes) -> segment
 ///   reserve_control(words)          -> handle     attach_control(handle, words, label) -> control
 ///   sub_team(members, rank)         -> backend    members: ranks of this team, rank: this one's number there
+/// `rank()` is this rank's number in a team of `size()` ranks, and `locality_of(r)` says how near r is.
+/// `name` is the backend's name in messages and after --pgas-backend. `progress_by` says who makes operations
+/// happen at their targets. `default_coherence` is the policy of a window that names none. A `handle` can be
+/// sent.
 /// `label` names the control's owner in messages ("window 3"). `world_rank(r)` is the number of r in the job.
 /// `fail(what)` tells the whole job that this rank cannot go on. `check(operation)` throws if some rank has
 /// failed.
@@ -74,7 +82,8 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
 
 /// A backend makes windows over memory that its ranks already have, of whatever origin.
 ///
-/// One rank reserves a handle for parts of these sizes; each rank attaches its own memory.
+/// One rank reserves a handle for parts of these sizes, `reserve_user_segment(sizes)`; each rank attaches its
+/// own memory, `attach_user_segment(handle, memory)`. `user_coherence` is the policy of such a window.
 template <class B>
 concept user_memory_backend =
     backend<B> && requires(B& b, std::span<std::size_t const> sizes, typename B::handle handle, bytes_out own) {

@@ -20,8 +20,10 @@ concept boundary = requires(B& b, group targets) {
 
 /// The boundary of protocols that guard no payload, such as the barrier of a team.
 struct no_boundary {
+  /// Does nothing.
   static constexpr void publish(group) noexcept {}
   static constexpr void publish(everyone_t) noexcept {}
+  /// Does nothing.
   static constexpr void refresh(group) noexcept {}
   static constexpr void refresh(everyone_t) noexcept {}
 };

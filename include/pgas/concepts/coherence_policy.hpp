@@ -74,6 +74,7 @@ static_assert(remote_drop_segment<remote_drop_archetype>);
 ///   get_now(s, at, bytes)      a get that finds the value in memory now, for passive targets: no
 ///                              boundary tells when their memory has changed
 ///   load, store(s, at, bytes)  this rank's accesses to its own part
+/// `name` is the policy's name in messages and after --pgas-coherence.
 /// `fits<S>` says whether the policy makes copies agree on segment S; a window checks it.
 template <class P, class S>
 concept coherence_policy_for = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, rank_t rank) {

@@ -25,9 +25,10 @@ enum class rmw {
 
 /// The number of control words that each rank of a team contributes; each protocol states its own.
 struct control_words {
-  std::size_t slots = 0;
-  std::size_t cells = 0;
+  std::size_t slots = 0;  ///< words with one writer
+  std::size_t cells = 0;  ///< words with many writers
 
+  /// The words of two protocols together.
   friend constexpr control_words operator+(control_words a, control_words b) noexcept {
     return {a.slots + b.slots, a.cells + b.cells};
   }
@@ -36,6 +37,7 @@ struct control_words {
 
 /// The clock of a backend, and the deadline that never comes.
 using time_point = std::chrono::steady_clock::time_point;
+/// The deadline that never comes.
 inline constexpr time_point no_deadline = time_point::max();
 
 /// The reason of a wait. It is published when the wait becomes long, and every error that ends the wait names
@@ -74,6 +76,8 @@ concept control_slot = std::copyable<S> && requires(S const& s, word value, std:
 
 /// A cell is a control word with many writers. It has load and read-modify-write.
 ///
+/// `fetch_add(v, order)`, `fetch_xor(v, order)` and `exchange(v, order)` return the word before.
+/// `compare_exchange(expected, v, order)` is that of std::atomic.
 /// `reset_unshared(v, order)` may be called only while no other rank may modify the word. Others may load it,
 /// and may try a compare_exchange that must fail, since that stores nothing. `store` does not compile: see
 /// detail::refuses_store.
@@ -99,6 +103,9 @@ concept changing_cell = control_cell<C> && requires(C const& c, word (*change)(w
 /// A backend makes control words agree between ranks by itself; no coherence policy ever touches them. Words
 /// are zero at first. `slot(owner, i, writer)` and `cell(owner, i)` name word i of rank `owner`'s share. A
 /// word lies in its owner's memory, so a protocol can let every rank wait for its own words.
+///
+/// `size()` is the number of ranks. `read_modify_write` says what cells can do, and `can_park` whether a
+/// waiting rank may sleep.
 ///
 /// `wait_until(w, predicate, why)` returns the first value of w that satisfies the predicate, loaded with
 /// acquire order. `wait_any(words, predicate, why)` returns the index of the first word of a span that

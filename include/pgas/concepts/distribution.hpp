@@ -12,14 +12,16 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// `count` consecutive indices from `first` on.
 struct index_range {
-  std::size_t first = 0;
-  std::size_t count = 0;
+  std::size_t first = 0;  ///< the smallest index
+  std::size_t count = 0;  ///< the number of indices
 
   friend constexpr bool operator==(index_range, index_range) = default;
 };
 
 /// A distribution of the indices of one dimension over ranks, in *blocks* of consecutive indices.
 ///
+/// `extent()` is the number of indices, and `ranks()` that of ranks. `owner(i)` is the rank that owns i.
+/// `local_size(rank)` is the number of a rank's indices. `global_index(rank, k)` inverts `local_index`.
 /// `local_index` counts the indices of one owner in ascending order. `local_block` is the number of an
 /// index's block among its owner's blocks, and `phase` is the position in that block; both are UPC's words. A
 /// rank has `blocks(rank)` blocks, none of them empty; `block_of(rank, local_block)` gives the indices of
@@ -27,6 +29,8 @@ struct index_range {
 /// `over(extent, ranks)` is the same rule for another extent and number of ranks. A distribution with
 /// conditions on these two also has `error_for(extent, ranks)`. It returns a std::optional<std::string>,
 /// which is empty or says what is wrong.
+/// `describe()` is the rule in text, for messages and files. `one_block` says whether each rank owns one
+/// block at most.
 /// Axiom: global_index(owner(i), local_index(i)) == i for every i in [0, extent), and the local indices of a
 /// rank are 0, ..., local_size(rank) - 1. The distribution is thus a bijection.
 /// UPC: the layout qualifier of a shared array; HPF: DISTRIBUTE.
@@ -75,6 +79,7 @@ class owned_indices {
     constexpr std::size_t operator*() const noexcept { return block_.first + phase_; }
     /// The position of this index: its phase in the block, and the number of the block.
     [[nodiscard]] constexpr std::size_t phase() const noexcept { return phase_; }
+    /// The number of the index's block among its owner's.
     [[nodiscard]] constexpr std::size_t local_block() const noexcept { return local_block_; }
     constexpr iterator& operator++() noexcept {
       if (++phase_ == block_.count) {
@@ -106,12 +111,16 @@ class owned_indices {
     index_range block_;
   };
 
+  /// The indices that `rank` owns.
   constexpr owned_indices(D const& d, rank_t rank) : distribution_(d), rank_(rank) {}
 
+  /// The number of indices.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return distribution_.local_size(rank_); }
+  /// Whether the rank owns no index.
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
   /// Iterators are valid as long as the range.
   [[nodiscard]] constexpr iterator begin() const noexcept { return {distribution_, rank_, 0}; }
+  /// The end of the indices.
   [[nodiscard]] constexpr iterator end() const noexcept { return {distribution_, rank_, distribution_.blocks(rank_)}; }
 
  private:

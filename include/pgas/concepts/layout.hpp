@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// lies `pitches[d]` elements further. Cells are contiguous along the last dimension.
 template <std::size_t N>
 struct tile {
-  rank_t owner = 0;
+  rank_t owner = 0;                    ///< the rank that owns the cells
   box<N> cells;                        ///< in global indices
   std::size_t offset = 0;              ///< of the first cell in the part
   std::array<std::size_t, N> pitches;  ///< the last one is 1
@@ -31,20 +31,20 @@ struct tile {
 /// the array, blocks begin `step[d]` cells apart; in the part, they are adjacent.
 template <std::size_t N>
 struct share {
-  rank_t owner = 0;
-  std::array<std::size_t, N> first{};  ///< in global indices
-  std::array<std::size_t, N> blocks{};
-  std::array<std::size_t, N> length{};
-  std::array<std::size_t, N> step{};
-  std::size_t offset = 0;  ///< of the first cell in the part
-  std::array<std::size_t, N> pitches{};
+  rank_t owner = 0;                      ///< the rank that owns the cells
+  std::array<std::size_t, N> first{};    ///< in global indices
+  std::array<std::size_t, N> blocks{};   ///< the number of blocks
+  std::array<std::size_t, N> length{};   ///< the cells of a block
+  std::array<std::size_t, N> step{};     ///< the cells from one block's beginning to the next one's
+  std::size_t offset = 0;                ///< of the first cell in the part
+  std::array<std::size_t, N> pitches{};  ///< the elements of the part from a cell to its neighbour
 };
 
 /// The number of elements before and after a rank's own cells, in each dimension.
 template <std::size_t N>
 struct margins {
-  std::array<std::size_t, N> before{};
-  std::array<std::size_t, N> after{};
+  std::array<std::size_t, N> before{};  ///< the elements before the own cells
+  std::array<std::size_t, N> after{};   ///< the elements behind the own cells
 
   friend constexpr bool operator==(margins const&, margins const&) = default;
 };
@@ -55,6 +55,10 @@ struct margins {
 /// The cuts between tiles pass through the whole array. A rank owns `tiles(rank)` tiles, none of them empty.
 /// `tile_of(rank, k)` is tile k in the order of memory, and `tile_at(index)` is the tile that contains a
 /// cell.
+/// `dimensions` is N. `extents()` are the cells of each dimension. `owner(index)` is the rank that owns a
+/// cell, and `offset(index)` the cell's element in that rank's part, of `part_size(rank)` elements.
+/// `overflows(bytes)` says whether a part of elements of that size is too large for an address. `describe()`
+/// is the rule in text.
 /// A program writes the rule alone. `over(extents, ranks, bytes of an element, margins)` is the same rule for
 /// an array. It requires that `error_for(extents, ranks)` is empty; otherwise that sentence says what is
 /// wrong.
@@ -89,8 +93,8 @@ concept matrix_layout = layout<L> && requires(L const& l, rank_t rank) {
 };
 
 /// A matrix layout in which own cells are also one box of the array, on a grid of ranks. Neighbours in a part
-/// are then neighbours in the array, so that the array can have ghost cells. `along<d>()` is the distribution
-/// of dimension d.
+/// are then neighbours in the array, so that the array can have ghost cells: `one_box` is true. `along<d>()`
+/// is the distribution of dimension d.
 template <class L>
 concept box_layout = matrix_layout<L> && L::one_box && requires(L const& l, rank_t rank) {
   { l.box_of(rank) } noexcept -> std::same_as<box<L::dimensions>>;

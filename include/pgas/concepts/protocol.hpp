@@ -57,9 +57,10 @@ constexpr auto name_after(char const (&before)[Size]) {
 
 /// A synchronization protocol says *when*: one header in sync/, chosen as a type.
 ///
-/// It states its name, the words it needs per rank in a team of n, and the weakest read-modify-write that its
-/// cells must have. `on<Control>` is one rank's private state on one window, constructed from the control and
-/// the indices of its first slot and cell there.
+/// `on<Control>` is one rank's private state on one window, constructed from the control and
+/// the indices of its first slot and cell there. `name` is its name in messages and on the command line.
+/// `words(n)` are the control words that each of n ranks contributes. `needs` is the weakest
+/// read-modify-write that suffices.
 template <class P>
 concept protocol = requires(rank_t ranks) {
   { P::name } -> std::convertible_to<std::string_view>;
@@ -106,6 +107,7 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
 
 /// A lock protocol lets this rank access other ranks, who take no part: passive target. MPI_Win_lock_all.
 ///
+/// `lock_all` opens the epoch, and refreshes what it has locked. `unlock_all` publishes, then ends the epoch.
 /// The epoch calls `trigger(t, b)` before its first access to t, and may call it again. A protocol that locks
 /// part by part takes the lock of t then. A part is refreshed after it is locked.
 template <class P>
@@ -117,7 +119,10 @@ concept lock_protocol =
     };
 
 /// A shared lock may have several holders, an exclusive lock has one.
-enum class lock_kind { shared, exclusive };
+enum class lock_kind {
+  shared,     ///< other shared locks may be held on the part. MPI_LOCK_SHARED
+  exclusive,  ///< no other lock is held on the part. MPI_LOCK_EXCLUSIVE
+};
 
 /// A target lock protocol also locks single parts. MPI_Win_lock. An exclusive holder excludes all other
 /// holders of the part, those of lock_all too.
@@ -144,9 +149,9 @@ concept deferred_lock_protocol =
 /// The protocols of one window are one of each kind. A window allocates the words of its bundle only.
 template <fence_protocol Fence, post_protocol Post, lock_protocol Lock>
 struct protocols {
-  using fence = Fence;
-  using post = Post;
-  using lock = Lock;
+  using fence = Fence;  ///< the fence protocol
+  using post = Post;    ///< the protocol of access and exposure epochs
+  using lock = Lock;    ///< the protocol of lock and lock_all epochs
 };
 
 /// A model of `protocols`.

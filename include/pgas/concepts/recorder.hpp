@@ -12,13 +12,14 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The activity that a span of a trace shows.
 enum class span_kind : std::uint8_t {
-  epoch,
-  collective,
-  wait,
-  transfer,
-  memory,  ///< flushes, cleans and drops, which make transfers arrive and copies agree
-  compute,
+  epoch,       ///< from the opening of an epoch to its close
+  collective,  ///< a collective function of a team
+  wait,        ///< a wait for a control word
+  transfer,    ///< a put, a get or an atomic operation
+  memory,      ///< flushes, cleans and drops, which make transfers arrive and copies agree
+  compute,     ///< computation that the program charges
 };
+/// The kind's name in a trace.
 constexpr std::string_view name_of(span_kind kind) noexcept {
   switch (kind) {
     case span_kind::epoch:

@@ -17,12 +17,13 @@ using bytes_out = std::span<std::byte>;
 
 /// Rows of equal length at a fixed distance: `rows` pieces of `row_bytes`, `pitch` bytes apart.
 struct row_shape {
-  std::size_t rows = 0;
-  std::size_t row_bytes = 0;
+  std::size_t rows = 0;       ///< the number of rows
+  std::size_t row_bytes = 0;  ///< the bytes of a row
 };
 
 /// A segment is payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
 ///
+/// `rank()` is this rank's number, `size()` the number of parts, and `part_bytes(r)` the bytes of r's part.
 /// `put` and `get` start a transfer. `put` has taken its source's bytes when it returns, but the bytes may
 /// arrive as late as flush. A get's destination may be read after flush or flush_local. flush(r) returns when
 /// everything this rank has started towards r has arrived in r's memory: remote completion. `rput` and `rget`
@@ -30,7 +31,8 @@ struct row_shape {
 /// rget read, once the request is done. A transfer of no bytes is allowed. A segment decides by itself how it
 /// makes long copies: shared memory streams them past the caches (support/copy.hpp). Sources and destinations
 /// are private memory; a window makes a private copy if they lie in this rank's own part. Parts may differ in
-/// size, and be empty. A segment's destructor never blocks.
+/// size, and be empty. A segment's destructor never blocks. `flush_local(r)` returns when the transfers to r
+/// are complete at this rank; `flush_all()` and `flush_local_all()` are the same for all ranks.
 template <class S>
 concept segment =
     std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
@@ -55,7 +57,7 @@ concept local_segment = segment<S> && requires(S& s) {
 };
 
 /// In a shared segment every part can be reached by load and store, on memory that the hardware keeps
-/// coherent.
+/// coherent. `part(r)` is the address of r's part.
 template <class S>
 concept shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
   { s.part(rank) } -> std::same_as<std::byte*>;
@@ -124,7 +126,10 @@ concept separate_segment = local_segment<S> && requires(S& s, std::size_t first,
 };
 
 /// The parts that `probe` tries to reach.
-enum class probed_parts { own, all };
+enum class probed_parts {
+  own,  ///< this rank's part
+  all,  ///< the parts of all ranks
+};
 
 /// A rank learns only by trying whether it can reach its own part and others'. `probe(whose)` returns the
 /// obstacle it met, and `describe(rank, obstacle)` names it. If one rank meets an obstacle, all ranks may
@@ -149,7 +154,8 @@ concept race_checked_segment = segment<S> && requires(S& s) {
 ///
 /// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of pgas::op.
 /// `compare_exchange(at, expected, desired)` replaces it if it has the bytes of `expected`, and returns the
-/// value before. All four operations are atomic against each other.
+/// value before. All four operations are atomic against each other. `is_atomic<T>` says whether they exist
+/// for T; `atomic_load(at)` has acquire order, and `atomic_store(at, value)` release order.
 template <class S, class T, class Op>
 concept atomic_segment = segment<S> && S::template is_atomic<T> && requires(S& s, location at, T value, Op op) {
   { s.template fetch_op<T>(at, value, op) } -> std::same_as<T>;

@@ -14,6 +14,7 @@ class block {
   static constexpr bool one_block = true;
 
   constexpr block() = default;
+  /// `extent` indices over `ranks` ranks. A program writes block{}, and make_array gives both numbers.
   constexpr block(std::size_t extent, rank_t ranks) noexcept
       : extent_(extent),
         ranks_(ranks),

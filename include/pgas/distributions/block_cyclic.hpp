@@ -21,6 +21,7 @@ class block_cyclic {
   static constexpr bool is_static = B != 0;
 
   constexpr block_cyclic() = default;
+  /// Blocks of `block_size` indices; for a size that is not known at compile time.
   constexpr explicit block_cyclic(std::size_t block_size) noexcept
     requires(!is_static)
       : divide_(block_size) {}
@@ -39,6 +40,7 @@ class block_cyclic {
   }
   [[nodiscard]] std::string describe() const { return "block_cyclic(" + std::to_string(block_size()) + ")"; }
 
+  /// The number of indices of a block.
   [[nodiscard]] constexpr std::size_t block_size() const noexcept { return divide_.value(); }
   [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
   [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }

@@ -11,6 +11,7 @@ class cyclic {
   static constexpr bool one_block = false;
 
   constexpr cyclic() = default;
+  /// `extent` indices over `ranks` ranks. A program writes cyclic{}, and make_array gives both numbers.
   constexpr cyclic(std::size_t extent, rank_t ranks) noexcept : extent_(extent), ranks_(ranks) {}
   [[nodiscard]] constexpr cyclic over(std::size_t extent, rank_t ranks) const noexcept { return {extent, ranks}; }
   [[nodiscard]] std::string describe() const { return "cyclic"; }

@@ -19,6 +19,7 @@ class irregular {
   static constexpr bool one_block = true;
 
   irregular() : irregular({std::size_t{0}}) {}
+  /// One block for each rank, of these sizes.
   irregular(std::initializer_list<std::size_t> sizes) : irregular(std::vector<std::size_t>(sizes)) {}
   explicit irregular(std::vector<std::size_t> sizes) {
     std::size_t next = 0;

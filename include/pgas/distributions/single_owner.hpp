@@ -11,6 +11,7 @@ class single_owner {
   static constexpr bool one_block = true;
 
   constexpr single_owner() = default;
+  /// All indices belong to rank `owner`.
   constexpr explicit single_owner(rank_t owner) noexcept : owner_(owner), ranks_(owner + 1) {}
   [[nodiscard]] constexpr single_owner over(std::size_t extent, rank_t ranks) const noexcept {
     single_owner other = *this;

@@ -16,6 +16,7 @@ class whole {
   static constexpr rank_t max_ranks = 1;
 
   constexpr whole() = default;
+  /// `extent` indices on one rank. A program writes whole{}, and make_array gives the number.
   constexpr explicit whole(std::size_t extent, rank_t = 1) noexcept : extent_(extent) {}
   [[nodiscard]] constexpr whole over(std::size_t extent, rank_t) const noexcept { return whole(extent); }
   [[nodiscard]] std::string describe() const { return "whole"; }

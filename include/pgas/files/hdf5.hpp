@@ -11,8 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The name of an array in an HDF5 file, for save and load: `save(a, hdf5{"run.h5", "fields/density"})`.
 struct hdf5 {
-  std::filesystem::path file;
-  std::string dataset = "array";
+  std::filesystem::path file;     ///< the file
+  std::string dataset = "array";  ///< the path of the data set in the file
 };
 
 namespace detail {

@@ -21,9 +21,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// terminal.
 class progress_bar {
  public:
+  /// A bar with a label, on a terminal; only the rank where `speaks` is true draws it.
   explicit progress_bar(std::string label, bool speaks = true, int descriptor = STDERR_FILENO)
       : label_(std::move(label)), speaks_(speaks && ::isatty(descriptor) == 1), descriptor_(descriptor) {}
 
+  /// Shows that `done` of `total` bytes are moved; save and load call it.
   void operator()(std::uint64_t done, std::uint64_t total) {
     if (!speaks_ || total == 0) return;
     auto const now = std::chrono::steady_clock::now();

@@ -48,6 +48,7 @@ class tiled {
   using tile_type = tile<dimensions>;
 
   constexpr tiled() = default;
+  /// One distribution for each dimension.
   constexpr tiled(D const&... each) noexcept  // NOLINT(google-explicit-constructor): a distribution is a layout
     requires(dimensions > 0)
       : each_(each...) {}

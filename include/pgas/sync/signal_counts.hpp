@@ -12,8 +12,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// A rank waits for a signal with this tag from this rank.
 struct signal_from {
-  rank_t source;
-  std::size_t tag = 0;
+  rank_t source;        ///< the sender
+  std::size_t tag = 0;  ///< 0 to tags() - 1
 };
 
 namespace sync {
@@ -43,12 +43,14 @@ class signal_counts {
   /// The largest number of slots whose names fit beside a count.
   static constexpr std::size_t most_slots = std::size_t{1} << 24U;
 
+  /// Signals over the words of `control`, with `tags` tags.
   signal_counts(Control& control, std::size_t tags)
       : control_(&control),
         tags_(tags),
         sent_(static_cast<std::size_t>(control.size()) * tags),
         taken_(static_cast<std::size_t>(control.size()) * tags) {}
 
+  /// The number of tags.
   [[nodiscard]] std::size_t tags() const noexcept { return tags_; }
 
   /// Publishes this rank's accesses to memory, then signals `target`.

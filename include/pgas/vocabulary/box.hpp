@@ -11,9 +11,10 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// A box of cells: `count[d]` consecutive indices from `first[d]` on, in each dimension d.
 template <std::size_t N>
 struct box {
-  std::array<std::size_t, N> first{};
-  std::array<std::size_t, N> count{};
+  std::array<std::size_t, N> first{};  ///< the smallest index in each dimension
+  std::array<std::size_t, N> count{};  ///< the number of indices in each dimension
 
+  /// The number of cells.
   [[nodiscard]] constexpr std::size_t size() const noexcept {
     std::size_t cells = 1;
     for (std::size_t c : count) cells *= c;

@@ -76,6 +76,7 @@ inline std::error_category const& category() noexcept {
   return instance;
 }
 
+/// The standard's error code for an errc: `e.code() == errc::no_space` needs it.
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
 
 /// A failure that knows which rank met it and in which operation.
@@ -84,6 +85,7 @@ inline std::error_code make_error_code(errc code) noexcept { return {static_cast
 /// return value instead. `what()` reads "rank 1: put: <sentence>: <code>".
 class error : public std::system_error {
  public:
+  /// A failure of `rank` in `operation`; `sentence` says what is wrong and what to do.
   error(errc code, rank_t rank, std::string_view operation, std::string const& sentence)
       : std::system_error(make_error_code(code),
                           "rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),

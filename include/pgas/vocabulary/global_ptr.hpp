@@ -15,15 +15,21 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// into a `T*` if load and store reach the part. UPC++: global_ptr.
 template <class T>
 struct global_ptr {
-  rank_t rank = -1;
-  std::int64_t index = 0;
+  rank_t rank = -1;        ///< the owner, a number of the window's team; negative: the null pointer
+  std::int64_t index = 0;  ///< in elements of the owner's part
 
+  /// Whether the pointer names an element: false for a null pointer.
   explicit constexpr operator bool() const noexcept { return rank >= 0; }
 
+  /// Moves by `n` elements within the part, as a pointer into an array does.
   constexpr global_ptr& operator+=(std::ptrdiff_t n) noexcept { return index += n, *this; }
+  /// Moves back by `n` elements.
   constexpr global_ptr& operator-=(std::ptrdiff_t n) noexcept { return index -= n, *this; }
+  /// Moves to the next element of the part.
   constexpr global_ptr& operator++() noexcept { return *this += 1; }
+  /// Moves to the element before.
   constexpr global_ptr& operator--() noexcept { return *this -= 1; }
+  /// The pointer `n` elements further.
   friend constexpr global_ptr operator+(global_ptr p, std::ptrdiff_t n) noexcept { return p += n; }
   friend constexpr global_ptr operator-(global_ptr p, std::ptrdiff_t n) noexcept { return p -= n; }
   /// The distance in elements between two pointers into the same part.

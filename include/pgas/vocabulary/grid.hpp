@@ -21,6 +21,7 @@ template <std::size_t N>
 class grid {
  public:
   constexpr grid() = default;
+  /// A grid of these extents; an extent of 0 is free.
   constexpr explicit grid(std::array<rank_t, N> const& extents) noexcept : extents_(extents) {}
   template <std::convertible_to<rank_t>... Extents>
     requires(sizeof...(Extents) == N)
@@ -55,19 +56,24 @@ class grid {
     return "a grid of " + describe() + " needs a number of places that " + std::to_string(ranks_per_node_) +
            " divides, and " + std::to_string(places) + " are there";
   }
+  /// The extents in text, such as "2 x 3": for messages.
   [[nodiscard]] std::string describe() const {
     return detail::joined(extents_, " x ") +
            (ranks_per_node_ == 1 ? "" : " in nodes of " + std::to_string(ranks_per_node_));
   }
 
+  /// The number of places in dimension d; 0 if it is free.
   [[nodiscard]] constexpr rank_t extent(std::size_t d) const noexcept { return extents_[d]; }
+  /// The number of places in each dimension; 0 in a free one.
   [[nodiscard]] constexpr std::array<rank_t, N> const& extents() const noexcept { return extents_; }
   /// The extents of one node's block; all 1 if ranks are in their order.
   [[nodiscard]] constexpr std::array<rank_t, N> const& node_extents() const noexcept { return node_; }
   /// The number of places.
   [[nodiscard]] constexpr rank_t size() const noexcept { return product(extents_); }
 
+  /// Whether a rank has a place.
   [[nodiscard]] constexpr bool has(rank_t rank) const noexcept { return rank >= 0 && rank < size(); }
+  /// The rank at a place.
   [[nodiscard]] constexpr rank_t rank(std::array<rank_t, N> const& place) const noexcept {
     if (node_size_ != 1) [[unlikely]] {
       rank_t node = 0;

@@ -20,6 +20,7 @@ struct hints {
   bool passive = false;     ///< set by shared locks: parts change without a boundary, so gets read memory
   bool alone = false;       ///< set by exclusive locks: no other rank accesses the part, so nothing is atomic
 
+  /// All promises of both.
   friend constexpr hints operator|(hints a, hints b) noexcept {
     return {.no_store = a.no_store || b.no_store,
             .no_put = a.no_put || b.no_put,
@@ -37,16 +38,17 @@ struct hints {
 /// A hint as a type, so that its value is known at compile time.
 template <hints Value>
 struct hint {
+  /// The promises.
   static constexpr hints value = Value;
 };
 
-inline constexpr hint<hints{.no_store = true}> no_store{};
-inline constexpr hint<hints{.no_put = true}> no_put{};
-inline constexpr hint<hints{.read_only = true}> read_only{};
-inline constexpr hint<hints{.write_only = true}> write_only{};
-inline constexpr hint<hints{}> read_write{};
-inline constexpr hint<hints{.no_precede = true}> no_precede{};
-inline constexpr hint<hints{.no_check = true}> no_check{};
-inline constexpr hint<hints{.no_succeed = true}> no_succeed{};
+inline constexpr hint<hints{.no_store = true}> no_store{};      ///< see hints::no_store
+inline constexpr hint<hints{.no_put = true}> no_put{};          ///< see hints::no_put
+inline constexpr hint<hints{.read_only = true}> read_only{};    ///< see hints::read_only
+inline constexpr hint<hints{.write_only = true}> write_only{};  ///< see hints::write_only
+inline constexpr hint<hints{}> read_write{};                    ///< no promise
+inline constexpr hint<hints{.no_precede = true}> no_precede{};  ///< see hints::no_precede
+inline constexpr hint<hints{.no_check = true}> no_check{};      ///< see hints::no_check
+inline constexpr hint<hints{.no_succeed = true}> no_succeed{};  ///< see hints::no_succeed
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -10,7 +10,17 @@
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The name of an operation in a message, which cannot carry a type.
-enum class op_kind : std::uint8_t { sum, product, min, max, bit_and, bit_or, bit_xor, replace, no_op };
+enum class op_kind : std::uint8_t {
+  sum,      ///< op::sum
+  product,  ///< op::product
+  min,      ///< op::min
+  max,      ///< op::max
+  bit_and,  ///< op::bit_and
+  bit_or,   ///< op::bit_or
+  bit_xor,  ///< op::bit_xor
+  replace,  ///< op::replace
+  no_op,    ///< op::no_op
+};
 
 /// The operations by which accumulate combines an element with a value. MPI: MPI_Op.
 ///
@@ -18,6 +28,7 @@ enum class op_kind : std::uint8_t { sum, product, min, max, bit_and, bit_or, bit
 /// atomic get.
 namespace op {
 
+/// old + value; integers wrap around. MPI_SUM.
 struct sum {
   static constexpr op_kind kind = op_kind::sum;
   template <class T>
@@ -30,6 +41,7 @@ struct sum {
     }
   }
 };
+/// old * value; integers wrap around. MPI_PROD.
 struct product {
   static constexpr op_kind kind = op_kind::product;
   template <class T>
@@ -41,6 +53,7 @@ struct product {
     }
   }
 };
+/// The smaller one. MPI_MIN.
 struct min {
   static constexpr op_kind kind = op_kind::min;
   template <class T>
@@ -48,6 +61,7 @@ struct min {
     return value < old ? value : old;
   }
 };
+/// The larger one. MPI_MAX.
 struct max {
   static constexpr op_kind kind = op_kind::max;
   template <class T>
@@ -55,6 +69,7 @@ struct max {
     return old < value ? value : old;
   }
 };
+/// old & value, of integers. MPI_BAND.
 struct bit_and {
   static constexpr op_kind kind = op_kind::bit_and;
   template <class T>
@@ -62,6 +77,7 @@ struct bit_and {
     return static_cast<T>(old & value);
   }
 };
+/// old | value, of integers. MPI_BOR.
 struct bit_or {
   static constexpr op_kind kind = op_kind::bit_or;
   template <class T>
@@ -69,6 +85,7 @@ struct bit_or {
     return static_cast<T>(old | value);
   }
 };
+/// old ^ value, of integers. MPI_BXOR.
 struct bit_xor {
   static constexpr op_kind kind = op_kind::bit_xor;
   template <class T>
@@ -76,6 +93,7 @@ struct bit_xor {
     return static_cast<T>(old ^ value);
   }
 };
+/// The new value, whatever the old one is. MPI_REPLACE.
 struct replace {
   static constexpr op_kind kind = op_kind::replace;
   template <class T>
@@ -83,6 +101,7 @@ struct replace {
     return value;
   }
 };
+/// The old value: an atomic get. MPI_NO_OP.
 struct no_op {
   static constexpr op_kind kind = op_kind::no_op;
   template <class T>
@@ -121,6 +140,8 @@ consteval bool has_name_of_operation() {
 }  // namespace detail
 
 /// An operation of namespace op that is defined for T.
+///
+/// `kind` is its name in a message. `operator()(old, value)` returns the new element.
 template <class Op, class T>
 concept operation_on = transportable<T> && detail::has_name_of_operation<Op>() &&
                        requires(Op op, T x) {

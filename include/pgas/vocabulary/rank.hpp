@@ -12,8 +12,8 @@ using rank_t = int;
 
 /// A byte in the partitioned global address space: the rank of its part, and the offset there.
 struct location {
-  rank_t rank = 0;
-  std::size_t offset = 0;
+  rank_t rank = 0;         ///< the owner of the memory
+  std::size_t offset = 0;  ///< in bytes from the beginning of the owner's part
 
   friend constexpr bool operator==(location, location) = default;
 };
@@ -25,6 +25,7 @@ using group = std::span<rank_t const>;
 struct everyone_t {
   explicit everyone_t() = default;
 };
+/// The value to pass where a function takes a group or everyone.
 inline constexpr everyone_t everyone{};
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

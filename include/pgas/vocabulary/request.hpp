@@ -22,7 +22,9 @@ concept request = std::movable<R> && requires(R& r) {
 
 /// The request of an operation that was complete when the call returned. It costs nothing.
 struct done {
+  /// True.
   [[nodiscard]] static constexpr bool test() noexcept { return true; }
+  /// Returns at once.
   static constexpr void wait() noexcept {}
 };
 static_assert(request<done>);

@@ -11,10 +11,10 @@ namespace pgas::inline PGAS_ASSERTIONS {
 ///
 /// MPI: MPI_Type_vector; OpenSHMEM: ibput and ibget.
 struct rows_of {
-  std::size_t first = 0;
-  std::size_t rows = 0;
-  std::size_t cols = 0;
-  std::size_t pitch = 0;
+  std::size_t first = 0;  ///< the first element of the first row, in the part
+  std::size_t rows = 0;   ///< the number of rows
+  std::size_t cols = 0;   ///< the elements of a row
+  std::size_t pitch = 0;  ///< the elements from one row's beginning to the next one's
 
   /// The position after the last element, relative to `first`; the largest number if the sum overflows.
   [[nodiscard]] constexpr std::size_t reach() const noexcept {
@@ -22,6 +22,7 @@ struct rows_of {
     constexpr std::size_t most = ~std::size_t{0};
     return rows > 1 && pitch > (most - cols) / (rows - 1) ? most : (rows - 1) * pitch + cols;
   }
+  /// The number of elements.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return rows * cols; }
 };
 

@@ -22,18 +22,18 @@ using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 
 /// The default protocols of a window. A window that is never locked exclusively pays for its locks in control
 /// words, and not in time.
 struct default_protocols {
-  using fence = default_fence;
-  using post = sync::match_vector;
-  using lock = sync::biased<sync::queued>;
-  static constexpr std::string_view name = "default";
+  using fence = default_fence;                         ///< the fence protocol
+  using post = sync::match_vector;                     ///< the protocol of access and exposure epochs
+  using lock = sync::biased<sync::queued>;             ///< the protocol of lock and lock_all epochs
+  static constexpr std::string_view name = "default";  ///< the bundle's name after --pgas-sync
 };
 
 /// The default protocols for control words without read-modify-write.
 struct default_protocols_on_slots {
-  using fence = default_fence;
-  using post = sync::stamped;
-  using lock = sync::biased<sync::bakery>;
-  static constexpr std::string_view name = "default";
+  using fence = default_fence;                         ///< the fence protocol
+  using post = sync::stamped;                          ///< the protocol of access and exposure epochs
+  using lock = sync::biased<sync::bakery>;             ///< the protocol of lock and lock_all epochs
+  static constexpr std::string_view name = "default";  ///< the bundle's name after --pgas-sync
 };
 
 /// The default protocols of a given backend.

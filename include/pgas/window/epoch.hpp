@@ -18,6 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <class Derived, class State>
 class epoch {
  public:
+  /// Takes over an open epoch; `other` is closed then.
   epoch(epoch&& other) noexcept
       : state_(other.state_),  // not moved: a moved-from epoch says that it is closed, and on which rank
         span_(std::move(other.span_)),
@@ -33,6 +34,7 @@ class epoch {
     span_.end();
   }
 
+  /// Whether the epoch is open: false after close(), and if it was moved from.
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
   /// The state on which the epoch is open, for containers and for functions on epochs.
@@ -102,6 +104,8 @@ class accesses {
   /// The hints that the epoch was opened with.
   static constexpr hints opened_with = Hints;
 
+  /// Puts one element, many from private memory, a piece of the own part, or rows: see target_view::put.
+  /// MPI_Put.
   [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
   void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
   template <std::same_as<own_part> Piece>
@@ -112,6 +116,8 @@ class accesses {
   void put(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
     to(target).put(at, from, from_pitch);
   }
+  /// Returns one element, or gets many into private memory, the own part or rows: see target_view::get.
+  /// MPI_Get.
   [[nodiscard, gnu::always_inline]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
   void get(rank_t target, std::size_t first, std::span<value_type> values) { to(target).get(first, values); }
   template <std::same_as<own_part> Piece>
@@ -122,12 +128,16 @@ class accesses {
   void get(rank_t target, rows_of at, value_type* into, std::size_t into_pitch) {
     to(target).get(at, into, into_pitch);
   }
+  /// Starts a put and returns its request: see target_view::rput. MPI_Rput.
   [[nodiscard]] auto rput(rank_t target, std::size_t first, std::span<value_type const> values) {
     return to(target).rput(first, values);
   }
+  /// Starts a get and returns its request: see target_view::rget. MPI_Rget.
   [[nodiscard]] auto rget(rank_t target, std::size_t first, std::span<value_type> values) {
     return to(target).rget(first, values);
   }
+  /// Combines one value, or many, with elements, each in one indivisible step: see target_view::accumulate.
+  /// MPI_Accumulate.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
     to(target).accumulate(i, value, op);
@@ -136,6 +146,7 @@ class accesses {
   void accumulate(rank_t target, std::size_t first, std::span<value_type const> values, Op op = {}) {
     to(target).accumulate(first, values, op);
   }
+  /// Like accumulate, and returns the value before, or fills `before`. MPI_Get_accumulate.
   template <operation_on<value_type> Op = op::sum>
   [[nodiscard]] value_type get_accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
     return to(target).get_accumulate(i, value, op);
@@ -145,16 +156,22 @@ class accesses {
                       std::span<value_type> before, Op op = {}) {
     to(target).get_accumulate(first, values, before, op);
   }
+  /// Adds to an element and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
   [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value) {
     return to(target).fetch_add(i, value);
   }
+  /// Replaces an element and returns its value before. MPI_Fetch_and_op with MPI_REPLACE, shmem_atomic_swap.
   [[nodiscard]] value_type exchange(rank_t target, std::size_t i, value_type const& value) {
     return to(target).exchange(i, value);
   }
+  /// Replaces an element that has the bytes of `expected` and returns true; else copies it to `expected`.
+  /// MPI_Compare_and_swap.
   [[nodiscard]] bool compare_exchange(rank_t target, std::size_t i, value_type& expected, value_type const& desired) {
     return to(target).compare_exchange(i, expected, desired);
   }
+  /// Returns an element with acquire order: a loop may wait for a value. shmem_atomic_fetch.
   [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
+  /// Replaces an element with release order. shmem_atomic_set.
   void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
 
   /// The same for a piece of a heap, `epoch.put(heap.open(handle), i, value)`. Indices count from the first

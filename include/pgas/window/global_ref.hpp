@@ -14,19 +14,23 @@ class global_ref {
  public:
   using value_type = typename State::value_type;
 
+  /// For target_view::ref and the operator [] of an epoch.
   global_ref(target_view<State, Hints> target, std::size_t index) noexcept : target_(target), index_(index) {}
 
   /// The rank that owns the element, and the element's index in that rank's part.
   [[nodiscard]] rank_t rank() const noexcept { return target_.rank(); }
+  /// The element's index in its owner's part.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
   /// An access that is ordered by the epoch's end or a flush only; a race if another rank may put. UPC:
   /// relaxed.
   [[nodiscard]] value_type load() const { return target_.get(index_); }
+  /// Puts the element; else like load.
   void store(value_type const& value) const { target_.put(index_, value); }
   /// An indivisible access, which other ranks' may meet: a load with acquire order, a store with release
   /// order. After flush_all the store is strict in the sense of UPC, since puts to all parts have arrived.
   [[nodiscard]] value_type atomic_load() const { return target_.atomic_load(index_); }
+  /// The store that atomic_load may meet.
   void atomic_store(value_type const& value) const { target_.atomic_store(index_, value); }
   /// Replaces the element by op(element, value) in one indivisible step, and returns its value before.
   template <operation_on<value_type> Op>

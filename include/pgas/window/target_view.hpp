@@ -38,6 +38,7 @@ class target_view : detail::target_part<State, Hints> {
  public:
   using typename base::value_type;
 
+  /// For epochs.
   target_view(State& state, rank_t target) : base(state, target), size_(state.part_size(target)) {}
 
   /// The same view for an epoch's short forms, in which it goes after one access.
@@ -241,6 +242,7 @@ class target_view : detail::target_part<State, Hints> {
     check_element("ref", i);
     return global_ref<State, Hints>(for_one_access(), i);
   }
+  /// The same as ref(i).
   [[nodiscard]] global_ref<State, Hints> operator[](std::size_t i) const { return ref(i); }
 
   /// Returns when every put of this rank to this part has arrived. Later gets see the elements that are there

@@ -100,8 +100,10 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
   friend base;
 
  public:
+  /// The epoch's name in messages and traces.
   static constexpr std::string_view operation = "fence_all";
 
+  /// Opens an epoch on each window. Requires no other access or exposure epoch of this rank on any of them.
   template <class... Windows>
     requires std::same_as<std::tuple<typename Windows::state_type...>, std::tuple<First, More...>>
   [[nodiscard]] explicit fence_all(Windows const&... windows)

@@ -58,7 +58,7 @@ constexpr auto name_after(char const (&before)[Size]) {
 /// A synchronization protocol says *when*: one header in sync/, chosen as a type.
 ///
 /// `on<Control>` is one rank's private state on one window, constructed from the control and
-/// the indices of its first slot and cell there. `name` is its name in messages and on the command line.
+/// the indices of its first slot and cell there. `name` is the protocol's name in messages and options.
 /// `words(n)` are the control words that each of n ranks contributes. `needs` is the weakest
 /// read-modify-write that suffices.
 template <class P>

@@ -29,7 +29,7 @@ TEST_CASE("fence: an owner sees what was put into its part after closing, in eac
       epoch.close();
       for (rank_t r = 0; r < team.size(); ++r) {
         int const seen = w.local()[index(r)];
-        require_equal(seen, mark(r, round), "what rank " + std::to_string(r) + " put");
+        require_equal(seen, mark(r, round), "the value that rank " + std::to_string(r) + " put");
       }
     }
   });
@@ -42,7 +42,8 @@ TEST_CASE("fence: all ranks see what an owner stored into its part before openin
       for (std::size_t i = 0; i < 3; ++i) w.local()[i] = mark(team.rank(), round, i);
       pgas::fence epoch{w};
       for (rank_t r = 0; r < team.size(); ++r) {
-        for (std::size_t i = 0; i < 3; ++i) require_equal(epoch.get(r, i), mark(r, round, i), "what its owner stored");
+        for (std::size_t i = 0; i < 3; ++i)
+          require_equal(epoch.get(r, i), mark(r, round, i), "the value that its owner stored");
       }
     }
   });
@@ -167,7 +168,7 @@ TEST_CASE(
         pgas::exposure exposed{w, {from}};
         pgas::access epoch{w, {to}};
         epoch.put(to, 0, mark(team.rank(), round));
-        require_equal(epoch.get(to, 1), mark(to, round, 1), "what the target stored before it posted");
+        require_equal(epoch.get(to, 1), mark(to, round, 1), "the value that the target stored before it posted");
         epoch.complete();
         exposed.wait();
       } else if (round % 3 == 1) {
@@ -175,13 +176,13 @@ TEST_CASE(
         pgas::access epoch{w, {to}};
         auto const target = epoch.to(to);
         target.put(0, mark(team.rank(), round));
-        require_equal(target.get(1), mark(to, round, 1), "what the target stored before it posted");
+        require_equal(target.get(1), mark(to, round, 1), "the value that the target stored before it posted");
       } else {
         pgas::exposure exposed{w, {from}};
         {
           pgas::access epoch{w, {to}};
           epoch.put(to, 0, mark(team.rank(), round));
-          require_equal(epoch.get(to, 1), mark(to, round, 1), "what the target stored before it posted");
+          require_equal(epoch.get(to, 1), mark(to, round, 1), "the value that the target stored before it posted");
         }
         while (!exposed.test()) {
           team.state()->backend.check("test");
@@ -190,7 +191,7 @@ TEST_CASE(
         require(!exposed.is_open() && exposed.test(), "a test that said yes says it again");
       }
       int const seen = w.local()[0];
-      require_equal(seen, mark(from, round), "what the neighbour put");
+      require_equal(seen, mark(from, round), "the value that the neighbour put");
     }
   });
 }
@@ -225,7 +226,7 @@ TEST_CASE("access and exposure: groups may be empty, contain every rank, and cha
       }
       for (rank_t o : origins) {
         int const seen = w.local()[index(o)];
-        require_equal(seen, mark(o, round), "what an origin put");
+        require_equal(seen, mark(o, round), "the value that an origin put");
       }
     }
   });
@@ -270,14 +271,14 @@ TEST_CASE("access and exposure: a target that is completed first goes on while a
             pgas::exposure exposed{w, {0}};
             exposed.wait();
             int const seen = w.local()[0];
-            require_equal(seen, round, "what the origin put");
+            require_equal(seen, round, "the value that the origin put");
             pgas::access epoch{go, {2}};
           } else if (self == 2) {
             { pgas::exposure exposed{go, {1}}; }
             pgas::exposure exposed{w, {0}};
             exposed.wait();
             int const seen = w.local()[0];
-            require_equal(seen, -round, "what the origin put later");
+            require_equal(seen, -round, "the value that the origin put later");
           }
         }
       },
@@ -306,7 +307,7 @@ TEST_CASE("access and exposure: an epoch may have more targets than it stores in
           exposed.wait();
           for (rank_t from : all) {
             int const seen = w.local()[index(from)];
-            require_equal(seen, mark(from, round), "what an origin put");
+            require_equal(seen, mark(from, round), "the value that an origin put");
           }
         }
       },
@@ -430,7 +431,7 @@ TEST_CASE("lock_all: sync makes own stores visible to others") {
       team.barrier();
       epoch.sync();
       rank_t const other = (team.rank() + 1 + round) % team.size();
-      require_equal(epoch.get(other, 0), mark(other, round), "what its owner stored");
+      require_equal(epoch.get(other, 0), mark(other, round), "the value that its owner stored");
       team.barrier();
     }
   });
@@ -451,7 +452,7 @@ TEST_CASE("lock_all: closing acts as flush, and opening as sync") {
         rank_t const from = (team.rank() - 1 + team.size()) % team.size();
         int const seen = w.local()[index(from)];
         require_equal(seen, mark(from, round), "the value put here, without a sync");
-        require_equal(epoch.get(to, index(team.rank())), mark(team.rank(), round), "what this rank put");
+        require_equal(epoch.get(to, index(team.rank())), mark(team.rank(), round), "the value that this rank put");
         epoch.unlock_all();
       }
       team.barrier();

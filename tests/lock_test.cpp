@@ -68,7 +68,7 @@ TEST_CASE("lock: values stored before a lock of the own part survive it") {
       team.barrier();
       for (rank_t r = 0; r < team.size(); ++r) {
         pgas::lock epoch{w, r, shared};
-        require_equal(epoch.get(r, 0), round, "what its owner stored before its lock");
+        require_equal(epoch.get(r, 0), round, "the value that its owner stored before its lock");
       }
       team.barrier();
     }
@@ -392,7 +392,7 @@ TEST_CASE("lock: cells of the locked part are accessed by their indices, and oth
         }
         team.barrier();
         pgas::lock_all epoch{a};
-        require_equal(epoch.get({1, 1}), static_cast<int>(team.size()), "what all ranks have added");
+        require_equal(epoch.get({1, 1}), static_cast<int>(team.size()), "the sum of all ranks");
         epoch.close();
         team.barrier();
       },

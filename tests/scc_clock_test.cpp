@@ -429,7 +429,7 @@ TEST_CASE("packets travel along their row first, in both directions") {
       });
 }
 
-// ---- what holds always -----------------------------------------------------------------------------
+// ---- invariants ------------------------------------------------------------------------------------
 
 /// Every core reads, writes and modifies words and lines at various places.
 template <class Look>
@@ -881,7 +881,7 @@ TEST_CASE("Barrelfish's notification costs its sender 33 cycles for each hop") {
         store(c.at(0), page_type::mpbt_wt, buffer_of(to) + static_cast<physical_address>(at), 1);
         c.at(0).drain();
       }
-      c.reach(0, station::registers_of(to), asks::read_word);  // is one there already?
+      c.reach(0, station::registers_of(to), asks::read_word);  // does a notification wait already?
       raise(c, 0, to);
       c.reach(0, station::registers_of(to), asks::write_word);
       takes = now(c, 0);

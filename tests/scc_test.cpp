@@ -527,7 +527,7 @@ void random_program(kind const& k, options const& how) {
     for (std::size_t place = 0; place < places; ++place) {
       std::byte const* const home = c.dram().host(system_address{at(place)});
       if (!std::equal(expected[place].begin(), expected[place].end(), home)) {
-        throw std::runtime_error("memory is not what the core stored");
+        throw std::runtime_error("memory does not hold the values that the core stored");
       }
     }
   });

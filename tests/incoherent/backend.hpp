@@ -55,7 +55,7 @@ class backend {
     if (home->size() != size() || home->part_bytes(rank()) != own_bytes) {
       throw error(errc::mismatch, job_.rank(), "attach",
                   std::to_string(own_bytes) + " bytes for rank " + std::to_string(rank()) + " of " +
-                      std::to_string(size()) + " were asked for, but that is not what was reserved");
+                      std::to_string(size()) + " were asked for, but another size was reserved");
     }
     return {world_, std::move(home), ranks_, choices(which)};
   }
@@ -68,7 +68,7 @@ class backend {
     auto home = world_->words.attach(which, job_.rank());
     if (!(home->words() == words)) {
       throw error(errc::mismatch, job_.rank(), "attach",
-                  "other control words were asked for than were reserved (" + std::string(label) + ")");
+                  "the control words differ from those that were reserved (" + std::string(label) + ")");
     }
     return {std::move(home), job_, ranks_, label, world_->against, choices(~which)};
   }

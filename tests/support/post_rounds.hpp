@@ -113,7 +113,8 @@ void play_round(Fixture& f, Backend& b, std::vector<std::vector<bool>> const& ex
   } else {
     f.protocol.wait(origins, nothing);
   }
-  for (rank_t origin : origins) require_equal(f.read(self, origin), value, "what an origin wrote before it completed");
+  for (rank_t origin : origins)
+    require_equal(f.read(self, origin), value, "the value that an origin wrote before it completed");
 }
 
 }  // namespace pgas_test

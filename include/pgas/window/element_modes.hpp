@@ -154,7 +154,7 @@ class element_modes {
   std::size_t announced_ = 0;   ///< the number of parts this rank has announced itself to
 };
 
-/// The same where no instruction can modify an element, so that there is nothing to choose.
+/// The modes of elements that no instruction can modify. They leave no choice.
 struct no_element_modes {
   struct memory_type {
     static constexpr void never() noexcept {}

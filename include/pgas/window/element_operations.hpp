@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// Under an exclusive lock the rank is alone and modifies plain memory. Elsewhere the processor's own
 /// instructions modify an element, or, without such an instruction, this rank does so under a lock. Callers
-/// have checked what they pass. The object serves one operation; `memory` outlives it and is the handle's.
+/// have checked their arguments. The object serves one operation; `memory` belongs to the view and outlives it.
 template <class State, hints Hints>
 class element_operations {
  public:
@@ -23,7 +23,7 @@ class element_operations {
 
   element_operations(part_type const& part, memory_type& memory) noexcept : part_(part), memory_(memory) {}
 
-  /// The element becomes op(element, value); returns what it was.
+  /// Sets the element to op(element, value), and returns its value before.
   template <class Op>
   value_type modify(std::size_t i, value_type const& value, Op op) const {
     if constexpr (Hints.alone) {
@@ -44,7 +44,7 @@ class element_operations {
       return old;
     }
   }
-  /// The same for each of some elements; `before`, if not null, gets what they were.
+  /// The same for each of some elements; `before`, if not null, gets their values before.
   template <class Op>
   void modify_all(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     if (values.empty()) return;
@@ -67,7 +67,7 @@ class element_operations {
       modify_copies(first, values, before, op);
     }
   }
-  /// The element becomes `desired` if it has the bytes of `expected`; returns what it was.
+  /// Sets the element to `desired` if it has the bytes of `expected`, and returns its value before.
   [[nodiscard]] value_type exchange_if_equal(std::size_t i, value_type const& expected,
                                              value_type const& desired) const {
     if constexpr (Hints.alone) {
@@ -126,7 +126,7 @@ class element_operations {
       if (before != nullptr) before[i] = old;
     }
   }
-  /// While nobody else modifies these elements.
+  /// Requires that no other rank modifies these elements meanwhile.
   template <class Op>
   void combine(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     value_type* const elements = part_.elements() + first;

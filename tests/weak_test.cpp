@@ -943,8 +943,8 @@ TEST_CASE("weak: post protocols as printed in the papers are found to be wrong, 
   CHECK(why(unlocked_reset{}));
   CHECK(why(ring_of_places{}));
   CHECK(why(narrow_counter<1>{}));
-  // The first fails when a target of a later epoch posts early, the ring when another rank loads late, and
-  // the counter with as many origins as it has values. In all other cases they work.
+  // The first fails when a target of a later epoch posts early, the ring when another rank loads late. The
+  // counter fails with as many origins as it has values. In all other cases they work.
   CHECK(search_rounds<counted_posts>(post_rounds{{{{}, {0}}, {{}, {0}}}, 2}, runs_for(0.1)).wrong == "");
   CHECK(search_rounds<narrow_counter<2>>(all_posts()[3], runs_for(0.1)).wrong == "");
   CHECK(search_rounds<ring_of_places>(post_rounds{{{{}, {0}}, {{}, {0}}}, 2}, runs_for(0.1)).wrong == "");

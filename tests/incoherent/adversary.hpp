@@ -19,7 +19,7 @@ struct adversary {
   unsigned discard = 2;        ///< forgets a modified copy at a drop, though it may write it back
   unsigned delay = 2;          ///< leaves a get open until flush_local; reports a request as not done yet
   unsigned masked = 2;         ///< writes back the modified bytes of a line, not all of it
-  unsigned yield = 4;          ///< lets another rank run inside a read-modify-write, or before a store to a slot
+  unsigned yield = 4;          ///< lets another rank run in a read-modify-write or before a store to a slot
   std::size_t line_bytes = 0;  ///< of a cache line; 0: the seed chooses 32, 64, 128 or 256
 
   [[nodiscard]] std::size_t line() const noexcept { return line_bytes != 0 ? line_bytes : std::size_t{32} << seed % 4; }

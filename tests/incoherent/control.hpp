@@ -12,8 +12,8 @@ namespace pgas_test::incoherent {
 /// Control words with atomic loads and stores only. A read-modify-write holds the register of the word's
 /// owner; a store that does not hold the register is lost.
 ///
-/// An error names the culprit if a rank that is not its writer stores to a slot, if ranks disagree about the
-/// writer, or if a word does not exist.
+/// An error names the culprit if a rank that is not its writer stores to a slot. Other errors tell that ranks
+/// disagree about the writer, or that a word does not exist.
 class control {
   /// The state of one rank that its words refer to; it never moves.
   struct self {

@@ -51,7 +51,7 @@ class transfers {
     return last_;
   }
 
-  /// Whether a transfer is done. It may answer "not yet" at random, but never again after "done".
+  /// Returns whether a transfer is done. It may answer "not yet" at random, but never again after "done".
   [[nodiscard]] bool test(rank_t target, ticket t) {
     if (!is_done(target, t) && dice_->one_in(against_->delay)) return false;
     finish(target, t);

@@ -87,7 +87,7 @@ void require_error(errc code, std::initializer_list<std::string> pieces, Act&& a
 /// The numbers of ranks that suites run with, unless they say otherwise.
 inline constexpr std::initializer_list<rank_t> usual_sizes{1, 2, 3, 4, 7};
 
-/// Whether PGAS_TEST_MODELS, a comma-separated list of names for sanitizer runs, includes this model.
+/// Returns whether PGAS_TEST_MODELS, a comma-separated list of names for sanitizer runs, includes this model.
 inline bool chosen(std::string_view model) {
   char const* const list = std::getenv("PGAS_TEST_MODELS");
   if (list == nullptr || *list == '\0') return true;

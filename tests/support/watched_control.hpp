@@ -46,8 +46,8 @@ struct watcher {
   }
 };
 
-/// A control with the words of another one, whose accesses go through a watcher: to count them, to time them,
-/// or to make a wrong protocol of a right one. Waiting stays that of the other control.
+/// A control with the words of another one, whose accesses go through a watcher. The watcher counts them,
+/// times them, or makes a wrong protocol of a right one. Waiting stays that of the other control.
 template <pgas::control Control, class Watcher>
 class watched_control {
   using inner_slot = decltype(std::declval<Control&>().slot(0, 0, 0));

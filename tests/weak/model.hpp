@@ -112,7 +112,7 @@ class model {
     return {};
   }
   [[nodiscard]] long runs() const noexcept { return runs_; }
-  /// Whether the last search has covered all choices within its bounds.
+  /// Returns whether the last search has covered all choices within its bounds.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
   [[nodiscard]] std::map<site, long> const& sites() const noexcept { return sites_; }
   void weaken(weakened const* which) noexcept { weakened_ = which; }

@@ -116,7 +116,7 @@ class owned_indices {
 
   /// The number of indices.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return distribution_.local_size(rank_); }
-  /// Whether the rank owns no index.
+  /// Returns whether the rank owns no index.
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
   /// Iterators are valid as long as the range.
   [[nodiscard]] constexpr iterator begin() const noexcept { return {distribution_, rank_, 0}; }

@@ -11,8 +11,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// An open epoch lets this rank access parts: a fence, access, lock or lock_all, or one window of a fence_all.
-/// An exposure is none.
+/// An open epoch lets this rank access parts: a fence, access, lock or lock_all, or one window of a
+/// fence_all. An exposure is none.
 ///
 /// `to(rank)` opens a target. The epoch decides whether that rank may be accessed, and what its opening waits
 /// for: an access has a group, a lock has one target. Functions on open epochs leave the closing to the code

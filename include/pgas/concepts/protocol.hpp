@@ -159,10 +159,10 @@ template <class P>
 concept protocol_bundle =
     fence_protocol<typename P::fence> && post_protocol<typename P::post> && lock_protocol<typename P::lock>;
 
-/// Whether words with capability `has` can carry a protocol that needs `needs`.
+/// Returns whether words with capability `has` can carry a protocol that needs `needs`.
 constexpr bool can_carry(rmw has, rmw needs) noexcept { return needs == rmw::none || has != rmw::none; }
 
-/// Whether the words of `Control` can carry every protocol of a bundle; a window checks it.
+/// True if the words of `Control` can carry every protocol of a bundle; a window checks it.
 template <protocol_bundle P, control Control>
 inline constexpr bool bundle_fits =
     can_carry(Control::read_modify_write, P::fence::needs) && can_carry(Control::read_modify_write, P::post::needs) &&

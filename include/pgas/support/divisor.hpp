@@ -20,8 +20,8 @@ struct static_divisor {
 /// Divides by a number known at run time, without the processor's division, which takes tens of cycles.
 ///
 /// For a power of two it shifts, else it multiplies; the branch between the two is well predicted. Exact for
-/// all numbers. Source: Granlund and Montgomery 1994, figure 4.1. 2^64 + magic is 2^(l + 64) / value, rounded
-/// up, where 2^l is the next power of two and l is shift + 1.
+/// all numbers. Source: Granlund and Montgomery 1994, figure 4.1. The sum 2^64 + magic is 2^(l + 64) / value,
+/// rounded up, where 2^l is the next power of two and l is shift + 1.
 class divisor {
  public:
   constexpr divisor() = default;

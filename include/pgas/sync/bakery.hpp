@@ -13,9 +13,9 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Words     slot r of a target, written by rank r only. 0: r wants nothing. 1: r chooses a ticket. 4 k: r
 ///           has ticket k > 0 for an exclusive lock. 4 k + 2: for a shared one.
 /// States    Rank r says that it chooses, looks at all tickets, takes the next number and says so. Then it
-///           waits for each other rank in turn, until that rank does not choose, and holds no ticket, or a
-///           later one, or both tickets are for shared locks. Of two equal numbers the lower rank's is the
-///           earlier one. A store of 0 gives a ticket back.
+///           waits for each other rank in turn, until that rank neither chooses nor has an earlier ticket
+///           that excludes its own. Two shared tickets do not exclude each other. Of two equal numbers the
+///           lower rank's is the earlier one. A store of 0 gives a ticket back.
 /// Order     If two ranks each store and then look at the other's store, one of them must see it. So the
 ///           stores that choose and take a ticket are seq_cst, and so is the first look at each other rank
 ///           afterwards. A wait that follows such a look sees that value or later ones.

@@ -19,10 +19,10 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           other kind that comes first.
 /// Differs   from MPICH, where operations are messages as well, wait in a queue until the origin completes,
 ///           and are executed by the target. Here a put is a store and a get returns its value, so "deferred"
-///           only chooses the wait: at the first access, or in `complete` if there is none. `immediate` waits
-///           in start. An origin that knows that its target has posted receives the message all the same.
-///           Messages have no header of 32 bytes, no copy, and no progress engine: a rank receives a message
-///           when it waits for it.
+///           only moves the wait. It comes at the first access, or in `complete` without any. `immediate`
+///           waits in start. An origin that knows that its target has posted receives the message all the
+///           same. Messages have no header of 32 bytes, no copy, and no progress engine: a rank receives a
+///           message when it waits for it.
 /// Memory    2 n slots a rank; 3 n words of private state.
 /// Costs     post and complete send a message, one store, to each rank of the group; wait looks at a place of
 ///           each.

@@ -23,11 +23,11 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// States    A rank that finds the queue empty takes the word if it is free for it. A rank that finds others
 ///           waiting may take the word past them, most_passes times at most before it joins the queue. This
 ///           pays, since a rank that releases the word and comes back still has the line in its cache. A
-///           hand-over takes as long as many of its turns, or a change of turns if ranks share a core.
+///           hand-over takes as long as many of its turns; if ranks share a core it takes a change of turns.
 ///           Otherwise the rank joins the queue and looks at a word of its own until it is the first. Only
-///           the first looks at `held`, takes the word when it is free for it, and then lets the next rank be
-///           first: shared holders follow each other at once.
-/// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most, of which once
+///           the first looks at `held`, and takes the word when it is free for it. Then it lets the next rank
+///           be first, so shared holders follow each other at once.
+/// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most: once of these
 ///           because it had seen the queue empty before. lock_all overtakes without a bound.
 /// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. It needs
 ///           no central word, and at most n locks. It waits for exclusive holders only, and in no queue: a
@@ -40,7 +40,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           preference: without waiting 1 and 1 read-modify-writes instead of 3 and 2. It has lock_all, and
 ///           readers do not starve.
 /// Memory    4 cells a rank, 2 n bytes of private state.
-/// Costs     without conflict a lock takes 1 load and 1 read-modify-write, and a release 1 store, or 1
+/// Costs     without conflict a lock takes 1 load and 1 read-modify-write. A release takes 1 store, or 1
 ///           read-modify-write if shared. lock_all costs a lock for each part that is accessed.
 struct queued {
   static constexpr std::string_view name = "queued";

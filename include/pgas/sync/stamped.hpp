@@ -13,8 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Words     slot t of origin o, written by t only: the number of times that t has posted for o.
 ///           slot n + o of target t, written by o only: the number of t's exposures that o has completed.
-/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0. t
-///           posts again only after its wait, which saw o's completion. Both counts only grow.
+/// States    posted - completed of a pair is 1 while t's exposure is open and o has not completed, else 0.
+///           Target t posts again only after its wait, which saw o's completion. Both counts only grow.
 /// Differs   from event counts, which many processes may advance. Here each count has one writer, so a store
 ///           is enough, and no read-modify-write is needed. From match_vector: a pair has a word instead of a
 ///           bit, and wait looks at n words instead of one sum.

@@ -18,7 +18,7 @@ struct global_ptr {
   rank_t rank = -1;        ///< the owner, a number of the window's team; negative: the null pointer
   std::int64_t index = 0;  ///< in elements of the owner's part
 
-  /// Whether the pointer names an element: false for a null pointer.
+  /// Returns whether the pointer names an element: false for a null pointer.
   explicit constexpr operator bool() const noexcept { return rank >= 0; }
 
   /// Moves by `n` elements within the part, as a pointer into an array does.

@@ -71,7 +71,7 @@ class grid {
   /// The number of places.
   [[nodiscard]] constexpr rank_t size() const noexcept { return product(extents_); }
 
-  /// Whether a rank has a place.
+  /// Returns whether a rank has a place.
   [[nodiscard]] constexpr bool has(rank_t rank) const noexcept { return rank >= 0 && rank < size(); }
   /// The rank at a place.
   [[nodiscard]] constexpr rank_t rank(std::array<rank_t, N> const& place) const noexcept {

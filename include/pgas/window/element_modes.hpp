@@ -34,8 +34,8 @@ class mode_memory {
   enum : unsigned char { not_said, said, never_said } value_ = not_said;
 };
 
-/// The way in which this rank modifies the elements of each part: many at once under a lock, in vector
-/// registers, or one by one without a lock. For elements that one instruction can modify.
+/// The way in which this rank modifies elements of each part: many under a lock, in vector registers, or one
+/// by one without a lock. For elements that one instruction can modify.
 ///
 /// A rank that modifies single elements of a part announces that once. It withdraws when its epoch ends, or
 /// before it combines many itself. A rank that combines many holds the part alone if no rank has announced

@@ -13,7 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// Under an exclusive lock the rank is alone and modifies plain memory. Elsewhere the processor's own
 /// instructions modify an element, or, without such an instruction, this rank does so under a lock. Callers
-/// have checked their arguments. The object serves one operation; `memory` belongs to the view and outlives it.
+/// have checked their arguments. The object serves one operation; `memory` belongs to the view and outlives
+/// it.
 template <class State, hints Hints>
 class element_operations {
  public:

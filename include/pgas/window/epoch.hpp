@@ -34,7 +34,7 @@ class epoch {
     span_.end();
   }
 
-  /// Whether the epoch is open: false after close(), and if it was moved from.
+  /// Returns whether the epoch is open: false after close(), and if it was moved from.
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
   /// The state on which the epoch is open, for containers and for functions on epochs.

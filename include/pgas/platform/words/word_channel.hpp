@@ -41,7 +41,7 @@ class word_channel {
   auto place(rank_t to, rank_t from, word number) {
     return control_->slot(to, first_ + 2 * static_cast<std::size_t>(from) + number % 2, from);
   }
-  /// Whether a place with this value holds message `number`.
+  /// Returns whether a place with this value holds message `number`.
   static constexpr bool holds(word value, word number) noexcept { return value / messages == number; }
   static constexpr word message_in(word value) noexcept { return value % messages; }
 

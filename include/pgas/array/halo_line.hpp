@@ -20,15 +20,16 @@ class halo_line {
   /// `count` own indices from `from` on become ghost cells of rank `target` from `to` on. Both count from the
   /// rank's first own index, so `to` is negative or behind the last own index.
   struct run {
-    rank_t target = 0;
-    std::ptrdiff_t from = 0;
-    std::ptrdiff_t to = 0;
-    std::size_t count = 0;
+    rank_t target = 0;        ///< the rank with the ghost cells
+    std::ptrdiff_t from = 0;  ///< the first own index
+    std::ptrdiff_t to = 0;    ///< the first ghost index at the target
+    std::size_t count = 0;    ///< in indices
 
     friend constexpr bool operator==(run const&, run const&) = default;
   };
 
   halo_line() = default;
+  /// The line of rank `self` in one dimension with halo `h`.
   template <contiguous_distribution D>
   halo_line(D const& indices, halo const& h, rank_t self) {
     if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;

@@ -20,12 +20,12 @@ class halo_plan {
   /// `count` cells of this rank's part, from element `from` on, become those of rank `target`'s part from
   /// element `to` on.
   struct move {
-    rank_t target = 0;
-    std::size_t from = 0;
-    std::size_t to = 0;
-    std::array<std::size_t, N> count{};
-    std::array<std::size_t, N> from_pitches{};
-    std::array<std::size_t, N> to_pitches{};
+    rank_t target = 0;                          ///< the rank with the ghost cells
+    std::size_t from = 0;                       ///< the first element of this rank's part
+    std::size_t to = 0;                         ///< the first element of the target's part
+    std::array<std::size_t, N> count{};         ///< the cells in each dimension
+    std::array<std::size_t, N> from_pitches{};  ///< the elements between neighbours in this rank's part
+    std::array<std::size_t, N> to_pitches{};    ///< the same in the target's part
 
     /// The number of cells that this move copies.
     [[nodiscard]] constexpr std::size_t size() const noexcept { return box<N>{{}, count}.size(); }
@@ -33,6 +33,7 @@ class halo_plan {
   };
 
   halo_plan() = default;
+  /// The plan of rank `self` of an array of this shape.
   template <box_layout L>
   halo_plan(array_shape<N, L> const& shape, rank_t self) {
     if (!shape.halos().any() || shape.part_size(self) == 0) return;
@@ -56,6 +57,7 @@ class halo_plan {
   [[nodiscard]] std::vector<move> const& copies() const noexcept { return copies_; }
   /// The ranks to which this rank puts, and those that put to it: ascending, without this rank.
   [[nodiscard]] std::vector<rank_t> const& targets() const noexcept { return targets_; }
+  /// The ranks that put to this rank, ascending, without this rank.
   [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
 
  private:

@@ -11,21 +11,24 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// counted from the first own cell. Negative indices and those behind the last own cell are ghost cells.
 template <std::size_t N>
 struct part_box {
-  std::array<std::ptrdiff_t, N> first{};
-  std::array<std::ptrdiff_t, N> end{};
+  std::array<std::ptrdiff_t, N> first{};  ///< the smallest index in each dimension
+  std::array<std::ptrdiff_t, N> end{};    ///< the index behind the largest one
 
+  /// Whether the box has no cells.
   [[nodiscard]] constexpr bool empty() const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
       if (end[d] <= first[d]) return true;
     }
     return false;
   }
+  /// The number of indices in each dimension.
   [[nodiscard]] constexpr std::array<std::size_t, N> counts() const noexcept {
     std::array<std::size_t, N> all{};
     for (std::size_t d = 0; d < N; ++d)
       all[d] = static_cast<std::size_t>(std::max<std::ptrdiff_t>(end[d] - first[d], 0));
     return all;
   }
+  /// The number of cells.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return box<N>{{}, counts()}.size(); }
   friend constexpr bool operator==(part_box const&, part_box const&) = default;
 };

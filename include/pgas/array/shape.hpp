@@ -56,14 +56,20 @@ class array_shape {
   static constexpr bool is_by_rows = std::is_same_v<Layout, by_rows<N>>;
 
  public:
+  /// The shape of an array with these extents and halos over `ranks` ranks, by a layout's rule.
   constexpr array_shape(std::array<std::size_t, N> const& extents, pgas::halos<N> const& halos, rank_t ranks,
                         Layout const& rule = {}, std::size_t element_bytes = 1)
       : layout_(rule.over(extents, ranks, element_bytes, halos.around())), halos_(halos) {}
 
+  /// The owner and the place of each cell.
   [[nodiscard]] constexpr Layout const& layout() const noexcept { return layout_; }
+  /// The number of cells in each dimension.
   [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return layout_.extents(); }
+  /// The number of cells in dimension d.
   [[nodiscard]] constexpr std::size_t extent(std::size_t d) const noexcept { return extents()[d]; }
+  /// The halo of dimension d.
   [[nodiscard]] constexpr pgas::halo const& halo(std::size_t d) const noexcept { return halos_[d]; }
+  /// The halos of all dimensions.
   [[nodiscard]] constexpr pgas::halos<N> const& halos() const noexcept { return halos_; }
 
   /// The box of cells that a rank owns, in global indices.
@@ -72,12 +78,15 @@ class array_shape {
   {
     return layout_.box_of(rank);
   }
+  /// The number of elements in a rank's part, ghost cells included.
   [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return layout_.part_size(rank); }
   /// The offset of a cell in its owner's part.
   [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
     return layout_.offset(index);
   }
+  /// Whether the array has all cells of a box.
   [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept { return b.is_within(extents()); }
+  /// Whether the array has a cell with this index.
   [[nodiscard]] constexpr bool has_cell(std::array<std::size_t, N> const& index) const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
       if (index[d] >= extent(d)) return false;

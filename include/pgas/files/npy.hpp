@@ -36,9 +36,9 @@ concept npy_element = std::is_arithmetic_v<T> || detail::is_complex<T>;
 /// `shape`, padded with blanks to a line end so that the elements begin at a multiple of 64 bytes. Version
 /// 2.0 has a length of four bytes. See numpy.lib.format.
 struct npy_header {
-  std::string type;  ///< byte order, kind and size: "<f8"
-  bool is_fortran = false;
-  std::vector<std::size_t> shape;
+  std::string type;                ///< byte order, kind and size: "<f8"
+  bool is_fortran = false;         ///< whether the first dimension is contiguous
+  std::vector<std::size_t> shape;  ///< the extents
 
   friend bool operator==(npy_header const&, npy_header const&) = default;
 };

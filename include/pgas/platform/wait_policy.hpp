@@ -25,6 +25,7 @@ enum class wait_policy {
   park,      ///< sleeps after a few microseconds: take it when the cores have other work
 };
 
+/// The policies' names, in the order of the enumeration.
 inline constexpr std::array<std::string_view, 4> wait_policy_names{"adaptive", "spin", "yield", "park"};
 
 /// The policy of that name. Throws errc::invalid_argument if there is none.

@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The counters of an address_cache.
 struct address_cache_counts {
-  std::uint64_t hits = 0;
+  std::uint64_t hits = 0;           ///< values found and right
   std::uint64_t misses = 0;         ///< the key was absent, or its value no longer right
   std::uint64_t evictions = 0;      ///< removed to make room
   std::uint64_t invalidations = 0;  ///< removed because the value was no longer right
@@ -30,8 +30,9 @@ struct address_cache_counts {
 template <class Key, class Value, class Hash = std::hash<Key>>
 class address_cache {
  public:
-  static constexpr std::size_t usual_capacity = 100;
+  static constexpr std::size_t usual_capacity = 100;  ///< in objects
 
+  /// An empty cache.
   explicit address_cache(std::size_t capacity = usual_capacity) noexcept : capacity_(capacity) {}
 
   /// Returns the value inserted under the key if is_right(value), valid until the next insert. Otherwise
@@ -62,7 +63,9 @@ class address_cache {
     places_.emplace(key, order_.begin());
   }
 
+  /// The number of cached addresses.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
+  /// The counters.
   [[nodiscard]] address_cache_counts const& counts() const noexcept { return counts_; }
 
  private:

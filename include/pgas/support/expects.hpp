@@ -18,8 +18,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// A level of checks at run time: `none`, `light`, `normal` or `heavy`, see PGAS_ASSERTIONS.
 enum class assertion_level { none, light, normal, heavy };
 
+/// The level of this unit: PGAS_ASSERTIONS.
 inline constexpr assertion_level assertions = assertion_level::PGAS_ASSERTIONS;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

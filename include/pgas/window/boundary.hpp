@@ -9,7 +9,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The memory that an epoch's boundary makes agree: this rank's own part (an exposure), the parts it accesses
 /// (an access), or both (a fence, a lock).
-enum class boundary_of { own, remote, both };
+enum class boundary_of {
+  own,     ///< this rank's part
+  remote,  ///< the parts that it accesses
+  both,    ///< all of them
+};
 
 /// The boundary that a window's epochs hand to its protocols. It alone calls a coherence policy.
 ///
@@ -20,6 +24,7 @@ template <segment Segment, class Coherence, boundary_of Side, hints Hints = hint
   requires coherence_policy_for<Coherence, Segment>
 class window_boundary {
  public:
+  /// The boundary of an epoch on the segment.
   explicit window_boundary(Segment& s) noexcept : segment_(&s) {}
 
   void publish(group targets) {

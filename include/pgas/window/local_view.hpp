@@ -18,6 +18,7 @@ class local_ref {
  public:
   using value_type = typename State::value_type;
 
+  /// A reference to element `index` of the own part.
   local_ref(State& state, std::size_t index) noexcept : state_(&state), index_(index) {}
   local_ref(local_ref const&) noexcept = default;
 
@@ -35,9 +36,12 @@ class local_ref {
   local_ref& operator=(local_ref const& other) {  // NOLINT(bugprone-unhandled-self-assignment): a = a is harmless
     return static_cast<void>(std::as_const(*this) = static_cast<value_type>(other)), *this;
   }
+  /// Loads the element, adds and stores: two accesses.
   local_ref const& operator+=(value_type const& v) const { return *this = static_cast<value_type>(*this) + v; }
+  /// Loads the element, subtracts and stores: two accesses.
   local_ref const& operator-=(value_type const& v) const { return *this = static_cast<value_type>(*this) - v; }
 
+  /// Exchanges the two elements.
   friend void swap(local_ref a, local_ref b) {
     value_type const kept = a;
     std::as_const(a) = static_cast<value_type>(b);
@@ -101,15 +105,24 @@ class local_view {
     std::size_t index_ = 0;
   };
 
+  /// The view of `size` elements of the own part from `first` on.
   local_view(State& state, std::size_t first, std::size_t size) noexcept : state_(&state), first_(first), size_(size) {}
 
+  /// The number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Whether there are no elements.
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// The first element.
   [[nodiscard]] iterator begin() const noexcept { return {*state_, first_}; }
+  /// The end of the elements.
   [[nodiscard]] iterator end() const noexcept { return {*state_, first_ + size_}; }
+  /// A reference to element i of the view.
   [[nodiscard]] local_ref<State> operator[](std::size_t i) const noexcept { return {*state_, first_ + i}; }
+  /// A reference to the first element.
   [[nodiscard]] local_ref<State> front() const noexcept { return (*this)[0]; }
+  /// A reference to the last element.
   [[nodiscard]] local_ref<State> back() const noexcept { return (*this)[size_ - 1]; }
+  /// The view of `count` elements from element `first` of this view on.
   [[nodiscard]] local_view subspan(std::size_t first, std::size_t count) const noexcept {
     return {*state_, first_ + first, count};
   }

@@ -36,6 +36,7 @@ concept pool_source = requires {
 
 /// The path in PGAS_POOL. PGAS_POOL_OFFSET and PGAS_POOL_BYTES name a part of it.
 struct pool_from_environment {
+  /// Opens the memory. Throws errc::invalid_argument if the variables name none.
   static pool_memory open() {
     char const* const path = std::getenv("PGAS_POOL");
     if (path == nullptr || *path == '\0') {
@@ -74,6 +75,7 @@ struct processor_cache {
                 "pool_map: this processor cannot store past its cache, so a put would write back whole lines with "
                 "neighbours' old bytes; use process_map");
 
+  /// The bytes of a cache line.
   static std::size_t line_bytes() noexcept { return processor::line_bytes(); }
   /// Returns null, with errno, if the memory cannot be mapped.
   static std::byte* map(pool_memory const& m) noexcept {
@@ -81,10 +83,12 @@ struct processor_cache {
         ::mmap(nullptr, m.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd, static_cast<::off_t>(m.offset));
     return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
   }
+  /// Ends a mapping.
   static void unmap(std::byte* base, std::uint64_t bytes) noexcept { ::munmap(base, bytes); }
 
   static void clean(std::byte* address, std::size_t bytes) noexcept { processor::clean(address, bytes); }
   static void drop(std::byte* address, std::size_t bytes) noexcept { processor::drop(address, bytes); }
+  /// Stores bytes past the cache; drain_stores completes the stores.
   static void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     processor::put_past(to, from, bytes);
   }

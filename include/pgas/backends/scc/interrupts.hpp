@@ -17,6 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS::scc {
 /// Source: Barrelfish technical note 5, whose interconnect announces messages by it.
 class interrupts {
  public:
+  /// For scc::interrupts_of.
   interrupts(std::shared_ptr<detail::scc::chip> c, detail::team_ranks ranks)
       : chip_(std::move(c)), ranks_(std::move(ranks)), self_(ranks_.to_world(ranks_.self())) {}
 

@@ -16,18 +16,18 @@ namespace scc {
 /// The load of one link of the mesh, buffer, register block or controller, or of the system interface.
 struct load {
   std::string name;
-  std::uint64_t requests = 0;
+  std::uint64_t requests = 0;   ///< the number of accesses
   double busy = 0, queued = 0;  ///< core cycles in use; core cycles that requests waited
 };
 
 /// The loads of all parts of the chip in a run with a clock: for heat maps.
 struct traffic {
-  std::vector<load> links;      ///< of each tile: to the east, west, north, south, out of its cores and into them
-  std::vector<load> buffers;    ///< of each tile
-  std::vector<load> registers;  ///< of each tile
-  std::vector<load> controllers;
-  load interface;
-  std::vector<double> clocks;  ///< each core's clock at the end, in core cycles
+  std::vector<load> links;        ///< of each tile: to the east, west, north, south, out of its cores and into them
+  std::vector<load> buffers;      ///< of each tile
+  std::vector<load> registers;    ///< of each tile
+  std::vector<load> controllers;  ///< the memory controllers
+  load interface;                 ///< the system interface
+  std::vector<double> clocks;     ///< each core's clock at the end, in core cycles
 };
 
 }  // namespace scc

@@ -36,13 +36,13 @@ struct adversary {
 
 /// The options of a run of the chip, which a test or the environment chooses before a launch.
 struct options {
-  std::uint64_t seed = 0;
-  scheduling schedule = scheduling::turns;
-  adversary against{};
-  bool check = true;                 ///< stop at the first stale byte
-  bool through_pages_cached = true;  ///< false: the chip's defect; reads of write-through pages always miss
-  unsigned own_pages = 42;           ///< 16 MiB pages of a core's own memory
-  unsigned mappable_pages = 56;      ///< pages of other cores mapped at a time: 4 of each of 14 cores, as in the paper
+  std::uint64_t seed = 0;                   ///< of random schedules and of the adversary
+  scheduling schedule = scheduling::turns;  ///< the order of the cores' turns
+  adversary against{};                      ///< the caches' unasked actions
+  bool check = true;                        ///< stop at the first stale byte
+  bool through_pages_cached = true;         ///< false: the chip's defect; reads of write-through pages always miss
+  unsigned own_pages = 42;                  ///< 16 MiB pages of a core's own memory
+  unsigned mappable_pages = 56;  ///< pages of other cores mapped at a time: 4 of each of 14 cores, as in the paper
   /// The chip's times. With a clock, cores go in the order of virtual time, whatever `schedule` says, without
   /// an adversary.
   timing const* clock = nullptr;
@@ -77,11 +77,13 @@ struct options {
 /// Runs this thread's launches with these options while it lives.
 class with_options {
  public:
+  /// Chooses `o` for the launches of this thread.
   explicit with_options(options o) noexcept : before_(std::exchange(chosen(), o)) {}
   with_options(with_options const&) = delete;
   with_options& operator=(with_options const&) = delete;
   ~with_options() { chosen() = before_; }
 
+  /// The options of this thread's next launch; those of the environment at first.
   static options& chosen() {
     static thread_local options instance = options::from_environment();
     return instance;

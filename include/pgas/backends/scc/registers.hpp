@@ -8,6 +8,7 @@ namespace pgas::inline PGAS_ASSERTIONS::scc {
 /// A core's test-and-set register. Each access reaches the register itself, and is a scheduling point.
 class test_and_set_register {
  public:
+  /// For scc::test_and_set.
   test_and_set_register(detail::scc::chip& c, rank_t self, rank_t owner) noexcept
       : chip_(&c), self_(self), owner_(owner) {}
 
@@ -38,6 +39,7 @@ class test_and_set_register {
 /// An atomic increment register of the chip's system interface, which has two for each core.
 class increment_register {
  public:
+  /// For scc::increment_register.
   increment_register(detail::scc::chip& c, rank_t self, std::size_t i) noexcept : chip_(&c), self_(self), index_(i) {}
 
   /// Returns the value and adds one.

@@ -20,10 +20,10 @@ enum class scheduling {
 /// A change of turns in a run. Its place is a count of one core's points, so it stays valid in a run that
 /// omits others.
 struct switch_point {
-  rank_t from = 0;
+  rank_t from = 0;       ///< the core that ran
   std::uint64_t at = 0;  ///< the scheduling points that `from` had passed
   bool waits = false;    ///< `from` waited, so a change was needed; else `from` could have gone on
-  rank_t to = 0;
+  rank_t to = 0;         ///< the core that runs next
 
   friend bool operator==(switch_point const&, switch_point const&) = default;
 };
@@ -35,13 +35,14 @@ struct switch_point {
 /// cores, so a search can continue with the next one. After `most_switches` changes of turns a core that can
 /// go on does.
 struct decisions {
+  /// A choice of the run.
   struct choice {
-    std::uint32_t taken = 0;
-    std::uint32_t of = 1;
+    std::uint32_t taken = 0;  ///< the number of the core, among the possible ones
+    std::uint32_t of = 1;     ///< the number of possible cores
   };
-  std::vector<std::uint32_t> given;
-  std::vector<choice> taken;
-  std::size_t most_switches = ~std::size_t{0};
+  std::vector<std::uint32_t> given;             ///< the choices to take first
+  std::vector<choice> taken;                    ///< the choices that the run has taken
+  std::size_t most_switches = ~std::size_t{0};  ///< the bound on changes of turns
 
   /// Changes `given` to the next run of a depth-first search; returns false after the last run.
   bool next() {
@@ -58,9 +59,12 @@ struct decisions {
 /// A stream of random numbers that the seed determines (splitmix64).
 class dice {
  public:
+  /// The stream of this seed.
   explicit dice(std::uint64_t seed) noexcept : state_(seed * 0xd1342543de82ef95U + 0x632be59bd9b4e019U) {}
 
+  /// True in one of n cases; never for n = 0.
   [[nodiscard]] bool one_in(unsigned n) noexcept { return n != 0 && next() % n == 0; }
+  /// A number in [0, n).
   [[nodiscard]] std::size_t below(std::size_t n) noexcept { return static_cast<std::size_t>(next() % n); }
 
  private:

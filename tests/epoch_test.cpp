@@ -20,7 +20,7 @@ std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
 
 // fence
 
-TEST_CASE("fence: an owner sees what was put into its part after closing, in each of many epochs") {
+TEST_CASE("fence: after closing an owner sees the values put into its part, in each of many epochs") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     for (int round = 0; round < 20; ++round) {
@@ -35,7 +35,7 @@ TEST_CASE("fence: an owner sees what was put into its part after closing, in eac
   });
 }
 
-TEST_CASE("fence: all ranks see what an owner stored into its part before opening") {
+TEST_CASE("fence: all ranks see the values that an owner stored into its part before opening") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 3);
     for (int round = 0; round < 20; ++round) {

@@ -359,7 +359,7 @@ TEST_CASE(
   });
 }
 
-// The ranks that may be overtaken, and how often.
+// The ranks that may be overtaken, and the number of times.
 
 namespace {
 

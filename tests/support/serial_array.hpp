@@ -14,7 +14,7 @@ namespace pgas_test {
 
 using pgas::box;
 
-/// Processes, messages, and copies that do not agree: these differ in how they move a box. There are only
+/// Processes, messages, and copies that do not agree: these move a box in different ways. There are only
 /// three, since a body of many layouts is compiled for each. (One rank is among the numbers of ranks of each
 /// model.)
 #if defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads

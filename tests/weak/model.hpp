@@ -25,7 +25,7 @@ struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The bounds of a search: how often a rank may be interrupted, and how often a load may return an older
+/// The bounds of a search: the number of interruptions of a rank, and of loads that may return an older
 /// value than the last.
 struct bounds {
   std::size_t switches = 2;

@@ -32,7 +32,7 @@ enum class locality {
 ///
 /// Memory is made in two steps, so that backends need no collectives of their own. One rank calls `reserve`,
 /// which may throw errc::no_space, and sends the handle to the others. Then every rank calls `attach`. The
-/// destructor of a segment or control gives this rank's share up and waits for nobody.
+/// destructor of a segment or control gives this rank's share up and waits for no rank.
 ///   reserve_segment(bytes per rank) -> handle     attach_segment(handle, own bytes) -> segment
 ///   reserve_control(words)          -> handle     attach_control(handle, words, label) -> control
 ///   sub_team(members, rank)         -> backend    members: ranks of this team, rank: this one's number there

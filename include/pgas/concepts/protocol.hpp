@@ -105,7 +105,7 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
   p.complete(g, b, state);
 };
 
-/// A lock protocol lets this rank access other ranks, who take no part: passive target. MPI_Win_lock_all.
+/// A lock protocol lets this rank access other ranks, which take no part: passive target. MPI_Win_lock_all.
 ///
 /// `lock_all` opens the epoch, and refreshes what it has locked. `unlock_all` publishes, then ends the epoch.
 /// The epoch calls `trigger(t, b)` before its first access to t, and may call it again. A protocol that locks

@@ -117,8 +117,8 @@ concept remote_drop_segment =
 
 /// A part may be two copies: this rank's memory, which `local()` returns, and a copy that other ranks access.
 ///
-/// `publish_own` carries what this rank has stored into a range since the last call to the copy.
-/// `refresh_own` carries what others have put back to this rank's memory. Both are exact to the byte.
+/// `publish_own` carries this rank's stores to a range, since the last call, to the copy.
+/// `refresh_own` carries other ranks' puts back to this rank's memory. Both are exact to the byte.
 template <class S>
 concept separate_segment = local_segment<S> && requires(S& s, std::size_t first, std::size_t count) {
   s.publish_own(first, count);

@@ -137,7 +137,7 @@ struct lock_messages {
       } while (!bell(target).compare_exchange(rung, 0, std::memory_order_acq_rel));
     }
 
-    /// Receives a message from each sender that has one, and returns whether any had.
+    /// Receives a message from each sender that has one. Returns false if none has.
     bool receive_once(rank_t target) {
       bool any = false;
       for (rank_t from = 0; from < control_->size(); ++from) {

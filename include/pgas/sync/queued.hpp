@@ -195,7 +195,7 @@ struct queued {
     std::size_t first_;
     struct part {
       bool in_all = false;      ///< this rank's lock_all has a lock on it
-      std::uint8_t passed = 0;  ///< how often this rank has passed the queue since it was in it
+      std::uint8_t passed = 0;  ///< the number of times it passed the queue since it was last in it
     };
     std::vector<part> parts_;
   };

@@ -80,7 +80,7 @@ class signal_counts {
     return (own(from).load(std::memory_order_acquire) >> name_bits) - taken_[index(from)];
   }
 
-  /// Takes `how_many` signals if so many have come, and returns whether.
+  /// Takes `how_many` signals and returns true, or returns false if fewer have come.
   template <boundary Boundary>
   [[nodiscard]] bool test(signal_from from, word how_many, Boundary& b) {
     if (pending(from) < how_many) return false;

@@ -203,7 +203,7 @@ struct two_level {
 
     Control* control_;
     std::size_t first_;
-    word exclusive_ = 0;  ///< how many exclusive locks this rank holds
+    word exclusive_ = 0;  ///< the number of exclusive locks that this rank holds
   };
 };
 static_assert(target_lock_protocol<two_level<>>);

@@ -131,7 +131,7 @@ class element_modes {
   void withdraw(rank_t target, entry& mine) {
     mine.announced = 0;
     --announced_;
-    // release: pairs with the acquire in take; publishes what this rank has modified.
+    // release: pairs with the acquire in take; publishes this rank's modifications.
     cell(target).fetch_add(word{0} - one_rank, std::memory_order_release);
   }
   /// Returns whether this rank now holds the part alone. If not, other ranks modify one by one.

@@ -92,7 +92,7 @@ struct window_state {
   /// Returns whether an epoch of any kind is open in which this rank accesses parts.
   [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
 
-  /// Comes first in every call that opens an epoch. It throws an error that a destructor kept.
+  /// Every call that opens an epoch begins with this. Throws an error that a destructor kept.
   void enter(std::string_view operation, bool free, char const* otherwise) {
     team->deferred->rethrow();
     PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, job_rank(), operation, otherwise));

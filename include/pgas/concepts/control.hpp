@@ -114,8 +114,8 @@ concept changing_cell = control_cell<C> && requires(C const& c, word (*change)(w
 ///
 /// `pause(attempt, why)` is for a protocol that tries again after other ranks were in its way. It lets them
 /// go on for a random while of at most about 2^attempt looks, bounded. Ranks that turned each other away thus
-/// do not meet again in step. `pause` ends by itself, and throws when the job has failed. It waits for
-/// nothing; wait_until does.
+/// do not meet again in step. `pause` ends by itself, and throws when the job has failed. A rank that
+/// waits for a value calls wait_until instead.
 template <class C>
 concept control =
     std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,

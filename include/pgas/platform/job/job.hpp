@@ -116,7 +116,7 @@ class job {
   [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
   /// The wait policy of the job.
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
-  /// Whether there are more ranks than cores. Computed once, since waits ask for it.
+  /// Returns whether the job has more ranks than cores. Computed once, since waits ask for it.
   [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
   [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
   [[nodiscard]] job_block& block() const noexcept { return *std::launder(static_cast<job_block*>(mapping_->base)); }

@@ -27,8 +27,8 @@ inline constexpr int eager_looks = 24;
 /// The number of all looks before a wait yields, if there is a core for every rank.
 inline constexpr int patient_looks = 4000;
 
-/// Whether a waiting rank keeps its core for a while. If ranks share cores, the awaited rank likely needs
-/// this core.
+/// Returns whether a waiting rank keeps its core for a while. If ranks share cores, the awaited rank likely
+/// needs this core.
 inline bool keeps_core(job const& j) noexcept {
   return j.waits() == wait_policy::spin || (j.waits() == wait_policy::adaptive && !j.shares_cores());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sweeps over one, two and four coupled fields in two and three dimensions, on one rank: element access in
-// users' style and stencil::sweep, beside the same loops over pointers that the compiler knows not to overlap.
+// users' style and stencil::sweep, beside the same loops over pointers that the compiler knows not to
+// overlap.
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
 #include <utility>

@@ -232,7 +232,7 @@ class bencher {
     return usage.ru_nivcsw;
   }
 
-  /// Whether the flag is set on any rank; collective.
+  /// True if the flag is set on any rank. Collective.
   bool any_rank(bool mine) {
     auto const count = lines_.at(5);
     if (mine) count.fetch_add(1, std::memory_order_relaxed);

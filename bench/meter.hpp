@@ -218,8 +218,8 @@ class meter {
     }
   }
 
-  /// Whether all ranks together can have that much more memory; if not, the row reports it. The same on every
-  /// rank.
+  /// True if all ranks together can have that much more memory; if not, the row reports it. All ranks get the
+  /// same answer.
   [[nodiscard]] bool has_memory(row_key const& key, std::size_t bytes) const {
     bool const enough = agree(memory_left() > bytes + bytes / 8) != 0;
     if (!enough) leave_out(key, "the machine has too little free memory");
@@ -235,7 +235,7 @@ class meter {
     std::fflush(stdout);
   }
 
-  /// All rows are reported: a later failure concerns the library's end only.
+  /// Reports the end: all rows are complete, and a later failure concerns the library's end only.
   void end() const {
     if (rank_ != 0) return;
     std::printf("{\"type\":\"end\"}\n");
@@ -246,7 +246,7 @@ class meter {
   static constexpr int fewest = 3;
   static constexpr int most = 21;
 
-  /// Whether a row is to be measured. All ranks meet the same rows, so the answer is the same on each.
+  /// True if the row is to be measured. All ranks meet the same rows, so the answer is the same on each.
   bool wanted(std::string const& name) {
     bool const early = !reached_;
     reached_ = reached_ || settings_->after.empty() || settings_->after == name;

@@ -33,7 +33,7 @@ class lines {
   std::uint64_t* base_ = nullptr;
 };
 
-/// The quickest way to notice a store: loads in a loop without anything else.
+/// Notices a store in the quickest way: by loads in a loop without anything else.
 inline void spin_until(word_ref word, std::uint64_t at_least) noexcept {
   while (word.load(std::memory_order_acquire) < at_least) {}
 }

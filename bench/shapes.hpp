@@ -105,7 +105,7 @@ auto window_of(std::size_t bytes, std::size_t count, Start start, Finish finish)
 inline row_key latency_key(char const* row, std::string mode, std::size_t bytes) {
   return {.row = row, .mode = std::move(mode), .bytes = bytes, .warm_up = bytes < 256 * kib ? 0U : 3U};
 }
-/// In an iteration each rank is origin once and target once, as in OSU: half of a round trip.
+/// An iteration makes each rank origin once and target once, as in OSU: half of a round trip.
 inline row_key post_key(char const* row, std::size_t bytes) {
   row_key key = latency_key(row, "post", bytes);
   key.per_call = 2;

@@ -34,7 +34,8 @@ numbers all_of(Array const& a) {
   return all;
 }
 
-/// Each rank walks through the words; each word says where the next one is. Every read needs the one before.
+/// Each rank walks through the words. Each word names the place of the next one, so every read needs the one
+/// before.
 template <class Team>
 numbers pointer(Team& team, std::size_t size) {
   auto const field = random_array(team, size);
@@ -65,7 +66,7 @@ numbers update(Team& team, std::size_t size) {
       epoch.get(at, seen);
       epoch.flush_local_all();
       epoch[field.at(at)].store(dis::sum_of(seen));
-      epoch.flush(field.owner(at));  // or the next read might find the old word
+      epoch.flush(field.owner(at));  // otherwise the next read might find the old word
       return seen;
     });
   }
@@ -73,8 +74,8 @@ numbers update(Team& team, std::size_t size) {
   return all_of(field);
 }
 
-/// Histograms of pairs of pixels, near each other and far apart. Each rank counts the pairs that begin in its rows
-/// and adds them to one histogram.
+/// Histograms of pairs of pixels, near each other and far apart. Each rank counts the pairs that begin in its
+/// rows and adds them to one histogram.
 template <class Team>
 numbers neighborhood(Team& team, std::size_t side) {
   auto const image = pgas::make_array<word>(team, {side, side});
@@ -98,8 +99,9 @@ numbers neighborhood(Team& team, std::size_t side) {
   return all;
 }
 
-/// Searches for one token after the other. Each rank finds the tokens that begin in its block, and adds the words
-/// between them to the sums of their pieces. It then changes letters of the tokens, also across a border.
+/// Searches for one token after the other. Each rank finds the tokens that begin in its block, and adds the
+/// words between them to the sums of their pieces. It then changes letters of the tokens, also across a
+/// border.
 template <class Team>
 numbers field(Team& team, std::size_t size) {
   auto const letters = random_array(team, size, dis::letters);

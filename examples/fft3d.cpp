@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   return pgas::run<example::backends, example::policies>(argc, argv, [](auto& team, auto arguments) {
     auto problem = example::nas::problem_of("S");
-    pgas::grid ranks{0, 1};  // slabs: over z alone, over z and y are pencils
+    pgas::grid ranks{0, 1};  // slabs, divided over z alone; pencils are divided over z and y
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i] == "--class" && i + 1 < arguments.size()) {
         problem = example::nas::problem_of(arguments[++i]);

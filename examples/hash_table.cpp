@@ -21,7 +21,8 @@ struct locks : pgas::protocols<pgas::default_fence, pgas::sync::stamped, Lock> {
 using all_locks = pgas::protocols_list<locks<pgas::sync::queued>, locks<pgas::sync::mcs>, locks<pgas::sync::mcs_wp>,
                                        locks<pgas::sync::two_level<>>, locks<pgas::sync::bakery>>;
 
-/// Every rank inserts its share of the words, searches its neighbour's share, and counts the words of its own part.
+/// Every rank inserts its share of the words, searches its neighbour's share, and counts the words of its own
+/// part.
 template <class Table, class Team>
 void fill_and_check(Team& team, Table& table, std::vector<std::string> const& words, std::string_view style) {
   auto const ranks = static_cast<std::size_t>(team.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heat: a picture is a hot plate and cools. heat IMAGE [ITERATIONS] [FRAMES] [PREFIX], writes PREFIX-*.png.
+// heat: cools a picture as a hot plate. heat IMAGE [ITERATIONS] [FRAMES] [PREFIX], writes PREFIX-*.png.
 #include <algorithm>
 #include <array>
 #include <cmath>

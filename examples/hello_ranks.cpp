@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// hello_ranks: each rank says its number, and all add them up.
+// hello_ranks: each rank prints its number, and all ranks add up their numbers.
 #include <cstdio>
 #include <pgas/backends/loopback.hpp>
 #include <pgas/backends/self.hpp>

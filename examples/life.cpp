@@ -10,7 +10,8 @@
 #include "support/arguments.hpp"
 #include "support/rle.hpp"
 
-/// The number that a living cell adds to the hash of its generation. Sums need no order, so ranks add up theirs.
+/// The number that a living cell adds to the hash of its generation. Sums need no order, so ranks add up
+/// their own.
 std::uint64_t hash_of(std::uint64_t cell) {
   cell = (cell + 1) * 0x9e3779b97f4a7c15U;
   cell = (cell ^ (cell >> 32U)) * 0xbf58476d1ce4e5b9U;

@@ -13,7 +13,8 @@
 
 using matrix = pgas::matrix_view<double>;
 
-/// c += a b. BLAS takes the same data: data_handle(), extent(0), extent(1), and stride(0) as leading dimension.
+/// c += a b. BLAS takes the same data: data_handle(), extent(0), extent(1), and stride(0) as leading
+/// dimension.
 void multiply_add(matrix c, matrix a, matrix b) {
   for (std::size_t i = 0; i < c.extent(0); ++i) {
     for (std::size_t k = 0; k < a.extent(1); ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// own_backend: a backend in a page. It writes every transfer into a diary, then does it.
+// own_backend: a backend in a page, which writes every transfer into a diary and then does it.
 #include <cstdio>
 #include <pgas/backends/self.hpp>
 #include <pgas/pgas.hpp>

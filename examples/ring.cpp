@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// ring: a token goes round. Each rank puts it into its right neighbour, which only waits.
+// ring: a token goes round. Each rank puts it into its right neighbour's part; the neighbour only waits.
 #include <cstdio>
 #include <pgas/pgas.hpp>
 #include <support/backends.hpp>

@@ -13,8 +13,8 @@
 
 constexpr std::ptrdiff_t radius = 2;
 
-/// Own cells of a dimension with all neighbours in the plane: [first, end). Those with all neighbours on this rank:
-/// [inner, inner_end).
+/// Own cells of a dimension with all neighbours in the plane: [first, end). Those with all neighbours on this
+/// rank: [inner, inner_end).
 struct range {
   std::ptrdiff_t first, inner, inner_end, end;
 

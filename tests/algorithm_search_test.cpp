@@ -85,7 +85,7 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
 
 }  // namespace
 
-TEST_CASE("algorithm: counting and finding in an array give what the standard's algorithms give on one rank") {
+TEST_CASE("algorithm: counting and finding in an array equal the standard's algorithms on one rank") {
   everywhere<few_models>(
       [](auto& team) {
         std::uint64_t seed = 1;

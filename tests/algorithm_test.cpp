@@ -91,7 +91,7 @@ void check_layouts(Team& team, cell_index<N> const& extents, Rules const&... rul
 
 }  // namespace
 
-TEST_CASE("algorithm: every layout gives what the standard's algorithms give on one rank") {
+TEST_CASE("algorithm: the results on every layout equal those of the standard's algorithms on one rank") {
   everywhere<few_models>([](auto& team) {
     using namespace pgas;
     for (std::size_t extent : {0U, 1U, 5U, 43U}) {

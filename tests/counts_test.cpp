@@ -33,8 +33,8 @@ constexpr std::size_t lines_of(std::size_t first, std::size_t bytes) {
   return (first + bytes - 1) / line - first / line + 1;
 }
 
-/// What a core did to payload while `act` ran. Control words are counted apart; polls of them are not
-/// reported here.
+/// The counts of a core's operations on payload while `act` ran. Control words are counted apart; polls of
+/// them are not reported here.
 template <class Segment, class Act>
 counters during(Segment const& segment, Act&& act) {
   counters const before = segment.counters();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// describe says of an array what the array is.
+// The text of describe has the true facts of its array.
 #include <pgas/describe.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>

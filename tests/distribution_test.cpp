@@ -91,7 +91,7 @@ void check_dealt(Distribution const& kind, std::size_t block_size) {
   });
 }
 
-/// Whether d is a bijection between its extent and its ranks' local indices, evaluated by the compiler.
+/// True if d is a bijection between its extent and its ranks' local indices, evaluated by the compiler.
 template <pgas::distribution D>
 constexpr bool is_bijection(D const& d) {
   std::size_t owned = 0;

@@ -89,7 +89,7 @@ void check_own(Array const& a, serial_cells<Array> const& serial, int round) {
   });
 }
 
-/// Whether the array has all cells that the stencil sees in its mirrors.
+/// True if the array has all cells that the stencil sees in its mirrors.
 template <class Stencil, class Array>
 bool fits_mirrors(Array const& a) {
   for (std::size_t d = 0; d < Array::dimensions; ++d) {

@@ -241,7 +241,7 @@ TEST_CASE("global_array: an array may be moved and swapped, also while an epoch 
   });
 }
 
-TEST_CASE("global_array: ranks that ask for different arrays all learn who asks for what") {
+TEST_CASE("global_array: if ranks ask for different arrays, every rank learns which rank asks for which array") {
   everywhere([](auto& team) {
     if (team.size() == 1) return;
     bool const other = team.rank() == team.size() - 1;
@@ -295,7 +295,7 @@ TEST_CASE("global_array: extents that no address can reach are refused on every 
   });
 }
 
-TEST_CASE("global_array: an access or lock_all epoch reaches cells by their indices, and an access only its group's") {
+TEST_CASE("global_array: access and lock_all epochs reach cells by their indices; access reaches its group's only") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {2 * static_cast<std::size_t>(team.size()), 3});
     rank_t const right = (team.rank() + 1) % team.size();

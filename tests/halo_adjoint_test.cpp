@@ -22,7 +22,7 @@ std::uint32_t contribution(rank_t rank, place<N> const& local, int round) {
   return value;
 }
 
-/// Whether an exchange brings a ghost cell from its owner. It does not beyond a fixed edge, nor in a corner
+/// True if an exchange brings a ghost cell from its owner. It does not beyond a fixed edge, nor in a corner
 /// of divided dimensions of an array without corners.
 template <class Array>
 bool has_owner(Array const& a, rank_t rank, place<Array::dimensions> const& local,

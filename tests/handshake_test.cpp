@@ -117,7 +117,7 @@ TEST_CASE("a window over own memory is refused on every rank if one rank lacks m
       {1, 2, 3});
 }
 
-TEST_CASE("ranks that ask for different things all learn which rank asks for what") {
+TEST_CASE("if ranks ask for different things, every rank learns which rank asks for which") {
   everywhere(
       [](auto& team) {
         auto const odd = static_cast<std::size_t>(team.rank() == 1);
@@ -135,7 +135,7 @@ TEST_CASE("ranks that ask for different things all learn which rank asks for wha
       {2, 3});
 }
 
-TEST_CASE("ranks whose policies have one name and other parameters learn on every rank that they differ") {
+TEST_CASE("if policies of ranks differ only in their parameters, every rank learns that they differ") {
   everywhere<std::tuple<process_model, loopback_model>>(
       [](auto& team) {
         auto const make = [&]<std::size_t places>(std::integral_constant<std::size_t, places>) {

@@ -408,7 +408,7 @@ TEST_CASE("kill -9 of the supervisor ends every rank, in any state") {
     auto const any_alive = [&] {
       for (rank_t r = 0; r < ranks; ++r) {
         if (!exists(at->process[r])) continue;
-        // Whether the process is dead, though its new parent may not have reaped it yet.
+        // True if the process is dead, though its new parent may not have reaped it yet.
         std::string const path = "/proc/" + std::to_string(at->process[r].load()) + "/stat";
         char text[512] = {};
         int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

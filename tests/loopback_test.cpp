@@ -181,7 +181,7 @@ TEST_CASE("rows of any length arrive at their places, also rows longer than a me
       for (std::size_t row = 0; row < shape.rows; ++row) {
         auto const* const first = back.data() + row * packed;
         require(std::equal(first, first + shape.row_bytes, source.data() + row * packed), "a row that was got");
-        require(first[shape.row_bytes] == std::byte{0xEE}, "what lies between rows is left alone");
+        require(first[shape.row_bytes] == std::byte{0xEE}, "the bytes between rows keep their values");
       }
       me.barrier();
     }

@@ -131,7 +131,7 @@ TEST_CASE("memory: a rank stores only its neighbours, regardless of the number o
   });
 }
 
-TEST_CASE("memory: protocols have the number of words that sync/README.md states, and the private memory") {
+TEST_CASE("memory: each protocol has the words and the private memory that sync/README.md states") {
   for_ranks(2, [](rank_t ranks) {
     auto const n = static_cast<std::size_t>(ranks);
     auto const log2 = static_cast<std::size_t>(std::bit_width(n - 1));

@@ -223,7 +223,7 @@ std::optional<pgas::error> error_behind() {
   return std::nullopt;
 }
 
-/// Whether one of several runs fails: the effect of a flaw depends on the order of ranks.
+/// True if one of several runs fails: the effect of a flaw depends on the order of ranks.
 template <flaw Flaw>
 bool is_noticed() {
   for (int run = 0; run < 20; ++run) {

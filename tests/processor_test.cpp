@@ -37,7 +37,7 @@ std::vector<std::size_t> touched(std::size_t offset, std::size_t bytes) {
   return {lines.begin(), lines.end()};
 }
 
-/// Whether a walk visits each line once and no other, for every offset in a line and every length to four
+/// True if a walk visits each line once and no other, for every offset in a line and every length to four
 /// lines.
 template <class Walk>
 bool visits_every_line(Walk const& walk) {

@@ -190,7 +190,7 @@ TEST_CASE("stencil: many steps, in which ranks drift apart, equal a serial run")
 
 namespace {
 
-/// Whether one of 20 runs, each against another memory, differs from the serial run.
+/// True if one of 20 runs, each against another memory, differs from the serial run.
 template <class Backend, class Coherence, class Compare>
 bool fails(Compare const& compare) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

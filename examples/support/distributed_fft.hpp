@@ -22,7 +22,7 @@ using sharing = pgas::tiled<pgas::block, pgas::block, pgas::block>;
 template <class Team>
 using cell_array = decltype(pgas::make_array<cell>(std::declval<Team&>(), {1, 1, 1}, sharing{}));
 
-/// Whether the second of two arrays has the first two dimensions of the first one swapped.
+/// The order of the first two dimensions of an array, compared with another array: the same or swapped.
 enum class order { same, swapped };
 
 /// A transform of the planes of this rank's own cells, a plane_transform or a line_transform. A plane is all

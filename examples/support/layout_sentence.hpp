@@ -123,7 +123,7 @@ static_assert(pgas::distribution<any_distribution> && pgas::contiguous_distribut
 
 namespace detail {
 
-/// The sizes of cyclic tiles that this program knows: the library takes any size, but at compile time.
+/// The sizes of cyclic tiles for which this program is compiled; the library takes any.
 template <std::size_t... B>
 struct sizes {};
 using dealt_sizes = sizes<2, 3, 4, 8>;
@@ -140,11 +140,11 @@ class layout_reader {
       rest.remove_prefix(length);
     }
     if (extents_.empty())
-      wrong(all_, "how large the array is must be said", "rows and columns, as 16x24, or one number");
+      wrong(all_, "the extents of the array are missing", "rows and columns, as 16x24, or one number");
     std::size_t const dimensions = extents_.size();
     if (!rule_) rule_ = word{"rows", std::nullopt, all_};
     if (grid_.size() != dimensions && !grid_.empty()) {
-      wrong(grid_word_, "it has " + count(grid_.size()) + ", and the array " + count(dimensions),
+      wrong(grid_word_, "the grid has " + count(grid_.size()) + ", but the array has " + count(dimensions),
             "grid(2x3) for 16x24");
     }
     return dimensions == 1 ? built<1>() : built<2>();
@@ -158,7 +158,7 @@ class layout_reader {
   };
 
   static constexpr std::string_view layouts =
-      "rows, tiled(4x4), tiled(block, cyclic), cyclic_tiles(4x4), or of one dimension a distribution";
+      "rows, tiled(4x4), tiled(block, cyclic), cyclic_tiles(4x4), or a distribution for an array of one dimension";
   static constexpr std::string_view distributions =
       "block, cyclic, block_cyclic(4), whole, single_owner(1), irregular(5, 0, 12)";
   static constexpr std::string_view others =
@@ -184,9 +184,9 @@ class layout_reader {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '(') ++depth;
       if (text[i] == ')') {
-        if (depth == 0) wrong(text.substr(i, 1), "no parenthesis is open here", layouts);
+        if (depth == 0) wrong(text.substr(i, 1), "this parenthesis was never opened", layouts);
         if (--depth == 0 && i + 1 < text.size() && text[i + 1] != ' ' && text[i + 1] != ',') {
-          wrong(text.substr(i + 1, 1), "something follows the parenthesis", "a blank between words");
+          wrong(text.substr(i + 1, 1), "text follows the parenthesis directly", "a blank between words");
         }
       }
       if (depth == 0 && (text[i] == ' ' || text[i] == ',')) return i == 0 ? 1 : i;
@@ -200,7 +200,7 @@ class layout_reader {
     return {text.substr(0, open), trimmed(text.substr(open + 1, text.size() - open - 2)), text};
   }
   [[nodiscard]] std::string_view inside(word const& w, std::string_view example) const {
-    if (!w.inside || w.inside->empty()) wrong(w.all, "what is in its parentheses is missing", example);
+    if (!w.inside || w.inside->empty()) wrong(w.all, "the text in its parentheses is missing", example);
     return *w.inside;
   }
   std::vector<std::string_view> listed(word const& w) const {
@@ -248,9 +248,9 @@ class layout_reader {
     std::string_view const name = w.name;
     if (name.empty() && !w.inside) return;
     bool const is_number = !name.empty() && name[0] >= '0' && name[0] <= '9';
-    if (name == ",") wrong(w.all, "words stand apart by blanks, not commas", "tiled(4x4) grid(2x3) 16x24");
+    if (name == ",") wrong(w.all, "blanks separate words, not commas", "tiled(4x4) grid(2x3) 16x24");
     if (is_number && !w.inside) {
-      if (!extents_.empty()) wrong(w.all, "the extents are said twice", "one of them");
+      if (!extents_.empty()) wrong(w.all, "the extents are given twice", "one of them");
       extents_ = product(name, 0, 100000);
     } else if (name == "grid") {
       grid_word_ = w.all;
@@ -311,7 +311,7 @@ class layout_reader {
       for (std::string_view const item : listed(w)) each.push_back(distribution(as_word(item)));
     }
     if (each.size() != extents_.size()) {
-      wrong(w.all, "it is a layout of " + count(each.size()) + ", and the array has " + count(extents_.size()),
+      wrong(w.all, "this layout has " + count(each.size()) + ", but the array has " + count(extents_.size()),
             extents_.size() == 1 ? "tiled(4), cyclic" : "tiled(4x4), tiled(cyclic, whole)");
     }
     return each;
@@ -330,7 +330,8 @@ class layout_reader {
       auto const* const table = each[d].template as<pgas::irregular>();
       if (grid[d] == 0 && table != nullptr) grid[d] = table->ranks();
       if (each[d].template as<pgas::whole>() == nullptr) continue;
-      if (grid[d] > 1) wrong(grid_word_, "dimension " + std::to_string(d) + " is whole, and is not divided", "1 there");
+      if (grid[d] > 1)
+        wrong(grid_word_, "dimension " + std::to_string(d) + " is whole, so the grid cannot divide it", "1 there");
       grid[d] = 1;
     }
     if (ranks == 0) {
@@ -374,10 +375,10 @@ class layout_reader {
 
   template <std::size_t N>
   [[nodiscard]] drawn_layout cyclic_tiles(std::array<std::size_t, N> const& extents) const {
-    if (!grid_.empty()) wrong(grid_word_, "cyclic tiles go to ranks in turn, without a grid", "ranks(6)");
+    if (!grid_.empty()) wrong(grid_word_, "cyclic tiles go to the ranks in turn, without a grid", "ranks(6)");
     auto const wanted = product(inside(*rule_, "cyclic_tiles(4x4)"), 1, 100000);
     if (wanted.size() != N) {
-      wrong(rule_->all, "its tiles have " + count(wanted.size()) + ", and the array " + count(N),
+      wrong(rule_->all, "its tiles have " + count(wanted.size()) + ", but the array has " + count(N),
             "cyclic_tiles(4x4) for 16x24");
     }
     auto const ranks = static_cast<pgas::rank_t>(ranks_ != 0 ? ranks_ : 4);
@@ -399,7 +400,7 @@ class layout_reader {
       }
     }(dealt_sizes{});
     if (found) return *found;
-    wrong(*rule_->inside, "cyclic tiles have sizes that are known when compiling, and these are not here",
+    wrong(*rule_->inside, "this program was not compiled for cyclic tiles of this size",
           "2, 3, 4 and 8 in each dimension");
   }
 
@@ -425,7 +426,7 @@ class layout_reader {
         all.tiles.push_back(
             {{last == 0 ? 0 : t.first[0], t.first[last]}, {last == 0 ? 1 : t.count[0], t.count[last]}, r});
         if (all.tiles.size() > most_tiles) {
-          wrong(rule_->all, "it has more than " + std::to_string(most_tiles) + " tiles, which nobody could see",
+          wrong(rule_->all, "it has more than " + std::to_string(most_tiles) + " tiles, too many for a picture",
                 "a smaller array, larger tiles");
         }
       }
@@ -450,13 +451,13 @@ class layout_reader {
     return all;
   }
 
-  /// Parts that are no boxes have no ghost cells. So this counts each cell next to cells of another rank,
-  /// once a rank.
+  /// Counts each cell next to cells of another rank once for that rank. Parts that are no boxes have no ghost
+  /// cells to count.
   template <pgas::layout L>
   void read_neighbours(L const& l, drawn_layout& all) const {
     auto const [rows, cols] = all.extents;
     if (rows * cols > std::size_t{1} << 18U) {
-      wrong(rule_->all, "its neighbours are counted one by one, and there are too many", "a smaller array");
+      wrong(rule_->all, "the layout has too many neighbours to be counted one by one", "a smaller array");
     }
     constexpr std::size_t last = L::dimensions - 1;
     auto const n = static_cast<std::size_t>(all.ranks);

@@ -31,7 +31,7 @@ inline std::string colour_of(pgas::rank_t rank) {
 
 inline std::string fill(std::string const& colour) { return "fill='" + colour + "'"; }
 
-/// 1536 as "1.5k", to fit into a small box.
+/// A number that fits into a small box: 1536 is "1.5k".
 inline std::string short_number(std::uint64_t value) {
   if (value < 1000) return std::to_string(value);
   auto v = static_cast<double>(value);

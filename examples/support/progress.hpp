@@ -20,8 +20,8 @@ namespace example {
 ///
 ///   heat  42% [==========>               ]  1234 it/s  0:12 left  residual 1.2e-04
 ///
-/// On a terminal it redraws its line at most ten times a second. On other outputs (a log, a pipe) it prints one
-/// line at the end and nothing before. The destructor ends the line, also during unwinding.
+/// On a terminal it redraws its line at most ten times a second. On other outputs (a log, a pipe) it prints
+/// one line at the end and nothing before. The destructor ends the line, also during unwinding.
 class progress {
  public:
   /// `total` is the number of iterations, 0 if unknown. `speaks` is false on all ranks but one.

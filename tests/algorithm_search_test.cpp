@@ -138,7 +138,7 @@ TEST_CASE("algorithm: a team other than the array's is refused, with the sizes o
         auto const a = make_array<int>(team, {3, 2});
         auto alone = team.self();
         auto const pieces = {"rank " + std::to_string(team.rank()), std::string("team of 1 ranks"),
-                             std::string("3 x 2 on 2 ranks"), std::string("give that one")};
+                             std::string("3 x 2 on 2 ranks"), std::string("pass the array's team")};
         auto const is_positive = [](int x) { return x > 0; };
         require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(count(alone, a, 1)); });
         require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(find(alone, a, 1)); });

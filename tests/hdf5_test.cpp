@@ -199,7 +199,7 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
       {"turned", "x", "a dataset 'x' of 4 x 3, but 3 x 4 cells are to be loaded"},
       {"line", "x", "a dataset 'x' of 12, but 3 x 4 cells"},
       {"chunks", "x", "not contiguous in the file"},
-      {"empty", "x", "of which nothing has been written"},
+      {"empty", "x", "whose elements were never written"},
       {"half", "x", "truncated file"},
       {"head", "x", "is no HDF5 file"},
       {"text", "x", "is no HDF5 file"},

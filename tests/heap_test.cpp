@@ -244,14 +244,14 @@ TEST_CASE("heap: pieces that do not fit and handles that name nothing are refuse
         refused(errc::gone, "free", {"piece 2 of rank"}, [&] { heap.free(old); });
         refused(errc::invalid_argument, "open", {"names no piece"}, [&] { static_cast<void>(heap.open({})); });
         auto other = make_heap<int>(team, 1);
-        refused(errc::invalid_argument, "open", {"is of heap ", "and this is heap "},
+        refused(errc::invalid_argument, "open", {"is of heap ", "but this is heap "},
                 [&] { static_cast<void>(other.open(first.handle())); });
         for (auto const& [rank, entry] : {std::pair<rank_t, unsigned>{team.size(), 0}, {-1, 0}, {0, 3}}) {
           piece_handle damaged = first.handle();
           damaged.rank = rank;
           damaged.entry = entry;
           refused(errc::invalid_argument, "open",
-                  {"damaged", "entry " + std::to_string(entry) + " of rank " + std::to_string(rank), "3 of each of"},
+                  {"damaged", "entry " + std::to_string(entry) + " of rank " + std::to_string(rank), "3 entries"},
                   [&] { static_cast<void>(heap.open(damaged)); });
         }
         auto const all = team.all_gather(first.handle());

@@ -229,7 +229,7 @@ TEST_CASE("layouts: an impossible layout is refused on every rank, with both sid
     });
     require_error(errc::invalid_argument, {self, "rank " + std::to_string(ranks), "own all"},
                   [&] { return make_array<int>(team, 5, single_owner{ranks}); });
-    require_error(errc::invalid_argument, {self, "no ghost cells", "one box a rank"}, [&] {
+    require_error(errc::invalid_argument, {self, "no ghost cells", "each rank owns one box"}, [&] {
       return make_array<int>(team, {4, 5}, tiled{block{}, cyclic{}}, halo{.width = 1});
     });
     constexpr std::size_t most = ~std::size_t{0};

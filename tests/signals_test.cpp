@@ -225,7 +225,7 @@ TEST_CASE("signals: wrong tags, ranks, epochs and empty lists are errors that na
           require_error(errc::out_of_range, {"wait", "tag 9 of 2"}, [&] { s.wait({0, 9}); });
           require_error(errc::out_of_range, {"rank"}, [&] { static_cast<void>(s.test({-1})); });
           require_error(errc::invalid_argument, {"another window"}, [&] { s.signal(foreign, 0); });
-          require_error(errc::invalid_argument, {"nothing is named"},
+          require_error(errc::invalid_argument, {"no signal is named"},
                         [&] { static_cast<void>(s.wait_any(std::span<signal_from const>{})); });
         }
         require_error(errc::invalid_argument, {"0 tags"}, [&] { static_cast<void>(make_signals(w, 0)); });

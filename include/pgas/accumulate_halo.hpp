@@ -224,13 +224,14 @@ template <any_global_array Array, ghost_operation<typename Array::value_type> Op
 /// For kernels that scatter: zero the ghost cells, store or add to own and ghost cells alike, then call this.
 /// Each contribution counts once, also in corners, on a torus and at a mirror, where several ghost cells show
 /// one cell. Ghost cells beyond a fixed edge have no owner and stay as they are, as do corners of an array
-/// that is made without them. Collective among ranks that share an edge or a corner, like begin_exchange. Own
-/// cells are complete when it returns. The additions are made in the order of the plan: one layout and number
-/// of ranks gives the same bits each time. The owner of a cell gets each contribution, so that no operation
-/// needs to be indivisible.
+/// that is made without them.
+///
+/// Collective among ranks that share an edge or a corner, like begin_exchange. Own cells are complete when it
+/// returns. The additions are made in the order of the plan: one layout and number of ranks gives the same
+/// bits each time. The owner of a cell gets each contribution, so that no operation needs to be indivisible.
 /// Throws what epochs throw. Costs a get of the ghost cells from each neighbour, memory for them, and a
-/// post/start/complete/wait round. PETSc: DMLocalToGlobal with ADD_VALUES or MAX_VALUES; DASH and MPI have no
-/// equal.
+/// post/start/complete/wait round.
+/// PETSc: DMLocalToGlobal with ADD_VALUES or MAX_VALUES; DASH and MPI have no equal.
 template <any_global_array Array, ghost_operation<typename Array::value_type> Op = op::sum>
   requires box_layout<typename Array::layout_type>
 void accumulate_halo(Array const& a, Op op = {}) {

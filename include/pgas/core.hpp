@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Windows, epochs and locks, on the processes of one node: the library without arrays.
-/// A program that names another backend, protocol, policy or distribution includes that model's header as well.
+/// Windows, epochs and locks, on the processes of one node: the library without arrays. A program that names
+/// another backend, protocol, policy or distribution also includes the header of that model.
 #include <pgas/access.hpp>
 #include <pgas/backends/process_map.hpp>
 #include <pgas/exposure.hpp>

@@ -87,14 +87,16 @@ class directory_state {
     }
     entry const& named = found->second;
     if (named.check != h.check) {
-      refuse(errc::mismatch, operation,
-             name + " is " + named.words +
-                 " on this rank, and another one where the handle was made; all ranks must enter arrays in one order");
+      refuse(
+          errc::mismatch, operation,
+          name + " is " + named.words +
+              " on this rank, but another array where the handle was made; all ranks must enter arrays in one order");
     }
     if (named.type != &tag_of<A>) {
       refuse(errc::mismatch, operation,
-             name + " is " + named.words + ", and it is to be opened as another type, of " +
-                 std::to_string(sizeof(typename A::value_type)) + "-byte elements; open it as what was entered");
+             name + " is " + named.words + ", but it is opened as another type, of " +
+                 std::to_string(sizeof(typename A::value_type)) +
+                 "-byte elements; open it as the type that was entered");
     }
     return std::static_pointer_cast<A>(named.array);
   }
@@ -105,7 +107,7 @@ class directory_state {
     if (h.directory == id_) return;
     refuse(errc::invalid_argument, operation,
            "array " + std::to_string(h.number) + " was entered into " + job_wide_text("directory", h.directory) +
-               ", and this is " + job_wide_text("directory", id_) +
+               ", but this is " + job_wide_text("directory", id_) +
                "; open it with that directory, on a rank of its team");
   }
 

@@ -102,8 +102,8 @@ void check_together(First const& first, More const&... more) {
   };
   if ((differs(more) || ...)) {
     refuse(
-        "the arrays do not have the same neighbours; exchange those together that have the same extents, layout and "
-        "halo");
+        "the arrays do not have the same neighbours; exchange only arrays of the same extents, layout and "
+        "halo together");
   }
 }
 

@@ -185,8 +185,8 @@ class global_array {
 
   /// The memory of the array: each rank's part, as array_shape lays it out.
   [[nodiscard]] window_type const& window() const noexcept { return window_; }
-  /// The plan of halo exchanges: the cells that this rank puts, with their targets, and those that it copies
-  /// itself.
+  /// The plan of halo exchanges: the cells that this rank puts to its neighbours, and those that it copies
+  /// within its part.
   [[nodiscard]] halo_plan<N> const& plan() const noexcept { return plan_; }
 
   /// For epochs: an array is opened like its window, and its state knows the shape.
@@ -243,12 +243,13 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
     PGAS_EXPECTS(light, !around.any(),
                  throw error(errc::invalid_argument, self, operation,
                              "no array of " + text +
-                                 " can be made: cells that are neighbours in a part are not so in the array, and have "
-                                 "no ghost cells around them; take a layout of one box a rank"));
+                                 " can be made: the cells of a rank are no box, so there are no ghost cells around "
+                                 "them; take a layout in which each rank owns one box"));
   }
   array_shape<N, layout_type> const shape(extents, around, team.size(), rule, sizeof(T));
   if (shape.overflows(sizeof(T))) {
-    throw error(errc::no_space, self, operation, "an array of " + text + " has more bytes than there are addresses");
+    throw error(errc::no_space, self, operation,
+                "an array of " + text + " has more bytes than there are addresses; take smaller extents");
   }
   using array_type = global_array<T, N, layout_type, Backend, Coherence, Protocols>;
   return detail::join_window<array_type>(

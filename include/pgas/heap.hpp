@@ -198,12 +198,13 @@ class heap_state {
     if (!h) refuse(errc::invalid_argument, operation, "the handle names no piece: it was never set");
     if (h.heap != id_)
       refuse(errc::invalid_argument, operation,
-             name_of(h) + " is of " + job_wide_text("heap", h.heap) + ", and this is " + job_wide_text("heap", id_));
+             name_of(h) + " is of " + job_wide_text("heap", h.heap) + ", but this is " + job_wide_text("heap", id_) +
+                 "; open it with the heap in which it was made");
     if (h.rank < 0 || h.rank >= memory_.ranks() || h.entry >= limits_.pieces) {
       refuse(errc::invalid_argument, operation,
              "the handle was damaged: it names entry " + std::to_string(h.entry) + " of rank " +
-                 std::to_string(h.rank) + ", and there are " + std::to_string(limits_.pieces) + " of each of " +
-                 std::to_string(memory_.ranks()) + " ranks");
+                 std::to_string(h.rank) + ", but each rank has " + std::to_string(limits_.pieces) +
+                 " entries, and there are " + std::to_string(memory_.ranks()) + " ranks");
     }
   }
   static std::string name_of(piece_handle h) {

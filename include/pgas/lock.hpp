@@ -105,7 +105,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
                    : "an access epoch of this rank on the window is open; close it first");
     if (target == s.rank()) {
       typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
-      before.publish(everyone);  // the refresh below may drop, and so lose, earlier stores of this rank
+      before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     }
   }
 

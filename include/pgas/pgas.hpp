@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The front door: arrays with halos, windows, epochs and locks, on the processes of one node.
-/// core.hpp is the same without arrays. Headers beside this one, and in algorithm/ and files/, add what they name.
+/// The front door: arrays with halos, windows, epochs and locks, on the processes of one node. core.hpp is
+/// the same without arrays. The other headers of this folder, and those in algorithm/ and files/, each add
+/// what their name says.
 #include <pgas/core.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/global_array.hpp>

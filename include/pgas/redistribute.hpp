@@ -128,8 +128,9 @@ void copy(From const& from, typename From::box_type const& source, To const& to,
   check(from, source, "from");
   check(to, {at, source.count}, "to");
   PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
-               detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
-                                   "both arrays are one; ranks would overwrite what others still read"));
+               detail::throw_error(
+                   errc::invalid_argument, from.state().job_rank(), operation,
+                   "both arrays are one, and ranks would overwrite cells that others still read; make a second array"));
   if (detail::all_tiles(from.layout()) < detail::all_tiles(to.layout())) {
     detail::copy_by_put(from, source, to, {at, source.count});
   } else {

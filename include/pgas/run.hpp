@@ -42,7 +42,7 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
   if (given && launched && asked && *asked != *given) {
     throw error(errc::mismatch, -1,
                 "run: the program asks for " + std::to_string(*asked) + " ranks, but the launcher has started " +
-                    std::to_string(*given) + "; ask for none, or for as many");
+                    std::to_string(*given) + "; ask for no number, or for the same one");
   }
   if (asked && !(given && launched)) {
     if (*asked < 1)

@@ -93,7 +93,7 @@ class signals {
     constexpr std::string_view operation = "wait for any signal";
     PGAS_EXPECTS(light, !all.empty(),
                  detail::throw_error(errc::invalid_argument, window_->job_rank(), operation,
-                                     "nothing is named, so the wait would never end; name a signal at least"));
+                                     "no signal is named, so the wait would never end; name at least one"));
     for (signal_from const& from : all) check(from, operation);
     boundary_type<boundary_of::own> own(window_->segment);
     own.publish(everyone);
@@ -168,7 +168,7 @@ class signals {
     PGAS_EXPECTS(
         light, &opened == &*window_,
         detail::throw_error(errc::invalid_argument, window_->job_rank(), "signal",
-                            "the epoch is one of another window; signals go with the window they were made for"));
+                            "the epoch is on another window; open it on the window for which the signals were made"));
   }
 
   detail::local_shared_ptr<State> window_;

@@ -19,7 +19,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
                throw error(errc::invalid_argument, team.world_rank(team.rank()), "team_along",
                            "a grid of " + places.describe() + " has no lines along dimension " + std::to_string(d) +
                                " in a team of " + std::to_string(team.size()) +
-                               "; give a dimension it has, and a grid over the ranks of the team"));
+                               "; name a dimension of the grid, and give a grid over the ranks of the team"));
   if (!places.has(team.rank())) return team.split(places.size() + team.rank());
   auto at = places.place(team.rank());
   rank_t const key = std::exchange(at[d], 0);

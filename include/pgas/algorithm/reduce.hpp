@@ -21,9 +21,9 @@ template <class Team, class Array>
 void check_team(Team const& team, Array const& a, std::string_view operation) {
   PGAS_EXPECTS(light, static_cast<void const*>(team.state().get()) == static_cast<void const*>(a.state().team.get()),
                throw error(errc::invalid_argument, a.state().job_rank(), operation,
-                           "the team of " + std::to_string(team.size()) + " ranks is not the one that the array of " +
+                           "the team of " + std::to_string(team.size()) + " ranks is not the team of the array of " +
                                joined(a.extents(), " x ") + " on " + std::to_string(a.ranks()) +
-                               " ranks was made on; give that one"));
+                               " ranks; pass the array's team"));
 }
 
 template <class T, class Op>

@@ -177,7 +177,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     check_box(operation, at);
     PGAS_EXPECTS(light, values == at.size(),
                  throw error(errc::invalid_argument, job_rank(), operation,
-                             std::to_string(values) + " values given for " + std::to_string(at.size()) + " cells"));
+                             std::to_string(values) + " values given for " + std::to_string(at.size()) +
+                                 " cells; give one value for each cell"));
   }
   void check_box(std::string_view operation, box_type const& at) const {
     static_cast<Epoch const&>(*this).check_open(operation);

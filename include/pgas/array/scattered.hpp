@@ -52,7 +52,8 @@ template <class Indices>
 void check_list(rank_t self, std::string_view operation, Indices const& list, std::size_t values) {
   PGAS_EXPECTS(light, values == list.size(),
                throw error(errc::invalid_argument, self, operation,
-                           std::to_string(values) + " values given for " + std::to_string(list.size()) + " indices"));
+                           std::to_string(values) + " values given for " + std::to_string(list.size()) +
+                               " indices; give one value for each index"));
 }
 
 /// The same for a mask: it must have as many places as its box has cells, and choose as many cells as there
@@ -62,14 +63,14 @@ void check_mask(rank_t self, std::string_view operation, box<N> const& at, Mask 
   PGAS_EXPECTS(light, mask.size() == at.size(),
                throw error(errc::invalid_argument, self, operation,
                            "a mask of " + std::to_string(mask.size()) + " given for a box of " +
-                               joined(at.count, " x ") + " cells"));
+                               joined(at.count, " x ") + " cells; give one place for each cell"));
   if constexpr (assertions >= assertion_level::light) {
     std::size_t chosen = 0;
     for (std::size_t k = 0; k < mask.size(); ++k) chosen += static_cast<bool>(mask[k]) ? 1 : 0;
     PGAS_EXPECTS(light, values == chosen,
                  throw error(errc::invalid_argument, self, operation,
                              std::to_string(values) + " values given for " + std::to_string(chosen) +
-                                 " cells that the mask chooses"));
+                                 " cells that the mask chooses; give one value for each"));
   }
 }
 

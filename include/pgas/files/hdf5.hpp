@@ -183,7 +183,7 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
         "that is not contiguous in the file, but chunked, compressed or external; convert it with h5repack -l CONTI");
   }
   haddr_t const first = H5Dget_offset(set);
-  if (first == HADDR_UNDEF) refuse("of which nothing has been written");
+  if (first == HADDR_UNDEF) refuse("whose elements were never written");
   if (bytes_of_file < first || bytes_of_file - first < bytes) {
     throw file_failure(errc::bad_file, "is cut off: it has " + std::to_string(bytes_of_file) + " bytes, and needs " +
                                            std::to_string(first + bytes));

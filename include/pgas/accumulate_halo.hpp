@@ -218,8 +218,8 @@ template <any_global_array Array, ghost_operation<typename Array::value_type> Op
 }
 
 /// The adjoint of exchange_halo: adds each ghost cell to the cell that it shows, and zeroes the ghost cell.
-/// With another operation it combines them, and leaves that operation's neutral value: `accumulate_halo(a,
-/// op::max{})`.
+/// With another operation it combines them, and leaves that operation's neutral value:
+/// `accumulate_halo(a, op::max{})`.
 ///
 /// For kernels that scatter: zero the ghost cells, store or add to own and ghost cells alike, then call this.
 /// Each contribution counts once, also in corners, on a torus and at a mirror, where several ghost cells show

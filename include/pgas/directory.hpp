@@ -24,7 +24,7 @@ struct array_handle {
   std::uint64_t number = 0;     ///< counts the entered arrays from 1; never used again
   std::uint64_t check = 0;      ///< a hash of the array's description
 
-  /// Whether the handle names an array.
+  /// True if the handle names an array.
   explicit constexpr operator bool() const noexcept { return number != 0; }
   friend constexpr bool operator==(array_handle const&, array_handle const&) noexcept = default;
 };

@@ -128,8 +128,8 @@ class [[nodiscard]] pending_exchanges {
   detail::joined_exchange<States...> epoch_;
 };
 
-/// Begins to fill the ghost cells of several arrays at once: `auto pending = begin_exchange(density,
-/// speed);`.
+/// Begins to fill the ghost cells of several arrays at once:
+/// `auto pending = begin_exchange(density, speed);`.
 ///
 /// The arrays must have the same neighbours: arrays of one layout, extents and halo do. Elements and
 /// coherence may differ. All ranks name the arrays in one order, because the first array's signals are used.

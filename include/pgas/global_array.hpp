@@ -156,7 +156,7 @@ class global_array {
     return detail::view_of_own(window_, own_place_.first, own_, own_place_.pitches);
   }
 
-  /// An access needs an open epoch. These overloads exist to say so.
+  /// Does not compile: put is a member of an open epoch.
   template <class... Arguments>
   void put(Arguments&&...) const {
     static_assert(detail::always_false<Arguments...>,
@@ -212,16 +212,19 @@ class global_array {
 template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
 inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Coherence, Protocols>> = true;
 
-/// Makes an array of these extents, with all cells and ghost cells zero: `make_array<double>(team, {rows,
-/// cols})`. A halo or a layout may follow: `make_array<double>(team, {rows, cols}, halo{.width = 1, .edges =
-/// edge::periodic})`, `make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{},
-/// block_cyclic<64>{}})`.
+/// Makes an array of these extents, with all cells and ghost cells zero. A halo or a layout may follow the
+/// extents:
+///     make_array<double>(team, {rows, cols})
+///     make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})
+///     make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{}, block_cyclic<64>{}})
 ///
 /// Collective over the team. Extents may be zero, and ranks may own nothing. A halo requires a layout in
 /// which each rank owns one box.
-/// Throws, on every rank: errc::mismatch when ranks ask for different arrays; errc::invalid_argument when the
-/// layout does not fit the extents or the number of ranks; errc::no_space when there is too little memory, or
-/// too few addresses.
+/// Throws, on every rank:
+/// - errc::mismatch when ranks ask for different arrays;
+/// - errc::invalid_argument when the layout does not fit the extents or the number of ranks;
+/// - errc::no_space when there is too little memory, or when there are too few addresses.
+///
 /// Costs make_window, and a barrier or two. MPI_Win_allocate; Global Arrays: ga_create.
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
           layout_rule<N> Rule>

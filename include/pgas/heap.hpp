@@ -24,7 +24,7 @@ struct piece_handle {
   rank_t rank = 0;           ///< the rank that made it
   std::uint32_t entry = 0;   ///< the piece's index in the table of that rank
 
-  /// Whether the handle names a piece.
+  /// True if the handle names a piece.
   explicit constexpr operator bool() const noexcept { return number != 0; }
   friend constexpr bool operator==(piece_handle const&, piece_handle const&) noexcept = default;
 };
@@ -85,9 +85,9 @@ class gaps {
 
 /// One rank's state of a heap.
 ///
-/// Each rank writes its own partition and no other. It consists of a table of its pieces, three elements
-/// each, which any rank reads by atomic loads; and, at every rank, of one word that counts the pieces that it
-/// has freed.
+/// Each rank writes its own partition and no other. A partition has two parts. One is a table of the rank's
+/// pieces, three elements each, which any rank reads by atomic loads. The other is a word at every rank,
+/// which counts the pieces that its writer has freed.
 ///
 /// Table     number, first, count. An entry is free while its number is 0. Its rank stores first and count,
 ///           and then the number. When the piece goes, it stores 0 before anything else. A reader takes the

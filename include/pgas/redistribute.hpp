@@ -150,8 +150,8 @@ void copy(From const& from, To const& to) {
   copy(from, {{}, from.extents()}, to, {});
 }
 
-/// Makes an array with the cells of another one in another layout: `auto tiles = redistribute(team, a,
-/// cyclic_tiles<64, 64>{})`.
+/// Makes an array with the cells of another one in another layout:
+/// `auto tiles = redistribute(team, a, cyclic_tiles<64, 64>{})`.
 ///
 /// Collective over the team, which must be the array's. Throws what make_array throws. Costs make_array and
 /// copy.

@@ -6,12 +6,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The team of the ranks in this rank's line of a grid along dimension d, in the order of their places. In two
-/// dimensions `team_along(team, places, 1)` is the rank's row and `team_along(team, places, 0)` its column.
+/// The team of the ranks in this rank's line of a grid along dimension d, in the order of their places. In
+/// two dimensions `team_along(team, places, 1)` is the rank's row and `team_along(team, places, 0)` its
+/// column.
 ///
 /// Collective over the team, whose ranks the grid arranges: take `array.layout().places()`, or
-/// `grid<2>{}.over(team.size())`. A rank without a place gets a team of one. Throws errc::invalid_argument for a grid
-/// with more places than ranks or with open extents, and for a dimension that the grid does not have. MPI_Cart_sub.
+/// `grid<2>{}.over(team.size())`. A rank without a place gets a team of one. Throws errc::invalid_argument
+/// for a grid with more places than ranks or with open extents, and for a dimension that the grid does not
+/// have. MPI_Cart_sub.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, std::size_t N>
 [[nodiscard]] team<Backend, Coherence, Protocols> team_along(team<Backend, Coherence, Protocols> team,
                                                              grid<N> const& places, std::size_t d) {
@@ -26,8 +28,9 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return team.split(places.rank(at), key);
 }
 
-/// The number of ranks on each node, for `grid<2>{}.in_nodes_of(ranks_per_node(team))`. It is 1 unless all nodes have
-/// the same number of ranks, numbered consecutively. The backend defines a node. Collective over the team.
+/// The number of ranks on each node, for `grid<2>{}.in_nodes_of(ranks_per_node(team))`. It is 1 unless all
+/// nodes have the same number of ranks, numbered consecutively. The backend defines a node. Collective over
+/// the team.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] rank_t ranks_per_node(team<Backend, Coherence, Protocols> team) {
   struct node {

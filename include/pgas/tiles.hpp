@@ -65,7 +65,7 @@ class own_tiles {
 
   /// The number of tiles.
   [[nodiscard]] std::size_t size() const noexcept { return array_->layout().tiles(array_->rank()); }
-  /// Whether this rank owns no tile.
+  /// True if this rank owns no tile.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   /// Tile k, in the order of memory.
   [[nodiscard]] own_tile<Array> operator[](std::size_t k) const noexcept { return {*array_, k}; }

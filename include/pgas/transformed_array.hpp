@@ -20,9 +20,9 @@ class transformed_segment {
   [[nodiscard]] auto box() const noexcept { return base_.box(); }
   /// The number of cells.
   [[nodiscard]] std::size_t size() const noexcept { return base_.size(); }
-  /// Whether the owner has no cells.
+  /// True if the owner has no cells.
   [[nodiscard]] bool empty() const noexcept { return base_.empty(); }
-  /// Whether this rank is the owner.
+  /// True if this rank is the owner.
   [[nodiscard]] bool is_own() const noexcept { return base_.is_own(); }
 
   /// The values of this piece on any rank, as a random access view in row-major order. For code that

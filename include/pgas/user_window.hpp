@@ -93,8 +93,8 @@ void settle_reach(Team const& team, Window const& w, reach how) {
 /// - errc::mismatch if ranks ask for different windows;
 /// - errc::no_space if there is too little memory.
 /// A later put or get throws errc::invalid_argument if the memory is gone or read-only.
-/// MPI_Win_create; with copies, MPI's separate memory model. There is no equal of MPI_Win_create_dynamic: make
-/// another window.
+/// MPI_Win_create; with copies, MPI's separate memory model. There is no equal of MPI_Win_create_dynamic:
+/// make another window.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::span<T> memory,
                                reach how = reach::in_place) {

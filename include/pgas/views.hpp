@@ -12,8 +12,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The piece of an array that one rank owns, seen from any rank: its owner, its cells, and its memory if this
-/// rank can reach that.
+/// The piece of an array that one rank owns, as any rank sees it: its owner, its cells, and its memory if
+/// that can be reached.
 ///
 /// It is valid as long as its array stays in place. distributed-ranges: remote segments.
 template <any_global_array Array>
@@ -33,9 +33,9 @@ class array_segment {
   [[nodiscard]] std::size_t first_row() const noexcept { return box().first[0]; }
   /// The number of cells.
   [[nodiscard]] std::size_t size() const noexcept { return box().size(); }
-  /// Whether the owner has no cells.
+  /// True if the owner has no cells.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  /// Whether this rank is the owner.
+  /// True if this rank is the owner.
   [[nodiscard]] bool is_own() const noexcept { return rank_ == array_->rank(); }
 
   /// The memory of this piece on any rank, as a span, a matrix_view or a box_view. For code that synchronizes
@@ -45,7 +45,7 @@ class array_segment {
   {
     return detail::view_of_memory(first_cell(), box().count, pitches());
   }
-  /// The position of its first cell, and the distances to neighbours, for views.
+  /// The address of the piece's first cell, for views.
   [[nodiscard]] value_type* first_cell() const
     requires Array::state_type::is_direct
   {
@@ -322,9 +322,9 @@ template <any_global_array Array>
   return detail::cells_view<std::remove_const_t<decltype(memory)>, N>(memory, all);
 }
 
-/// This rank's own cells, row after row, as a random access view: `views::local(a) |
-/// ranges::views::transform(f)`. It works on every backend; references go through this rank's cache if there
-/// is one.
+/// This rank's own cells, row after row, as a random access view:
+/// `views::local(a) | ranges::views::transform(f)`. It works on every backend; references go through this
+/// rank's cache if there is one.
 template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto local(Array const& a) {
@@ -335,8 +335,8 @@ template <any_global_array Array>
   }
 }
 
-/// This rank's own cells of aligned arrays as a random access view of tuples of references: `for (auto [x, y]
-/// : views::zip(a, b)) y += x;`. Halos, padding and element types may differ.
+/// This rank's own cells of aligned arrays as a random access view of tuples of references:
+/// `for (auto [x, y] : views::zip(a, b)) y += x;`. Halos, padding and element types may differ.
 ///
 /// Throws errc::invalid_argument with both layouts if this rank's own cells differ between the arrays.
 template <any_global_array First, any_global_array... More>

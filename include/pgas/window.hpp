@@ -103,7 +103,7 @@ class window {
   /// The state of the window, shared, for epochs.
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
-  /// An access needs an open epoch. These overloads exist to say so.
+  /// Does not compile: put is a member of an open epoch.
   template <class... Arguments>
   void put(Arguments&&...) const {
     static_assert(detail::always_false<Arguments...>,

@@ -8,8 +8,8 @@
 #include <pgas/coherence/unsafe_none.hpp>
 #include <pgas/pgas.hpp>
 
-/// Takes the place of examples/support/backends.hpp where `tools/run` builds an example with `--pgas-trace FILE` or
-/// `--pgas-heat FILE.svg`.
+/// Takes the place of examples/support/backends.hpp where `tools/run` builds an example with
+/// `--pgas-trace FILE` or `--pgas-heat FILE.svg`.
 namespace example {
 
 using backends =

@@ -9,9 +9,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Stores in cell k of `counts` the number of cells of an array for which bucket(cell) is k: `histogram(a,
-/// [](double x) { return static_cast<std::size_t>(x * 10); }, counts)`. Cells whose bucket lies outside
-/// `counts` are not counted.
+/// Stores in cell k of `counts` the number of cells of an array for which bucket(cell) is k:
+/// `histogram(a, [](double x) { return static_cast<std::size_t>(x * 10); }, counts)`. Cells whose bucket lies
+/// outside `counts` are not counted.
 ///
 /// Collective over the team on which both arrays were made; ranks may own nothing of either. bucket is called
 /// once per cell, on the cell's owner. Each owner counts in a private copy and then accumulates that copy

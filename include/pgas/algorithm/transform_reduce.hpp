@@ -5,8 +5,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Every rank returns op over init and f(cell) for all cells: `transform_reduce(team, a, 0.0, op::sum{},
-/// square)`.
+/// Every rank returns op over init and f(cell) for all cells:
+/// `transform_reduce(team, a, 0.0, op::sum{}, square)`.
 ///
 /// Collective over the team, which must be the array's; ranks may own nothing. The result has the type of
 /// init. op must be associative: each rank combines its own cells in the order of memory, then the ranks'

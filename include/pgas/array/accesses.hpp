@@ -12,8 +12,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The accesses of an epoch on an array: those of a window's epoch, by rank and element of its part, and the
-/// same by the global indices of cells, which any ranks may own.
+/// The accesses of an epoch on an array: those of a window's epoch, and the same by the global indices of
+/// cells. A window's epoch names elements by rank and place in the part; global indices name cells of any
+/// owner.
 ///
 /// All are one-sided. Values lie without gaps in row-major order of their box. Bulk puts and gets of a box
 /// complete like the epoch's other bulk transfers, after flush_local or close. If the epoch is not open to an

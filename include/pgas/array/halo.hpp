@@ -46,7 +46,7 @@ class halos {
     other.corners_ = false;
     return other;
   }
-  /// Whether an exchange also fills the corners.
+  /// True if an exchange also fills the corners.
   [[nodiscard]] constexpr bool corners() const noexcept { return corners_; }
   /// The halos as margins of a part.
   [[nodiscard]] constexpr margins<N> around() const noexcept {
@@ -57,7 +57,7 @@ class halos {
     }
     return room;
   }
-  /// Whether there are ghost cells in some dimension.
+  /// True if there are ghost cells in some dimension.
   [[nodiscard]] constexpr bool any() const noexcept { return around() != margins<N>{}; }
   /// True if a width overflows an index.
   [[nodiscard]] constexpr bool overflow() const noexcept {

@@ -44,7 +44,7 @@ class matrix_view {
   [[nodiscard]] constexpr index_type stride(rank_type d) const noexcept { return d == 0 ? pitch_ : 1; }
   /// The number of cells.
   [[nodiscard]] constexpr size_type size() const noexcept { return rows_ * cols_; }
-  /// Whether there are no cells.
+  /// True if there are no cells.
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
   /// The first cell.
   [[nodiscard]] constexpr T* data_handle() const noexcept { return data_; }
@@ -109,7 +109,7 @@ class local_matrix {
   [[nodiscard]] index_type stride(rank_type d) const noexcept { return d == 0 ? pitch_ : 1; }
   /// The number of cells.
   [[nodiscard]] size_type size() const noexcept { return rows_ * cols_; }
-  /// Whether there are no cells.
+  /// True if there are no cells.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
   /// A reference to a cell.

@@ -14,7 +14,7 @@ struct part_box {
   std::array<std::ptrdiff_t, N> first{};  ///< the smallest index in each dimension
   std::array<std::ptrdiff_t, N> end{};    ///< the index behind the largest one
 
-  /// Whether the box has no cells.
+  /// True if the box has no cells.
   [[nodiscard]] constexpr bool empty() const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
       if (end[d] <= first[d]) return true;

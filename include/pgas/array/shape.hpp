@@ -84,9 +84,9 @@ class array_shape {
   [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
     return layout_.offset(index);
   }
-  /// Whether the array has all cells of a box.
+  /// True if the array has all cells of a box.
   [[nodiscard]] constexpr bool contains(box<N> const& b) const noexcept { return b.is_within(extents()); }
-  /// Whether the array has a cell with this index.
+  /// True if the array has a cell with this index.
   [[nodiscard]] constexpr bool has_cell(std::array<std::size_t, N> const& index) const noexcept {
     for (std::size_t d = 0; d < N; ++d) {
       if (index[d] >= extent(d)) return false;

@@ -223,7 +223,8 @@ class scc {
     if (how.clock == nullptr) how.clock = &pgas::scc::formulas_533;
   }
 
-  /// `--pgas-heat FILE.svg`: gives the chip a clock, and draws what the run did to its links, see scc/heat_map.hpp.
+  /// `--pgas-heat FILE.svg`: gives the chip a clock, and draws what the run did to its links, see
+  /// scc/heat_map.hpp.
   struct own_option {
     static constexpr std::string_view name = "heat";
     static constexpr std::string_view value = "a file";

@@ -193,8 +193,8 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
 
 }  // namespace detail
 
-/// Saves a box of cells as the one dataset of an HDF5 file, in the groups that its name states: `save(a, {{0,
-/// 0}, {10, 10}}, hdf5{"run.h5", "corners/first"})`.
+/// Saves a box of cells as the one dataset of an HDF5 file, in the groups that its name states:
+/// `save(a, {{0, 0}, {10, 10}}, hdf5{"run.h5", "corners/first"})`.
 ///
 /// Otherwise like save to an NPY file. The elements are contiguous in the file, so here too all ranks write
 /// their strips at once. Only rank 0 calls HDF5, which needs no MPI. Programs that include this header link

@@ -37,7 +37,7 @@ concept npy_element = std::is_arithmetic_v<T> || detail::is_complex<T>;
 /// 2.0 has a length of four bytes. See numpy.lib.format.
 struct npy_header {
   std::string type;                ///< byte order, kind and size: "<f8"
-  bool is_fortran = false;         ///< whether the first dimension is contiguous
+  bool is_fortran = false;         ///< true if the first dimension is contiguous
   std::vector<std::size_t> shape;  ///< the extents
 
   friend bool operator==(npy_header const&, npy_header const&) = default;

@@ -11,8 +11,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A line on a terminal that shows the progress of a transfer: `save(a, path, progress_bar("save",
-/// team.rank() == 0))`.
+/// A line on a terminal that shows the progress of a transfer:
+/// `save(a, path, progress_bar("save", team.rank() == 0))`.
 ///
 ///   save  42% [=================>                       ] 1.3 of 3.1 GiB
 ///

@@ -193,8 +193,8 @@ void load_elements(Array const& a, typename Array::box_type const& cells, std::f
 
 }  // namespace detail
 
-/// Saves a box of cells in an NPY file, which numpy.load and load() read: `save(a, {{0, 0}, {10, 10}},
-/// "corner.npy")`.
+/// Saves a box of cells in an NPY file, which numpy.load and load() read:
+/// `save(a, {{0, 0}, {10, 10}}, "corner.npy")`.
 ///
 /// Collective over the team that the array was made on; all ranks name the same box and file. Ranks write
 /// their strips of the file at once. A rank that owns whole rows writes them without a copy; otherwise ranks
@@ -240,9 +240,9 @@ void save(Array const& a, std::filesystem::path const& path, Progress&& progress
 ///
 /// Collective like save. Own cells are in place when the call returns, and the next epoch shows them to other
 /// ranks. Ghost cells keep their values. Bytes behind the elements are ignored.
-/// Throws the same error on every rank: errc::bad_file if the file is missing, cut off, in Fortran order or
-/// no NPY file, or if it has another type, shape or byte order. No cell has changed then, unless reading
-/// failed midway.
+/// Throws the same error on every rank. It is errc::bad_file if the file is missing, cut off, in Fortran
+/// order or no NPY file. It is errc::bad_file also for another type, shape or byte order. No cell has changed
+/// then, unless reading failed midway.
 /// Costs as much as save. MPI: MPI_File_read_all; NumPy: load.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void load(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,

@@ -58,8 +58,8 @@ class mapped_segment {
   static std::uint64_t bytes_for(std::span<std::size_t const> sizes) noexcept {
     return header_bytes(static_cast<rank_t>(sizes.size())) + stride_for(sizes) * sizes.size();
   }
-  /// Writes the header of zeroed memory for parts of these sizes, at the beginning of a page; one rank calls it
-  /// for all.
+  /// Writes the header of zeroed memory for parts of these sizes, at the beginning of a page; one rank calls
+  /// it for all.
   static void write_header(std::byte* header, std::span<std::size_t const> sizes) noexcept {
     std::uint64_t const stride = stride_for(sizes);
     std::memcpy(header, &stride, sizeof stride);

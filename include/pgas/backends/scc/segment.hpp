@@ -111,7 +111,8 @@ class scc_segment {
     if (auto const where = theirs.physical(system(part(at.rank), at.offset))) theirs.forget_tagged(*where, from.size());
   }
 
-  /// While the guard lives, loads copy elements that the program may never look at: the oracle reports no race.
+  /// While the guard lives, loads copy elements that the program may never look at: the oracle reports no
+  /// race.
   class copying_guard {
    public:
     explicit copying_guard(scc_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }

@@ -13,12 +13,13 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// multiprocessors, 1991, the fair lock. For exclusive locks alone it is the queue lock from which Christgau
 /// and Schnor 2019 start.
 ///
-/// Words     of a target: tail, the last request of the queue. 0: none; 2 (r + 1): a shared request of rank
-///           r; one more: an exclusive one. active, in its upper half the number of ranks that hold the part
-///           shared, in its lower half the writer that waits for the last of those, plus one.
-///           of each rank, for each target: next, the request after its own, as in tail. state, its lowest
-///           bit: the rank may go on; the next bit: a shared request has come after it while it waited, which
-///           it must let in.
+/// Words     tail, a cell of the target: the last request of the queue. 0: none; 2 (r + 1): a shared request
+///           of rank r; one more: an exclusive one.
+///           active, a cell of the target: in its upper half the number of ranks that hold the part shared,
+///           in its lower half the writer that waits for the last of those, plus one.
+///           next, a cell of each rank for each target: the request after its own, as in tail.
+///           state, a cell of each rank for each target. Lowest bit: the rank may go on. Next bit: a shared
+///           request has come after it while it waited, which it must let in.
 /// States    Every request joins at the tail. A request waits to be let in if it stands behind an exclusive
 ///           request, or behind a shared one that waits. A shared request behind a rank that holds the part
 ///           goes on at once. The first of the queue with an exclusive request goes on if no rank is active,

@@ -11,14 +11,15 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Source: Mellor-Crummey and Scott, Scalable reader-writer synchronization for shared-memory
 /// multiprocessors, 1991, the lock with writer preference; Christgau and Schnor 2019, section 4.3, as MCS-WP.
 ///
-/// Words     of a target: state, from its lowest bit: a writer is interested or active; the door is closed to
-///           readers, for a writer; readers are in the list and not let in yet; then the number of active
-///           readers.
-///           readers, the rank that joined the list last, plus one. writers, the end of the writers' queue,
-///           plus one. first, the writer that waits for the last active reader, plus one. The rank that
-///           announces a writer writes first; only one writer is announced at a time.
-///           of each rank: woken, for the one lock that it waits for. next, for each target, the rank after
-///           it in the writers' queue, plus one.
+/// Words     state, a cell of the target. Lowest bit: a writer is interested or active. Next bit: the door is
+///           closed to readers, for a writer. Third bit: readers are in the list and not let in yet. Above:
+///           the number of active readers.
+///           readers, a cell of the target: the rank that joined the list last, plus one.
+///           writers, a cell of the target: the end of the writers' queue, plus one.
+///           first, a cell of the target: the writer that waits for the last active reader, plus one. The
+///           rank that announces a writer writes it; only one writer is announced at a time.
+///           woken, a cell of each rank, for the one lock that it waits for.
+///           next, a cell of each rank for each target: the rank after it in the writers' queue, plus one.
 /// States    A reader adds itself to the active ones if no writer is interested. Else it joins the list. The
 ///           first reader of a list lets it in if no writer is interested; otherwise the writer that leaves
 ///           last does. The last reader of the list goes first, and each reader lets the one before it in. A

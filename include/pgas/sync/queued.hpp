@@ -18,8 +18,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           r changes the last value, so r releases by a store. Other ranks' attempts are compare_exchanges,
 ///           which fail.
 ///           tail, a cell of the target: the last rank in the queue plus one; 0: no rank waits.
-///           next and first, cells of each rank, for the one queue it waits in: the rank that comes after it,
-///           plus one; and 1 once it is the first.
+///           next, a cell of each rank, for the one queue it waits in: the rank after it, plus one.
+///           first, a cell of each rank: 1 once it is the first of that queue.
 /// States    A rank that finds the queue empty takes the word if it is free for it. A rank that finds others
 ///           waiting may take the word past them, most_passes times at most before it joins the queue. This
 ///           pays, since a rank that releases the word and comes back still has the line in its cache. A

@@ -110,7 +110,7 @@ class local_view {
 
   /// The number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Whether there are no elements.
+  /// Returns whether the view has no elements.
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   /// The first element.
   [[nodiscard]] iterator begin() const noexcept { return {*state_, first_}; }

@@ -36,16 +36,16 @@ def arguments():
                         help=f"these suites, of {', '.join(suites.SUITES)} (all but papers)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
-                        help='where results go (bench-results)')
+                        help='the directory of results (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
-                        help='say what changed beyond noise between two results (directories or rows.jsonl)')
+                        help='list the changes beyond noise between two results (directories or rows.jsonl)')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
-                        help='rewrite what these files (README.md, include/pgas/sync/README.md) say of performance from '
+                        help='rewrite the performance sections of these files (README.md, include/pgas/sync/README.md) from '
                              'the results in --out')
     parser.add_argument('--again', action='store_true',
                         help='judge and draw the samples in --out again, and measure nothing')
     parser.add_argument('--list', action='store_true', help='list suites, programs and contenders, and measure nothing')
-    parser.add_argument('--no-install', action='store_true', help='take what is installed')
+    parser.add_argument('--no-install', action='store_true', help='use the installed libraries only')
     given = parser.parse_args()
     given.suites = given.suite.split(',')
     for name in given.suites:
@@ -66,7 +66,8 @@ def show_list():
 
 
 def build(given):
-    """Configures, and builds the programs of the suites, without those of libraries that are not installed."""
+    """Configures, and builds the programs of the suites, without those of libraries that are not
+    installed."""
     if not given.no_install:
         subprocess.run([os.path.join(ROOT, 'tools', 'setup'), 'bench'], check=True)
     configured = os.path.exists(os.path.join(BUILD, 'build.ninja'))

@@ -45,7 +45,8 @@ def raw_way(rows, key):
 
 
 def compare(old, new):
-    """[(key, placement, ratio of ours, ratio of the machine's own time or None)], the largest slowdown first."""
+    """[(key, placement, ratio of ours, ratio of the machine's own time or None)], the largest slowdown
+    first."""
     before, after = by_round(old.samples, 'pgas', ''), by_round(new.samples, 'pgas', '')
     changed = []
     for where in before.keys() & after.keys():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Counts instructions by callgrind. bench/counts.cpp announces each operation, and requests a dump after it."""
+"""Counts instructions by callgrind. bench/counts.cpp announces each operation, and requests a dump after
+it."""
 
 import os
 import shutil

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """Makes rows of samples: pairs them, computes their ratios, and judges the ratios by the targets.
 
-A sample is the output of one program for one row in one round: {suite, row, mode, bytes, unit, ranks, contender, way,
-round, hand_over: [before, after], others, seconds: [...]}. Ours and the hand-written ways (those with a name)
-come from one process, the peers from other processes. `others` is the share of the cores that other programs used at the time.
+A sample is the output of one program for one row in one round: {suite, row, mode, bytes, unit, ranks,
+contender, way, round, hand_over: [before, after], others, seconds: [...]}. Ours and the hand-written ways
+(those with a name) come from one process, the peers from other processes. `others` is the share of the cores
+that other programs used at the time.
 """
 
 from collections import defaultdict
@@ -69,7 +70,8 @@ def ratios(over, under):
 
 
 def judge_row(samples, given_target=None, missing=None):
-    """One row of the report from all samples of one key. `missing`: the reason of each contender without a time."""
+    """One row of the report from all samples of one key. `missing`: the reason of each contender without a
+    time."""
     place = usual_placement(samples)
     series = defaultdict(dict)  # (contender, way) -> round -> sample
     for sample in samples:
@@ -109,7 +111,8 @@ def judge_row(samples, given_target=None, missing=None):
 
 
 def compare(row, field, values, target, judged, upwards):
-    """Writes a ratio into the row, judges it if it has a target, and returns the factor by which it misses that."""
+    """Writes a ratio into the row, judges it if it has a target, and returns the factor by which it misses
+    that."""
     if not values:
         return 0.0
     ratio = spread.interval(values)

@@ -52,7 +52,8 @@ class Watch:
 
 
 def run(command, timeout, environment=None, silence=None):
-    """Runs a command in a session of its own, so that the whole session can be ended. Returns its Outcome. It has `timeout`
+    """Runs a command in a session of its own, so that the whole session can be ended. Returns its Outcome.
+    The command has `timeout`
     seconds as a whole, and `silence` seconds for each line."""
     outcome = Outcome()
     started = time.perf_counter()

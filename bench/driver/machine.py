@@ -49,7 +49,8 @@ def own_seconds():
 
 
 def share_of_others(busy_before, own_before, seconds):
-    """The share of all cores that other programs have used since then; None if the time is too short to measure."""
+    """The share of all cores that other programs have used since then; None if the time is too short to
+    measure."""
     if seconds < SHORTEST:
         return None
     used = busy() - busy_before - (own_seconds() - own_before)

@@ -126,15 +126,16 @@ def write(results, pictures, directory):
 <h2>Rows that fall short</h2>
 {rows_table(short) if short else '<p>None.</p>'}
 <h2>Pictures</h2>
-<p class="soft">Lines are medians, bands the quarters around them. Dashed grey lines are no library: what one would write by hand.</p>
+<p class="soft">Lines are medians, bands the quarters around them. Dashed grey lines are hand-written code without a library.</p>
 <div class="plots">{figures}</div>
 <h2>All other rows</h2>
 {rows_table(rest)}
-<p class="soft">A ratio is the median over rounds; below it the interval it lies in, 90 of 100. Rows of two ranks are compared in one
-placement of the two cores, near or far; a line's way between them is measured before and after each. Below a verdict: how much of the cores others used. {html.escape(words.QUIET)}</p>
+<p class="soft">A ratio is the median over rounds, above its 90 % confidence interval. Rows of two ranks are compared in one
+placement of the two cores, near or far; the time of a line between them is measured before and after each sample. Below a
+verdict is the share of the cores that other programs used. {html.escape(words.QUIET)}</p>
 <details><summary>Every peer's time in every row</summary>{everybody_table(results.rows)}</details>
-<h2>Who took part</h2><ul>{who}</ul>
-{f'<h2>Not there</h2><ul>{notes}</ul>' if notes else ''}
+<h2>Contenders</h2><ul>{who}</ul>
+{f'<h2>Missing</h2><ul>{notes}</ul>' if notes else ''}
 </html>
 '''
     with open(os.path.join(directory, 'index.html'), 'w', encoding='utf-8') as out:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Compares our values with a paper: the printed numbers within 25 % of ours, and the claims that hold for ours."""
+"""Compares our values with a paper: the printed numbers within 25 % of ours, and the claims that hold for
+ours."""
 
 import csv
 import os

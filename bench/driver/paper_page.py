@@ -180,7 +180,8 @@ def key(result):
 
 
 def keep(said, directory):
-    """Writes the pictures that programs drew, and shows them as images, since each has its own style sheet."""
+    """Writes the pictures that programs drew, and shows them as images, since each has its own style
+    sheet."""
     shown = ''
     for line in said:
         name = f"paper_{line['figure']}_{line['name']}.svg"

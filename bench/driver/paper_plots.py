@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The papers' figures redrawn: lines and bars are ours, crosses the paper's. On the page one key serves all panels of a
-figure; each PNG has its own."""
+"""The papers' figures redrawn: lines and bars are ours, crosses the paper's. On the page one key serves all
+panels of a figure; each PNG has its own."""
 
 import os
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The papers' tables and figures: their printed numbers, their claims, and their looks. All of it is data, here and
-in bench/papers/reference/.
+"""The papers' tables and figures: their printed numbers, their claims, and their looks. All of it is data,
+here and in bench/papers/reference/.
 
-A value is printed by one of the programs in bench/papers/: {figure, series, x, quantity, value, unit, parameters}. The
-reference has a line for each number that a paper prints, under the same names. Its kind tells its use:
+A value is printed by one of the programs in bench/papers/: {figure, series, x, quantity, value, unit,
+parameters}. The reference has a line for each number that a paper prints, under the same names. Its kind
+tells its use:
   printed        counts: ours lies within 25 % of it, or not
   calibration    a constant of ours was set by it, so it proves nothing and does not count
   other machine  drawn beside ours, and not compared: ours was measured on the machine at hand
-A claim is a statement of a paper about its own curves, tested on ours. Series whose names begin with "ours" are protocols
-that the papers do not have.
+A claim is a statement of a paper about its own curves, tested on ours. Series whose names begin with "ours"
+are protocols that the papers do not have.
 """
 
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ class Missing(LookupError):
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper. `holds(v)` tests it on values `v(series, x, quantity)`. `kind`: ordering, crossing or
-    shape. `why`: the suspected cause if it does not hold."""
+    """A statement of a paper. `holds(v)` tests it on values `v(series, x, quantity)`. `kind`: ordering,
+    crossing or shape. `why`: the suspected cause if it does not hold."""
 
     text: str
     holds: object
@@ -33,7 +34,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class Figure:
-    """A table or figure of a paper. `draws`: its quantities, each in a panel; without any there is no picture."""
+    """A table or figure of a paper. `draws`: its quantities, each in a panel; without any there is no
+    picture."""
 
     name: str
     title: str
@@ -75,7 +77,8 @@ class Cause:
 
 
 def grows_as_a_line(points, quantity, series, v):
-    """True if the second half is less than 1.5 times as steep as the first, so that the curve does not explode."""
+    """True if the second half is less than 1.5 times as steep as the first, so that the curve does not
+    explode."""
     a, b, c = (v(series, x, quantity) for x in points)
     first = (b - a) / (points[1] - points[0])
     second = (c - b) / (points[2] - points[1])

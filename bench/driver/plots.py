@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Draws SVG and PNG pictures by gnuplot: over size or number of ranks, and each row's distance from its limit."""
+"""Draws SVG and PNG pictures by gnuplot: over size or number of ranks, and each row's distance from its
+limit."""
 
 
 import os

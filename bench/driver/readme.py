@@ -13,7 +13,7 @@ END = '<!-- end of performance -->'
 BEGIN_PROTOCOLS = '<!-- protocols: written by tools/bench --readme -->'
 END_PROTOCOLS = '<!-- end of protocols -->'
 
-# The rows that a user asks for first. The page of all rows has the others.
+# The rows that a user asks for first. The page of all rows has the other rows.
 SHOWN = [
     ('put_latency/flush/8', 2, 'put 8 B and flush'),
     ('put_bw/flush/1048576', 2, 'put 1 MiB, 64 in flight'),
@@ -35,7 +35,8 @@ def line(row, title):
 
 
 def section(results):
-    """The rows of SHOWN, and the number of rows that miss their targets. Protocols have a table of their own."""
+    """The rows of SHOWN, and the number of rows that miss their targets. Protocols have a table of their
+    own."""
     yield '| | pgas | by hand | best peer | short of its target by |'
     yield '|---|---|---|---|---|'
     rows = {(judge.name_of(r), r['ranks']): r for r in results.rows if r['ours'] and not is_of_protocol(r)}
@@ -101,9 +102,10 @@ def protocols(results):
             yield f'| `{name}` | ' + ' | '.join(cells) + ' |'
     yield ''
     yield from paragraph(
-        'In brackets: how many times what the same accesses to lines take by hand; bold where that is above its target. '
-        'The lock that two or four want all the time is taken, used and let go; the least lucky rank gets its fair share '
-        f'divided by the unfairness. Medians on {where(results.machine)}; `tools/bench --suite sync` and then '
+        'In brackets: the multiple of the time that the same accesses to lines take by hand. It is bold if it is above '
+        'its target. A lock that two or four ranks want is taken, used and released by all of them all the time. The '
+        'least lucky rank gets its fair share divided by the unfairness. '
+        f'Medians on {where(results.machine)}; `tools/bench --suite sync` and then '
         f"`tools/bench --readme` make this table.{busy([r['others'] for r in rows.values()])}")
 
 

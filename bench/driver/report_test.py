@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tests statistics, verdicts, comparisons and the README's section on invented samples. Run it: python3 report_test.py"""
+"""Tests statistics, verdicts, comparisons and the README's section on invented samples. Run it: python3
+report_test.py"""
 
 import contextlib
 import io

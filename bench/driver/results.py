@@ -6,7 +6,8 @@ import os
 
 
 class Results:
-    """machine (one), contenders, notes, samples, rows; values: the values and pictures of the papers' programs."""
+    """machine (one), contenders, notes, samples, rows; values: the values and pictures of the papers'
+    programs."""
 
     def __init__(self, machine, contenders, notes, samples, rows, values=()):
         self.machine = machine

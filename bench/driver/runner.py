@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the programs of the suites in turns, round by round, until the ratios are narrow or the time is over."""
+"""Runs the programs of the suites in turns, round by round, until the ratios are narrow or the time is
+over."""
 
 import os
 import shutil
@@ -32,7 +33,7 @@ class Entry:
 
 @dataclass
 class Story:
-    """How far a program got."""
+    """The progress of a program through its rows."""
 
     last: str = ''  # the row that began last
     told: bool = False  # whether that row has ended
@@ -84,7 +85,8 @@ class Runner:
         self.parts = suites.parts_of(names, effort.quick)
 
     def run(self):
-        """Runs all rounds. The first `fewest_rounds` measure all rows if time permits, later ones undecided rows."""
+        """Runs all rounds. The first `fewest_rounds` measure all rows if time permits, later ones undecided
+        rows."""
         longest = 0.0
         for number in range(self.effort.most_rounds):
             if self.progress.left() < (longest if number >= self.effort.fewest_rounds else 1):
@@ -181,7 +183,7 @@ class Runner:
         return [row for key, row in self.breakdowns if key == entry.key() and self.breakdowns[key, row] >= 2]
 
     def take(self, number, entry, outcome):
-        """Keeps the output of a program, and returns how far it got."""
+        """Keeps the output of a program, and returns its progress."""
         others = self.quiet.seen if outcome.others is None else outcome.others
         where = {'suite': entry.suite, 'contender': entry.contender.name, 'round': number,
                  'others': others if entry.part.is_timed() else 0}
@@ -205,7 +207,8 @@ class Runner:
         return story
 
     def blame(self, entry, story, trouble):
-        """Blames a breakdown on the row in which it happened, or on the program if it happened outside of any row."""
+        """Blames a breakdown on the row in which it happened, or on the program if it happened outside of any
+        row."""
         if story.ended:  # nothing is lost
             self.note(entry, entry.program, f'{trouble} at its end, after all rows')
         elif story.last and not story.told and self.progress.left() <= 0:
@@ -224,7 +227,8 @@ class Runner:
             'what': what, 'why': why})
 
     def undecided(self):
-        """Names of rows, by suite and number of ranks, whose ratio may still be on either side of its target."""
+        """Names of rows, by suite and number of ranks, whose ratio may still be on either side of its
+        target."""
         names = {}
         for row in judge.judge(self.samples):
             if row['verdict'] == 'noise':

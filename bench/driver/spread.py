@@ -47,8 +47,9 @@ class Interval:
 
 
 def interval(values, draws=400):
-    """Of the median of one value a round, 90 of 100: by drawing rounds again and again where there are enough of them,
-    else from the lowest to the highest. One round says nothing of the next: from nothing to everything."""
+    """The 90 % confidence interval of the median of one value a round. With six rounds or more it is found by
+    drawing rounds again and again. With fewer it reaches from the lowest to the highest value, and with one
+    from 0 to infinity."""
     if len(values) < 2:
         return Interval(values[0], 0.0, float('inf'), 1)
     if len(values) < 6:
@@ -59,7 +60,8 @@ def interval(values, draws=400):
 
 
 def verdict(ratio, limit, margin):
-    """Whether a ratio that should be at most `limit` is: ok, BEHIND, or '?' where its interval does not say."""
+    """The verdict on a ratio that should be at most `limit`: 'ok', 'BEHIND', or '?' if its interval contains
+    the limit."""
     if ratio.high <= limit * margin:
         return 'ok'
     if ratio.low > limit * margin:

@@ -14,7 +14,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Contender:
-    """A library with one of its settings, and how a program of it is started on {ranks} ranks."""
+    """A library with one of its settings, and the command that starts its programs on {ranks} ranks."""
 
     name: str
     kind: str  # 'ours' or 'peer'
@@ -32,8 +32,8 @@ ALLOCATED = 'windows from MPI_Win_allocate, accumulate_ordering=none, acc_single
 
 CONTENDERS = [
     Contender('pgas', 'ours', 'ours', '', setting='process_map, assertion level light'),
-    Contender('mpich', 'peer', 'rma', '_mpich', MPICH + RANKS, 'as it comes; ' + ALLOCATED, ('mpichversion',)),
-    Contender('openmpi', 'peer', 'rma', '_openmpi', OPENMPI + RANKS, 'as it comes; ' + ALLOCATED,
+    Contender('mpich', 'peer', 'rma', '_mpich', MPICH + RANKS, 'default settings; ' + ALLOCATED, ('mpichversion',)),
+    Contender('openmpi', 'peer', 'rma', '_openmpi', OPENMPI + RANKS, 'default settings; ' + ALLOCATED,
               ('mpirun.openmpi', '--version')),
     Contender('openmpi-sm', 'peer', 'rma', '_openmpi', OPENMPI + ('--mca', 'osc', '^rdma') + RANKS,
               'shared memory component: --mca osc ^rdma; ' + ALLOCATED, ('mpirun.openmpi', '--version')),
@@ -56,10 +56,14 @@ ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': 
 class Part:
     """One program of each family, for some numbers of ranks.
 
-    style: 'meter' (bench/meter.hpp: rows line up with other libraries'), 'harness' (bench/harness.hpp: ours and
-    baselines in one process), 'job' (the whole process is timed from outside), 'script' (prints harness rows), 'counts'
-    (bench/counts.cpp: runs under callgrind too), 'once' (prints samples, and takes no arguments), 'paper'
-    (bench/papers/: prints values in virtual time, the same in each run).
+    style:
+      'meter'    bench/meter.hpp: rows line up with those of other libraries
+      'harness'  bench/harness.hpp: ours and the baselines are in one process
+      'job'      the whole process is timed from outside
+      'script'   prints harness rows
+      'counts'   bench/counts.cpp: runs under callgrind too
+      'once'     prints samples, and takes no arguments
+      'paper'    bench/papers/: prints values in virtual time, the same in each run
     """
 
     programs: dict
@@ -162,8 +166,8 @@ def programs_of(names, quick):
 
 @dataclass(frozen=True)
 class Target:
-    """The target of the rows with such names: at most `raw` times the hand-written time, and `ahead` times quicker than
-    the quickest peer. 0: no target."""
+    """The target of the rows with such names: at most `raw` times the hand-written time, and `ahead` times
+    quicker than the quickest peer. 0: no target."""
 
     names: str  # a regular expression for the whole of row/mode/bytes
     raw: float = 0

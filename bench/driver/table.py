@@ -31,7 +31,7 @@ def lines(results):
           f"commit {machine.get('commit')}; {machine.get('date')}."
     yield ''
     yield words.counts(results.rows)
-    yield 'A ratio is the median over rounds, with the interval it lies in; rows are compared in one placement of the cores.'
+    yield 'A ratio is the median over rounds, with its confidence interval. Rows are compared in one placement of the cores.'
     yield words.QUIET
     yield ''
     yield '| ' + ' | '.join(HEAD) + ' |'
@@ -39,14 +39,14 @@ def lines(results):
     for row in results.rows:
         yield '| ' + ' | '.join(cells(row)) + ' |'
     yield ''
-    yield '## Who took part'
+    yield '## Contenders'
     yield ''
     for contender in results.contenders:
         version = f" ({contender['version']})" if contender['version'] else ''
         yield f"* **{contender['name']}**{version}: {contender['setting']}."
     if results.notes:
         yield ''
-        yield '## Not there'
+        yield '## Missing'
         yield ''
         for note in results.notes:
             yield f"* {note['suite']}, {note['contender']}, {note['ranks']} ranks: {note['what']}: {note['why']}."

@@ -76,12 +76,13 @@ def together(text, remark):
 
 
 def busy(row):
-    """The share of the cores that other programs used during a row, and the number of its samples with too much."""
+    """The share of the cores that other programs used during a row, and the number of its samples with too
+    much."""
     return f"{row['others']:.0%}" + (f", too much in {row['disturbed']:.0%}" if row['disturbed'] else '')
 
 
 QUIET = f'A sample is marked as disturbed if others used more than {suites.QUIET:.0%} of the cores while its program ran; ' \
-        f'a ratio is formed of rounds without a mark where there are {suites.ENOUGH} of them.'
+        f'a ratio is formed of rounds without a mark if there are {suites.ENOUGH} of them.'
 
 VERDICTS = {'ok': 'ok', 'BEHIND': 'BEHIND', 'noise': 'not judged (noise)', '': ''}
 

@@ -4,16 +4,16 @@
 
 usage: check.py INCLUDE_DIR COMPILER [ARGUMENT...]
 
-At assertion level light, each ours_X of loops.cpp must have the loops of raw_X, instruction for instruction by
-name, no call that raw_X has not, and as many instructions in all; each nothing_X must be a bare return. At level normal
-the same comparison must fail, or it would find nothing.
+At assertion level light, each ours_X of loops.cpp must have the loops of raw_X, instruction for instruction
+by name, no call that raw_X has not, and as many instructions in all; each nothing_X must be a bare return. At
+level normal the same comparison must fail, or it would find nothing.
 
-Each epoch_X of loops.cpp puts through the epoch, which looks up the target for each element. Its loop must have no call
-and at most so many instructions an element as EPOCH_PUT says. Its mutant, which reads again what the epoch knows, must
-be noticed.
+Each epoch_X of loops.cpp puts through the epoch, which looks up the target for each element. Its loop must
+have no call and at most so many instructions an element as EPOCH_PUT says. Its mutant, which reads again what
+the epoch knows, must be noticed.
 
-Each ours_X of stencil.cpp must have the arithmetic of raw_X in its vector loop, and no more instructions there; nowhere
-a division or a call. Its mutant, which divides, must be noticed.
+Each ours_X of stencil.cpp must have the arithmetic of raw_X in its vector loop, and no more instructions
+there; nowhere a division or a call. Its mutant, which divides, must be noticed.
 """
 
 import functools
@@ -106,7 +106,8 @@ def stores(body):
 
 
 def put_cost(body):
-    """Instructions for each element stored, in the loop that stores the most elements; None if there is no loop."""
+    """Instructions for each element stored, in the loop that stores the most elements; None if there is no
+    loop."""
     costs = []
     for a, b in innermost(body):
         if stored := len(stores(body[a:b + 1])):
@@ -148,7 +149,8 @@ def check_epochs(include, compiler):
 
 
 def main_loop(body):
-    """The loop of most packed arithmetic: that arithmetic, and how many instructions there are beside moves."""
+    """The loop of most packed arithmetic: that arithmetic, and how many instructions there are beside
+    moves."""
     def arithmetic(loop):
         return [m for m in loop if re.fullmatch(r"v?(add|sub|mul)[ps]d", m)]
     def is_packed(loop):

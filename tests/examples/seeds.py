@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that an example gives the same bytes on the emulated chip as on loopback, against each seed of the chip's schedule
-and memory: seeds.py PROGRAM ARGS...
+"""Checks that an example gives the same bytes on the emulated chip as on loopback, against each seed of the
+chip's schedule and memory: seeds.py PROGRAM ARGS...
 
-The seeds take turns with 2, 6, 24 and 48 cores until PGAS_TEST_SECONDS (2 by default) are over or a thousand have run.
-Each number of cores gets at least one seed."""
+The seeds take turns with 2, 6, 24 and 48 cores until PGAS_TEST_SECONDS (2 by default) are over or a thousand
+have run. Each number of cores gets at least one seed."""
 import os
 import pathlib
 import subprocess

@@ -579,7 +579,7 @@ TEST_CASE("layouts: the reason why a layout does not fit is a sentence") {
   auto const has = [](std::string const& text, char const* piece) { return text.find(piece) != std::string::npos; };
   CHECK_FALSE(tiled<block, block>{}.error_for({3, 3}, 7));
   CHECK(has(tiled<block, block>{}.on(grid{2, 0}).error_for({3, 3}, 7).value_or(""), "that 2 divides"));
-  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).error_for({3, 3}, 2).value_or(""), "dimension 1: it is not divided"));
+  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).error_for({3, 3}, 2).value_or(""), "dimension 1: it is undivided"));
   CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({3, 3}, 4).value_or(""), "dimension 0") == false);
   CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({4, 3}, 4).value_or(""), "dimension 0: the sizes of 2 blocks"));
   CHECK(has(tiled{block{}, block_cyclic<>{0}}.error_for({4, 3}, 4).value_or(""), "dimension 1: blocks of 0"));

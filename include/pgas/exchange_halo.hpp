@@ -128,7 +128,8 @@ template <any_global_array Array>
   return detail::start_exchange(a);
 }
 
-/// Fills the ghost cells of this rank and its neighbours: begin_exchange and finish in one call.
+/// Fills the ghost cells of this rank and its neighbours: begin_exchange and finish in one call. Otherwise
+/// like begin_exchange. MPI: MPI_Neighbor_alltoallw; PETSc: DMGlobalToLocal.
 template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 void exchange_halo(Array const& a) {

@@ -155,7 +155,8 @@ template <any_global_array First, any_global_array Second, any_global_array... M
       first, second, more...);
 }
 
-/// Fills the ghost cells of several arrays: begin_exchange and finish in one call.
+/// Fills the ghost cells of several arrays: begin_exchange and finish in one call. Otherwise like
+/// begin_exchange of several arrays.
 template <any_global_array First, any_global_array Second, any_global_array... More>
   requires(box_layout<typename First::layout_type> && box_layout<typename Second::layout_type> &&
            (box_layout<typename More::layout_type> && ...))

@@ -141,8 +141,8 @@ lock(Window const&, rank_t, lock_kind_constant<Kind>, hint<Given>...)
     -> lock<typename Window::state_type, Kind,
             (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... | Given)>;
 
-/// Opens a lock epoch if no other lock must be waited for, else returns nothing. One-sided. OpenSHMEM:
-/// shmem_test_lock.
+/// Opens a lock epoch if no other lock must be waited for, else returns nothing. One-sided. MPI has no equal;
+/// OpenSHMEM: shmem_test_lock.
 template <class Window, lock_kind Kind, hints... Given>
 [[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) {
   return lock<typename Window::state_type, Kind,

@@ -139,7 +139,7 @@ void copy(From const& from, typename From::box_type const& source, To const& to,
 }
 
 /// Copies all cells of one array to another of the same extents and any layout. Otherwise like copy of a box.
-/// Throws errc::invalid_argument when the extents differ.
+/// Throws errc::invalid_argument when the extents differ. Global Arrays: ga_copy.
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
 void copy(From const& from, To const& to) {

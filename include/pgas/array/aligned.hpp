@@ -17,7 +17,7 @@ template <any_global_array First, any_global_array Second>
                   ", are not aligned; copy one of them to the other's layout first");
 }
 
-/// Calls use(tile of a, tile of b, box) for all cells that this rank owns in `a`, whichever rank owns them in
+/// Calls use(tile of a, tile of b, box) for all cells that this rank owns in `a`. Any rank may own them in
 /// `b`.
 template <any_global_array First, any_global_array Second, class Use>
 void for_each_common_box(First const& a, Second const& b, Use&& use) {

@@ -24,16 +24,17 @@ constexpr std::size_t element_at(std::array<std::size_t, N> const& index,
   return at;
 }
 
-/// One side of a transfer of a box: the offset of its first cell, and the distances to neighbours.
+/// One side of a transfer of a box: the offset of its first cell, and the distances to neighbours. A transfer
+/// has two sides: `there`, often another rank's part, and `here`.
 template <std::size_t N>
 struct box_in {
   std::size_t first = 0;
   std::array<std::size_t, N> pitches{};
 };
 
-/// Calls move(rows there, first element here, elements here between rows) until a box of `count` cells is
-/// moved. Dimensions that are one run on both sides are joined, so that there are as few calls as
-/// two-dimensional blocks allow.
+/// Calls move(rows at `there`, first element at `here`, elements between rows at `here`) until a box of
+/// `count` cells is moved. Dimensions that are one run on both sides are joined, so that there are as few
+/// calls as two-dimensional blocks allow.
 template <std::size_t N, class Move>
 constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N> const& there, box_in<N> const& here,
                               Move&& move) {
@@ -78,7 +79,7 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
   } while (advance(index, outer));
 }
 
-/// The same for those cells of a box that are in the share `mine`. `here` is the position of the box.
+/// The same for those cells of a box that are in the share `mine`. `here` is the position of the whole box.
 template <std::size_t N, class Move>
 constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<N> here, Move&& move) {
   std::array<std::size_t, 2 * N> count{};  // per dimension: the blocks, then the cells of a block
@@ -96,8 +97,8 @@ constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<
   for_each_block<2 * N>(count, there, in_box, move);
 }
 
-/// Calls move(owner, rows in its part, first element here, elements here between rows) until the cells of a
-/// box are moved between their owners' parts and `here`.
+/// Calls move(owner, rows in its part, first element at `here`, elements between rows at `here`) until the
+/// cells of a box are moved between their owners' parts and `here`.
 template <layout L, class Move>
 void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimensions> const& here, Move&& move) {
   constexpr std::size_t dimensions = L::dimensions;

@@ -7,8 +7,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The plan of a halo exchange along one dimension: which own indices are ghost cells of which rank. It is
-/// computed once, from the distribution alone.
+/// The plan of a halo exchange along one dimension: the own indices that are ghost cells of other ranks. It
+/// is computed once, from the distribution alone.
 ///
 /// Each rank puts into the ghost cells of other ranks, so the plan lists sends. They include sends to this
 /// rank itself, on a torus with few ranks or at a mirror. Of its receives a rank knows only the origins. A

@@ -6,8 +6,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The plan of a halo exchange: which of its cells a rank sends to which ghost cells. It is computed once,
-/// from the shape alone.
+/// The plan of a halo exchange: the cells that a rank sends, and the ghost cells that they become. It is
+/// computed once, from the shape alone.
 ///
 /// The plan is the product of the lines of all dimensions. A box of own cells goes directly from its owner to
 /// each rank that has it as ghost cells, corners included. A rank fills the ghost cells of undivided
@@ -55,7 +55,7 @@ class halo_plan {
   [[nodiscard]] std::vector<move> const& puts() const noexcept { return puts_; }
   /// The moves within this rank's part, to be made in this order.
   [[nodiscard]] std::vector<move> const& copies() const noexcept { return copies_; }
-  /// The ranks to which this rank puts, and those that put to it: ascending, without this rank.
+  /// The ranks to which this rank puts, ascending, without this rank.
   [[nodiscard]] std::vector<rank_t> const& targets() const noexcept { return targets_; }
   /// The ranks that put to this rank, ascending, without this rank.
   [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }

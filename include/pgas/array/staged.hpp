@@ -18,7 +18,8 @@ class staged_array {
   using value_type = typename Array::value_type;
   using element = std::conditional_t<Mode.read_only, value_type const, value_type>;
   static constexpr std::size_t dimensions = Array::dimensions;
-  // Writing all own cells must leave the ghost cells between them alone: the copy is of own cells only.
+  // A staged array that writes all own cells must not write the ghost cells between them, so it copies own
+  // cells only.
   static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous;
   static constexpr bool checks_indices = assertions >= assertion_level::heavy;
 

@@ -88,7 +88,7 @@ class tiled {
       std::optional<std::string> mine;
       if constexpr (requires { one.error_for(extents[d], ranks); }) mine = one.error_for(extents[d], places.extent(d));
       if (detail::is_undivided<std::tuple_element_t<d, std::tuple<D...>>>() && places.extent(d) != 1) {
-        mine = "it is not divided, and the grid of " + places.describe() + " divides it";
+        mine = "it is undivided, but the grid of " + places.describe() + " divides it";
       }
       if (!found && mine) found = "dimension " + std::to_string(d) + ": " + *mine;
     });

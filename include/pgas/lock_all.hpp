@@ -34,8 +34,9 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
     s.lock.lock_all(b);
     s.access_open = true;
+    if constexpr (may_hold_all) holds_all_ = s.lock.holds_all();
   }
-  lock_all(lock_all&&) noexcept = default;
+  lock_all(lock_all&& other) noexcept : base(std::move(other)), holds_all_(std::exchange(other.holds_all_, false)) {}
   ~lock_all() { this->end(); }
 
   /// Ends the epoch: MPI's word for close().
@@ -54,10 +55,17 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another rank holds
   /// an exclusive lock on it.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
-    this->check_open("to");
+    if constexpr (may_hold_all) {
+      if (!holds_all_) [[unlikely]]
+        take(target);
+    } else {
+      this->check_open("to");
+    }
     state().check_rank(target, "to");
-    boundary b(state().segment);
-    state().lock.trigger(target, b);
+    if constexpr (!may_hold_all) {
+      boundary b(state().segment);
+      state().lock.trigger(target, b);
+    }
     return {state(), target};
   }
 
@@ -70,13 +78,25 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     return h;
   }
 
+  /// Not inlined, so that an epoch that holds all parts tests one variable at an access.
+  [[gnu::noinline]] void take(rank_t target) {
+    this->check_open("to");
+    state().check_rank(target, "to");
+    boundary b(state().segment);
+    state().lock.trigger(target, b);
+  }
+
   void finish() {
     State& s = state();
-    s.access_open = false;
+    s.access_open = holds_all_ = false;
     s.elements.leave_all();
     boundary b(s.segment);
     s.lock.unlock_all(b);
   }
+
+  static constexpr bool may_hold_all = whole_lock_protocol<typename State::lock_protocol>;
+
+  bool holds_all_ = false;  ///< the epoch is open, and nothing needs to be taken at the first access to a part
 };
 
 template <class Window, hints... Given>

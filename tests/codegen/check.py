@@ -27,6 +27,9 @@ SLACK = 2  # instructions outside loops: registers may be chosen otherwise
 # Instructions for each element put through an epoch, by compiler and assertion level. A store through a plain pointer
 # takes 4. GCC 12 does not move a load out of a loop unless each iteration reaches it, so it looks up the part each time.
 EPOCH_PUT = {"gcc": {"light": 10, "normal": 16}, "clang": {"light": 4, "normal": 9}}
+# Under lock_all with the default protocols the loop has a call for the case that a part has to be taken. The call keeps
+# compilers from moving loads out of the loop, and leaves one test of one variable on the way that is taken.
+EPOCH_PUT_LOCKS = {"gcc": {"light": 12, "normal": 16}, "clang": {"light": 9, "normal": 11.5}}
 
 
 @functools.lru_cache(maxsize=None)
@@ -115,8 +118,9 @@ def put_cost(body):
     return max(costs)[1] if costs else None
 
 
-def epoch_differences(found, most):
+def epoch_differences(found, kind, level):
     for name in sorted(n for n in found if n.startswith("epoch_")):
+        most = (EPOCH_PUT_LOCKS if name == "epoch_put_locks" else EPOCH_PUT)[kind][level]
         cost = put_cost(found[name])
         if cost is None:
             yield f"{name}: no loop found that stores"
@@ -126,22 +130,23 @@ def epoch_differences(found, most):
 
 def check_epochs(include, compiler):
     version = subprocess.run([*compiler, "--version"], capture_output=True, text=True).stdout
-    limits = EPOCH_PUT["clang" if "clang" in version else "gcc"]
+    kind = "clang" if "clang" in version else "gcc"
     failed = False
     for optimization in ("-O2", "-O3"):
-        for level, most in limits.items():
+        for level in EPOCH_PUT[kind]:
             found = functions(assembly(include, compiler, optimization, level))
             names = [n for n in found if n.startswith("epoch_")]
-            if len(names) < 2:
+            if len(names) < 3:
                 sys.exit(f"functions are missing from the assembly: {sorted(found)}")
-            for sentence in epoch_differences(found, most):
+            for sentence in epoch_differences(found, kind, level):
                 print(f"{optimization} {level}: {sentence}")
                 failed = True
             for name in sorted(names):
                 print(f"{optimization} {level}: {name}: {put_cost(found[name])} instructions an element")
         mutant = list(epoch_differences(functions(
-            assembly(include, compiler, optimization, "light", "loops.cpp", "-DPGAS_TEST_MUTANT")), limits["light"]))
-        missed = [n for n in names if not any(m.startswith(n + ":") for m in mutant)]
+            assembly(include, compiler, optimization, "light", "loops.cpp", "-DPGAS_TEST_MUTANT")), kind, "light"))
+        # The loop with a call reads the state again by itself.
+        missed = [n for n in names if n != "epoch_put_locks" and not any(m.startswith(n + ":") for m in mutant)]
         if missed:
             print(f"{optimization} light: state that is read again was not noticed in {missed}")
             failed = True

@@ -35,13 +35,15 @@ template <class T>
 using window = decltype(pgas::make_window<T>(std::declval<team&>(), 0));
 template <class T>
 using fence = decltype(pgas::fence{std::declval<window<T>&>()});
-// The default lock protocol tests at each access whether the rank is inside; shared_only has nothing to test.
+// The default lock protocol may have something to take at an access; shared_only never has.
 using shared_only = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::shared_only>;
 template <class T>
 using shared_window =
     decltype(pgas::make_window<T>(std::declval<team&>().with<pgas::coherence::coherent, shared_only>(), 0));
 template <class T>
-using lock_all = decltype(pgas::lock_all{std::declval<shared_window<T>&>()});
+using shared_lock_all = decltype(pgas::lock_all{std::declval<shared_window<T>&>()});
+template <class T>
+using lock_all = decltype(pgas::lock_all{std::declval<window<T>&>()});
 template <class Epoch, class T>
 [[gnu::always_inline]] inline void epoch_loop(Epoch& epoch, pgas::rank_t target, std::size_t n, T value) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -114,7 +116,8 @@ std::uint64_t raw_get_words(raw<std::uint64_t> const& t, std::size_t n) { return
 
 // An access through the epoch, which looks up the target's part each time.
 void epoch_put(fence<double>& e, pgas::rank_t target, std::size_t n, double v) { epoch_loop(e, target, n, v); }
-void epoch_put_passive(lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) {
+void epoch_put_locks(lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) { epoch_loop(e, target, n, v); }
+void epoch_put_passive(shared_lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) {
   epoch_loop(e, target, n, v);
 }
 

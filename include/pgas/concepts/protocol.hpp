@@ -118,6 +118,14 @@ concept lock_protocol =
       p.unlock_all(b);
     };
 
+/// A whole lock protocol may let lock_all hold every part from the start. `holds_all` says whether it does.
+/// The answer stays the same from lock_all to unlock_all; while it is true, `trigger` does nothing.
+template <class P>
+concept whole_lock_protocol =
+    lock_protocol<P> && requires(typename P::template on<detail::control_archetype> const& p) {
+      { p.holds_all() } noexcept -> std::same_as<bool>;
+    };
+
 /// A shared lock may have several holders, an exclusive lock has one.
 enum class lock_kind {
   shared,     ///< other shared locks may be held on the part. MPI_LOCK_SHARED

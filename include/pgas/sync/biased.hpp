@@ -132,7 +132,11 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           good: it tells all ranks, and waits for the lock_all epochs that are open. From then on all is as with
 ///           `Lock`. Shared locks leave the bias as it is.
 /// lock_all  under the bias one read-modify-write and one store, both of own words, whatever the number of ranks; on
-///           slots two stores and n loads, of own words. An access adds a test of a variable. Afterwards as `Lock`.
+///           slots two stores and n loads, of own words. An access costs what it does under a fence: holds_all tells
+///           the epoch that it need not ask again. Afterwards as `Lock`. The read-modify-write is two thirds of the
+///           time of an empty epoch, and has to stay: a rank that enters must let its store be seen before it looks
+///           whether the bias has ended, and no algorithm without such an order excludes the rank that ends it
+///           (Attiya et al. 2011, Laws of Order). A window that is never to be locked can take shared_only.
 /// Costs     the first exclusive lock of the window n read-modify-writes and 3 n loads; the first one of each further
 ///           rank one load of rank 0. On slots the first one of each rank n stores and n loads.
 /// try_lock  may end the bias also where it returns false.
@@ -175,12 +179,12 @@ struct biased {
     template <boundary Boundary>
     void lock_all(Boundary& b) {
       if (may_last_) may_last_ = is_inside_ = bias_.enter();
-      if (is_inside_) {
-        b.refresh(everyone);
-      } else {
-        base::lock_all(b);
-      }
+      if (!is_inside_) [[unlikely]]
+        return lock_all_unbiased(b);
+      b.refresh(everyone);
     }
+    /// Whether this rank's lock_all epoch is open under the bias, and so holds all parts.
+    [[nodiscard]] bool holds_all() const noexcept { return is_inside_; }
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b) {
       if (!is_inside_) [[unlikely]]
@@ -188,14 +192,23 @@ struct biased {
     }
     template <boundary Boundary>
     void unlock_all(Boundary& b) {
-      if (!is_inside_) return base::unlock_all(b);
+      if (!is_inside_) [[unlikely]]
+        return unlock_all_unbiased(b);
       b.publish(everyone);
       is_inside_ = false;
       bias_.leave();
     }
 
    private:
-    // Apart, so that a compiler puts what remains of `lock` into the epoch that opens.
+    // These three are not inlined, so that a compiler puts what remains of their callers into epochs.
+    template <boundary Boundary>
+    [[gnu::noinline]] void lock_all_unbiased(Boundary& b) {
+      base::lock_all(b);
+    }
+    template <boundary Boundary>
+    [[gnu::noinline]] void unlock_all_unbiased(Boundary& b) {
+      base::unlock_all(b);
+    }
     [[gnu::noinline]] void end_bias() {
       has_ended_ = bias_.end([this](auto const& left, word epochs, rank_t rank) {
         control_->wait_until(left, [epochs](word now) { return now == epochs; },

@@ -183,7 +183,7 @@ template <class T, std::size_t N, class Layout, class Backend, class Coherence, 
     text += a.shape().halos().corners() ? "; with corners\n" : "; without corners\n";
   }
   text += "runs on   " + std::string(Backend::name) + ", coherence " + std::string(Coherence::name) + ", protocols " +
-          bundle_name<Protocols>() + "\n";
+          protocols_name<Protocols>() + "\n";
   return text + detail::layout_text(a.layout(), sizeof(T));
 }
 

@@ -15,8 +15,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// A backend may offer an option of its own, `--pgas-NAME VALUE`, by a nested type `own_option`.
 ///
-/// `name` is NAME, and `value` says in a word or two what VALUE is, for `--pgas-help`. If the user gives the option,
-/// before_launch(VALUE) is called before the ranks start and after_launch(VALUE) after they have ended.
+/// `name` is NAME, and `value` says in a word or two what VALUE is, for `--pgas-help`. If the user gives the
+/// option, before_launch(VALUE) is called before the ranks start and after_launch(VALUE) after they have
+/// ended.
 template <class B>
 concept backend_with_option = backend<B> && requires(std::string const& value) {
   { B::own_option::name } -> std::convertible_to<std::string_view>;
@@ -43,8 +44,8 @@ struct default_coherence {
 template <class... Policies>
 struct coherence_list {};
 
-/// The protocol bundles a program can run with; the first is the default.
-template <protocol_bundle... Bundles>
+/// The protocols a program can run with; the first ones are the default.
+template <protocol_bundle... Protocols>
 struct protocols_list {};
 
 /// Stands for each backend's own default protocols in `protocols_list`.
@@ -53,9 +54,10 @@ struct backend_default_protocols : default_protocols {
   static constexpr std::string_view name = "default";
 };
 
-/// The name of a bundle on the command line: its own if it has one, else its protocols, joined.
+/// What the protocols of a window are called on the command line: their common name if they have one, else the
+/// names of the three, joined.
 template <protocol_bundle P>
-std::string bundle_name() {
+std::string protocols_name() {
   if constexpr (requires { P::name; }) return std::string(P::name);
   return std::string(P::fence::name) + "+" + std::string(P::post::name) + "+" + std::string(P::lock::name);
 }
@@ -134,21 +136,22 @@ struct policy_on<Backend, default_coherence> {
   using type = typename Backend::default_coherence;
 };
 
-template <class Backend, class Bundle>
-struct bundle_on {
-  using type = Bundle;
+template <class Backend, class Protocols>
+struct protocols_on {
+  using type = Protocols;
 };
 template <class Backend>
-struct bundle_on<Backend, backend_default_protocols> {
+struct protocols_on<Backend, backend_default_protocols> {
   using type = default_protocols_on<Backend>;
 };
 
-/// Calls the body on the combination that the command line names. If there is none, the error lists the names.
-template <class Backends, class Coherences, class Bundles>
+/// Calls the body on the combination that the command line names. If there is none, the error lists the
+/// names.
+template <class Backends, class Coherences, class Protocols>
 struct dispatcher;
 
-template <class... Backends, class... Policies, class... Bundles>
-struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protocols_list<Bundles...>> {
+template <class... Backends, class... Policies, class... AllProtocols>
+struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protocols_list<AllProtocols...>> {
   template <class Body>
   static int run(command_line const& line, Body const& body) {
     for (auto const& [name, _] : line.others) {
@@ -173,7 +176,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     text += "; --pgas-coherence:";
     ((text += " " + std::string(Policies::name)), ...);
     text += "; --pgas-sync:";
-    ((text += " " + bundle_name<Bundles>()), ...);
+    ((text += " " + protocols_name<AllProtocols>()), ...);
     text += "; --pgas-wait:";
     for (auto const name : wait_policy_names) text += " " + std::string(name);
     return text;
@@ -230,15 +233,15 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   template <class Backend, class Policy, class Body>
   static bool on_policy(command_line const& line, Body const& body, int& status, bool& fits) {
     return chosen(line.coherence, Policy::name) &&
-           (on_bundle<Backend, Policy, Bundles>(line, body, status, fits) || ...);
+           (on_chosen<Backend, Policy, AllProtocols>(line, body, status, fits) || ...);
   }
-  template <class Backend, class Policy, class Bundle, class Body>
-  static bool on_bundle(command_line const& line, Body const& body, int& status, bool& fits) {
+  template <class Backend, class Policy, class Protocols, class Body>
+  static bool on_chosen(command_line const& line, Body const& body, int& status, bool& fits) {
     using coherence = typename policy_on<Backend, Policy>::type;
-    using bundle = typename bundle_on<Backend, Bundle>::type;
-    if (!chosen(line.sync, bundle_name<Bundle>())) return false;
+    using protocols = typename protocols_on<Backend, Protocols>::type;
+    if (!chosen(line.sync, protocols_name<Protocols>())) return false;
     if constexpr (!coherence::template fits<typename Backend::segment_type> ||
-                  !bundle_fits<bundle, typename Backend::control_type>) {
+                  !bundle_fits<protocols, typename Backend::control_type>) {
       fits = false;
     } else {
       auto const with_arguments = [&body, rest = std::span<std::string_view const>(line.rest)](auto& team) {
@@ -258,11 +261,11 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
       if constexpr (backend_with_option<Backend>) {
         if (own) Backend::own_option::before_launch(*own);
       }
-      using team_type = team<Backend, coherence, bundle>;
+      using team_type = team<Backend, coherence, protocols>;
       if constexpr (std::is_void_v<decltype(with_arguments(std::declval<team_type&>()))>) {
-        run_on<Backend, coherence, bundle>(line.ranks, with_arguments);
+        run_on<Backend, coherence, protocols>(line.ranks, with_arguments);
       } else {
-        status = static_cast<int>(run_on<Backend, coherence, bundle>(line.ranks, with_arguments));
+        status = static_cast<int>(run_on<Backend, coherence, protocols>(line.ranks, with_arguments));
       }
       if constexpr (reporting_backend<Backend>) Backend::report(stderr);
       if constexpr (backend_with_option<Backend>) {
@@ -275,18 +278,19 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
 
 }  // namespace detail
 
-/// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole `main`.
+/// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole
+/// `main`.
 ///
-/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` says how ranks wait
-/// (wait_policy). `--pgas-trace FILE` makes backends::traced write a trace. A backend may offer an option of its own;
-/// `--pgas-help` lists all. The other arguments reach the body as its second parameter,
-/// `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0. On an error it prints the error's
-/// sentence to stderr and returns 1. Example: `return pgas::run<pgas::backend_list<process_map, loopback>>(argc, argv,
-/// [](auto& team, auto arguments) { ... });`
-template <class Choices, class Coherences = coherence_list<default_coherence>,
-          class Synchronizations = protocols_list<backend_default_protocols>, class Body>
+/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` says how
+/// ranks wait (wait_policy). `--pgas-trace FILE` makes backends::traced write a trace. A backend may offer an
+/// option of its own; `--pgas-help` lists all. The other arguments reach the body as its second parameter,
+/// `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0. On an error it prints
+/// the error's sentence to stderr and returns 1. Example: `return pgas::run<pgas::backend_list<process_map,
+/// loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
+template <class Backends, class Coherences = coherence_list<default_coherence>,
+          class Protocols = protocols_list<backend_default_protocols>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {
-  using dispatcher = detail::dispatcher<Choices, Coherences, Synchronizations>;
+  using dispatcher = detail::dispatcher<Backends, Coherences, Protocols>;
   try {
     auto const line = detail::command_line::parse(argc, argv);
     if (line.help) {

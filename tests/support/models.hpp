@@ -44,7 +44,7 @@ struct model {
   using team = pgas::team<Backend, Coherence, Protocols>;
 
   static std::string name() {
-    return std::string(Backend::name) + "+" + std::string(Coherence::name) + "+" + pgas::bundle_name<Protocols>();
+    return std::string(Backend::name) + "+" + std::string(Coherence::name) + "+" + pgas::protocols_name<Protocols>();
   }
 };
 

@@ -83,17 +83,17 @@ void check_fenced_together(First const& first, More const&... more) {
 
 /// A fence of several windows or arrays at once, with one barrier at each end instead of one for each window.
 ///
-/// Bind a name to each window's epoch: `auto [in, out] = pgas::fence_all{a, b};`, then `in.put(rank, i, value)`. These
-/// epochs have the accesses of a fence, and end together where the fence_all is closed or destroyed. To close it in the
-/// middle of a block, name it first: `pgas::fence_all both{a, b}; auto& [in, out] = both;`.
+/// Bind a name to each window's epoch: `auto [in, out] = pgas::fence_all{a, b};`, then `in.put(rank, i, v)`.
+/// These epochs have the accesses of a fence, and end together when the fence_all is closed or destroyed. To
+/// close it before the end of a block, name it: `pgas::fence_all both{a, b};`, `auto& [in, out] = both;`.
 ///
-/// Collective: opening and closing wait for every rank, as with fence. All ranks name the windows in one order, since
-/// the barrier is that of the first window's fence protocol. The windows may differ in elements, coherence and
-/// protocols. Hints are promises about one window: a window that is fenced with hints is fenced alone.
-/// Throws errc::invalid_argument when a window is given twice or the windows' ranks differ, errc::wrong_order when
-/// another epoch of this rank is open on one of them.
-/// Costs two barriers in all, and for each window what its coherence policy does at a fence. `next()` is one barrier.
-/// MPI: MPI_Win_fence of each window, the barrier of all but one left out. OpenSHMEM: shmem_barrier_all.
+/// Collective: opening and closing wait for every rank, as with fence. All ranks name the windows in one
+/// order, since the barrier is that of the first window's fence protocol. The windows may differ in elements,
+/// coherence and protocols. It takes no hints: a hint is a promise about one window.
+/// Throws errc::invalid_argument when a window is given twice or the windows have different ranks, and
+/// errc::wrong_order when another epoch of this rank is open on one of them.
+/// Costs two barriers in all, and for each window what its coherence policy does at a fence. `next()` costs
+/// one barrier. MPI: MPI_Win_fence of each window, with one barrier for all; OpenSHMEM: shmem_barrier_all.
 template <class First, class... More>
 class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> {
   using base = detail::epoch<fence_all, First>;

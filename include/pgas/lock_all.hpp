@@ -7,11 +7,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// Passive target: this rank may access every part, and no target takes part in it.
 ///
-/// One-sided. Stores to the own part before it must have been followed by a fence, a wait or a sync if peers may put
-/// there already: on memory with private copies, opening writes them back.
-/// What a rank puts is visible to others that flush or open after it has flushed or closed. Order between
-/// ranks is the program's: by atomic elements, or a barrier. Exclusive locks of others exclude it, part by part: a rank
-/// that waits for one part while it holds another can take part in a deadlock, as with all locks. MPI_Win_lock_all.
+/// One-sided. Stores to the own part before it must have been followed by a fence, a wait or a sync if peers
+/// may put there already: on memory with private copies, opening writes them back. What a rank puts is
+/// visible to others that flush or open after it has flushed or closed. Order between ranks is the program's:
+/// by atomic elements, or a barrier. Exclusive locks of others exclude it, part by part: a rank that waits
+/// for one part while it holds another can take part in a deadlock, as with all locks. MPI_Win_lock_all.
 template <class State, hints Hints = hints{.passive = true}>
 class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, State>,
                                public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
@@ -52,8 +52,8 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
-  /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another rank holds
-  /// an exclusive lock on it.
+  /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another
+  /// rank holds an exclusive lock on it.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     if constexpr (may_hold_all) {
       if (!holds_all_) [[unlikely]]
@@ -96,7 +96,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
 
   static constexpr bool may_hold_all = whole_lock_protocol<typename State::lock_protocol>;
 
-  bool holds_all_ = false;  ///< the epoch is open, and nothing needs to be taken at the first access to a part
+  bool holds_all_ = false;  ///< the epoch is open, and no part needs to be taken at its first access
 };
 
 template <class Window, hints... Given>

@@ -131,12 +131,13 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           open, and holds all parts. The first exclusive lock on the window, of whatever part, ends the bias for
 ///           good: it tells all ranks, and waits for the lock_all epochs that are open. From then on all is as with
 ///           `Lock`. Shared locks leave the bias as it is.
-/// lock_all  under the bias one read-modify-write and one store, both of own words, whatever the number of ranks; on
-///           slots two stores and n loads, of own words. An access costs what it does under a fence: holds_all tells
-///           the epoch that it need not ask again. Afterwards as `Lock`. The read-modify-write is two thirds of the
-///           time of an empty epoch, and has to stay: a rank that enters must let its store be seen before it looks
-///           whether the bias has ended, and no algorithm without such an order excludes the rank that ends it
-///           (Attiya et al. 2011, Laws of Order). A window that is never to be locked can take shared_only.
+/// lock_all  under the bias one read-modify-write and one store, both of own words, whatever the number of
+///           ranks; on slots two stores and n loads, of own words. An access costs what it does under a fence:
+///           holds_all tells the epoch that no part needs to be taken. Afterwards as `Lock`.
+/// Bound     The read-modify-write is more than half the time of an empty epoch, and has to stay. A rank that
+///           enters must make its store visible before it looks whether the bias has ended; without that order
+///           two ranks cannot exclude each other (Attiya et al. 2011, "Laws of order"). A window that is never
+///           locked exclusively can take shared_only, which has no words.
 /// Costs     the first exclusive lock of the window n read-modify-writes and 3 n loads; the first one of each further
 ///           rank one load of rank 0. On slots the first one of each rank n stores and n loads.
 /// try_lock  may end the bias also where it returns false.

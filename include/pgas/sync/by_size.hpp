@@ -6,10 +6,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Fence by one of two protocols: `Few` up to `most` ranks where words have native read-modify-writes, else `Many`.
+/// A fence that chooses between two protocols: `Few` up to `most` ranks where words have native
+/// read-modify-writes, else `Many`.
 ///
-/// All ranks of a team have the same size and the same kind of words, so they choose alike. Costs one predicted
-/// branch a fence, and the words of both.
+/// It has no algorithm of its own, and so no place among the counters of central_counter.hpp: like `biased` and
+/// `deferred` it is made of any other protocols. All ranks of a team have the same size and the same kind of
+/// words, so they choose alike. Costs one predicted branch a fence, and the words of both.
 template <fence_protocol Few, fence_protocol Many, rank_t most>
 struct by_size {
   static constexpr std::string_view name = "by_size";

@@ -9,7 +9,8 @@ import subprocess
 
 import words
 
-# One colour for each contender, in all pictures. Peers that are not named here take the remaining ones in turn.
+# One colour for each contender, in all pictures. Peers that are not named here take the remaining ones in
+# turn.
 OURS = '#1f5fd0'
 COLOURS = {'pgas': OURS, 'mpich': '#d1662a', 'openmpi': '#8e5bb5', 'openmpi-sm': '#c2335f', 'oshmem': '#2f9e77',
            'mpich-2sided': '#e0a030', 'openmpi-2sided': '#7a7a2a'}

@@ -47,7 +47,8 @@ CONTENDERS = [
               ('pkg-config', '--modversion', 'fftw3')),
 ]
 
-# The environment of peers: a benchmark machine's user is often root. OpenMP's threads have a core each, and spin.
+# The environment of peers: a benchmark machine's user is often root. OpenMP's threads have a core each, and
+# spin.
 ENVIRONMENT = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'PMIX_MCA_gds': 'hash',
                'OMP_PLACES': 'threads', 'OMP_PROC_BIND': 'close', 'OMP_WAIT_POLICY': 'active'}
 
@@ -75,7 +76,7 @@ class Part:
     slow: bool = False  # a row may take as long as another whole program
 
     def is_timed(self):
-        """Whether other load on the machine matters."""
+        """True if other load on the machine matters."""
         return self.style not in ('counts', 'once', 'paper')
 
 
@@ -83,7 +84,8 @@ class Part:
 INCLUDE = Path(__file__).resolve().parents[2] / 'include'
 HEADERS = tuple(str(path.relative_to(INCLUDE)) for folder in ('pgas', 'pgas/backends')
                 for path in sorted((INCLUDE / folder).glob('*.hpp')))
-# The largest ratio of the compile time of the two entrances to that of the headers of other libraries that they need.
+# The largest ratio of the compile time of the two entrances to that of the headers of other libraries that
+# they need.
 ENTRANCES = {'pgas/pgas.hpp': 2.0, 'pgas/core.hpp': 1.5}
 # The first installed compiler of each group.
 COMPILERS = [next(name for name in names if shutil.which(name))

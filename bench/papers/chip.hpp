@@ -35,7 +35,7 @@ struct library {
   static constexpr library active() noexcept { return {2.8}; }
   /// The same with passive target, where `call` surrounds each read-modify-write and each put. The paper says
   /// that this takes much longer than the code under a register (Christgau and Schnor 2019, section 5.5). Set
-  /// by: a pair of lock and unlock under GBH with back-off takes 3.35 us if all are shared (Table 2). That is
+  /// by: a pair of lock and unlock under GBH with back-off takes 3.35 us if all are shared (Table 2). It is
   /// two read-modify-writes, and 1.05 us of accesses. Table 3 agrees: a reader in the queue of MCS-WP costs
   /// the writer two more of them, 3.5 to 4.2 us.
   static constexpr library passive() noexcept { return {1.15}; }

@@ -34,7 +34,7 @@ void fill(machine const& m, std::size_t bytes) {
 void check(machine const& m, std::size_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += 4) {
     if (m.load(page_type::dcm, received + at) != pattern(at))
-      throw std::runtime_error("byte " + std::to_string(at) + " of a message is not what was sent");
+      throw std::runtime_error("byte " + std::to_string(at) + " of a message differs from the sent byte");
   }
 }
 

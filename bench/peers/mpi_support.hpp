@@ -5,7 +5,7 @@
 
 #include "../shapes.hpp"
 
-/// What the programs on MPI share.
+/// The common parts of the programs on MPI.
 namespace bench::mpi {
 
 /// A window that MPI allocates, so that it can use shared memory, with the info keys that make atomics cheap.

@@ -5,7 +5,7 @@
 
 #include "../shapes.hpp"
 
-/// What the programs on OpenSHMEM share.
+/// The common parts of the programs on OpenSHMEM.
 namespace bench::shmem {
 
 /// Memory in every rank's symmetric heap. Construction and destruction are collective.

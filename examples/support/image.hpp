@@ -239,7 +239,7 @@ struct png_samples {
     png_byte const* const sample = bytes.data() + (pixel * channels + channel) * 2;
     return static_cast<float>(sample[0] * 256 + sample[1]);
   }
-  /// What is transparent shows a black ground, and so is cold.
+  /// The opacity of a pixel. A transparent pixel shows a black ground, and so is cold.
   [[nodiscard]] float opacity(std::size_t pixel) const {
     return channels == 2 || channels == 4 ? (*this)(pixel, channels - 1) / 65535.0F : 1.0F;
   }

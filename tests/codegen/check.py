@@ -24,8 +24,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLACK = 2  # instructions outside loops: registers may be chosen otherwise
-# Instructions for each element put through an epoch, by compiler and assertion level. A store through a plain pointer
-# takes 4. GCC 12 does not move a load out of a loop unless each iteration reaches it, so it looks up the part each time.
+# Instructions for each element put through an epoch, by compiler and assertion level. A store through a plain
+# pointer takes 4. GCC 12 does not move a load out of a loop unless each iteration reaches it, so it looks up
+# the part each time.
 EPOCH_PUT = {"gcc": {"light": 10, "normal": 16}, "clang": {"light": 4, "normal": 9}}
 # Under lock_all with the default protocols the loop has a call for the case that a part has to be taken. The call keeps
 # compilers from moving loads out of the loop, and leaves one test of one variable on the way that is taken.
@@ -65,7 +66,7 @@ def instructions(body):
 
 
 def innermost(body):
-    """Where each innermost loop is: from a label to a jump back to it with no other such jump between."""
+    """The place of each innermost loop: from a label to a jump back to it, with no other such jump between."""
     spans = []
     at = {item[1]: k for k, item in enumerate(body) if item[0] == "label"}
     for k, item in enumerate(body):

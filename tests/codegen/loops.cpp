@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // check.py compiles this to assembly. It compares each ours_X with raw_X, the same loop through a plain
-// pointer, and counts the instructions an element of each epoch_X. The mutant of epoch_X reads again what the
-// epoch knows.
+// pointer, and counts the instructions an element of each epoch_X. The mutant of epoch_X reads known values
+// again.
 #include <pgas/pgas.hpp>
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>

@@ -70,7 +70,7 @@ def operands(text):
 
 
 def x86_problem(body, wanted, has_operand):
-    """What is wrong with a function that should be `wanted` on what its second argument points to."""
+    """The error of a function that should be `wanted` on the target of its second argument, or None."""
     holds = {"%rdi": "first", "%rsi": "second"}
     seen = []
     for line in body:

@@ -16,7 +16,7 @@ MOST_SEEDS = 1000
 
 
 def result(program, arguments, ranks, backend, seed=None):
-    """What a run prints and writes, or None; and its error output."""
+    """The output and the files of a run, or None if it fails; and its error output."""
     environment = dict(os.environ)
     environment.pop('PGAS_SEED', None)
     if seed is not None:

@@ -28,7 +28,7 @@ def model(name):
 
 
 def derives(text, name):
-    """Whether a class in `text` is derived from the one that header `name` is named as."""
+    """True if a class in `text` is derived from the class after which header `name` is named."""
     return re.search(r'(struct|class) \w+ : (public )?' + model(name).split('/')[1] + r'\b', text) is not None
 
 

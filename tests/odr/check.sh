@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# Two units that include everything link; two units at different assertion levels do not: check.sh INCLUDE_DIR COMPILER...
+# Two units that include everything link; two units at different assertion levels do not: check.sh INCLUDE_DIR
+# COMPILER...
 set -eu
 include=$1
 shift

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # The programs of a page compile without a warning and run, and its links to files are right:
 # check.sh PAGE INCLUDE_DIR COMPILER...
-# A ```text block after a program is what it prints. Programs that print one line and have no such block are the steps of
-# one kernel: all of them print the same.
+# A
+# ```text block after a program is what it prints. Programs that print one line and have no such block are the steps of one kernel: all of them print the same.
 set -eu
 page=$1
 include=$2

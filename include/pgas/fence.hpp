@@ -5,11 +5,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Active target, all together: while it is open, every rank may access every part.
+/// A fence epoch (active target, all ranks): while it is open, every rank may access every part.
 ///
-/// Collective: opening and closing each wait for every rank of the window. What was stored into own parts
-/// before is visible to all after opening; what was put is visible to its owner after closing. MPI_Win_fence.
-/// Costs a barrier each. `next()` is one fence between two epochs; `no_precede` saves the opening one.
+/// Collective: opening and closing each wait for every rank of the window. After opening, earlier stores of
+/// all ranks to their own parts are visible to all. After closing, all puts are visible to the owners of
+/// their targets. `next()` is one fence between two epochs. The hint no_precede omits the fence at the
+/// opening.
+/// Costs a barrier at each end. MPI_Win_fence; OpenSHMEM: shmem_barrier_all.
 template <class State, hints Hints = hints{}>
 class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
                             public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
@@ -46,7 +48,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
     this->mark_next();
   }
 
-  /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
+  /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     this->check_open("to");
     this->state().check_rank(target, "to");
@@ -57,14 +59,14 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
   static constexpr hints opening_hints(hints h) noexcept {
     h.write_only = Hints.write_only;
     h.no_succeed = false;
-    h.no_put = false;  // nobody puts in this epoch, but somebody may have before it
+    h.no_put = false;  // no rank puts in this epoch, but one may have put before it
     return h;
   }
 
   template <hints Erased>
   void synchronize() {
     State& s = state();
-    // Own stores are allowed between the fences of MPI's model, so the closing one publishes them too.
+    // MPI's model allows own stores between fences, so the closing fence publishes them too.
     constexpr hints closing{.no_store = Hints.no_store,
                             .no_put = Hints.no_put,
                             .read_only = Hints.read_only,
@@ -81,7 +83,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
     State& s = state();
     s.access_open = s.exposure_open = false;
     s.elements.leave_all();
-    // The epoch that follows may get, and open without a fence of its own.
+    // The next epoch may get, and may open without a fence of its own.
     synchronize<hints{.no_succeed = Hints.no_succeed}>();
   }
 };

@@ -14,7 +14,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// One window of a fence_all: an open epoch like a fence of that window alone, but for its end.
+/// The epoch of one window of a fence_all. Its accesses are those of a fence; its end is that of the
+/// fence_all.
 template <class State>
 class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{}> {
  public:
@@ -23,7 +24,7 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   fenced_window& operator=(fenced_window&&) = delete;
   ~fenced_window() = default;
 
-  /// Opens `target`'s part: take it before a loop of single accesses. Costs nothing but the look-up.
+  /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up.
   [[nodiscard]] target_view<typename State::memory_state, hints{}> to(rank_t target) {
     check_open("to");
     state().check_rank(target, "to");
@@ -31,7 +32,7 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   }
 
   [[nodiscard]] bool is_open() const noexcept { return open_; }
-  /// The state of the window that the epoch is open on.
+  /// The state of the epoch's window.
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the fence_all is open.
   void check_open(std::string_view operation) const {
@@ -39,7 +40,7 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
                  throw_error(errc::wrong_order, state().job_rank(), operation, "the epoch is closed already"));
   }
 
-  /// For fence_all: the epoch has ended.
+  /// Marks the epoch as ended, for fence_all.
   void mark_closed() noexcept {
     open_ = false;
     state().access_open = state().exposure_open = false;
@@ -51,11 +52,11 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   bool open_ = true;
 };
 
-/// Throws unless the windows are different ones of the same ranks.
+/// Throws unless all windows are different ones, with the same ranks in the same order.
 template <class First, class... More>
 void check_fenced_together(First const& first, More const&... more) {
   static_assert((std::is_same_v<typename First::backend_type, typename More::backend_type> && ...),
-                "fence_all: the windows are on different backends, and no barrier is common to their ranks; fence each "
+                "fence_all: the windows are on different backends, whose ranks have no common barrier; fence each "
                 "alone");
   auto const refuse = [&](char const* sentence) {
     throw_error(errc::invalid_argument, first.job_rank(), "fence_all", sentence);
@@ -84,16 +85,17 @@ void check_fenced_together(First const& first, More const&... more) {
 /// A fence of several windows or arrays at once, with one barrier at each end instead of one for each window.
 ///
 /// Bind a name to each window's epoch: `auto [in, out] = pgas::fence_all{a, b};`, then `in.put(rank, i, v)`.
-/// These epochs have the accesses of a fence, and end together when the fence_all is closed or destroyed. To
-/// close it before the end of a block, name it: `pgas::fence_all both{a, b};`, `auto& [in, out] = both;`.
+/// These epochs have the accesses of a fence, and end when the fence_all is closed or destroyed. To close it
+/// before the end of a block, name it: `pgas::fence_all both{a, b};`, `auto& [in, out] = both;`.
 ///
 /// Collective: opening and closing wait for every rank, as with fence. All ranks name the windows in one
-/// order, since the barrier is that of the first window's fence protocol. The windows may differ in elements,
-/// coherence and protocols. It takes no hints: a hint is a promise about one window.
+/// order, because the barrier is that of the first window's fence protocol. The windows may differ in
+/// elements, coherence and protocols. A fence_all takes no hints, since a hint is a promise about one window.
 /// Throws errc::invalid_argument when a window is given twice or the windows have different ranks, and
 /// errc::wrong_order when another epoch of this rank is open on one of them.
-/// Costs two barriers in all, and for each window what its coherence policy does at a fence. `next()` costs
-/// one barrier. MPI: MPI_Win_fence of each window, with one barrier for all; OpenSHMEM: shmem_barrier_all.
+/// Costs two barriers in all, and for each window the work of its coherence policy at a fence. `next()` costs
+/// one barrier.
+/// MPI: MPI_Win_fence of each window, with one barrier for all; OpenSHMEM: shmem_barrier_all.
 template <class First, class... More>
 class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> {
   using base = detail::epoch<fence_all, First>;
@@ -121,7 +123,7 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
   fence_all(fence_all&&) noexcept = default;
   ~fence_all() { this->end(); }
 
-  /// The epoch of window `Number`, counted from 0 in the order in which they were given.
+  /// The epoch of window number `Number`, counted from 0 in the order of the constructor's arguments.
   template <std::size_t Number>
   [[nodiscard]] auto& get() noexcept {
     return std::get<Number>(each_);
@@ -130,7 +132,7 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
   using base::close;
   using base::is_open;
 
-  /// Closes this epoch of all windows and opens the next one, with one barrier. Collective.
+  /// Closes the epochs of all windows and opens the next ones, with one barrier. Collective.
   void next() {
     this->check_open("next");
     synchronize<hints{}>();

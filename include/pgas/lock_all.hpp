@@ -5,13 +5,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Passive target: this rank may access every part, and no target takes part in it.
+/// An epoch on all parts (passive target): this rank may access every part, and no owner need act.
 ///
-/// One-sided. Stores to the own part before it must have been followed by a fence, a wait or a sync if peers
-/// may put there already: on memory with private copies, opening writes them back. What a rank puts is
-/// visible to others that flush or open after it has flushed or closed. Order between ranks is the program's:
-/// by atomic elements, or a barrier. Exclusive locks of others exclude it, part by part: a rank that waits
-/// for one part while it holds another can take part in a deadlock, as with all locks. MPI_Win_lock_all.
+/// One-sided. A rank flushes or closes to make its puts visible to ranks that flush or open afterwards. The
+/// program orders its ranks itself, by atomic elements or by a barrier. Stores to this rank's own part need
+/// care if other ranks may already put to it: a fence, a wait or a sync must follow them before this epoch
+/// opens, because on memory with private copies the opening writes them back. Exclusive locks of other ranks
+/// exclude the epoch, part by part. A rank that waits for one part while it holds another can take part in a
+/// deadlock, as with all locks. MPI_Win_lock_all, MPI_Win_unlock_all; OpenSHMEM needs no such call.
 template <class State, hints Hints = hints{.passive = true}>
 class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, State>,
                                public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
@@ -30,7 +31,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     State& s = state();
     s.enter(operation, !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
-    before.publish(everyone);  // its own stores until now: the drop of the refresh may lose them
+    before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
     s.lock.lock_all(b);
     s.access_open = true;
@@ -42,8 +43,8 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   /// Ends the epoch: MPI's word for close().
   void unlock_all() { this->close(); }
 
-  /// Makes this rank's copies agree with memory, own part included: what it stored is visible to others, what
-  /// they put is visible to it. Local. MPI_Win_sync.
+  /// Makes this rank's copies agree with memory, own part included. This rank's stores are then visible to
+  /// other ranks, and their puts are visible to this rank. Local. MPI_Win_sync.
   void sync() {
     this->check_open("sync");
     boundary b(state().segment);
@@ -52,8 +53,8 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
-  /// Opens `target`'s part: take it before a loop of single accesses. Waits, the first time, while another
-  /// rank holds an exclusive lock on it.
+  /// Opens `target`'s part. Call it before a loop of single accesses. The first call for a target waits while
+  /// another rank holds an exclusive lock on the part.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     if constexpr (may_hold_all) {
       if (!holds_all_) [[unlikely]]
@@ -74,11 +75,12 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
 
   static constexpr hints opening_hints() noexcept {
     hints h = Hints;
-    h.no_put = false;  // nobody puts in this epoch, but somebody may have before it
+    h.no_put = false;  // no rank puts in this epoch, but one may have put before it
     return h;
   }
 
-  /// Not inlined, so that an epoch that holds all parts tests one variable at an access.
+  /// Takes a part at its first access. Not inlined, so that an epoch that holds all parts tests one variable
+  /// at an access.
   [[gnu::noinline]] void take(rank_t target) {
     this->check_open("to");
     state().check_rank(target, "to");
@@ -96,7 +98,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
 
   static constexpr bool may_hold_all = whole_lock_protocol<typename State::lock_protocol>;
 
-  bool holds_all_ = false;  ///< the epoch is open, and no part needs to be taken at its first access
+  bool holds_all_ = false;  ///< the epoch is open, and no part must be taken at its first access
 };
 
 template <class Window, hints... Given>

@@ -13,11 +13,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A backend may offer an option of its own, `--pgas-NAME VALUE`, by a nested type `own_option`.
+/// A backend that offers an option of its own, `--pgas-NAME VALUE`, by a nested type `own_option`.
 ///
-/// `name` is NAME, and `value` says in a word or two what VALUE is, for `--pgas-help`. If the user gives the
-/// option, before_launch(VALUE) is called before the ranks start and after_launch(VALUE) after they have
-/// ended.
+/// `name` is NAME. `value` describes VALUE in a word or two, for `--pgas-help`. If the user gives the option,
+/// before_launch(VALUE) is called before the ranks start, and after_launch(VALUE) after they have ended.
 template <class B>
 concept backend_with_option = backend<B> && requires(std::string const& value) {
   { B::own_option::name } -> std::convertible_to<std::string_view>;
@@ -26,11 +25,11 @@ concept backend_with_option = backend<B> && requires(std::string const& value) {
   B::own_option::after_launch(value);
 };
 
-/// A backend may count what its ranks do: `report(file)` prints the counts of the last launch.
+/// A backend that counts the work of its ranks: `report(file)` prints the counts of the last launch.
 template <class B>
 concept reporting_backend = backend<B> && requires(std::FILE* to) { B::report(to); };
 
-/// The backends a program can run on; the first is the default.
+/// The backends on which a program can run; the first is the default.
 template <backend... Backends>
 struct backend_list {};
 
@@ -40,11 +39,11 @@ struct default_coherence {
   static constexpr std::string_view name = "default";
 };
 
-/// The coherence policies a program can run with; the first is the default.
+/// The coherence policies with which a program can run; the first is the default.
 template <class... Policies>
 struct coherence_list {};
 
-/// The protocols a program can run with; the first ones are the default.
+/// The protocols with which a program can run; the first ones are the default.
 template <protocol_bundle... Protocols>
 struct protocols_list {};
 
@@ -54,8 +53,8 @@ struct backend_default_protocols : default_protocols {
   static constexpr std::string_view name = "default";
 };
 
-/// What the protocols of a window are called on the command line: their common name if they have one, else the
-/// names of the three, joined.
+/// The name of a window's protocols on the command line: their common name if they have one, else the names
+/// of the three, joined.
 template <protocol_bundle P>
 std::string protocols_name() {
   if constexpr (requires { P::name; }) return std::string(P::name);
@@ -64,7 +63,7 @@ std::string protocols_name() {
 
 namespace detail {
 
-/// What the --pgas-... options ask for; all other arguments are the program's.
+/// The values of the --pgas-... options, and the other arguments, which are the program's.
 struct command_line {
   std::optional<std::string> backend;
   std::optional<std::string> coherence;
@@ -73,7 +72,7 @@ struct command_line {
   std::optional<std::string> trace;
   std::optional<rank_t> ranks;
   bool help = false;
-  std::map<std::string, std::string> others;  ///< names and values that only a backend can know
+  std::map<std::string, std::string> others;  ///< names and values of options that only a backend knows
   std::vector<std::string_view> rest;
 
   static command_line parse(int argc, char const* const* argv) {
@@ -181,7 +180,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     for (auto const name : wait_policy_names) text += " " + std::string(name);
     return text;
   }
-  /// The options that take a value of any kind.
+  /// The text about the options whose values are not listed.
   static std::string other_options() {
     std::string text = "; --pgas-ranks: a number; --pgas-trace: a file";
     (add_option<Backends>(text), ...);
@@ -205,7 +204,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     if constexpr (backend_with_option<Backend>) return option == Backend::own_option::name;
     return false;
   }
-  /// Throws that option `name` is one of other backends, and of which.
+  /// Throws an error that lists the backends that have option `name`.
   template <class Backend>
   [[noreturn]] static void refuse_option(std::string const& name) {
     std::string sentence = "--pgas-" + name + ": backend ";
@@ -214,7 +213,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     throw error(errc::unsupported, -1, sentence);
   }
 
-  /// The value of the backend's own option, if the user gives it. Throws when an option is another backend's.
+  /// The value of the backend's own option, if the user gives it. Throws if the given option is another
+  /// backend's.
   template <class Backend>
   static std::optional<std::string> own_option_of(command_line const& line) {
     std::optional<std::string> given;
@@ -280,13 +280,13 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
 
 /// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole
 /// `main`.
+///     return pgas::run<pgas::backend_list<process_map, loopback>>(argc, argv, [](auto& team) { ... });
 ///
-/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` says how
+/// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` sets how
 /// ranks wait (wait_policy). `--pgas-trace FILE` makes backends::traced write a trace. A backend may offer an
 /// option of its own; `--pgas-help` lists all. The other arguments reach the body as its second parameter,
 /// `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0. On an error it prints
-/// the error's sentence to stderr and returns 1. Example: `return pgas::run<pgas::backend_list<process_map,
-/// loopback>>(argc, argv, [](auto& team, auto arguments) { ... });`
+/// the error's sentence to stderr and returns 1.
 template <class Backends, class Coherences = coherence_list<default_coherence>,
           class Protocols = protocols_list<backend_default_protocols>, class Body>
 int run(int argc, char const* const* argv, Body const& body) {

@@ -191,7 +191,7 @@ class global_array {
 
   /// For epochs: an array is opened like its window, and its state knows the shape.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
-  /// The state of the array, shared, for epochs.
+  /// For epochs: the state, shared.
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
  private:

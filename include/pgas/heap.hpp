@@ -235,6 +235,7 @@ class piece {
  public:
   /// For heap.
   piece(std::shared_ptr<State> in, std::size_t count) : in_(std::move(in)), handle_(in_->make(count)) {}
+  /// Takes over the piece of `other`, which has none then.
   piece(piece&& other) noexcept : in_(std::move(other.in_)), handle_(std::exchange(other.handle_, {})) {}
   /// Exchanges the two pieces.
   piece& operator=(piece&& other) noexcept {

@@ -100,7 +100,7 @@ class window {
 
   /// For epochs and containers.
   [[nodiscard]] state_type& state() const noexcept { return *state_; }
-  /// The state of the window, shared, for epochs.
+  /// For epochs: the state, shared.
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
   /// Does not compile: put is a member of an open epoch.

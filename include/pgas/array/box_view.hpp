@@ -18,16 +18,23 @@ class cell_places {
   using rank_type = std::size_t;
 
   constexpr cell_places() = default;
+  /// Cells of these extents; neighbours in dimension d are pitches[d] elements apart.
   constexpr cell_places(std::array<std::size_t, N> const& extents, std::array<std::size_t, N> const& pitches) noexcept
       : extents_(extents) {
     for (std::size_t d = 0; d < N; ++d) strides_[d] = static_cast<index_type>(pitches[d]);
   }
 
+  /// The number of dimensions.
   static constexpr rank_type rank() noexcept { return N; }
+  /// The number of cells in dimension d.
   [[nodiscard]] constexpr size_type extent(rank_type d) const noexcept { return extents_[d]; }
+  /// The number of cells in each dimension.
   [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return extents_; }
+  /// The elements from a cell to its neighbour in dimension d.
   [[nodiscard]] constexpr index_type stride(rank_type d) const noexcept { return strides_[d]; }
+  /// The number of cells.
   [[nodiscard]] constexpr size_type size() const noexcept { return box<N>{{}, extents_}.size(); }
+  /// Whether there are no cells.
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
 
  protected:

@@ -118,8 +118,8 @@ concept lock_protocol =
       p.unlock_all(b);
     };
 
-/// A whole lock protocol may let lock_all hold every part from the start. `holds_all` says whether it does.
-/// The answer stays the same from lock_all to unlock_all; while it is true, `trigger` does nothing.
+/// In a whole lock protocol lock_all may hold every part from the start. `holds_all` says whether it does.
+/// The answer stays the same from lock_all to unlock_all. While it is true, `trigger` does nothing.
 template <class P>
 concept whole_lock_protocol =
     lock_protocol<P> && requires(typename P::template on<detail::control_archetype> const& p) {

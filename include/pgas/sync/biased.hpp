@@ -6,14 +6,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The words by which `biased` ends the bias, on cells. A rank enters by one read-modify-write of an own word.
+/// These words end the bias of `biased`, on cells. A rank enters by one read-modify-write of an own word.
 ///
-/// Words     gate, a cell of each rank: 4 times the number of lock_all epochs that the rank has opened under the bias;
-///           plus 1 once the bias has ended for the rank; in rank 0's plus 2 once the bias has ended for all ranks.
-///           left, a slot of each rank: how many of these epochs the rank has closed.
-/// States    A rank enters by changing its own gate from the number it knows to the next one. The change fails once
-///           the bias has ended, since nobody but the owner changes the number. Another rank ends the bias by adding
-///           1 to each gate, and then waits until each rank has left as often as it had entered.
+/// Words     gate, a cell of each rank: 4 times the number of lock_all epochs that the rank has opened under
+///           the bias. Plus 1 once the bias has ended for the rank; in rank 0's plus 2 once it has ended for
+///           all ranks.
+///           left, a slot of each rank: the number of these epochs that the rank has closed.
+/// States    A rank enters by changing its own gate from the number it knows to the next one. The change
+///           fails once the bias has ended, since only the owner changes the number. Another rank ends the
+///           bias by adding 1 to each gate. Then it waits until each rank has left as often as it had
+///           entered.
 template <control Control>
 class bias_on_cells {
  public:
@@ -23,25 +25,26 @@ class bias_on_cells {
 
   [[nodiscard]] bool enter() {
     word seen = entered_ * one_epoch;
-    // relaxed: no exclusive lock has been taken before an entry that succeeds; lock words order what follows a failure.
+    // relaxed: no exclusive lock has been taken before an entry that succeeds; lock words order what follows
+    // a failure.
     if (!gate(control_->rank()).compare_exchange(seen, seen + one_epoch, std::memory_order_relaxed)) return false;
     ++entered_;
     return true;
   }
   void leave() {
-    // release: pairs with the acquire in end and has_ended of the rank that ends the bias; carries what publish has
-    // completed.
+    // release: pairs with the acquire in the wait of the rank that ends the bias; carries the accesses that
+    // publish has completed.
     left(control_->rank()).store(entered_, std::memory_order_release);
   }
 
-  /// Lets nobody enter any more, and calls `wait(left, epochs, rank)` for each rank, to return once the slot `left`
-  /// holds `epochs`. False as soon as a wait returns false.
+  /// Lets no rank enter any more, and calls `wait(left, epochs, rank)` for each rank, which returns once the
+  /// slot `left` holds `epochs`. Returns false as soon as a wait returns false.
   template <class Wait>
   [[nodiscard]] bool end(Wait const& wait) {
     // acquire: pairs with the release below of the rank that has ended the bias for all.
     if ((gate(0).load(std::memory_order_acquire) & ended_for_all) != 0) return true;
     for (rank_t rank = 0; rank < control_->size(); ++rank) {
-      // relaxed: the gate says how many epochs to wait for, and the wait orders their accesses.
+      // relaxed: the gate gives the number of epochs to wait for, and the wait orders their accesses.
       word seen = gate(rank).load(std::memory_order_relaxed);
       while ((seen & ended) == 0 && !gate(rank).compare_exchange(seen, seen + ended, std::memory_order_relaxed)) {}
     }
@@ -50,8 +53,8 @@ class bias_on_cells {
       if (!wait(left(rank), epochs, rank)) return false;
     }
     word seen = gate(0).load(std::memory_order_relaxed);
-    // release: pairs with the acquire above; carries what the ranks did that have left. Where the change fails,
-    // another rank has made the same one.
+    // release: pairs with the acquire above; carries the accesses of the ranks that have left. If the change
+    // fails, another rank has made the same one.
     if ((seen & ended_for_all) == 0) gate(0).compare_exchange(seen, seen + ended_for_all, std::memory_order_release);
     return true;
   }
@@ -66,16 +69,17 @@ class bias_on_cells {
 
   Control* control_;
   control_words first_;
-  word entered_ = 0;  ///< how many epochs this rank has opened under the bias
+  word entered_ = 0;  ///< the number of epochs that this rank has opened under the bias
 };
 
-/// The same on slots, where words have no read-modify-write.
+/// These words end the bias on slots, for words without read-modify-write.
 ///
 /// Words     inside, a slot of each rank: 1 while the rank is in a lock_all epoch under the bias, else 0.
 ///           ended, n slots of each rank: slot w is 1 once rank w has ended the bias.
-/// Order     A rank that enters stores to `inside`, then looks at its n slots. A rank that ends the bias stores to a
-///           slot of each rank, then looks at each rank's `inside`. One of two such ranks must see the other's store,
-///           so all four accesses are seq_cst. A wait that follows such a look sees that value or later ones.
+/// Order     A rank that enters stores to `inside`, then looks at its n slots. A rank that ends the bias
+///           stores to a slot of each rank, then looks at each rank's `inside`. One of two such ranks must
+///           see the other's store, so all four accesses are seq_cst. A wait that follows such a look sees
+///           that value or later ones.
 template <control Control>
 class bias_on_slots {
  public:
@@ -96,7 +100,8 @@ class bias_on_slots {
     return true;
   }
   void leave() {
-    // release: pairs with the acquire in end of the rank that ends the bias; carries what publish has completed.
+    // release: pairs with the acquire of the rank that ends the bias, in `end` or its wait; carries the
+    // accesses that publish has completed.
     inside(control_->rank()).store(0, std::memory_order_release);
   }
 
@@ -122,25 +127,29 @@ class bias_on_slots {
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// A lock protocol whose lock_all touches words of its own rank only, until a rank takes the first exclusive lock.
+/// This lock protocol has a lock_all that touches words of its own rank only, until a rank takes the first
+/// exclusive lock.
 ///
-/// Source    ours, after the reader bias of Dice and Kogan 2019 (BRAVO). There the bias comes back; here it does not.
-/// Words     those of `Lock`; and those of detail::bias_on_cells, or of detail::bias_on_slots where `Lock` needs slots
-///           only.
-/// States    The bias is towards lock_all. While the bias lasts, a lock_all epoch writes in an own word that it is
-///           open, and holds all parts. The first exclusive lock on the window, of whatever part, ends the bias for
-///           good: it tells all ranks, and waits for the lock_all epochs that are open. From then on all is as with
-///           `Lock`. Shared locks leave the bias as it is.
-/// lock_all  under the bias one read-modify-write and one store, both of own words, whatever the number of
-///           ranks; on slots two stores and n loads, of own words. An access costs what it does under a fence:
+/// Source: ours, after the reader bias of Dice and Kogan 2019 (BRAVO). There the bias comes back; here it
+/// does not.
+///
+/// Words     those of `Lock`; and those of detail::bias_on_cells, or of detail::bias_on_slots if `Lock` needs
+///           slots only.
+/// States    The bias is towards lock_all. While the bias lasts, a lock_all epoch writes in an own word that
+///           it is open, and holds all parts. The first exclusive lock on any part of the window ends the
+///           bias for good: it tells all ranks, and waits for the lock_all epochs that are open. From then on
+///           `Lock` does everything. Shared locks leave the bias as it is.
+/// lock_all  under the bias one read-modify-write and one store, both of own words, for any number of ranks;
+///           on slots two stores and n loads, of own words. An access costs as much as under a fence:
 ///           holds_all tells the epoch that no part needs to be taken. Afterwards as `Lock`.
-/// Bound     The read-modify-write is more than half the time of an empty epoch, and has to stay. A rank that
-///           enters must make its store visible before it looks whether the bias has ended; without that order
-///           two ranks cannot exclude each other (Attiya et al. 2011, "Laws of order"). A window that is never
-///           locked exclusively can take shared_only, which has no words.
-/// Costs     the first exclusive lock of the window n read-modify-writes and 3 n loads; the first one of each further
-///           rank one load of rank 0. On slots the first one of each rank n stores and n loads.
-/// try_lock  may end the bias also where it returns false.
+/// Order     The read-modify-write is more than half the time of an empty epoch, and has to stay. A rank that
+///           enters must make its store visible before it looks whether the bias has ended. Without that
+///           order two ranks cannot exclude each other (Attiya et al. 2011, "Laws of order"). A window that
+///           is never locked exclusively can take shared_only, which has no words.
+/// Costs     The first exclusive lock of the window takes n read-modify-writes and 3 n loads; the first one
+///           of each further rank one load of rank 0. On slots the first one of each rank takes n stores and
+///           n loads.
+/// try_lock  may end the bias even if it returns false.
 /// Memory    beside that of `Lock` one slot and one cell a rank, or n + 1 slots.
 template <target_lock_protocol Lock>
 struct biased {
@@ -184,7 +193,7 @@ struct biased {
         return lock_all_unbiased(b);
       b.refresh(everyone);
     }
-    /// Whether this rank's lock_all epoch is open under the bias, and so holds all parts.
+    /// Returns whether this rank's lock_all epoch is open under the bias, and so holds all parts.
     [[nodiscard]] bool holds_all() const noexcept { return is_inside_; }
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b) {
@@ -229,7 +238,7 @@ struct biased {
     Control* control_;
     bias_on<Control> bias_;
     bool may_last_ = true;    ///< this rank does not know that the bias has ended
-    bool has_ended_ = false;  ///< this rank knows that it has ended for all ranks
+    bool has_ended_ = false;  ///< this rank knows that the bias has ended for all ranks
     bool is_inside_ = false;  ///< this rank's lock_all epoch is open under the bias
   };
 };

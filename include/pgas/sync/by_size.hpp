@@ -6,11 +6,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// A fence that chooses between two protocols: `Few` up to `most` ranks where words have native
+/// This fence chooses between two protocols: `Few` up to `most` ranks if words have native
 /// read-modify-writes, else `Many`.
 ///
-/// It has no algorithm of its own, and so no place among the counters of central_counter.hpp: like `biased` and
-/// `deferred` it is made of any other protocols. All ranks of a team have the same size and the same kind of
+/// It has no algorithm of its own, and so no place among the counters of central_counter.hpp: like `biased`
+/// and `deferred` it is made of other protocols. All ranks of a team have the same size and the same kind of
 /// words, so they choose alike. Costs one predicted branch a fence, and the words of both.
 template <fence_protocol Few, fence_protocol Many, rank_t most>
 struct by_size {
@@ -45,7 +45,7 @@ struct by_size {
     either chosen_;
   };
 
-  // Where words cannot do what `Few` may need, nothing of it is compiled.
+  // `Few` is not compiled for words without native read-modify-writes.
   template <control Control>
     requires(Control::read_modify_write != rmw::native)
   class on<Control> : public Many::template on<Control> {

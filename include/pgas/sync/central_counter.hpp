@@ -6,13 +6,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A fence by one sum of arrivals, to which each protocol below adds in its own way.
+/// The fences below count arrivals in one sum, to which each of them adds in its own way.
 ///
 /// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7.
 ///
-/// Words     one cell, rank 0's: how many times any rank has arrived since the window was made.
-/// States    Before fence k (from 1) is over, the sum lies in [(k - 1) n, k n). It only grows. A rank may arrive at
-///           fence k + 1 while others have not yet seen the end of fence k, hence >= below.
+/// Words     one cell, rank 0's: the number of arrivals of all ranks since the window was made.
+/// States    Before fence k (from 1) is over, the sum lies in [(k - 1) n, k n). It only grows. A rank may
+///           arrive at fence k + 1 while others have not yet seen the end of fence k, hence >= below.
 /// Differs   from the paper's, which counts down and flips a sense: a sum that grows needs no reset.
 /// Memory    one cell a rank, of which rank 0's is used; a list of ranks in private memory.
 template <control Control>
@@ -24,8 +24,9 @@ class arrival_counter {
     }
   }
 
-  /// add(sum) adds one to the cell and returns the new sum. It is a release, which pairs with the acquire of each
-  /// rank that waits for the sum; and an acquire, for the rank that arrives last and does not wait.
+  /// add(sum) adds one to the cell and returns the new sum. It is a release, which pairs with the acquire of
+  /// each rank that waits for the sum. It is also an acquire, for the rank that arrives last and does not
+  /// wait.
   template <boundary Boundary, class Add>
   void fence(Boundary& b, std::string_view operation, Add&& add) {
     b.publish(everyone);
@@ -37,7 +38,7 @@ class arrival_counter {
     b.refresh(everyone);
   }
 
-  /// The reason of a wait in such a fence: it is for all others.
+  /// The reason of a wait in such a fence, which is for all other ranks.
   [[nodiscard]] waiting_for why(std::string_view operation) const {
     return {.operation = operation, .awaited = others_};
   }
@@ -53,13 +54,14 @@ class arrival_counter {
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// Fence by a counter that everybody adds one to.
+/// This fence is a counter to which every rank adds one.
 ///
-/// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7. For few ranks, and for ranks that share
-/// cores: the rank that arrives last releases all others at once, so a rank needs its core once a fence.
-/// Dissemination needs it in each of its rounds, each time after another rank has had it.
+/// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7. For few ranks, and for ranks
+/// that share cores. The rank that arrives last releases all others at once, so a rank needs its core once a
+/// fence. Dissemination needs it in each of its rounds, each time after another rank has had it.
 ///
-/// Words, states, memory and how it differs are those of detail::arrival_counter.
+/// Words, states, memory and differences are those of detail::arrival_counter.
+/// Costs     one read-modify-write by each rank, all on one word.
 struct central_counter {
   static constexpr std::string_view name = "central_counter";
   static constexpr rmw needs = rmw::test_and_set;
@@ -73,8 +75,9 @@ struct central_counter {
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
       arrivals_.fence(b, operation, [](auto const& sum) {
-        // acq_rel: a release, which pairs with the acquire of each rank that sees this arrival, there or in wait_until
-        // (later arrivals continue its release sequence); an acquire for the rank that arrives last and does not wait.
+        // acq_rel: a release, which pairs with the acquire of each rank that sees this arrival, here or in
+        // wait_until (later arrivals continue its release sequence); an acquire for the rank that arrives
+        // last and does not wait.
         return sum.fetch_add(1, std::memory_order_acq_rel) + 1;
       });
     }
@@ -85,17 +88,20 @@ struct central_counter {
 };
 static_assert(fence_protocol<central_counter>);
 
-/// Fence by a counter behind a test-and-set lock, for which ranks wait longer and longer.
+/// This fence is a counter behind a test-and-set lock, for which ranks pause longer and longer.
 ///
-/// Source: the barriers of the SCC that had only a test-and-set register (Christgau 2017, section 3.4.2). Without the
-/// back-off they were of no use for more than 32 cores. To compare with.
+/// Source: the barriers of the SCC that had only a test-and-set register (Christgau 2017, section 3.4.2).
+/// Without the back-off they were of no use for more than 32 cores. To compare with.
 ///
-/// Words     of rank 0: guard, a cell, 1 while a rank changes the counter; and that of detail::arrival_counter.
-/// States    guard from 0 to 1 by the rank that takes it, and back by the same rank.
-/// Differs   from central_counter: a rank that finds the guard taken pauses for a random while, longer at each
-///           attempt, and tries again. There the memory system, or the backend, decides which rank is next. From the
-///           barriers of the source: a rank that waits for the others looks at the sum without the lock.
+/// Words     guard, a cell of rank 0: 1 while a rank changes the counter.
+///           the counter, a cell of rank 0: see detail::arrival_counter.
+/// States    guard goes from 0 to 1 by the rank that takes it, and back by the same rank.
+/// Differs   from central_counter: a rank that finds the guard taken pauses for a random while, longer at
+///           each attempt, and tries again. There the memory system, or the backend, decides which rank is
+///           next. From the barriers of the source: a rank that waits for the others looks at the sum without
+///           the lock.
 /// Memory    2 cells a rank, of which rank 0's are used; a list of ranks in private memory.
+/// Costs     one read-modify-write and 2 stores by each rank, and a pause for each time it is turned away.
 struct guarded_counter {
   static constexpr std::string_view name = "guarded_counter";
   static constexpr rmw needs = rmw::test_and_set;
@@ -113,8 +119,8 @@ struct guarded_counter {
         auto const guard = control_->cell(0, guard_);
         for (unsigned attempt = 0;; ++attempt) {
           word is_free = 0;
-          // acquire: pairs with the release below of the rank that had the guard before, so that the last rank has
-          // the accesses of all.
+          // acquire: pairs with the release below of the rank that had the guard before, so that the last
+          // rank has the accesses of all.
           if (guard.compare_exchange(is_free, 1, std::memory_order_acquire)) break;
           control_->pause(attempt, arrivals_.why(operation));
         }

@@ -60,7 +60,7 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   void finish() {
     State& s = state();
     s.exposure_open = false;
-    // An open access epoch of this rank would make the wait a deadlock: the origins may wait for its
+    // An open access epoch of this rank could make the wait a deadlock: the origins may wait for its
     // completion.
     PGAS_EXPECTS(light, !s.is_accessing(),
                  detail::throw_error(errc::wrong_order, s.job_rank(), "wait",

@@ -288,7 +288,7 @@ class heap {
   /// for none.
   [[nodiscard]] piece<state_type> make(std::size_t count) const { return {state_, count}; }
 
-  /// Finds the place of a piece of any rank. One-sided. Costs three atomic loads at the owner; none if this
+  /// Finds the place of a piece of any rank. One-sided. Costs four atomic loads at the owner; none if this
   /// rank has opened the piece before and still remembers its place. Throws errc::gone when the piece has
   /// been freed, and errc::invalid_argument for an empty handle, one of another heap, or a damaged one.
   [[nodiscard]] opened_piece open(piece_handle h) const { return state_->open(h, "open"); }

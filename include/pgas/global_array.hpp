@@ -214,6 +214,7 @@ inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Cohere
 
 /// Makes an array of these extents, with all cells and ghost cells zero. A halo or a layout may follow the
 /// extents:
+///
 ///     make_array<double>(team, {rows, cols})
 ///     make_array<double>(team, {rows, cols}, halo{.width = 1, .edges = edge::periodic})
 ///     make_array<double>(team, {rows, cols}, tiled{block_cyclic<64>{}, block_cyclic<64>{}})

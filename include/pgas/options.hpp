@@ -280,6 +280,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
 
 /// Runs a generic body on the backend, coherence policy and protocols that the command line names: a whole
 /// `main`.
+///
 ///     return pgas::run<pgas::backend_list<process_map, loopback>>(argc, argv, [](auto& team) { ... });
 ///
 /// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` sets how

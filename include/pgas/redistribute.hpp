@@ -105,11 +105,12 @@ void copy_by_put(From const& from, box<From::dimensions> const& source, To const
 
 /// Copies a box of cells of one array to `at` in another. Layouts, extents, halos and policies may differ.
 ///
-/// Collective over the team, on which both arrays are made. The ranks that own the larger tiles do the work:
-/// in `to` they get the cells that their parts need, in `from` they put the cells that they have. Transfers
-/// are two-dimensional blocks; plain memory needs no buffer. When the call returns, this rank's own cells of
-/// `to` are complete, and `from` may be changed. The next epoch that is opened on `to` shows the cells to
-/// other ranks. Requires that no epoch is open on either array.
+/// Collective over the team, on which both arrays are made. The owners in the array with the larger tiles do
+/// the work. If it is `to`, they get the cells that their parts need. If it is `from`, they put the cells
+/// that they have. Transfers are two-dimensional blocks; plain memory needs no buffer. When the call returns,
+/// this rank's own cells of `to` are complete, and `from` may be changed. The next epoch that is opened on
+/// `to` shows the cells to other ranks.
+/// Requires that no epoch is open on either array.
 /// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one.
 /// Costs two fences, and a strided put or get for each of the larger tiles and each rank that has cells of
 /// it.

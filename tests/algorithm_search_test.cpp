@@ -110,8 +110,8 @@ TEST_CASE("algorithm: of several equal cells, the first in row-major order is fo
         fill(a, 1);
         for_each_index(a, [](auto const& i, int& cell) { cell = i[0] + i[1] == 3 ? 2 : 1; });
         require(find(team, a, 2) == std::optional(cell_index<2>{0, 3}), "the first 2 is in row 0");
-        require(max_element(team, a)->index == cell_index<2>{0, 3}, "and the first of the largest");
-        require(min_element(team, a)->index == cell_index<2>{0, 0}, "the first of the smallest is the first cell");
+        require(max_element(team, a)->index == cell_index<2>{0, 3}, "the first of several largest cells counts");
+        require(min_element(team, a)->index == cell_index<2>{0, 0}, "the first of several smallest cells counts");
       },
       {1, 2, 3});
 }

@@ -45,7 +45,7 @@ void check_op(Team& team, std::string const& name, T start, Op op, Value const& 
   require(seen == folded(team.size(), times, start, op, value), name);
   T const left = w.local()[0];
   T const right = w.local()[2];
-  require(left == T{} && right == T{}, name + ": the neighbours are untouched");
+  require(left == T{} && right == T{}, name + ": the neighbours keep their values");
 }
 
 template <class T, class Team>
@@ -110,10 +110,10 @@ TEST_CASE("accumulate: a type that no instruction can modify is still modified i
       auto const before = epoch.get_accumulate(0, 0, pair_of_words{1, -1});
       require_equal(before.a, -before.b, "both words change together");
       auto const now = epoch.atomic_load(0, 0);
-      require(now.a == -now.b && now.a > before.a, "also for a load");
+      require(now.a == -now.b && now.a > before.a, "a load sees both words change together");
     }
     team.barrier();
-    require_equal(epoch.atomic_load(0, 0).a, 40 * team.size(), "nothing is lost");
+    require_equal(epoch.atomic_load(0, 0).a, 40 * team.size(), "the sum of all additions to a pair");
   });
 }
 
@@ -192,11 +192,12 @@ TEST_CASE("accumulate and get_accumulate: a span is modified element by element,
     std::vector<int> const ones{1, 1};
     std::vector<int> before(2, -1);
     epoch.get_accumulate(0, 0, ones, before);
-    require(before[0] >= 0 && before[0] < team.size() && before[1] >= 0 && before[1] < team.size(), "the old value");
+    require(before[0] >= 0 && before[0] < team.size() && before[1] >= 0 && before[1] < team.size(),
+            "each old value lies between 0 and the number of ranks");
     std::vector<pair_of_words> const two_pairs{{1, 2}, {3, 4}};
     std::vector<pair_of_words> old(2);
     on_pairs.get_accumulate(0, 1, two_pairs, old);
-    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a, "the old value of a struct");
+    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a, "the old values of structs are consistent");
     team.barrier();
     require_equal(epoch.atomic_load(0, 1), team.size(), "the sum of all");
     require(on_pairs.atomic_load(0, 2) == pair_of_words{3 * team.size(), 4 * team.size()}, "the sum of all structs");
@@ -224,7 +225,7 @@ TEST_CASE("fetch_add: every value is returned exactly once") {
     std::vector<int> counts(static_cast<std::size_t>(times * team.size()));
     all.get(0, 0, counts);
     all.flush_local(0);
-    for (int const count : counts) require_equal(count, 1, "how often a ticket was taken");
+    for (int const count : counts) require_equal(count, 1, "the number of times that a ticket was taken");
   });
 }
 
@@ -238,7 +239,7 @@ TEST_CASE("exchange and compare_exchange: they make a lock that protects a count
         for (;;) {
           T expected{};
           if (first.compare_exchange(0, expected, one)) break;
-          require(expected == one, "the value found instead");
+          require(expected == one, "a failed compare_exchange returns the value that it found");
           team.state()->backend.check("lock");
           std::this_thread::yield();
         }
@@ -305,11 +306,13 @@ TEST_CASE("accumulate: it is ordered after this rank's own earlier puts to the e
       on_ints.put(to, mine, round);
       epoch.flush(to);
       on_ints.flush(to);
-      require(epoch.get_accumulate(to, mine, pair_of_words{1, 1}) == pair_of_words{round, round}, "a struct");
+      require(epoch.get_accumulate(to, mine, pair_of_words{1, 1}) == pair_of_words{round, round},
+              "get_accumulate returns the struct that was put");
       require_equal(on_ints.fetch_add(to, mine, 1), round, "an int");
       epoch.flush(to);
       on_ints.flush(to);
-      require(epoch.get(to, mine) == pair_of_words{round + 1, round + 1}, "a get after it, of a struct");
+      require(epoch.get(to, mine) == pair_of_words{round + 1, round + 1},
+              "a get after the accumulate returns the sum of structs");
       require_equal(on_ints.get(to, mine), round + 1, "a get after it");
     }
   });

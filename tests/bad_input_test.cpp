@@ -162,7 +162,7 @@ TEST_CASE("order: a call that the contract forbids is an error and not a deadloc
       epoch.complete();
       exposed.wait();
       refused("close", "closed already", [&] { exposed.wait(); });
-      require(exposed.test(), "a closed exposure is over");
+      require(exposed.test(), "a closed exposure is not open");
     }
     {
       pgas::fence epoch{w};
@@ -346,7 +346,7 @@ TEST_CASE("an epoch that opens and closes during unwinding behaves like any othe
       throw std::runtime_error("caught below");
     } catch (std::runtime_error const&) {}
     int const seen = w.local()[0];
-    require(seen == 7, "the value put during unwinding");
+    require(seen == 7, "the value put during unwinding arrives");
   });
 }
 

@@ -143,18 +143,19 @@ TEST_CASE("hints remove steps: a read-only access cleans nothing, a write-only a
     {
       auto const c = in_epoch([&] { by_post_of()(); });
       require(c.cleans == 1 && c.drops == 2, "without hints: one clean at post, a drop at start and one at wait");
-      require(c.store_drains == 2 && c.full_drains == 2 && c.flushes == 1, "a drain for each, and one flush");
+      require(c.store_drains == 2 && c.full_drains == 2 && c.flushes == 1,
+              "without hints: a drain for each clean and drop, and one flush");
     }
     {
       auto const c = in_epoch([&] { by_post_of(pgas::no_put)(pgas::read_only); });
       require(c.cleans == 1 && c.drops == 1 && c.flushes == 0,
               "read only: the clean is the exposure's, the drop the access's");
-      require(c.store_drains == 1 && c.full_drains == 1, "and a drain for each");
+      require(c.store_drains == 1 && c.full_drains == 1, "read only: a drain for each clean and drop");
     }
     {
       auto const c = in_epoch([&] { by_post_of(pgas::no_store)(pgas::write_only); });
       require(c.cleans == 0 && c.drops == 1 && c.flushes == 1, "write only, no store: the drop is the exposure's");
-      require(c.store_drains == 1 && c.full_drains == 1, "and a drain for each");
+      require(c.store_drains == 1 && c.full_drains == 1, "write only, no store: a drain for each boundary");
     }
     {
       auto const c = in_epoch([&] { pgas::fence epoch{w, pgas::read_only, pgas::no_store, pgas::no_put}; });

@@ -83,9 +83,9 @@ TEST_CASE("directory: the old handle of an array that was removed opens nothing,
     require_error(errc::gone, {me(team), "array 2 has left", "of 4 that were entered 2 are here"},
                   [&] { static_cast<void>(open_array<window_type>(live, old)); });
     require(third.handle() != old, "no number is used again");
-    require(open_array<window_type>(live, third.handle()).get() == &*third, "the third");
+    require(open_array<window_type>(live, third.handle()).get() == &*third, "the third handle opens the third window");
     second = std::move(third);
-    require_equal(live.size(), 2U, "both, since moves exchange");
+    require_equal(live.size(), 2U, "two arrays after a move assignment, which exchanges");
     {  // a view may be used as long as it is held
       pgas::fence epoch{*held};
       epoch.put((team.rank() + 1) % team.size(), 1, 2.5);
@@ -93,9 +93,9 @@ TEST_CASE("directory: the old handle of an array that was removed opens nothing,
     require_equal(static_cast<double>(held->local()[1]), 2.5, "the value put into a removed array");
     std::vector<listed_type> many;
     for (int i = 0; i < 20; ++i) many.push_back(make());
-    require_equal(live.size(), 22U, "all");
+    require_equal(live.size(), 22U, "the arrays that are entered");
     many.clear();
-    require_equal(live.size(), 2U, "nothing is kept of what has left");
+    require_equal(live.size(), 2U, "the arrays after twenty have left");
   });
 }
 
@@ -119,19 +119,20 @@ TEST_CASE("directory: a handle that arrives before its array was entered is park
         std::vector<std::size_t> seen;
         auto const use = [&](array_type& a) { seen.push_back(a.extent(0) + seen.size()); };
         if (team.rank() == 0) {
-          require(when_entered<array_type>(live, h, use), "it is there");
+          require(when_entered<array_type>(live, h, use), "the array is in this replica");
         } else {
           require_error(errc::wrong_order, {me(team), "array 1 has not been entered on this rank, which has entered 0"},
                         [&] { static_cast<void>(open_array<array_type>(live, h)); });
-          require(!when_entered<array_type>(live, h, use) && !when_entered<array_type>(live, h, use), "not yet");
-          require(live.parked() == 2 && seen.empty(), "parked");
+          require(!when_entered<array_type>(live, h, use) && !when_entered<array_type>(live, h, use),
+                  "the array is not in this replica yet");
+          require(live.parked() == 2 && seen.empty(), "two calls are parked and none has run");
           enter();
-          require(seen == std::vector<std::size_t>{7, 8}, "each once, in order");
+          require(seen == std::vector<std::size_t>{7, 8}, "each parked call runs once, in order");
           require_equal(live.parked(), 0U, "parked");
           seen.clear();
-          require(when_entered<array_type>(live, h, use), "now it is there");
+          require(when_entered<array_type>(live, h, use), "the array is in this replica after enter");
         }
-        require(seen == std::vector<std::size_t>{7}, "at once");
+        require(seen == std::vector<std::size_t>{7}, "the call runs at once");
       },
       {1, 3});
 }
@@ -173,7 +174,7 @@ TEST_CASE(
         if (wrong) {
           refused(errc::mismatch, {me(team), "array 1 is an array of 4 4-byte elements", "in one order"}, again, h);
         } else {
-          require_equal(open_array<array_type>(again, h)->extent(0), 3U, "the small one");
+          require_equal(open_array<array_type>(again, h)->extent(0), 3U, "the value in the small array");
         }
         bool threw = false;
         array_handle next = window.handle();  // parked as a type that the array will not have

@@ -96,8 +96,8 @@ TEST_CASE("fence_all: next() makes the puts of one epoch visible to the gets of 
       first.put(right_of(team), 0, mark(team.rank(), round));
       second.accumulate(0, 0, 1);
       both.next();
-      require_equal(first.get(team.rank(), 0), mark(left_of(team), round), "what the neighbour put");
-      require_equal(second.get(0, 0), (round + 1) * team.size(), "what all ranks accumulated");
+      require_equal(first.get(team.rank(), 0), mark(left_of(team), round), "the value that the neighbour put");
+      require_equal(second.get(0, 0), (round + 1) * team.size(), "the sum that all ranks accumulated");
       both.next();
     }
     require(both.is_open() && first.is_open(), "the epoch is open still");
@@ -123,7 +123,7 @@ TEST_CASE("fence_all: three windows cost the fences of one: one to open, one to 
     require_equal(a.state().fence.fences, 3, "fences of the first window");
     require_equal(b.state().fence.fences + c.state().fence.fences, 0, "fences of the other windows");
     char const seen = c.local()[0];
-    require_equal(seen, 'x', "what was put after next()");
+    require_equal(seen, 'x', "the value put after next()");
   });
 }
 
@@ -138,12 +138,12 @@ TEST_CASE("fence_all: its windows can be fenced alone, and with others, before a
       }
       {
         auto [second, first] = fence_all{b, a};
-        require_equal(second.get(team.rank(), 0), mark(left_of(team), round), "what was put under the fence");
+        require_equal(second.get(team.rank(), 0), mark(left_of(team), round), "the value put under the fence");
         first.put(right_of(team), 0, mark(team.rank(), round));
       }
       {
         auto [first] = fence_all{a};
-        require_equal(first.get(team.rank(), 0), mark(left_of(team), round), "what was put under the fence_all");
+        require_equal(first.get(team.rank(), 0), mark(left_of(team), round), "the value put under the fence_all");
       }
     }
   });
@@ -185,7 +185,7 @@ TEST_CASE("fence_all: a closed or moved-from epoch throws at each access, and at
     first.put(right_of(team), 0, mark(team.rank(), 0));
     moved.close();
     int const seen = a.local()[0];
-    require_equal(seen, mark(left_of(team), 0), "what was put after the move");
+    require_equal(seen, mark(left_of(team), 0), "the value put after the move");
     is_closed([&] { second.put(0, 0, 1); });
     is_closed([&] { static_cast<void>(second.to(0)); });
     is_closed([&] { second.flush_all(); });

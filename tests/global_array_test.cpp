@@ -233,7 +233,7 @@ TEST_CASE("global_array: an array may be moved and swapped, also while an epoch 
     std::vector<int> row(3);
     moved.get({{4, 0}, {1, 3}}, row);
     moved.flush_local_all();
-    require(row == std::vector<int>{1'004'000, 1'004'001, 1'004'002}, "the row got through the moved epoch");
+    require(row == std::vector<int>{1'004'000, 1'004'001, 1'004'002}, "the moved epoch gets the row");
     moved.close();
     auto c = std::move(b);
     pgas::fence again{c};
@@ -321,7 +321,7 @@ TEST_CASE("global_array: access and lock_all epochs reach cells by their indices
     std::vector<int> seen(6);
     epoch.get({{first, 0}, {2, 3}}, seen);
     epoch.flush_local(right);
-    require(seen == std::vector<int>{1, 2, 3, 4, 5, 6}, "what the neighbour's left one has put");
+    require(seen == std::vector<int>{1, 2, 3, 4, 5, 6}, "the values that the neighbour's left neighbour has put");
     require_equal(epoch.get({first, 1}), 2, "one cell");
     epoch.close();
     team.barrier();

@@ -16,7 +16,7 @@ namespace {
 
 /// Requires that a call of HDF5 succeeded.
 hid_t good(hid_t result) {
-  require(result >= 0, "HDF5 does it");
+  require(result >= 0, "the call of HDF5 succeeds");
   return result;
 }
 
@@ -65,8 +65,9 @@ void save_and_load(Team& team, fs::path const& folder, cell_index<N> const& exte
   auto const is_there = [&](hdf5 const& where, cell_index<N> const& counts, std::vector<int> const& expected) {
     if (team.rank() == 0) {
       auto const [found, values] = read_by_hdf5<int>(where.file, where.dataset.c_str(), H5T_NATIVE_INT);
-      require(std::equal(found.begin(), found.end(), counts.begin(), counts.end()), "HDF5 reads the extents");
-      require(values == expected, "HDF5 reads the elements");
+      require(std::equal(found.begin(), found.end(), counts.begin(), counts.end()),
+              "HDF5 reads the extents that were saved");
+      require(values == expected, "HDF5 reads the elements that were saved");
     }
     team.barrier();
   };
@@ -104,7 +105,8 @@ void save_type(Team& team, fs::path const& folder) {
     // HDF5 converts the types that it knows as numbers. For all others it must know the name.
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
       std::vector<double> const numbers(serial.begin(), serial.end());
-      require(read_by_hdf5<double>(where.file, "t", H5T_NATIVE_DOUBLE).second == numbers, "HDF5 knows the type");
+      require(read_by_hdf5<double>(where.file, "t", H5T_NATIVE_DOUBLE).second == numbers,
+              "HDF5 converts the saved type to double");
     }
   }
   team.barrier();

@@ -53,10 +53,10 @@ TEST_CASE("heap: every rank walks a list whose nodes each rank made alone") {
     for (int i = 0; i < n * each; ++i) {
       opened_piece const p = heap.open(at);
       node const here = epoch.get(p, 1);
-      require(p.count == 2 && here.value == i, "the nodes in their order");
+      require(p.count == 2 && here.value == i, "the list has the nodes in their order");
       at = here.next;
     }
-    require(at == team.broadcast(mine[0]), "and then the first again");
+    require(at == team.broadcast(mine[0]), "the last node names the first one");
     std::vector<node> both(2);
     opened_piece const first = heap.open(mine[0]);
     epoch.get(first, 0, both);
@@ -77,8 +77,8 @@ TEST_CASE("heap: a freed piece is gone on every rank, also when its place is rem
     std::optional mine(heap.make(10));
     auto const all = team.all_gather(mine->handle());
     for (rank_t r = 0; r < n; ++r) {
-      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "its place");
-      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "its unchanged place");
+      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "a piece lies at its place");
+      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "a remembered place is unchanged");
     }
     team.barrier();
     mine.reset();
@@ -90,7 +90,8 @@ TEST_CASE("heap: a freed piece is gone on every rank, also when its place is rem
     }
     auto const second = team.all_gather(again.handle());
     for (rank_t r = 0; r < n; ++r) {
-      require(heap.open(second[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 7}, "the piece in that place");
+      require(heap.open(second[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 7},
+              "the new piece lies at the place of the freed one");
     }
     team.barrier();
   });
@@ -117,7 +118,8 @@ TEST_CASE("heap: a rank reopens a piece without asking, up to a limit, until the
           require_equal(is.invalidations, invalidations, "invalidations");
         };
         auto const open = [&](std::size_t piece, std::size_t rank) {
-          require(heap.open(all[piece][rank]) == opened_piece{static_cast<rank_t>(rank), 5 * piece, 5}, "its place");
+          require(heap.open(all[piece][rank]) == opened_piece{static_cast<rank_t>(rank), 5 * piece, 5},
+                  "the opened piece lies at its place");
         };
         open(0, static_cast<std::size_t>(team.rank()));
         expect(0, 0, 0, 0);  // own pieces are found without asking
@@ -183,7 +185,7 @@ TEST_CASE("heap: live pieces never overlap, and all freed space can be allocated
           }
         }
         live.clear();
-        require(heap.make(size).where() == opened_piece{team.rank(), 0, size}, "all in one piece");
+        require(heap.make(size).where() == opened_piece{team.rank(), 0, size}, "all freed space makes one piece");
         team.barrier();
       },
       {2});
@@ -206,9 +208,9 @@ TEST_CASE("heap: opening a handle while its owner frees and makes pieces finds t
         h = epoch.atomic_load(0, 0);
         try {
           for (int again = 0; h && again < 100; ++again)
-            require(heap.open(h) == opened_piece{0, 0, count_of(h.number)}, "the place of that very piece");
+            require(heap.open(h) == opened_piece{0, 0, count_of(h.number)}, "the place is that of the named piece");
         } catch (pgas::error const& e) {
-          require(e.code() == pgas::make_error_code(errc::gone), "else it is gone");
+          require(e.code() == pgas::make_error_code(errc::gone), "a piece that is not found is gone");
         }
       }
     }

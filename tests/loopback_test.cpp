@@ -173,14 +173,14 @@ TEST_CASE("rows of any length arrive at their places, also rows longer than a me
       auto const mine = pattern(shape.rows * packed, at(other) + shape.rows);
       for (std::size_t row = 0; row < shape.rows; ++row) {
         auto const local = s.local().subspan(5 + row * pitch, shape.row_bytes + 1);
-        require(std::equal(local.begin(), local.end() - 1, mine.data() + row * packed), "a row that was put");
+        require(std::equal(local.begin(), local.end() - 1, mine.data() + row * packed), "a row that was put arrives");
       }
       bytes back(source.size(), std::byte{0xEE});
       s.get_rows({other, 5}, pitch, back.data(), packed, shape);
       s.flush_local(other);
       for (std::size_t row = 0; row < shape.rows; ++row) {
         auto const* const first = back.data() + row * packed;
-        require(std::equal(first, first + shape.row_bytes, source.data() + row * packed), "a row that was got");
+        require(std::equal(first, first + shape.row_bytes, source.data() + row * packed), "a row that was got arrives");
         require(first[shape.row_bytes] == std::byte{0xEE}, "the bytes between rows keep their values");
       }
       me.barrier();
@@ -201,7 +201,8 @@ TEST_CASE("transfers much larger than a socket's buffer pass each other in both 
       s.get({r, big * at(me.rank())}, into[at(r)]);
     }
     s.flush_local_all();
-    for (rank_t r = 0; r < 3; ++r) require(into[at(r)] == pattern(big, at(r * 3 + me.rank())), "all bytes came back");
+    for (rank_t r = 0; r < 3; ++r)
+      require(into[at(r)] == pattern(big, at(r * 3 + me.rank())), "all bytes have arrived");
     me.barrier();
   });
 }
@@ -249,7 +250,7 @@ TEST_CASE("a release promises the visibility of stores at third ranks too") {
         if (round % 3 == 0) c.wait_until(c.slot(2, 1, 0), here, why);
         if (round % 3 == 1) c.wait_until(c.slot(0, 1, 0), here, why);
         if (round % 3 == 2) c.wait_until(c.cell(2, 0), here, why);
-        require(c.slot(1, 0, 0).load(std::memory_order_relaxed) == round, "the earlier store is there");
+        require(c.slot(1, 0, 0).load(std::memory_order_relaxed) == round, "the earlier store is visible");
       }
       me.barrier();
     }
@@ -266,7 +267,8 @@ TEST_CASE("of two ranks that store and then load the other's word, one sees the 
       bool const saw = c.slot(0, at(other), other).load(std::memory_order_seq_cst) == round;
       if (saw) c.cell(0, 0).fetch_add(1, std::memory_order_acq_rel);
       me.barrier();
-      if (me.rank() == 0) require(c.cell(0, 0).exchange(0, std::memory_order_acquire) >= 1, "one of them saw");
+      if (me.rank() == 0)
+        require(c.cell(0, 0).exchange(0, std::memory_order_acquire) >= 1, "one rank saw the other's store");
       me.barrier();
     }
   });
@@ -296,7 +298,7 @@ void contend(member& me, backend::segment_type& s) {
     auto const apply = [&](T value, auto op, T after) {
       T const before = s.atomic_load<T>(others);
       require(s.fetch_op<T>(others, value, op) == before, "the old value is returned");
-      require(s.atomic_load<T>(others) == after, "the new value is there");
+      require(s.atomic_load<T>(others) == after, "the element has the new value");
     };
     apply(T{7}, pgas::op::product{}, T{42});
     apply(T{40}, pgas::op::min{}, T{40});
@@ -351,8 +353,9 @@ TEST_CASE("a rank that only computes can be reached") {
       s.put({0, 0}, bytes(1000, std::byte{9}));
       s.flush(0);
       require(got(s, {0, 999}, 1) == bytes{std::byte{9}}, "a get is answered");
-      require(c.cell(0, 0).fetch_add(3, std::memory_order_acq_rel) == 0, "so is a control word's change");
-      require(s.fetch_op<std::int32_t>({0, 500}, 1, pgas::op::sum{}) == 0x09090909, "and an element's");
+      require(c.cell(0, 0).fetch_add(3, std::memory_order_acq_rel) == 0, "a change of a control word is answered");
+      require(s.fetch_op<std::int32_t>({0, 500}, 1, pgas::op::sum{}) == 0x09090909,
+              "a change of an element is answered");
       reached.store(true);
     }
     me.barrier();
@@ -372,7 +375,7 @@ TEST_CASE("requests are asynchronous, and their bytes arrive in the test or wait
     auto get = s.rget({other, 0}, into);
     auto moved = std::move(get);
     while (!moved.test()) std::this_thread::yield();
-    require(moved.test() && into == source, "the request is done and stays so");
+    require(moved.test() && into == source, "a request that is done stays done");
     bytes dropped(1000);
     { auto const unasked = s.rget({other, 0}, dropped); }
     s.flush(other);
@@ -424,12 +427,12 @@ TEST_CASE("sub-teams have their own numbers, words, memory and messages at the s
     std::uint64_t here = 0;
     std::memcpy(&here, s.local().data(), sizeof here);
     auto const expected = at(sub.world_rank(previous)) + 100;
-    require(seen == expected && here == expected, "put, then signal: both are the neighbour's");
+    require(seen == expected && here == expected, "the put value and the signal are the neighbour's");
     std::size_t handled = 0;
     while (handled == 0) {
       handled = letters.poll([&](rank_t from, bytes_in letter) {
         std::memcpy(&here, letter.data(), sizeof here);
-        require(from == previous && here == expected, "so is the letter");
+        require(from == previous && here == expected, "the letter is the neighbour's");
       });
     }
     me.barrier();
@@ -491,10 +494,10 @@ TEST_CASE("a bad handle or a range past the end is an error of the caller, and o
       try {
         act();
       } catch (pgas::error const& e) {
-        require(e.code() == pgas::make_error_code(code), "another code: " + std::string(e.what()));
+        require(e.code() == pgas::make_error_code(code), "the error has another code: " + std::string(e.what()));
         return;
       }
-      require(false, "it is refused");
+      require(false, "the call throws");
     };
     if (me.rank() == 0) {
       bytes big(100);
@@ -514,9 +517,9 @@ TEST_CASE("a bad handle or a range past the end is an error of the caller, and o
       require(got(s, {1, 0}, 10) == bytes(10), "nothing was written");
       try {
         static_cast<void>(me.how().reserve_segment(std::vector<std::size_t>{~std::size_t{0}, 8}));
-        require(false, "no machine has so much");
+        require(false, "a segment larger than any memory is refused");
       } catch (pgas::error const& e) {
-        require(e.code() == pgas::make_error_code(errc::no_space), "no space");
+        require(e.code() == pgas::make_error_code(errc::no_space), "the error is no_space");
         require(std::string(e.what()).find("18446744073709551615 bytes were asked for") != std::string::npos, e.what());
       }
     }
@@ -533,7 +536,7 @@ TEST_CASE("mailbox messages keep their order, are bounded at each receiver, and 
     auto const handler = [&](rank_t from, bytes_in letter) {
       unsigned i = 0;
       std::memcpy(&i, letter.data(), sizeof i);
-      require(i == heard[at(from)]++, "in the order they were sent");
+      require(i == heard[at(from)]++, "letters arrive in the order of their sending");
     };
     auto const send = [&](rank_t to) {
       bool const done = m.try_send(to, std::as_bytes(std::span(&sent[at(to)], 1)));
@@ -541,7 +544,7 @@ TEST_CASE("mailbox messages keep their order, are bounded at each receiver, and 
       return done;
     };
     for (rank_t to = 0; to < 3; ++to) {
-      while (send(to)) require(++most < 100, "a mailbox is full some time");
+      while (send(to)) require(++most < 100, "a mailbox is full after less than 100 letters");
     }
     require(most == 3 * 16, "16 letters fit for each receiver");
     me.barrier();
@@ -554,9 +557,9 @@ TEST_CASE("mailbox messages keep their order, are bounded at each receiver, and 
     }
     try {
       static_cast<void>(m.try_send(0, bytes(m.max_message_bytes + 1)));
-      require(false, "too long");
+      require(false, "a letter that is too long is refused");
     } catch (pgas::error const& e) {
-      require(e.code() == pgas::make_error_code(errc::invalid_argument), "an argument");
+      require(e.code() == pgas::make_error_code(errc::invalid_argument), "the error is invalid_argument");
     }
     me.barrier();
   });
@@ -567,7 +570,7 @@ TEST_CASE("hundreds of segments are made, used to the end and destroyed, without
     rank_t const next = (me.rank() + 1) % 3;
     for (unsigned i = 0; i < 200; ++i) {
       auto s = me.segment(10'000);
-      require(got(s, {next, 9000}, 1000) == bytes(1000), "zero at first");
+      require(got(s, {next, 9000}, 1000) == bytes(1000), "new memory is zero");
       s.put({next, 9000}, pattern(1000, i));
       if (i % 2 == 0) s.flush(next);  // else a transfer under way may find the memory gone
     }

@@ -75,14 +75,15 @@ TEST_CASE("model: measured values are the same on every rank, and consistent") {
         auto const m = pgas::measure_model(team);
         for (auto const seconds : {m.put(8), m.get(8), m.accumulate(8), m.fence(1), m.lock_all(team.size())})
           require(seconds > 0 && seconds < 1, "a cost is more than nothing and less than a second");
-        require(m.put(128) <= 2 * m.put(64), "two puts cost at least one of both");
-        require(m.get(128) <= 2 * m.get(64), "and so do gets");
+        require(m.put(128) <= 2 * m.put(64), "two puts cost at least as much as one of both sizes");
+        require(m.get(128) <= 2 * m.get(64), "two gets cost at least as much as one of both sizes");
         require((team.size() > 1) == (m.neighbours(1) > 0), "neighbours cost something if there are any");
         require(m.lock_shared.has_value() == pgas::target_lock_protocol<typename Team::protocols_type::lock>,
                 "locks are measured if the protocol has them");
         if (m.lock_shared) require(m.lock_shared->base > 0 && m.lock_exclusive->base > 0, "a lock costs something");
         auto const zero = team.broadcast(m);
-        require(zero.put.base == m.put.base && zero.neighbours.slope == m.neighbours.slope, "all have rank 0's");
+        require(zero.put.base == m.put.base && zero.neighbours.slope == m.neighbours.slope,
+                "all ranks have rank 0's values");
       },
       {1, 2, 5});
 }

@@ -211,7 +211,7 @@ std::optional<pgas::error> error_behind() {
         for (rank_t from = 0; from < n; ++from) {
           require_equal(epoch.get(team.rank(), static_cast<std::size_t>(from)), mark(from),
                         "the value put to this rank");
-          require_equal(epoch.get(from, 100), mark(from), "what another has stored");
+          require_equal(epoch.get(from, 100), mark(from), "the value that another rank has stored");
         }
         epoch.close();
         pgas::fence apart{w};

@@ -80,7 +80,7 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
       std::vector<cell> all(to.array.size());
       epoch.get({{}, to.array.extents()}, all);
       epoch.flush_local_all();
-      require(all == to.serial, "another rank sees all that was copied");
+      require(all == to.serial, "another rank sees all copied cells");
     }
   });
 }

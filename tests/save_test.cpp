@@ -80,7 +80,7 @@ void save_and_load(Team& team, fs::path const& folder, std::string const& type, 
     if (team.rank() == team.size() - 1) {
       epoch.get({{}, extents}, all);
       epoch.flush_local_all();
-      require(all == serial, "another rank sees all that was loaded");
+      require(all == serial, "another rank sees all loaded cells");
     }
     epoch.close();
   }
@@ -178,7 +178,7 @@ with open(sys.argv[2], 'wb') as f:
         pgas::save(a, saved);
         if (team.rank() == 0) {
           std::string const command = "python3 " + program.string() + " " + saved + " " + answer;
-          require_equal(std::system(command.c_str()), 0, "what python3 says");
+          require_equal(std::system(command.c_str()), 0, "the output of python3");
         }
         team.barrier();
         for (double& v : serial) v *= 2;
@@ -327,7 +327,7 @@ TEST_CASE(
         require_equal(total, std::uint64_t{9U << 20U}, "bytes of a rank's strip");
         require(seen == (team.rank() == 1 ? std::vector<std::uint64_t>{8U << 20U}
                                           : std::vector<std::uint64_t>{8U << 20U, 9U << 20U}),
-                "progress is told after each 8 MiB, and at the end");
+                "progress is reported after each 8 MiB, and at the end");
       },
       {3});
   CHECK(content_of(path) == "old");

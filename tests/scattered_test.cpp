@@ -186,7 +186,7 @@ TEST_CASE("scattered: indices, masks and values that do not fit are refused befo
         std::vector<int> all(20);
         epoch.get({{}, {4, 5}}, all);
         epoch.close();
-        require(all == std::vector<int>(20), "nothing was put");
+        require(all == std::vector<int>(20), "a refused put changes no cell");
         require_error(errc::wrong_order, {self, "put", "closed"}, [&] { epoch.put(indices{{0, 0}, {1, 0}}, values); });
         require_error(errc::wrong_order, {self, "get", "closed"}, [&] { epoch.get(indices{}, {}); });
       },

@@ -107,11 +107,11 @@ TEST_CASE("signals: none is lost, each is taken once, and tags are independent")
     s.wait({from, 1}, 60);
     s.wait({from, 1}, 39);
     require_equal(s.pending({from, 1}), 1U, "the rest of the first signals");
-    require(s.test({from, 1}), "the last has come");
-    require(!s.test({from, 1}), "there is no other");
+    require(s.test({from, 1}), "the last signal has come");
+    require(!s.test({from, 1}), "no further signal has come");
     s.wait({from, 2}, 4);
-    require(!s.test({from, 2}, 2), "two are asked for, one is there");
-    require(s.test({from, 2}), "which was not taken by asking for two");
+    require(!s.test({from, 2}, 2), "a test for two signals fails if one has come");
+    require(s.test({from, 2}), "the failed test took no signal");
     require_equal(s.pending({from, 0}), 0U, "no rank sent the first tag");
   });
 }
@@ -143,18 +143,18 @@ TEST_CASE("signals: a rank waits for any, some or all of several") {
         ++came[which];
         require_put(which, round);
       }
-      require(came == std::vector<int>(all.size(), 1), "each comes once");
+      require(came == std::vector<int>(all.size(), 1), "each signal comes once");
       next();
 
       tell_all(round + 100);
       std::size_t k = 0;
       while (k < all.size()) {
         auto const some = s.wait_some(all);
-        require(!some.empty(), "one at least");
+        require(!some.empty(), "wait_some returns at least one signal");
         for (std::size_t which : some) require_put(which, round + 100);
         k += some.size();
       }
-      require_equal(k, all.size(), "no more than have been sent");
+      require_equal(k, all.size(), "the number of signals taken by wait_some");
       next();
 
       tell_all(round + 200);
@@ -183,7 +183,7 @@ TEST_CASE("signals: handlers run in progress, once for each signal, and may send
     while (calls < 6) calls += s.progress();
     require_equal(answered, 6, "answers");
     s.wait({to, 1}, 6);
-    require_equal(s.progress(), 0U, "no more");
+    require_equal(s.progress(), 0U, "further handler calls");
   });
 }
 

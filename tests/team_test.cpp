@@ -33,14 +33,15 @@ large operator+(large a, large const& b) {
 
 TEST_CASE("team: it knows the rank, the size, the nodes of ranks, and the time") {
   everywhere([](auto& team) {
-    require(team.rank() >= 0 && team.rank() < team.size(), "rank");
+    require(team.rank() >= 0 && team.rank() < team.size(), "a rank's number lies below the size");
     for (rank_t r = 0; r < team.size(); ++r) {
       require_equal(team.world_rank(r), r, "world_rank");
-      require((team.locality_of(r) == pgas::locality::self) == (r == team.rank()), "locality_of");
+      require((team.locality_of(r) == pgas::locality::self) == (r == team.rank()),
+              "locality_of is self for this rank only");
     }
     auto const before = team.now();
     team.charge(100);
-    require(team.now() >= before, "now");
+    require(team.now() >= before, "now() does not go back");
   });
 }
 
@@ -55,7 +56,7 @@ TEST_CASE("team: no rank leaves a barrier before every rank has come") {
       epoch.flush(0);
       team.barrier();
       int const seen = epoch.atomic_load(0, 0);
-      require(seen >= round * team.size(), "all have come");
+      require(seen >= round * team.size(), "no rank leaves before every rank has come");
       team.barrier();
     }
   });
@@ -105,15 +106,17 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce work for small and 
     for (int round = 0; round < 5; ++round) {
       for (rank_t root = 0; root < team.size(); ++root) {
         require_equal(team.broadcast(team.rank() * 10 + round, root), root * 10 + round, "an int");
-        require(team.broadcast(large::of(team.rank()), root) == large::of(root), "a large value");
+        require(team.broadcast(large::of(team.rank()), root) == large::of(root),
+                "every rank gets the root's large value");
         require_equal(team.broadcast(team.rank() == root ? 'y' : 'n', root), 'y', "a char");
       }
       auto const ranks = team.all_gather(team.rank() + round);
-      require_equal(ranks.size(), static_cast<std::size_t>(team.size()), "how many");
-      for (rank_t r = 0; r < team.size(); ++r) require_equal(ranks[static_cast<std::size_t>(r)], r + round, "gathered");
+      require_equal(ranks.size(), static_cast<std::size_t>(team.size()), "the number of gathered values");
+      for (rank_t r = 0; r < team.size(); ++r)
+        require_equal(ranks[static_cast<std::size_t>(r)], r + round, "a gathered value");
       auto const all = team.all_gather(large::of(team.rank() + round));
       for (rank_t r = 0; r < team.size(); ++r)
-        require(all[static_cast<std::size_t>(r)] == large::of(r + round), "large ones");
+        require(all[static_cast<std::size_t>(r)] == large::of(r + round), "every rank gets all large values");
       int const n = team.size();
       require_equal(team.all_reduce(team.rank() + 1), n * (n + 1) / 2, "sum");
       require_equal(team.all_reduce(team.rank(), pgas::op::max{}), n - 1, "max");
@@ -123,7 +126,7 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce work for small and 
       require_equal(team.all_reduce(0.5), 0.5 * n, "doubles");
       large sum = large::of(0);
       for (rank_t r = 1; r < n; ++r) sum = sum + large::of(r);
-      require(team.all_reduce(large::of(team.rank())) == sum, "large sums");
+      require(team.all_reduce(large::of(team.rank())) == sum, "all_reduce sums large values");
     }
   });
 }
@@ -179,7 +182,8 @@ TEST_CASE("split: ranks are grouped by color and ordered by key, then by rank") 
     auto same_keys = team.split(7, 3);
     require_equal(same_keys.rank(), team.rank(), "equal keys keep the order");
     auto alone = team.self();
-    require(alone.size() == 1 && alone.rank() == 0 && alone.world_rank(0) == team.rank(), "self");
+    require(alone.size() == 1 && alone.rank() == 0 && alone.world_rank(0) == team.rank(),
+            "self() is a team of this rank alone");
     alone.barrier();
     require_equal(alone.all_reduce(team.rank()), team.rank(), "a team of one");
   });
@@ -228,7 +232,7 @@ TEST_CASE("split: teams can be split again and again, one within the other") {
         if (round % 2 == 1) std::reverse(members.begin(), members.end());
         require_equal(next.size(), static_cast<rank_t>(members.size()), "size");
         for (rank_t r = 0; r < next.size(); ++r) {
-          require_equal(next.world_rank(r), members[static_cast<std::size_t>(r)], "job's number");
+          require_equal(next.world_rank(r), members[static_cast<std::size_t>(r)], "the rank's number in the job");
         }
         auto w = make_window<rank_t>(next, 1);
         {
@@ -236,7 +240,8 @@ TEST_CASE("split: teams can be split again and again, one within the other") {
           epoch.put((next.rank() + 1) % next.size(), 0, team.rank());
         }
         rank_t const seen = w.local()[0];
-        require_equal(seen, next.world_rank((next.rank() - 1 + next.size()) % next.size()), "put by the one before");
+        require_equal(seen, next.world_rank((next.rank() - 1 + next.size()) % next.size()),
+                      "the value put by the previous rank");
         current = next;
         world = members;
       }
@@ -254,7 +259,7 @@ TEST_CASE("team: windows and epochs may outlive their team") {
     epoch.put((w.rank() + 1) % w.ranks(), 0, w.rank());
     epoch.next();
     require_equal(epoch.get(w.rank(), 0), (w.rank() - 1 + w.ranks()) % w.ranks(),
-                  "the team is gone, its words are not");
+                  "the value put after the team was destroyed");
   });
 }
 

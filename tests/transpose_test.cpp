@@ -162,7 +162,8 @@ TEST_CASE("visit_box: it visits each cell of a box once, for any owner, and refu
           });
         });
         for_each_cell<2>({37, 70}, wanted, [&](std::size_t k, std::size_t) { --times[k]; });
-        require(std::count(times.begin(), times.end(), 0) == 37 * 70, "each cell is shown once, and no other");
+        require(std::count(times.begin(), times.end(), 0) == 37 * 70,
+                "each cell of the box is visited once, and no other");
         require_error(errc::out_of_range, {"visit_box", "2 x 1 cells do not fit at (36, 0)", "37 x 70"}, [&] {
           visit_box(epoch, {{36, 0}, {2, 1}}, [](auto const&, auto const&) {});
         });

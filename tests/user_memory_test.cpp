@@ -93,7 +93,11 @@ TEST_CASE("a window over a rank's memory is that memory, with its contents, and 
     }
     for (std::size_t i = 0; i < mine.size(); ++i) {  // the window is gone, and the memory remains
       int const before = team.rank() + 1;
-      require_equal(mine[i], i < index(n) ? 100 * (static_cast<int>(i) + 1) : i == 4 ? before + n : before, "after");
+      require_equal(mine[i],
+                    i < index(n) ? 100 * (static_cast<int>(i) + 1)
+                    : i == 4     ? before + n
+                                 : before,
+                    "the memory after the window is destroyed");
     }
     team.barrier();
   });
@@ -133,7 +137,7 @@ TEST_CASE("under lock_all a rank gets its own stores from its own part, and sync
     team.barrier();
     epoch.sync();
     require_equal(mine[71], 8, "the value put");
-    require_equal(epoch.get(to, 70), 7, "what the other has stored");
+    require_equal(epoch.get(to, 70), 7, "the value that the other rank has stored");
     team.barrier();
   });
 }
@@ -149,7 +153,7 @@ TEST_CASE("each step of the policy that keeps copies is needed") {
       epoch.put(other, 1, 6);
       epoch.next();
       require_equal(w.local()[1], 6, "the value put");
-      require_equal(epoch.get(other, 0), 5, "what the other has stored");
+      require_equal(epoch.get(other, 0), 5, "the value that the other rank has stored");
     });
   };
   CHECK(!wrong().has_value());
@@ -184,7 +188,7 @@ TEST_CASE("more rows than one system call takes arrive, with gaps on either side
     std::vector<int> whole(mine.size());
     epoch.get(to, pgas::rows_of{.first = 0, .rows = rows, .cols = 4, .pitch = 4}, whole.data(), 4);
     epoch.flush_local(to);
-    require(whole == mine, "rows without gaps");
+    require(whole == mine, "rows without gaps arrive");
   });
 }
 
@@ -218,7 +222,7 @@ TEST_CASE("a trial finds out that processes may not reach each other's memory, a
              "Operation not permitted", "ptrace_scope", "reach::in_place_or_copies"},
             [&] { static_cast<void>(make_window<int>(team, mine)); });
         auto w = make_window<int>(team, mine, reach::in_place_or_copies);  // and the team works on
-        require(!w.state().segment.is_in_place(), "through copies");
+        require(!w.state().segment.is_in_place(), "the window works through copies");
         rank_t const to = (team.rank() + 1) % team.size();
         {
           pgas::fence epoch{w};
@@ -235,7 +239,7 @@ TEST_CASE("a trial finds out that processes may not reach each other's memory, a
       [](auto& team) {
         std::vector<int> mine(1);
         auto w = make_window<int>(team, mine, reach::in_place_or_copies);
-        require(w.state().segment.is_in_place(), "in place if the system allows it");
+        require(w.state().segment.is_in_place(), "the window is in place if the system allows it");
         team.barrier();
       },
       {2, 3});
@@ -269,7 +273,7 @@ TEST_CASE("one unreachable rank is enough for an error on every rank of the wind
                       [&] { static_cast<void>(make_window<int>(team, mine)); });
         auto sub = team.split(team.rank() == 0 ? 0 : 1);  // rank 2 does not need the memory of rank 1
         auto w = make_window<int>(sub, mine);
-        require(w.state().segment.is_in_place(), "in place");
+        require(w.state().segment.is_in_place(), "the window is in place");
         team.barrier();
       },
       {3});
@@ -327,7 +331,7 @@ TEST_CASE("unmapped or read-only memory is an error of the put or get with rank,
         };
         if (team.rank() == 2) {
           refused("put", "12 bytes at byte 8 of the memory of rank 0 (process ", [&] { epoch.put(0, 2, three); });
-          require_equal(epoch.get(0, 2), 0, "what can be read");
+          require_equal(epoch.get(0, 2), 0, "an element of read-only memory");
           refused("get", "4 bytes at byte 40 of the memory of rank 1", [&] { static_cast<void>(epoch.get(1, 10)); });
           refused("put", "44 bytes at byte 0 of the memory of rank 1", [&] {
             std::vector<int> six(6);

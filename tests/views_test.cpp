@@ -55,7 +55,8 @@ TEST_CASE("views: own cells of one dimension are a random access view, to read a
     require_equal(sum, 16 * 17 * 33 / 6, "sum of squares over all ranks");
     std::vector<int> copied(a.local_rows());
     ranges::copy(pgas::views::local(a) | views::transform([](int x) { return 2 * x; }), copied.begin());
-    require(ranges::equal(copied, own, [](int twice, int x) { return twice == 2 * x; }), "copied through a transform");
+    require(ranges::equal(copied, own, [](int twice, int x) { return twice == 2 * x; }),
+            "cells are copied through a transform");
   });
 }
 
@@ -267,7 +268,7 @@ TEST_CASE("views: interior, boundary and halo together have each cell of a part 
       }
       require(ranges::equal(pgas::views::halo(a) | views::transform([](int x) { return x; }),
                             std::vector<int>(count(pgas::views::halo(a)), 100)),
-              "ghost cells through a pipeline");
+              "a pipeline reads the ghost cells");
     };
     // In a row of ranks, a rank has two neighbours or is its own; dimension 1 is not divided.
     auto const rows = make_array<int>(team, {20, 6}, halo{.width = 2, .edges = pgas::edge::periodic});

@@ -78,7 +78,7 @@ TEST_CASE("window: all bytes are zero at first") {
       std::vector<int> all(700, 1);
       epoch.get((team.rank() + 1) % team.size(), 0, all);
       epoch.flush_local((team.rank() + 1) % team.size());
-      require(std::all_of(all.begin(), all.end(), [](int x) { return x == 0; }), "zero");
+      require(std::all_of(all.begin(), all.end(), [](int x) { return x == 0; }), "all bytes of a new window are zero");
       epoch.next();
       epoch.put((team.rank() + 1) % team.size(), 0, numbers(1, 700));
     }
@@ -124,7 +124,7 @@ TEST_CASE("put: a source may be reused after flush_local") {
       epoch.flush_local(to);
       std::fill(source.begin(), source.end(), -1);
     }
-    require(own(w) == numbers(from * 1000, 100), "the value put");
+    require(own(w) == numbers(from * 1000, 100), "the source may change after flush_local");
   });
 }
 
@@ -135,7 +135,8 @@ TEST_CASE("put: a braced list of two members is one element, not a piece of the 
     epoch.put(team.rank(), 0, {1.5, 7});
     epoch.to(team.rank()).put(1, {2.5, 8});
     epoch.next();
-    require(epoch.get(team.rank(), 0) == particle{1.5, 7} && epoch.get(team.rank(), 1) == particle{2.5, 8}, "both");
+    require(epoch.get(team.rank(), 0) == particle{1.5, 7} && epoch.get(team.rank(), 1) == particle{2.5, 8},
+            "both structs arrive");
   });
 }
 
@@ -186,7 +187,7 @@ TEST_CASE("put and get: they move blocks of rows and strided elements, and touch
         expected[14 + row * pitch + col] = from * 1000 + 1 + static_cast<int>(row * 7 + col);
     }
     for (std::size_t i = 0; i < 6; ++i) expected[1 + i * pitch] = from * 1000 + 500 + static_cast<int>(i);
-    require(own(w) == expected, "a block and a column, and zeros beside them");
+    require(own(w) == expected, "the part has a block, a column, and zeros beside them");
 
     pgas::fence epoch{w};
     std::vector<int> dense(20);
@@ -199,7 +200,7 @@ TEST_CASE("put and get: they move blocks of rows and strided elements, and touch
     epoch.get(to, pgas::rows_of{.first = 70, .rows = 0, .cols = 5, .pitch = pitch}, nothing);
     epoch.get(to, pgas::rows_of{.first = 70, .rows = 3, .cols = 0, .pitch = pitch}, nothing);
     epoch.flush_local(to);
-    require(single == numbers(team.rank() * 1000 + 500, 6), "a column, got");
+    require(single == numbers(team.rank() * 1000 + 500, 6), "a column that was got arrives");
     for (std::size_t row = 0; row < 4; ++row) {
       for (std::size_t col = 0; col < 9; ++col) {
         int const value = team.rank() * 1000 + 1 + static_cast<int>(row * 7 + col);
@@ -298,7 +299,7 @@ TEST_CASE("targets: a rank may access its own part by every operation") {
       epoch.put(self, 0, 1);
       epoch.accumulate(self, 1, 5);
       epoch.next();
-      require(epoch.get(self, 0) == 1 && epoch.get(self, 1) == 5, "by fence");
+      require(epoch.get(self, 0) == 1 && epoch.get(self, 1) == 5, "a fence reaches the own part");
     }
     {
       pgas::exposure exposed{w, {self}};
@@ -315,7 +316,7 @@ TEST_CASE("targets: a rank may access its own part by every operation") {
       require_equal(epoch.fetch_add(self, 6, 2), 0, "fetch_add");
       epoch.sync();  // or own loads may still see old copies
     }
-    require_equal(own(w), std::vector<int>{1, 5, 7, 1, 5, 9, 2, 0}, "all of it");
+    require_equal(own(w), std::vector<int>{1, 5, 7, 1, 5, 9, 2, 0}, "the whole part after all operations");
   });
 }
 
@@ -330,9 +331,9 @@ TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a 
       epoch.put(to, 0, w.pointer(team.rank(), 4) + 2);
     }
     pgas::global_ptr<int> const p = pointers.local()[0];
-    require(p && p.rank == from && p.index == 6, "the pointer that the neighbour sent");
-    require(p - w.pointer(from, 1) == 5 && w.pointer(from, 1) < p, "arithmetic and order");
-    require(!pgas::global_ptr<int>{}, "a pointer to nothing");
+    require(p && p.rank == from && p.index == 6, "the neighbour's pointer arrives");
+    require(p - w.pointer(from, 1) == 5 && w.pointer(from, 1) < p, "pointers have arithmetic and order");
+    require(!pgas::global_ptr<int>{}, "a default pointer names nothing");
     {
       pgas::fence epoch{w};
       epoch[p].store(team.rank() + 100);
@@ -340,14 +341,15 @@ TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a 
       require_equal(epoch[p].load(), team.rank() + 100, "load");
       epoch.next();
       require_equal(epoch[p].update(pgas::op::sum{}, 5), team.rank() + 100, "update returns the old value");
-      require(epoch[p].rank() == from && epoch[p].index() == 6, "the rank and index of the pointer");
+      require(epoch[p].rank() == from && epoch[p].index() == 6, "a reference has the pointer's rank and index");
       epoch[p].atomic_store(epoch[p].atomic_load() + 1);
       require_equal(epoch[p].atomic_load(), team.rank() + 106, "atomic_load");
     }
     int const here = w.local()[6];
-    require_equal(here, to + 106, "what the neighbour stored through it");
+    require_equal(here, to + 106, "the value that the neighbour stored through the pointer");
     if constexpr (std::remove_cvref_t<decltype(w)>::is_contiguous) {
-      require(w.local(w.pointer(team.rank(), 6)) == w.local().data() + 6, "a pointer into the own part");
+      require(w.local(w.pointer(team.rank(), 6)) == w.local().data() + 6,
+              "a pointer into the own part gives its address");
     }
   });
 }
@@ -360,7 +362,7 @@ TEST_CASE("part: any rank's part is a span if memory is shared") {
       team.barrier();
       require_equal(w.local()[2], (team.rank() - 1 + team.size()) % team.size(), "stored by the neighbour");
       require(w.part(team.rank()).data() == w.local().data(), "the own part is local()");
-      require(w.local(w.pointer(0, 3)) == w.part(0).data() + 3, "the address of a pointer");
+      require(w.local(w.pointer(0, 3)) == w.part(0).data() + 3, "a pointer into any part gives its address");
     }
   });
 }
@@ -369,7 +371,7 @@ TEST_CASE("local: it is a random access range for any element type") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 20);
     auto const range = w.local();
-    require(!range.empty() && range.size() == 20, "size");
+    require(!range.empty() && range.size() == 20, "local() has the size of the part");
     int next = 20;
     for (auto&& element : range) element = --next;
     for (std::size_t i = 0; i < 20; ++i) {
@@ -380,19 +382,19 @@ TEST_CASE("local: it is a random access range for any element type") {
     range[4] -= 100;
     int const up = range[3];
     int const down = range.begin()[4];
-    require(up == 116 && down == -85, "+= and -=");
+    require(up == 116 && down == -85, "+= and -= change the element");
     range.front() = range.back();
     int const front = *range.begin();
-    require_equal(front, 0, "assigned from another element");
+    require_equal(front, 0, "an element assigned from another one");
     auto const part = range.subspan(5, 3);
     int const first = part[0];
-    require(part.size() == 3 && first == 14, "subspan");
+    require(part.size() == 3 && first == 14, "a subspan has its size and first element");
     require(range.end() - range.begin() == 20 && range.begin() + 20 == range.end() && range.begin() < range.end(),
-            "iterators");
+            "iterators are random access");
     using std::swap;
     swap(range[10], range[11]);
     int const swapped = range[10];
-    require_equal(swapped, 8, "swapped");
+    require_equal(swapped, 8, "a swapped element");
   });
 }
 
@@ -403,7 +405,7 @@ TEST_CASE(
     {
       auto all = pgas::stage(w, pgas::write_only);
       std::iota(all.begin(), all.end(), team.rank() * 100);
-      require(all.size() == 50 && all.span().size() == 50, "size");
+      require(all.size() == 50 && all.span().size() == 50, "a staged part has the size of the part");
     }
     {
       auto const seen = pgas::stage(w, 10, 20, pgas::read_only);
@@ -416,7 +418,7 @@ TEST_CASE(
     }
     {
       auto none = pgas::stage(w, 50, 0, pgas::write_only);
-      require(none.size() == 0, "an empty piece at the end");
+      require(none.size() == 0, "a piece at the end may be empty");
     }
     pgas::fence epoch{w};
     for (rank_t r = 0; r < team.size(); ++r) {
@@ -425,7 +427,7 @@ TEST_CASE(
       epoch.flush_local(r);
       for (std::size_t i = 0; i < 50; ++i) {
         int const expected = i == 23 ? -1 : r * 100 + static_cast<int>(i) + (i == 24 ? 1000 : 0);
-        require_equal(all[i], expected, "seen by others after a fence");
+        require_equal(all[i], expected, "the elements that other ranks see after a fence");
       }
     }
   });
@@ -440,7 +442,7 @@ TEST_CASE("window: it may be destroyed while an epoch is open, since the epoch h
     epoch.put((team.rank() + 1) % team.size(), 0, team.rank());
     epoch.next();
     require_equal(epoch.get(team.rank(), 0), (team.rank() - 1 + team.size()) % team.size(),
-                  "what was put after it went");
+                  "the value put after the window was destroyed");
   });
 }
 

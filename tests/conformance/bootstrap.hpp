@@ -49,7 +49,7 @@ TEST_CASE("bootstrap: long values and empty ones arrive whole") {
     boot.fence();
     std::vector<std::byte> into(value.size());
     boot.get("long", into);
-    require(into == value, "every byte");
+    require(into == value, "a value arrives with every byte");
     boot.get("empty", {});
     boot.fence();
   });
@@ -60,7 +60,7 @@ TEST_CASE("backend: it knows where ranks run, and its clock never goes back") {
     auto const before = b.now();
     for (rank_t r = 0; r < b.size(); ++r) {
       require_equal(b.world_rank(r), r, "a rank of the world");
-      require((b.locality_of(r) == pgas::locality::self) == (r == b.rank()), "only this rank is itself");
+      require((b.locality_of(r) == pgas::locality::self) == (r == b.rank()), "locality_of is self for this rank only");
     }
     b.charge(1000);
     b.check("check");
@@ -97,7 +97,7 @@ TEST_CASE("backend: a sub-team has its own numbers and memory") {
     s.get({mine, 0}, std::as_writable_bytes(std::span(&value, 1)));
     s.flush_local(mine);
     require_equal(static_cast<rank_t>(value), (b.rank() + 1) % b.size(),
-                  "put by the one before, whose job rank is one more");
+                  "the value put by the previous rank, whose job rank is one more");
     boot.fence();
   });
 }

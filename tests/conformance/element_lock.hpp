@@ -37,8 +37,9 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
   segment.flush_local(home);
   require_equal(sum, std::int64_t{times} * b.size(), "the sum of the additions under the lock");
   for (rank_t r = 0; r < b.size(); ++r) {
-    require_equal(control.slot(r, 0, r).load(std::memory_order_acquire), pgas::word{0}, "another's slot");
-    require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0}, "another's cell");
+    require_equal(control.slot(r, 0, r).load(std::memory_order_acquire), pgas::word{0},
+                  "a slot before those of the lock");
+    require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0}, "a cell before those of the lock");
   }
   boot.fence();
 }
@@ -96,7 +97,8 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   modes.come(own, true);
   modes.leave_all();
   bool const fourth = modes.many_at_once(own, [] {});
-  require(first && !second && third && fourth, "only while a user remembers is it not allowed");
+  require(first && !second && third && fourth,
+          "combining many elements is refused only while a user remembers the mode");
   boot.fence();
   require_equal(control.cell(own, before.cells).load(std::memory_order_acquire), pgas::word{0}, "all have left");
   boot.fence();

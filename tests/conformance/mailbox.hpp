@@ -81,7 +81,7 @@ TEST_CASE("mailbox: a full mailbox refuses a message, and has room again after a
     std::size_t sent = 0;
     std::vector<std::byte> const message(m.max_message_bytes, std::byte{42});
     while (sent < 100'000 && m.try_send(to, message)) ++sent;
-    require(sent > 0, "there is room for one message at least");
+    require(sent > 0, "a mailbox has room for at least one message");
     require(sent < 100'000, "a mailbox is bounded");
     boot.fence();
     std::size_t received = 0;
@@ -97,7 +97,7 @@ TEST_CASE("mailbox: a full mailbox refuses a message, and has room again after a
     boot.fence();
     while (!m.try_send(to, {})) {
       static_cast<void>(m.poll([](rank_t, pgas::bytes_in) {}));
-      require(std::chrono::steady_clock::now() < deadline, "there is room again");
+      require(std::chrono::steady_clock::now() < deadline, "a mailbox has room again after a poll");
     }
     boot.fence();
   });
@@ -122,7 +122,7 @@ TEST_CASE("mailbox: a handler may send messages") {
       });
       if (handled == 0) std::this_thread::yield();
       b.check("mailbox test");
-      require(std::chrono::steady_clock::now() < deadline, "the counter comes round");
+      require(std::chrono::steady_clock::now() < deadline, "the counter passes every rank and returns");
     }
   });
 }

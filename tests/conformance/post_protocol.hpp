@@ -101,7 +101,8 @@ TEST_CASE("post: the epochs of two windows, side by side in one control, do not 
       if (round % 3 == 0) two.post(to, nothing);  // the other way round
       one.start(to, nothing, pgas::exposure_state::awaited);
       one.complete(to, nothing, pgas::exposure_state::awaited);
-      require(round % 3 != 0 || b.size() <= 2 || !two.test(to, nothing), "an epoch of one is none of the other");
+      require(round % 3 != 0 || b.size() <= 2 || !two.test(to, nothing),
+              "an epoch on one window is no epoch on the other");
       one.wait(from, nothing);
       boot.fence();
       if (round % 3 != 0) continue;

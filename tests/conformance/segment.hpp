@@ -154,8 +154,8 @@ TEST_CASE("segment: two segments have different memory") {
     one.flush_all();
     two.flush_all();
     boot.fence();
-    require(got(one, {b.rank(), 0}, 256) == pattern(1, 0, 256), "the first holds its own");
-    require(got(two, {b.rank(), 0}, 256) == pattern(2, 0, 256), "the second holds its own");
+    require(got(one, {b.rank(), 0}, 256) == pattern(1, 0, 256), "the first segment holds its own bytes");
+    require(got(two, {b.rank(), 0}, 256) == pattern(2, 0, 256), "the second segment holds its own bytes");
     auto moved = std::move(one);
     require(got(moved, {b.rank(), 0}, 256) == pattern(1, 0, 256), "a moved segment is the same memory");
     boot.fence();
@@ -171,7 +171,8 @@ TEST_CASE("segment: a large part arrives whole") {
         s.put({to, 0}, pattern(b.rank(), 0, bytes));
         s.flush(to);
         boot.fence();
-        require(got(s, {to, 0}, bytes) == pattern(b.rank(), 0, bytes), "a megabyte and some bytes");
+        require(got(s, {to, 0}, bytes) == pattern(b.rank(), 0, bytes),
+                "a part of a megabyte and some bytes arrives whole");
         boot.fence();
       },
       {1, 2, 3});
@@ -195,14 +196,14 @@ TEST_CASE("segment: a transfer of rows reaches the places of row by row transfer
       for (std::size_t row = 0; row < 5; ++row) {
         for (std::size_t i = 0; i < 24; ++i) expected[16 + row * pitch + i] = written[row * private_pitch + i];
       }
-      require(got(s, {b.rank(), 0}, 600) == expected, "put_rows");
+      require(got(s, {b.rank(), 0}, 600) == expected, "put_rows changes the named places only");
       std::vector<std::byte> back(5 * private_pitch);
       s.get_rows({b.rank(), 16}, pitch, back.data(), private_pitch, shape);
       s.flush_local(b.rank());
       for (std::size_t row = 0; row < 5; ++row) {
         for (std::size_t i = 0; i < private_pitch; ++i) {
           std::size_t const at = row * private_pitch + i;
-          require(back[at] == (i < 24 ? written[at] : std::byte{}), "get_rows");
+          require(back[at] == (i < 24 ? written[at] : std::byte{}), "get_rows reads the named places only");
         }
       }
       boot.fence();

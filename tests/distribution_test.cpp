@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The promises of every distribution, checked against a table that deals indices one by one.
+// The promises of every distribution, checked against a table that assigns indices one by one.
 #include <doctest/doctest.h>
 
 #include <pgas/support/divisor.hpp>

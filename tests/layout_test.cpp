@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The promises of every layout, checked against a table of owners made by dealing indices one by one.
+// The promises of every layout, checked against a table of owners made by assigning indices one by one.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -47,7 +47,7 @@ TEST_CASE("window: parts may differ in size and be empty, and every rank knows a
     for (rank_t r = 0; r < team.size(); ++r) require_equal(w.size(r), size_of(r), "size(rank)");
     pgas::fence epoch{w};
     for (rank_t r = 0; r < team.size(); ++r) {
-      require_equal(epoch.to(r).size(), size_of(r), "an opened target's size");
+      require_equal(epoch.to(r).size(), size_of(r), "the size of a target view");
       for (std::size_t i = index(team.rank()); i < size_of(r); i += index(team.size()))
         epoch.put(r, i, 0.5 + static_cast<double>(i));
     }

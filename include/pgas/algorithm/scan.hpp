@@ -8,8 +8,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The numbers of a rank's tiles among all tiles, in the order of cells. Tiles dealt in turn have the numbers
-/// `first`, `first + step` and so on; otherwise `each` lists the numbers.
+/// The numbers of a rank's tiles among all tiles, in the order of cells. Tiles assigned in turn have the
+/// numbers `first`, `first + step` and so on; otherwise `each` lists the numbers.
 struct tile_numbers {
   std::size_t first = 0;
   std::size_t step = 1;
@@ -37,7 +37,7 @@ tile_counts count_tiles(Layout const& l) {
   return counts;
 }
 
-/// Collective: a rank cannot tell from its own tiles whether all tiles are dealt in turn.
+/// Collective: a rank cannot tell from its own tiles if all tiles are assigned in turn.
 template <class Team, class Layout>
 tile_numbers number_tiles(Team& team, Layout const& l, std::size_t owners) {
   rank_t const rank = team.rank();

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Blocks of B indices, dealt to the ranks in turn; the last block may be shorter.
+/// Blocks of B indices, assigned to the ranks in turn; the last block may be shorter.
 ///
 /// A power of two that is known at compile time becomes shift and mask. `block_cyclic<>{b}` takes the block
 /// size at run time.

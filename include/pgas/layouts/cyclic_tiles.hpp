@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// Tiles of B... cells, each contiguous in memory, dealt to the ranks in turn in row-major order:
+/// Tiles of B... cells, each contiguous in memory, assigned to the ranks in turn in row-major order:
 /// `cyclic_tiles<8, 8>{}`. A tile at the edge occupies as much memory as any other.
 ///
 /// A tile is one transfer, and one matrix for BLAS. `padded(64)` makes every tile start on a line of 64

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <pgas/array/offset.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// How far a stencil of these offsets reaches from a cell.
+template <class... Offsets>
+  requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
+struct stencil_reach {
+  /// The number of dimensions of the offsets.
+  static constexpr std::size_t dimensions = std::max({Offsets::dimensions...});
+  static_assert(((Offsets::dimensions == dimensions) && ...),
+                "stencil: all offsets must have the same number of dimensions");
+  /// The number of offsets: of the values of a field that a kernel takes.
+  static constexpr std::size_t offsets = sizeof...(Offsets);
+  using index_type = std::array<std::size_t, dimensions>;
+
+  /// The reach before and behind a cell in each dimension: the halo that the stencil needs.
+  static constexpr index_type before = [] {
+    index_type most{};
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      for (std::ptrdiff_t s : {Offsets::steps[d]...})
+        most[d] = std::max(most[d], s < 0 ? std::size_t(0) - std::size_t(s) : 0);
+    }
+    return most;
+  }();
+  /// The reach behind a cell in each dimension.
+  static constexpr index_type after = [] {
+    index_type most{};
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      for (std::ptrdiff_t s : {Offsets::steps[d]...}) most[d] = std::max(most[d], s > 0 ? std::size_t(s) : 0);
+    }
+    return most;
+  }();
+  /// Whether a neighbour differs in two dimensions at once, so that the stencil needs ghost cells in corners.
+  static constexpr bool is_diagonal = [] {
+    auto const moves = [](auto const& steps) {
+      return std::count_if(steps.begin(), steps.end(), [](std::ptrdiff_t s) { return s != 0; });
+    };
+    return ((moves(Offsets::steps) > 1) || ...);
+  }();
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

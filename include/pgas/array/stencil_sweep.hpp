@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <pgas/array/part_box.hpp>
+#include <pgas/array/stencil_reach.hpp>
+#include <pgas/array/strided_memory.hpp>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The loops of a stencil over memory of this rank: they know no array and no other rank.
+template <class... Offsets>
+class stencil_sweep : public stencil_reach<Offsets...> {
+  using reach = stencil_reach<Offsets...>;
+
+ public:
+  using reach::dimensions;
+  using reach::offsets;
+  using typename reach::index_type;
+  using part_box_type = part_box<dimensions>;
+
+  /// Stores the kernel's value for each of these cells of `to`, from the cell's neighbours in `from`. Both
+  /// are plain memory of one shape, as stage gives it, or views of it; they must be different memory. Local.
+  template <class From, class To, class Kernel>
+  static void sweep(From const& from, To const& to, part_box_type const& cells, Kernel kernel) {
+    static_assert(
+        !std::is_pointer_v<Kernel>,
+        "stencil: pass a lambda or a function object; a function pointer is called for each cell, which keeps "
+        "compilers from vectorizing the loop. Write [](auto... u) { return f(u...); } in place of f");
+    if (cells.empty()) return;
+    auto const in = detail::memory_of<dimensions>(from);
+    auto const out = detail::memory_of<dimensions>(to);
+    sweep_from<0>(in.at(cells.first), in.pitches, out.at(cells.first), out.pitches, cells.counts(), kernel);
+  }
+
+  /// Stores the values of a kernel of several fields for each of these cells of all `to`, from the cell's
+  /// neighbours in all `from`. All must be different memory of one shape. Local. Otherwise like sweep of one
+  /// field.
+  template <class... From, class... To, class Kernel>
+  static void sweep(std::tuple<From...> const& from, std::tuple<To...> const& to, part_box_type const& cells,
+                    Kernel kernel) {
+    if (cells.empty()) return;
+    [&]<std::size_t... f, std::size_t... t>(std::index_sequence<f...>, std::index_sequence<t...>) {
+      auto const in = std::tuple(detail::memory_of<dimensions>(std::get<f>(from))...);
+      auto const out = std::tuple(detail::memory_of<dimensions>(std::get<t>(to))...);
+      std::array<std::array<std::ptrdiff_t, offsets>, sizeof...(From)> const distances{
+          distances_to_neighbours(std::get<f>(in).pitches)...};
+      auto outer = cells.counts();
+      outer.back() = 1;
+      index_type row{};
+      do {
+        auto at = cells.first;
+        for (std::size_t d = 0; d < dimensions; ++d) at[d] += static_cast<std::ptrdiff_t>(row[d]);
+        results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::sweep_row(
+            std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts().back(), kernel, distances,
+            std::get<t>(out).at(at)..., std::get<f>(in).at(at)...);
+      } while (detail::advance(row, outer));
+    }(std::index_sequence_for<From...>{}, std::index_sequence_for<To...>{});
+  }
+
+ private:
+  using pitches_type = std::array<std::ptrdiff_t, dimensions>;
+
+  template <class Offset>
+  [[gnu::always_inline]] static constexpr std::ptrdiff_t distance(pitches_type const& pitches) noexcept {
+    std::ptrdiff_t sum = Offset::steps[dimensions - 1];
+    for (std::size_t d = 0; d + 1 < dimensions; ++d) sum += Offset::steps[d] * pitches[d];
+    return sum;
+  }
+
+  /// The loop nest from dimension d inwards. It is inlined, so that distances stay in registers and the
+  /// kernel is inlined as well.
+  template <std::size_t d, class T, class U, class Kernel>
+  [[gnu::always_inline]] static inline void sweep_from(T const* in, pitches_type const& in_pitches, U* out,
+                                                       pitches_type const& out_pitches, index_type const& counts,
+                                                       Kernel const& kernel) {
+    if constexpr (d + 1 == dimensions) {
+      sweep_row(out, counts[d], kernel, (in + distance<Offsets>(in_pitches))...);
+    } else {
+      for (std::size_t i = 0; i < counts[d]; ++i, in += in_pitches[d], out += out_pitches[d]) {
+        sweep_from<d + 1>(in, in_pitches, out, out_pitches, counts, kernel);
+      }
+    }
+  }
+  /// __restrict: results and sources are different memory; without it no compiler vectorizes the loop.
+  template <class U, class Kernel, class... T>
+  [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count, Kernel const& kernel,
+                                                      T const* __restrict... in) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<U>(kernel(in[i]...));
+  }
+
+  static constexpr std::array<std::ptrdiff_t, offsets> distances_to_neighbours(pitches_type const& pitches) noexcept {
+    return {distance<Offsets>(pitches)...};
+  }
+  template <class T, std::size_t... k>
+  [[gnu::always_inline]] static inline std::array<T, offsets> neighbours(
+      T const* cell, std::array<std::ptrdiff_t, offsets> const& distances, std::index_sequence<k...>) noexcept {
+    return {cell[distances[k]]...};
+  }
+  /// The row loop of several fields. No lambda captures the pointers: g++ would forget that they are
+  /// __restrict.
+  template <class... U>
+  struct results {
+    template <std::size_t... t, std::size_t... f, class Kernel, class Distances, class... T>
+    [[gnu::always_inline]] static inline void sweep_row(std::index_sequence<t...>, std::index_sequence<f...>,
+                                                        std::size_t count, Kernel const& kernel,
+                                                        Distances const& distances, U* __restrict... out,
+                                                        T const* __restrict... in) {
+      for (std::size_t i = 0; i < count; ++i) {
+        auto const values = kernel(neighbours(in + i, distances[f], std::make_index_sequence<offsets>{})...);
+        ((out[i] = static_cast<U>(std::get<t>(values))), ...);
+      }
+    }
+  };
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <pgas/array/streamed_copy.hpp>
 #include <pgas/support/combine.hpp>
-#include <pgas/support/copy.hpp>
+#include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <vector>
 
@@ -48,7 +48,7 @@ void check_combine(Op op, std::size_t count) {
 }  // namespace
 
 TEST_CASE("copy: every length up to 300 bytes, from and to any place in a line, is exact") {
-  pgas::detail::copier copy;
+  pgas::detail::streaming_copier copy;
   auto const from = numbered(500);
   for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
     for (std::size_t const shift : {0U, 1U, 7U, 16U, 63U}) {
@@ -63,7 +63,7 @@ TEST_CASE("copy: runs of long copies are exact, also when they become too long f
   std::size_t const all = std::size_t{9} << 20U;
   auto const from = numbered(all + 100);
   for (std::size_t const piece : {std::size_t{4096}, std::size_t{4096 + 64 + 3}, std::size_t{1} << 20U, all}) {
-    pgas::detail::copier copy;
+    pgas::detail::streaming_copier copy;
     std::vector<std::byte> to(all + 2 * margin, guard);
     for (int walk = 0; walk < 2; ++walk) {  // the second walk begins again in the middle of a run
       std::fill(to.begin(), to.end(), guard);

@@ -13,7 +13,7 @@
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
 #include <pgas/vocabulary/op.hpp>
-#include <pgas/window/boundary.hpp>
+#include <pgas/window/window_boundary.hpp>
 #include <string>
 #include <thread>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
-#include <pgas/support/copy.hpp>
+#include <pgas/support/streaming_copier.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -8,7 +8,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/bootstrap.hpp>
-#include <pgas/support/copy.hpp>
+#include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>
@@ -76,8 +76,8 @@ class self {
     };
     std::vector<line> memory_;  // moves keep its address
     bytes_out part_;
-    detail::copier copy_out_;  // a memcpy; a long one passes the caches
-    detail::copier copy_in_;
+    detail::streaming_copier copy_out_;  // a memcpy; a long one passes the caches
+    detail::streaming_copier copy_in_;
   };
 
   // Control words: the concept `control`.

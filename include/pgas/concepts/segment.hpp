@@ -29,10 +29,11 @@ struct row_shape {
 /// everything this rank has started towards r has arrived in r's memory: remote completion. `rput` and `rget`
 /// return a request of the segment's own type. The source of an rput may be reused, and the destination of an
 /// rget read, once the request is done. A transfer of no bytes is allowed. A segment decides by itself how it
-/// makes long copies: shared memory streams them past the caches (support/copy.hpp). Sources and destinations
-/// are private memory; a window makes a private copy if they lie in this rank's own part. Parts may differ in
-/// size, and be empty. A segment's destructor never blocks. `flush_local(r)` returns when the transfers to r
-/// are complete at this rank; `flush_all()` and `flush_local_all()` are the same for all ranks.
+/// makes long copies: shared memory streams them past the caches (support/streaming_copier.hpp). Sources and
+/// destinations are private memory; a window makes a private copy if they lie in this rank's own part. Parts
+/// may differ in size, and be empty. A segment's destructor never blocks. `flush_local(r)` returns when the
+/// transfers to r are complete at this rank; `flush_all()` and `flush_local_all()` are the same for all
+/// ranks.
 template <class S>
 concept segment =
     std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <pgas/support/copy.hpp>
+#include <pgas/support/streaming_copier.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -7,10 +7,10 @@
 #include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
-#include <pgas/window/boundary.hpp>
 #include <pgas/window/element_lock.hpp>
 #include <pgas/window/element_modes.hpp>
 #include <pgas/window/team_state.hpp>
+#include <pgas/window/window_boundary.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

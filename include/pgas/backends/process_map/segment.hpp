@@ -7,7 +7,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
-#include <pgas/support/copy.hpp>
+#include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <utility>
 
@@ -178,8 +178,8 @@ class mapped_segment {
   std::byte* header_;
   std::byte* base_;
   std::uint64_t stride_ = 0;
-  copier copy_out_;  ///< to parts
-  copier copy_in_;   ///< from parts
+  streaming_copier copy_out_;  ///< to parts
+  streaming_copier copy_in_;   ///< from parts
 };
 static_assert(shared_segment<mapped_segment> && strided_segment<mapped_segment>);
 static_assert(atomic_segment<mapped_segment, double, op::sum>);

@@ -180,7 +180,7 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
 /// longer than half of a core's second level cache, since its source takes the other half. Through the cache
 /// such a run would push out everything else, and each store would first read the line it overwrites. A
 /// shorter run goes through the cache, where a reader, or the next copy to the same place, finds it.
-class copier {
+class streaming_copier {
  public:
   void operator()(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     if (bytes < long_copy) return copy_short(to, from, bytes);

@@ -63,6 +63,11 @@ struct margins {
 /// an array. It requires that `error_for(extents, ranks)` is empty; otherwise that sentence says what is
 /// wrong.
 /// Axiom: global_index(owner(i), offset(i)) == i for every cell i, and offset(i) < part_size(owner(i)).
+///
+/// Rule and mapping are one type, other than in std::mdspan, where `layout_right` is the rule and
+/// `layout_right::mapping` holds the extents. There a rule is a tag; here it has parameters, such as a block
+/// length, which each mapping would have to repeat. Two types would double the classes of every distribution
+/// and layout, for the sake of the two members `over` and `error_for`.
 template <class L, std::size_t N = L::dimensions>
 concept layout = std::regular<L> && L::dimensions == N &&
                  requires(L const& l, std::array<std::size_t, N> const& index, rank_t rank, std::size_t k,

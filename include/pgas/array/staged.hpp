@@ -68,10 +68,10 @@ class staged_array {
   {
     return data_ + size();
   }
-  [[nodiscard]] element& operator[](std::size_t i) const noexcept
+  [[nodiscard]] element& operator[](std::size_t i) const noexcept(!checks_indices)
     requires(dimensions == 1)
   {
-    return data_[i];
+    return (*this)(i);
   }
 
  private:

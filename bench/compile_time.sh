@@ -25,7 +25,7 @@ trap 'rm -rf "$work"' EXIT
 echo "#include <$header>" >"$work/ours.cpp"
 # The baseline has every header of another library that a file of pgas names, for all files that the header brings in.
 "$@" -std=c++20 -I"$include" -MM "$work/ours.cpp" | tr ' \\' '\n\n' | grep '/pgas/.*\.hpp$' >"$work/files"
-xargs sed -n 's/^ *# *include *\(<[^>]*>\).*/#include \1/p' <"$work/files" | grep -v '<pgas/' | sort -u >"$work/baseline.cpp"
+xargs sed -n 's/^ *# *include *\(<[^>]*>\).*/#include \1/p' <"$work/files" | grep -v '<pgas[/-]' | sort -u >"$work/baseline.cpp"
 
 # Prints the processor time of a command, user and system: waiting for other programs does not count.
 once() {

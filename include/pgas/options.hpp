@@ -3,12 +3,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -72,7 +72,8 @@ struct command_line {
   std::optional<std::string> trace;
   std::optional<rank_t> ranks;
   bool help = false;
-  std::map<std::string, std::string> others;  ///< names and values of options that only a backend knows
+  /// Names and values of options that only a backend knows.
+  std::vector<std::pair<std::string, std::string>> others;
   std::vector<std::string_view> rest;
 
   static command_line parse(int argc, char const* const* argv) {
@@ -119,7 +120,7 @@ struct command_line {
           refuse("'" + value + "' is not a number of ranks");
         parsed.ranks = static_cast<rank_t>(ranks);
       } else {
-        parsed.others.emplace(name, value);
+        parsed.others.emplace_back(name, value);
       }
     }
     return parsed;
@@ -221,7 +222,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     for (auto const& [name, value] : line.others) {
       if (!offers<Backend>(name)) refuse_option<Backend>(name);
       if (value.empty()) throw error(errc::invalid_argument, -1, "--pgas-" + name + ": a value is missing");
-      given = value;
+      if (!given) given = value;
     }
     return given;
   }

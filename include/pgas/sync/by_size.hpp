@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
-#include <variant>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -21,28 +20,24 @@ struct by_size {
   template <control Control>
   class on {
    public:
-    on(Control& control, control_words first) : chosen_(choose(control, first)) {}
+    on(Control& control, control_words first)
+        : few_(control, first),
+          many_(control, first + Few::words(control.size())),
+          takes_few_(control.size() <= most) {}
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
-      if (auto* few = std::get_if<0>(&chosen_)) {
-        few->fence(b, operation);
+      if (takes_few_) {
+        few_.fence(b, operation);
       } else {
-        std::get_if<1>(&chosen_)->fence(b, operation);
+        many_.fence(b, operation);
       }
     }
 
    private:
-    using either = std::variant<typename Few::template on<Control>, typename Many::template on<Control>>;
-
-    static either choose(Control& control, control_words first) {
-      if (control.size() <= most) {
-        return either(std::in_place_index<0>, control, first);
-      }
-      return either(std::in_place_index<1>, control, first + Few::words(control.size()));
-    }
-
-    either chosen_;
+    typename Few::template on<Control> few_;
+    typename Many::template on<Control> many_;
+    bool takes_few_;
   };
 
   // `Few` is not compiled for words without native read-modify-writes.

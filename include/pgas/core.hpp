@@ -7,6 +7,7 @@
 #include <pgas/backends/process_map.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/fence.hpp>
+#include <pgas/fence_all.hpp>
 #include <pgas/lock.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/options.hpp>

@@ -216,6 +216,83 @@ TEST_CASE("global_array: stage gives own cells as plain memory, to read, to over
   });
 }
 
+TEST_CASE("global_array: an access that one of several owners refuses changes no cell") {
+  everywhere(
+      [](auto& team) {
+        auto a = make_array<int>(team, {static_cast<std::size_t>(team.size()) * 2, 3});
+        fill_by_index(a, 0);
+        { pgas::fence const all_filled{a}; }
+        auto const last = static_cast<std::size_t>(team.size()) * 2 - 2;  // the first row of the last rank
+        pgas::box<2> const rows{{last - 1, 0}, {2, 3}};
+        std::vector<int> const values(6, -1);
+        std::vector<int> got(6, -2);
+        std::vector<std::array<std::size_t, 2>> const cells{{last - 1, 0}, {last, 0}};
+        std::array<bool, 6> const mask{true, false, false, true, false, false};
+        auto const refused = [&](auto& epoch, errc code) {
+          require_error(code, {"put"}, [&] { epoch.put(rows, values); });
+          require_error(code, {"get"}, [&] { epoch.get(rows, got); });
+          require_error(code, {"accumulate"}, [&] { epoch.accumulate(rows, values); });
+          require_error(code, {"put"}, [&] { epoch.put(cells, std::array{-1, -1}); });
+          require_error(code, {"put"}, [&] { epoch.put(rows, mask, std::array{-1, -1}); });
+          require(got == std::vector<int>(6, -2), "nothing was got");
+        };
+        if (team.rank() == 0) {
+          pgas::lock epoch{a, team.size() - 2, pgas::exclusive};
+          refused(epoch, errc::wrong_order);
+          epoch.put({{last - 1, 0}, {1, 3}}, std::vector<int>{7, 8, 9});
+        }
+        team.barrier();
+        {
+          rank_t const target = team.size() - 2;
+          std::vector<rank_t> origins;
+          if (team.rank() == target) {
+            for (rank_t r = 0; r < team.size(); ++r) origins.push_back(r);
+          }
+          pgas::exposure exposed{a, origins};
+          pgas::access epoch{a, {target}};
+          refused(epoch, errc::outside_group);
+        }
+        { pgas::fence const all_refused{a}; }
+        pgas::lock_all epoch{a, pgas::read_only};
+        std::vector<int> seen(6);
+        epoch.get(rows, seen);
+        epoch.flush_local_all();
+        int const next = static_cast<int>(last) * 1000;
+        require(seen == std::vector<int>{7, 8, 9, next, next + 1, next + 2}, "only the access that fits changed cells");
+      },
+      {2, 3, 4});
+}
+
+TEST_CASE("global_array: staged cells stay those of their array when it is swapped, moved or destroyed") {
+  everywhere([](auto& team) {
+    auto a = make_array<int>(team, {7, 3});
+    auto b = make_array<int>(team, {7, 3});
+    fill_by_index(a, 1);
+    fill_by_index(b, 2);
+    auto const first_row = static_cast<int>(a.first_row()) * 1000;
+    bool const has_cells = a.local_rows() != 0;
+    {
+      auto const cells = stage(a, pgas::read_write);
+      std::swap(a, b);
+      if (has_cells) {
+        require_equal(cells(0, 1), 1'000'001 + first_row, "a staged cell after the swap");
+        cells(0, 1) = -5;
+      }
+    }
+    {
+      auto const in_a = stage(a, pgas::read_only);
+      auto const in_b = stage(b, pgas::read_only);
+      if (has_cells) {
+        require_equal(in_a(0, 1), 2'000'001 + first_row, "the cell of the array that was not staged");
+        require_equal(in_b(0, 1), -5, "the cell that was stored after the swap");
+      }
+    }
+    auto const cells = stage(b, pgas::read_only);
+    { auto const gone = std::move(b); }
+    if (has_cells) require_equal(cells(0, 1), -5, "a staged cell of an array that is gone");
+  });
+}
+
 TEST_CASE("global_array: an array may be moved and swapped, also while an epoch is open on it") {
   everywhere([](auto& team) {
     auto a = make_array<int>(team, {5, 3});

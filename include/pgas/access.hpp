@@ -138,10 +138,15 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     this->check_open("to");
     State& s = state();
     s.check_rank(target, "to");
-    PGAS_EXPECTS(light, in_group(target), throw_outside("to", target));
+    check_target("to", target);
     boundary b(s.segment);
     s.post.trigger(target, b, exposures);
     return {s, target};
+  }
+
+  /// Throws errc::outside_group if the epoch is not open to `target`.
+  void check_target(std::string_view what, rank_t target) const {
+    PGAS_EXPECTS(light, in_group(target), throw_outside(what, target));
   }
 
  private:

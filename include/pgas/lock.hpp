@@ -87,11 +87,15 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   }
   /// The same for code that is written for any epoch. Throws errc::wrong_order if `rank` is not the target.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
+    check_target("to", rank);
+    return to();
+  }
+  /// Throws errc::wrong_order if `rank` is not the target.
+  void check_target(std::string_view what, rank_t rank) const {
     PGAS_EXPECTS(light, rank == target_,
-                 throw error(errc::wrong_order, state().job_rank(), "to",
+                 throw error(errc::wrong_order, state().job_rank(), what,
                              "this lock is on rank " + std::to_string(target_) + "'s part, not on rank " +
                                  std::to_string(rank) + "'s"));
-    return to();
   }
 
  private:

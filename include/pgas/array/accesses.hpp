@@ -180,6 +180,9 @@ class array_accesses : public accesses<Epoch, State, Hints> {
                  throw error(errc::invalid_argument, job_rank(), operation,
                              std::to_string(values) + " values given for " + std::to_string(at.size()) +
                                  " cells; give one value for each cell"));
+    check_owners(operation, [&](auto const& use) {
+      for_each_tile(layout(), at, [&](auto const& in, box_type const&) { use(in.owner, in.offset); });
+    });
   }
   void check_box(std::string_view operation, box_type const& at) const {
     static_cast<Epoch const&>(*this).check_open(operation);
@@ -192,11 +195,26 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     if constexpr (assertions >= assertion_level::normal) {
       for (std::size_t k = 0; k < indices.size(); ++k) check_cell(operation, index_at<dimensions>(indices, k));
     }
+    check_owners(operation, each_of(indices));
   }
   template <class Mask>
   void check_masked(std::string_view operation, box_type const& at, Mask const& mask, std::size_t values) const {
     check_box(operation, at);
     check_mask(job_rank(), operation, at, mask, values);
+    check_owners(operation, each_in(at, mask));
+  }
+  /// Throws, before a cell is touched, if the epoch is open to some ranks only and not to each of these owners.
+  /// An epoch that is open to all ranks has nothing to check.
+  template <class ForEachOwner>
+  void check_owners(std::string_view operation, ForEachOwner const& for_each_owner) const {
+    if constexpr (assertions >= assertion_level::light &&
+                  requires(Epoch const& e, rank_t owner) { e.check_target(operation, owner); }) {
+      rank_t last = -1;
+      for_each_owner([&](rank_t owner, std::size_t) {
+        if (owner != last) static_cast<Epoch const&>(*this).check_target(operation, owner);
+        last = owner;
+      });
+    }
   }
   template <class Indices>
   [[nodiscard]] auto each_of(Indices const& indices) const noexcept {

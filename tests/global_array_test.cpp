@@ -234,7 +234,7 @@ TEST_CASE("global_array: an access that one of several owners refuses changes no
           require_error(code, {"accumulate"}, [&] { epoch.accumulate(rows, values); });
           require_error(code, {"put"}, [&] { epoch.put(cells, std::array{-1, -1}); });
           require_error(code, {"put"}, [&] { epoch.put(rows, mask, std::array{-1, -1}); });
-          require(got == std::vector<int>(6, -2), "nothing was got");
+          require(got == std::vector<int>(6, -2), "a refused get stores no value");
         };
         if (team.rank() == 0) {
           pgas::lock epoch{a, team.size() - 2, pgas::exclusive};
@@ -289,7 +289,7 @@ TEST_CASE("global_array: staged cells stay those of their array when it is swapp
     }
     auto const cells = stage(b, pgas::read_only);
     { auto const gone = std::move(b); }
-    if (has_cells) require_equal(cells(0, 1), -5, "a staged cell of an array that is gone");
+    if (has_cells) require_equal(cells(0, 1), -5, "a staged cell of a destroyed array");
   });
 }
 

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0
-// What assertion level heavy checks beyond the level of all other tests. The level is a part of each name of
-// the library, so this unit launches ranks by itself.
+// The checks of assertion level heavy, beyond those of the level of all other tests. The level is a part of
+// each name of the library, so this unit launches ranks by itself.
 #define PGAS_ASSERTIONS heavy
 #include <doctest/doctest.h>
 
@@ -38,7 +37,7 @@ void on_two_ranks(Body const& body) {
 
 }  // namespace
 
-TEST_CASE("heavy: an index of a staged array past its ghost cells throws, and the message names what there is") {
+TEST_CASE("heavy: an index of a staged array past its ghost cells throws, and the message names the valid indices") {
   on_two_ranks([](auto& team) {
     auto a = pgas::make_array<int>(team, {8, 6}, pgas::halo{.width = 1});
     auto const cells = pgas::stage(a, pgas::read_write);

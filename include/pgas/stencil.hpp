@@ -13,7 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Whether all elements of a tuple are arrays of N dimensions whose ranks own one box each: the fields of a stencil.
+/// True if all elements of a tuple are arrays of N dimensions whose ranks own one box each: the fields of a
+/// stencil.
 template <class Fields, std::size_t N>
 inline constexpr bool are_fields = false;
 template <class... Fields, std::size_t N>
@@ -24,19 +25,18 @@ inline constexpr bool are_fields<std::tuple<Fields...>, N> =
 
 }  // namespace detail
 
-/// The neighbours on which a cell's new value depends, known at compile time: `stencil<offset<0, 0>,
-/// offset<-1, 0>, offset<1, 0>>`.
+/// The neighbours on which a cell's new value depends, known at compile time:
+/// `stencil<offset<0, 0>, offset<-1, 0>, offset<1, 0>>`.
 ///
 /// A kernel takes one value per offset, in the order of the offsets, and returns the cell's new value. It is
-/// called once per cell in an unspecified order, and must neither throw nor touch the arrays. It is a lambda
-/// or another function object.
-/// The loop over a row is that of hand-written code: no index is computed and no branch taken per cell.
-/// Compilers vectorize it if the kernel allows.
+/// a lambda or another function object. It is called once per cell in an unspecified order, and must neither
+/// throw nor touch the arrays. The loop over a row is that of hand-written code: no index is computed and no
+/// branch taken per cell. Compilers vectorize it if the kernel allows.
 ///
-/// Several coupled fields take one sweep: `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`. The kernel then
-/// takes one std::array per source field, with one value per offset, and returns a std::tuple with one value per
-/// result field. Compilers know that results and sources are different memory, which loops over views do not tell.
-/// DASH: StencilSpec.
+/// Several coupled fields take one sweep: `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`. The
+/// kernel then takes one std::array per source field, with one value per offset. It returns a std::tuple with
+/// one value per result field. Compilers know that results and sources are different memory; loops over views
+/// do not tell them. DASH: StencilSpec.
 template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
 class stencil : public stencil_sweep<Offsets...> {
@@ -53,7 +53,7 @@ class stencil : public stencil_sweep<Offsets...> {
   using typename loops::index_type;
   using typename loops::part_box_type;
 
-  /// The number of steps that one exchange of an array's ghost cells lasts for.
+  /// The number of steps for which one exchange of an array's ghost cells is enough.
   template <any_global_array Array>
     requires(Array::dimensions == dimensions)
   [[nodiscard]] static constexpr std::size_t steps(Array const& a) noexcept {
@@ -94,8 +94,8 @@ class stencil : public stencil_sweep<Offsets...> {
   /// overwritten. Ghost cells beyond a fixed edge have the values that the program stored there; see
   /// set_edges.
   /// Throws errc::invalid_argument if the halo of `from` is narrower than the stencil or lacks needed
-  /// corners, if both are one array, or if a rank owns other cells in `to` than in `from`.
-  /// Costs an exchange; the rank waits for its rest only after the inner cells are computed.
+  /// corners. It also throws if both arrays are one, or if a rank owns other cells in `to` than in `from`.
+  /// Costs an exchange, for the rest of which the rank waits only after it has computed the inner cells.
   template <any_global_array From, any_global_array To, class Kernel>
     requires(From::dimensions == dimensions && To::dimensions == dimensions && box_layout<typename From::layout_type> &&
              box_layout<typename To::layout_type>)
@@ -104,12 +104,14 @@ class stencil : public stencil_sweep<Offsets...> {
     exchange_and_sweep(from, to, write_only, own_cells(from), kernel);
   }
 
-  /// Applies the stencil to several coupled fields: exchanges the halos of all `from` at once, and stores the kernel's
-  /// values for each own cell of all `to`: `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`.
+  /// Applies the stencil to several coupled fields: exchanges the halos of all `from` at once, and stores the
+  /// kernel's values for each own cell of all `to`:
+  /// `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`.
   ///
-  /// Otherwise like apply of one field; all fields have the same extents and layout, and all `from` the same halo.
-  /// Throws errc::invalid_argument also if an array is named twice. Costs the puts of all fields, and one
-  /// post/start/complete/wait round.
+  /// Otherwise like apply of one field. All fields have the same extents and layout, and all `from` the same
+  /// halo.
+  /// Throws errc::invalid_argument also if an array is named twice.
+  /// Costs the puts of all fields, and one post/start/complete/wait round.
   template <class... From, class... To, class Kernel>
     requires(detail::are_fields<std::tuple<From...>, dimensions> && detail::are_fields<std::tuple<To...>, dimensions>)
   static void apply(std::tuple<From...> const& from, std::tuple<To...> const& to, Kernel kernel) {
@@ -138,9 +140,9 @@ class stencil : public stencil_sweep<Offsets...> {
   ///
   /// Both arrays need a halo `count` times as wide as the stencil, with corners, and the same edges. Fixed
   /// edges must be set in both.
-  /// Throws errc::invalid_argument otherwise. With several steps at a reflecting edge, whose image is made
-  /// anew after each step, it also throws in two cases: the stencil reaches over one cell farther on one side
-  /// than on the other, or farther than the array is long.
+  /// Throws errc::invalid_argument otherwise. At a reflecting edge, the image is made anew after each step.
+  /// Several steps then throw in two more cases: if the stencil reaches over one cell farther on one side
+  /// than on the other, or if it reaches farther than the array is long.
   /// Costs one exchange of a wider halo, and cells that two ranks compute. Ding and He 2001: ghost cell
   /// expansion.
   template <any_global_array Array, class Kernel>
@@ -230,7 +232,7 @@ class stencil : public stencil_sweep<Offsets...> {
     }
     if (count > 1 && no_image && from.size() != 0) {
       refuse("several steps at once need mirror images at a reflecting edge of " + text(from) +
-             ", and not all ranks compute them for a stencil that reaches " + detail::joined(before, " x ") +
+             ", but not all ranks compute them for a stencil that reaches " + detail::joined(before, " x ") +
              " cells before one and " + detail::joined(after, " x ") + " behind it; take one step at a time");
     }
   }

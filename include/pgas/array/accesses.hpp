@@ -203,8 +203,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     check_mask(job_rank(), operation, at, mask, values);
     check_owners(operation, each_in(at, mask));
   }
-  /// Throws, before a cell is touched, if the epoch is open to some ranks only and not to each of these owners.
-  /// An epoch that is open to all ranks has nothing to check.
+  /// Throws before any cell is touched if the epoch is open to some ranks only, and not to each of these
+  /// owners. An epoch that is open to all ranks has nothing to check.
   template <class ForEachOwner>
   void check_owners(std::string_view operation, ForEachOwner const& for_each_owner) const {
     if constexpr (assertions >= assertion_level::light &&

@@ -34,7 +34,7 @@ class cell_places {
   [[nodiscard]] constexpr index_type stride(rank_type d) const noexcept { return strides_[d]; }
   /// The number of cells.
   [[nodiscard]] constexpr size_type size() const noexcept { return box<N>{{}, extents_}.size(); }
-  /// Whether there are no cells.
+  /// True if there are no cells.
   [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
 
  protected:

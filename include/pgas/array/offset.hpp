@@ -16,7 +16,7 @@ struct offset {
   static constexpr std::array<std::ptrdiff_t, dimensions> steps{Steps...};
 };
 
-/// Whether a type is an offset.
+/// True if a type is an offset.
 template <class O>
 inline constexpr bool is_offset = false;
 template <std::ptrdiff_t... Steps>

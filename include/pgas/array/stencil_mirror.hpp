@@ -23,7 +23,7 @@ struct stencil_mirror {
     auto const first = -static_cast<std::ptrdiff_t>(a.own_box().first[d]);
     return {first, first + static_cast<std::ptrdiff_t>(a.extent(d))};
   }
-  /// Whether the stencil reads cells beyond a reflecting edge of dimension d, or of any dimension.
+  /// True if the stencil reads cells beyond a reflecting edge of dimension d, or of any dimension.
   template <class Array>
   static constexpr bool has_mirror(Array const& a, std::size_t d) noexcept {
     return (Reach::before[d] != 0 || Reach::after[d] != 0) && a.shape().halo(d).edges == edge::reflecting;
@@ -35,8 +35,8 @@ struct stencil_mirror {
     }
     return false;
   }
-  /// Copies freshly computed cells to their mirror images, as far as the next step reads them. `cells` is this
-  /// rank's part, staged. Requires that the next step computes any cells.
+  /// Copies freshly computed cells to their mirror images, as far as the next step reads them. `cells` is
+  /// this rank's part, staged. Requires that the next step computes any cells.
   template <class Array, class Cells>
   static void reflect(Array const& a, Cells const& cells, part_box_type done, part_box_type const& next) {
     for (std::size_t d = 0; d < dimensions; ++d) {

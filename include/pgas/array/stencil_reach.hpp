@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// How far a stencil of these offsets reaches from a cell.
+/// The reach of a stencil of these offsets: the distances of its farthest neighbours.
 template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
 struct stencil_reach {
@@ -16,11 +16,11 @@ struct stencil_reach {
   static constexpr std::size_t dimensions = std::max({Offsets::dimensions...});
   static_assert(((Offsets::dimensions == dimensions) && ...),
                 "stencil: all offsets must have the same number of dimensions");
-  /// The number of offsets: of the values of a field that a kernel takes.
+  /// The number of offsets, which is the number of values of a field that a kernel takes.
   static constexpr std::size_t offsets = sizeof...(Offsets);
   using index_type = std::array<std::size_t, dimensions>;
 
-  /// The reach before and behind a cell in each dimension: the halo that the stencil needs.
+  /// The reach before a cell in each dimension: the ghost cells that the stencil needs there.
   static constexpr index_type before = [] {
     index_type most{};
     for (std::size_t d = 0; d < dimensions; ++d) {
@@ -37,7 +37,7 @@ struct stencil_reach {
     }
     return most;
   }();
-  /// Whether a neighbour differs in two dimensions at once, so that the stencil needs ghost cells in corners.
+  /// True if a neighbour differs in two dimensions at once, so that the stencil needs ghost cells in corners.
   static constexpr bool is_diagonal = [] {
     auto const moves = [](auto const& steps) {
       return std::count_if(steps.begin(), steps.end(), [](std::ptrdiff_t s) { return s != 0; });

@@ -12,7 +12,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The loops of a stencil over memory of this rank: they know no array and no other rank.
+/// The loops of a stencil over memory of this rank. They use no array and no other rank.
 template <class... Offsets>
 class stencil_sweep : public stencil_reach<Offsets...> {
   using reach = stencil_reach<Offsets...>;
@@ -86,7 +86,8 @@ class stencil_sweep : public stencil_reach<Offsets...> {
       }
     }
   }
-  /// __restrict: results and sources are different memory; without it no compiler vectorizes the loop.
+  /// __restrict states that results and sources are different memory; without it no compiler vectorizes the
+  /// loop.
   template <class U, class Kernel, class... T>
   [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count, Kernel const& kernel,
                                                       T const* __restrict... in) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The checks of assertion level heavy, beyond those of the level of all other tests. The level is a part of
 // each name of the library, so this unit launches ranks by itself.
 #define PGAS_ASSERTIONS heavy

@@ -67,7 +67,7 @@ void check_fenced_together(First const& first, More const&... more) {
       refuse("a window is given twice; name each window once");
     }
   }
-  auto const has_other_ranks = [&](auto const& other) {
+  [[maybe_unused]] auto const has_other_ranks = [&](auto const& other) {
     if (other.team == first.team) return false;
     if (other.ranks() != first.ranks()) return true;
     for (rank_t rank = 0; rank < first.ranks(); ++rank) {

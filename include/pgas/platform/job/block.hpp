@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -74,6 +75,16 @@ struct job_block {
   alignas(128) std::atomic<std::uint64_t> arrived{0};  ///< all arrivals at the bootstrap's fence
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
+
+  /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the others are written,
+  /// so a job of few ranks touches few of the block's pages.
+  static job_block* make_in(void* zeros) noexcept {
+    auto* const made = std::launder(static_cast<job_block*>(zeros));
+    made->version.store(layout, std::memory_order_relaxed);  // the ranks start later, and see the store by that
+    made->symptom.rank = -1;
+    made->cause.rank = -1;
+    return made;
+  }
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -65,7 +65,7 @@ class job {
       if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {
         void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         if (base != MAP_FAILED) {
-          auto* const block = ::new (base) job_block;
+          auto* const block = job_block::make_in(base);
           block->ranks = static_cast<std::uint32_t>(ranks);
           block->arena_bytes = arena;
           if (char const* text = std::getenv("PGAS_TIMEOUT")) block->timeout_seconds = std::atof(text);

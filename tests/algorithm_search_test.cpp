@@ -20,7 +20,7 @@ using namespace pgas;
 
 namespace {
 
-constexpr std::initializer_list<rank_t> one_to_five{1, 2, 3, 4, 5};
+constexpr std::initializer_list<rank_t> up_to_five{1, 2, 3, 4, 5};
 
 template <std::size_t N, class Team, class Rule>
 void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule const& rule) {
@@ -99,7 +99,7 @@ TEST_CASE("algorithm: counting and finding in an array equal the standard's algo
         }
         check<3>(team, seed++, {4, 3, 5}, by_rows<3>{});
       },
-      one_to_five);
+      up_to_five);
 }
 
 TEST_CASE("algorithm: of several equal cells, the first in row-major order is found, not the first in memory") {

@@ -66,7 +66,7 @@ void require_moves(counters const& c, std::size_t fills, std::size_t pushes, std
 
 /// Runs body(team) on several numbers of cores, with memory that does only what it must.
 template <class Body>
-void on_chip(Body const& body) {
+void counted_on_chip(Body const& body) {
   pgas::scc::with_options const calm{{}};
   for (rank_t const ranks : {2, 3, 5}) pgas::run<pgas::backends::scc>(ranks, body);
 }
@@ -74,7 +74,7 @@ void on_chip(Body const& body) {
 }  // namespace
 
 TEST_CASE("scc: a fence moves each line that was put once, moves no other, and drops once for each part") {
-  on_chip([](auto& team) {
+  counted_on_chip([](auto& team) {
     constexpr std::size_t lines = 4;
     auto w = make_window<std::uint64_t>(team, lines * words_in_line);
     auto const& segment = w.state().segment;
@@ -112,7 +112,7 @@ TEST_CASE("scc: a fence moves each line that was put once, moves no other, and d
 }
 
 TEST_CASE("scc: post and start push a line for each target that gets a word, and drop each part once") {
-  on_chip([](auto& team) {
+  counted_on_chip([](auto& team) {
     auto w = make_window<std::uint64_t>(team, words_in_line);
     auto const& segment = w.state().segment;
     std::vector<rank_t> others;
@@ -140,7 +140,7 @@ TEST_CASE("scc: post and start push a line for each target that gets a word, and
 }
 
 TEST_CASE("scc: a lock drops once, and its end pushes the lines that were put: a line fetched, a line written") {
-  on_chip([](auto& world) {
+  counted_on_chip([](auto& world) {
     auto team = world.template with<pgas::coherence::write_through>();
     auto w = make_window<std::uint64_t>(team, words_in_line);
     rank_t const last = team.size() - 1;
@@ -162,7 +162,7 @@ TEST_CASE("scc: a lock drops once, and its end pushes the lines that were put: a
 }
 
 TEST_CASE("scc: an exchange of halos fetches each row that it sends and pushes it into its ghost rows, line by line") {
-  on_chip([](auto& team) {
+  counted_on_chip([](auto& team) {
     constexpr std::size_t cols = 40;
     constexpr std::size_t own_rows = 3;
     auto const ranks = static_cast<std::size_t>(team.size());

@@ -14,7 +14,7 @@ using pgas::make_window;
 
 namespace {
 
-int mark(rank_t writer, int round) { return writer * 1000 + round + 1; }
+int stamp(rank_t writer, int round) { return writer * 1000 + round + 1; }
 
 /// A fence protocol that counts its fences on this rank.
 template <class Fence>
@@ -53,19 +53,19 @@ TEST_CASE("fence_all: owners see what was put into each of three windows after c
       {
         auto [ints, doubles, cells] = fence_all{a, b, c};
         static_assert(pgas::epoch_to_all<decltype(ints)> && pgas::array_epoch<decltype(cells)>);
-        ints.put(right_of(team), 0, mark(team.rank(), round));
-        std::vector<double> const three(3, mark(team.rank(), round) + 0.5);
+        ints.put(right_of(team), 0, stamp(team.rank(), round));
+        std::vector<double> const three(3, stamp(team.rank(), round) + 0.5);
         doubles.put(right_of(team), 0, three);
-        cells.put({static_cast<std::size_t>(right_of(team)), 1}, mark(team.rank(), round));
+        cells.put({static_cast<std::size_t>(right_of(team)), 1}, stamp(team.rank(), round));
       }
       int const seen = a.local()[0];
-      require_equal(seen, mark(left_of(team), round), "the window of int");
+      require_equal(seen, stamp(left_of(team), round), "the window of int");
       for (std::size_t i = 0; i < 3; ++i) {
         double const second = b.local()[i];
-        require_equal(second, mark(left_of(team), round) + 0.5, "the window of double");
+        require_equal(second, stamp(left_of(team), round) + 0.5, "the window of double");
       }
       int const third = c.local()(0, 1);
-      require_equal(third, mark(left_of(team), round), "the array");
+      require_equal(third, stamp(left_of(team), round), "the array");
     }
   });
 }
@@ -75,12 +75,12 @@ TEST_CASE("fence_all: all ranks see what owners stored into their parts of each 
     auto a = make_window<int>(team, 1);
     auto b = make_window<int>(team, 1);
     for (int round = 0; round < 10; ++round) {
-      a.local()[0] = mark(team.rank(), round);
-      b.local()[0] = -mark(team.rank(), round);
+      a.local()[0] = stamp(team.rank(), round);
+      b.local()[0] = -stamp(team.rank(), round);
       auto [first, second] = fence_all{a, b};
       for (rank_t r = 0; r < team.size(); ++r) {
-        require_equal(first.get(r, 0), mark(r, round), "the first window");
-        require_equal(second.get(r, 0), -mark(r, round), "the second window");
+        require_equal(first.get(r, 0), stamp(r, round), "the first window");
+        require_equal(second.get(r, 0), -stamp(r, round), "the second window");
       }
     }
   });
@@ -93,10 +93,10 @@ TEST_CASE("fence_all: next() makes the puts of one epoch visible to the gets of 
     fence_all both{a, b};
     auto& [first, second] = both;
     for (int round = 0; round < 10; ++round) {
-      first.put(right_of(team), 0, mark(team.rank(), round));
+      first.put(right_of(team), 0, stamp(team.rank(), round));
       second.accumulate(0, 0, 1);
       both.next();
-      require_equal(first.get(team.rank(), 0), mark(left_of(team), round), "the value that the neighbour put");
+      require_equal(first.get(team.rank(), 0), stamp(left_of(team), round), "the value that the neighbour put");
       require_equal(second.get(0, 0), (round + 1) * team.size(), "the sum that all ranks accumulated");
       both.next();
     }
@@ -134,16 +134,16 @@ TEST_CASE("fence_all: its windows can be fenced alone, and with others, before a
     for (int round = 0; round < 5; ++round) {
       {
         pgas::fence alone{b};
-        alone.put(right_of(team), 0, mark(team.rank(), round));
+        alone.put(right_of(team), 0, stamp(team.rank(), round));
       }
       {
         auto [second, first] = fence_all{b, a};
-        require_equal(second.get(team.rank(), 0), mark(left_of(team), round), "the value put under the fence");
-        first.put(right_of(team), 0, mark(team.rank(), round));
+        require_equal(second.get(team.rank(), 0), stamp(left_of(team), round), "the value put under the fence");
+        first.put(right_of(team), 0, stamp(team.rank(), round));
       }
       {
         auto [first] = fence_all{a};
-        require_equal(first.get(team.rank(), 0), mark(left_of(team), round), "the value put under the fence_all");
+        require_equal(first.get(team.rank(), 0), stamp(left_of(team), round), "the value put under the fence_all");
       }
     }
   });
@@ -159,13 +159,13 @@ TEST_CASE("fence_all: the windows may have different coherence policies and prot
     for (int round = 0; round < 20; ++round) {
       {
         auto [first, second] = fence_all{a, b};
-        first.put(right_of(team), 0, mark(team.rank(), round));
-        second.put(right_of(team), 0, -mark(team.rank(), round));
+        first.put(right_of(team), 0, stamp(team.rank(), round));
+        second.put(right_of(team), 0, -stamp(team.rank(), round));
       }
       int const seen = a.local()[0];
       int const other = b.local()[0];
-      require_equal(seen, mark(left_of(team), round), "the window with write_back");
-      require_equal(other, -mark(left_of(team), round), "the uncached window");
+      require_equal(seen, stamp(left_of(team), round), "the window with write_back");
+      require_equal(other, -stamp(left_of(team), round), "the uncached window");
     }
   });
 }
@@ -182,10 +182,10 @@ TEST_CASE("fence_all: a closed or moved-from epoch throws at each access, and at
     is_closed([&] { both.template get<0>().put(0, 0, 1); });  // NOLINT(bugprone-use-after-move)
     is_closed([&] { both.next(); });
     auto& [first, second] = moved;
-    first.put(right_of(team), 0, mark(team.rank(), 0));
+    first.put(right_of(team), 0, stamp(team.rank(), 0));
     moved.close();
     int const seen = a.local()[0];
-    require_equal(seen, mark(left_of(team), 0), "the value put after the move");
+    require_equal(seen, stamp(left_of(team), 0), "the value put after the move");
     is_closed([&] { second.put(0, 0, 1); });
     is_closed([&] { static_cast<void>(second.to(0)); });
     is_closed([&] { second.flush_all(); });

@@ -97,7 +97,7 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
 }
 
 template <class Team, class Rule>
-void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest, Rule const& rule) {
+void check_random_adjoint(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest, Rule const& rule) {
   constexpr std::size_t N = Rule::dimensions;
   random_source same(seed);
   for (int array = 0; array < 5; ++array) {
@@ -120,8 +120,8 @@ TEST_CASE("accumulate_halo: each contribution counts once, in one dimension and 
   everywhere<few_models>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-          check_random(team, seed, 14, 4, by_rows<1>{});
-          check_random(team, seed + 100, 9, 3, tiled<block, block>{});
+          check_random_adjoint(team, seed, 14, 4, by_rows<1>{});
+          check_random_adjoint(team, seed + 100, 9, 3, tiled<block, block>{});
         }
       },
       {1, 2, 3, 4, 6});
@@ -131,8 +131,8 @@ TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions a
   everywhere<one_of_each>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-          check_random(team, seed + 200, 6, 2, by_rows<3>{});
-          check_random(team, seed + 300, 4, 1, tiled<block, whole, block, block>{});
+          check_random_adjoint(team, seed + 200, 6, 2, by_rows<3>{});
+          check_random_adjoint(team, seed + 300, 4, 1, tiled<block, whole, block, block>{});
         }
       },
       {1, 2, 4, 6});
@@ -141,7 +141,8 @@ TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions a
 TEST_CASE("accumulate_halo: the emulated chip, which sees every race and every stale copy, reports none") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
-        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random(team, seed + 500, 9, 2, tiled<block, block>{});
+        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+          check_random_adjoint(team, seed + 500, 9, 2, tiled<block, block>{});
       },
       {1, 2, 4, 6});
 }

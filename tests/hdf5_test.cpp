@@ -86,7 +86,7 @@ void save_and_load(Team& team, fs::path const& folder, cell_index<N> const& exte
   team.barrier();
   for_each_cell(extents, b, [&](std::size_t in_all, std::size_t k) { serial[in_all] = of_box[k]; });
   pgas::load(a, b, hdf5{part.file, "part"});
-  check(a, serial);
+  pgas_test::check(a, serial);
   team.barrier();
 }
 
@@ -100,7 +100,7 @@ void save_type(Team& team, fs::path const& folder) {
   fill(a, serial);
   pgas::save(a, where);
   pgas::load(b, where);
-  check(b, serial);
+  pgas_test::check(b, serial);
   if (team.rank() == 0) {
     // HDF5 converts the types that it knows as numbers. For all others it must know the name.
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
@@ -217,9 +217,9 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
             pgas::load(a, hdf5{folder.path / file, dataset});
           });
         }
-        check(a, std::vector<double>(12));
+        pgas_test::check(a, std::vector<double>(12));
         pgas::load(a, hdf5{path("good"), "x"});
-        check(a, numbers);
+        pgas_test::check(a, numbers);
       },
       {1, 3});
 }

@@ -25,7 +25,7 @@ constexpr void for_each_index(index<N> const& extents, Use&& use) {
   if (box<N>{{}, extents}.size() == 0) return;
   index<N> i{};
   do use(i);
-  while (detail::advance(i, extents));
+  while (pgas::detail::advance(i, extents));
 }
 
 /// Returns an empty string, or the first promise that `l` breaks. owner(index) gives a cell's owner; `tight`
@@ -40,7 +40,7 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
   std::string wrong;
   for_each_index(extents, [&](index<N> const& i) {
     if (!wrong.empty()) return;
-    std::string const at = " of (" + detail::joined(i, ", ") + ")";
+    std::string const at = " of (" + pgas::detail::joined(i, ", ") + ")";
     rank_t const r = l.owner(i);
     auto const offset = l.offset(i);
     if (r != owner(i)) return static_cast<void>(wrong = "owner" + at);
@@ -106,7 +106,7 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
           i[d] = s.first[d] + local[d] / s.length[d] * s.step[d] + local[d] % s.length[d];
         }
         if (!seen.insert(i).second) wrong = "for_each_share, a cell twice";
-        if (l.owner(i) != s.owner || l.offset(i) != s.offset + detail::element_at(local, s.pitches)) {
+        if (l.owner(i) != s.owner || l.offset(i) != s.offset + pgas::detail::element_at(local, s.pitches)) {
           wrong = "for_each_share, a cell elsewhere";
         }
       });
@@ -243,7 +243,7 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
   auto const l = rule.over(extents, ranks);
   auto const& places = l.places();
   CAPTURE(l.describe());
-  CAPTURE(detail::joined(extents, " x "));
+  CAPTURE(pgas::detail::joined(extents, " x "));
   CAPTURE(ranks);
   std::vector<table> const tables = [&]<std::size_t... d>(std::index_sequence<d...>) {
     return std::vector<table>{table_of(each, extents[d], places.extent(d))...};
@@ -307,7 +307,7 @@ void check_dealt(index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
     for (std::size_t d = 0; d < N; ++d) number = number * counts[d] + i[d] / shape[d];
     return owners[number];
   };
-  CAPTURE(detail::joined(extents, " x "));
+  CAPTURE(pgas::detail::joined(extents, " x "));
   CAPTURE(ranks);
   bool divides = true;
   for (std::size_t d = 0; d < N; ++d) divides = divides && extents[d] % shape[d] == 0;
@@ -429,7 +429,7 @@ TEST_CASE("layouts: every layout keeps the axioms, for all extents below 9 x 9 o
   for_all_extents<2>(9, [](index<2> const& extents, rank_t ranks) {
     pgas_test::for_each_layout([&](auto const& rule) {
       CAPTURE(rule.describe());
-      CAPTURE(detail::joined(extents, " x "));
+      CAPTURE(pgas::detail::joined(extents, " x "));
       CAPTURE(ranks);
       REQUIRE_FALSE(rule.error_for(extents, ranks));
       auto const l = rule.over(extents, ranks);
@@ -533,20 +533,21 @@ TEST_CASE("for_each_block: a box moves between two places in the fewest blocks o
   // Moves 4 x 3 x 5 cells between rooms of other sizes, every element once; returns the number of moves.
   auto const moves = [](index<3> const& room_there, index<3> const& room_here) {
     index<3> const count{4, 3, 5};
-    auto const there = detail::dense_pitches(room_there);
-    auto const here = detail::dense_pitches(room_here);
+    auto const there = pgas::detail::dense_pitches(room_there);
+    auto const here = pgas::detail::dense_pitches(room_here);
     std::set<std::pair<std::size_t, std::size_t>> pairs;
     std::size_t moved = 0;
-    detail::for_each_block<3>(count, {7, there}, {11, here}, [&](rows_of block, std::size_t first, std::size_t pitch) {
-      ++moved;
-      for (std::size_t r = 0; r < block.rows; ++r) {
-        for (std::size_t c = 0; c < block.cols; ++c) {
-          CHECK(pairs.emplace(block.first + r * block.pitch + c, first + r * pitch + c).second);
-        }
-      }
-    });
+    pgas::detail::for_each_block<3>(
+        count, {7, there}, {11, here}, [&](rows_of block, std::size_t first, std::size_t pitch) {
+          ++moved;
+          for (std::size_t r = 0; r < block.rows; ++r) {
+            for (std::size_t c = 0; c < block.cols; ++c) {
+              CHECK(pairs.emplace(block.first + r * block.pitch + c, first + r * pitch + c).second);
+            }
+          }
+        });
     for_each_index(count, [&](index<3> const& i) {
-      CHECK(pairs.contains({7 + detail::element_at(i, there), 11 + detail::element_at(i, here)}));
+      CHECK(pairs.contains({7 + pgas::detail::element_at(i, there), 11 + pgas::detail::element_at(i, here)}));
     });
     CHECK(pairs.size() == 60);
     return moved;

@@ -66,13 +66,13 @@ void save_and_load(Team& team, fs::path const& folder, std::string const& type, 
   team.barrier();
   for_each_cell(extents, b, [&](std::size_t in_all, std::size_t k) { serial[in_all] = of_box[k]; });
   pgas::load(a, b, path);
-  check(a, serial);
+  pgas_test::check(a, serial);
 
   for (auto& v : serial) v = static_cast<T>(v + T(4));
   if (team.rank() == 0) write_to(folder / "b.npy", npy_file(type, shape_of<N>(extents), bytes_of(serial)));
   team.barrier();
   pgas::load(a, folder / "b.npy");
-  check(a, serial);
+  pgas_test::check(a, serial);
   // Other ranks see the loaded cells after the next fence.
   {
     pgas::fence epoch{a, read_only};
@@ -183,7 +183,7 @@ with open(sys.argv[2], 'wb') as f:
         team.barrier();
         for (double& v : serial) v *= 2;
         pgas::load(a, answer);
-        check(a, serial);
+        pgas_test::check(a, serial);
       },
       {4});
 }
@@ -233,7 +233,7 @@ TEST_CASE("load: every rank refuses a file of another kind, and says what it is 
         }
         refused(folder.path / "none.npy", "cannot be opened to be read: No such file");
         refused(folder.path, "is a folder or device");
-        check(a, std::vector<double>(12));
+        pgas_test::check(a, std::vector<double>(12));
         if (team.rank() == 0) write_to(path, good + "more");  // several arrays may be in one file
         team.barrier();
         pgas::load(a, path);

@@ -18,7 +18,7 @@ using namespace pgas;
 
 namespace {
 
-constexpr std::initializer_list<rank_t> one_to_five{1, 2, 3, 4, 5};
+constexpr std::initializer_list<rank_t> on_one_to_five{1, 2, 3, 4, 5};
 
 /// Stores to each cell its number.
 template <class Array>
@@ -83,7 +83,7 @@ TEST_CASE("transpose: it transposes a matrix between any two layouts") {
           check(team, extents, tiled{block_cyclic<2>{}, block_cyclic<3>{}}.padded(64), by_rows<2>{});
         }
       },
-      one_to_five);
+      on_one_to_five);
 }
 
 TEST_CASE("transpose: it permutes three dimensions in any order, and swaps any two") {
@@ -102,7 +102,7 @@ TEST_CASE("transpose: it permutes three dimensions in any order, and swaps any t
         transpose<0, 2>(from, to);
         require_transposed(from, to, {2, 1, 0});
       },
-      one_to_five);
+      on_one_to_five);
 }
 
 TEST_CASE("transpose: other ranks see the result in the next epoch, and the source may change at once") {

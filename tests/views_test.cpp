@@ -22,7 +22,7 @@
 using namespace pgas_test;
 using pgas::halo;
 using pgas::make_array;
-namespace views = ranges::views;
+namespace rv = ranges::views;
 
 namespace {
 
@@ -45,16 +45,16 @@ TEST_CASE("views: own cells of one dimension are a random access view, to read a
     static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
     require_equal(static_cast<std::size_t>(ranges::size(own)), a.local_rows(), "size");
     ranges::copy(
-        views::iota(static_cast<int>(a.first_row()), static_cast<int>(a.first_row() + a.local_rows())) | views::reverse,
+        rv::iota(static_cast<int>(a.first_row()), static_cast<int>(a.first_row() + a.local_rows())) | rv::reverse,
         own.begin());
     ranges::sort(own);
     int next = static_cast<int>(a.first_row());
     for (int const value : own) require_equal(value, next++, "sorted cell");
-    auto const squares = own | views::transform([](int x) { return x * x; });
+    auto const squares = own | rv::transform([](int x) { return x * x; });
     int const sum = team.all_reduce(ranges::accumulate(squares, 0));
     require_equal(sum, 16 * 17 * 33 / 6, "sum of squares over all ranks");
     std::vector<int> copied(a.local_rows());
-    ranges::copy(pgas::views::local(a) | views::transform([](int x) { return 2 * x; }), copied.begin());
+    ranges::copy(pgas::views::local(a) | rv::transform([](int x) { return 2 * x; }), copied.begin());
     require(ranges::equal(copied, own, [](int twice, int x) { return twice == 2 * x; }),
             "cells are copied through a transform");
   });
@@ -67,7 +67,7 @@ TEST_CASE("views: own cells of two dimensions are one sequence, row after row, w
       auto const own = pgas::views::local(a);
       static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
       require_equal(static_cast<std::size_t>(ranges::size(own)), a.own_box().size(), "size");
-      ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), own.begin());
+      ranges::copy(rv::iota(0, static_cast<int>(a.own_box().size())), own.begin());
       {
         auto const staged = pgas::stage(a, pgas::read_only);
         for (std::size_t i = 0; i < a.local_rows(); ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("views: own cells of two dimensions are one sequence, row after row, w
         require_equal((own.begin() + k) - own.begin(), k, "distance");
       }
       int last = static_cast<int>(a.own_box().size());
-      for (int const value : own | views::reverse) require_equal(value, --last, "backwards");
+      for (int const value : own | rv::reverse) require_equal(value, --last, "backwards");
       require_equal(last, 0, "all cells backwards");
     }
   });
@@ -94,11 +94,11 @@ TEST_CASE("views: rows of the own part are views themselves") {
     std::size_t row = 0;
     for (auto cells_of_row : pgas::views::rows(a)) {
       require_equal(static_cast<int>(ranges::distance(cells_of_row)), 3, "cells of a row");
-      ranges::copy(views::iota(0, 3), cells_of_row.begin());
+      ranges::copy(rv::iota(0, 3), cells_of_row.begin());
       ++row;
     }
     require_equal(row, a.local_rows(), "rows");
-    int const sum = ranges::accumulate(pgas::views::local(a) | views::stride(3), 0);
+    int const sum = ranges::accumulate(pgas::views::local(a) | rv::stride(3), 0);
     require_equal(sum, 0, "the first column");
     require_equal(ranges::accumulate(pgas::views::local(a), 0), static_cast<int>(3 * a.local_rows()), "all columns");
   });
@@ -109,7 +109,7 @@ TEST_CASE("views: aligned arrays are zipped in place, others refused with both l
       [](auto& team) {
         auto const a = make_array<double>(team, {5, 4}, halo{.width = 1});
         auto const b = make_array<double>(team, {5, 4});
-        ranges::copy(views::iota(0, static_cast<int>(a.own_box().size())), pgas::views::local(a).begin());
+        ranges::copy(rv::iota(0, static_cast<int>(a.own_box().size())), pgas::views::local(a).begin());
         for (auto&& [from, to] : pgas::views::zip(a, b)) to = 2 * static_cast<double>(from);
         double const sum = ranges::accumulate(pgas::views::local(b), 0.0);
         auto const n = static_cast<double>(b.own_box().size());
@@ -231,7 +231,7 @@ TEST_CASE("views: own cells of three dimensions are one random access sequence")
     static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
     auto const size = static_cast<int>(a.own_box().size());
     require_equal(static_cast<int>(ranges::distance(own)), size, "size");
-    ranges::copy(views::iota(0, size), own.begin());
+    ranges::copy(rv::iota(0, size), own.begin());
     int next = 0;
     auto const staged = pgas::stage(a, pgas::read_only);
     for (std::size_t i = 0; i < a.local_extents()[0]; ++i) {
@@ -243,7 +243,7 @@ TEST_CASE("views: own cells of three dimensions are one random access sequence")
       require_equal(static_cast<int>(own.begin()[k]), k, "by index");
       require_equal(static_cast<int>(*(own.end() - (k + 1))), size - k - 1, "from the end");
     }
-    for (int const value : own | views::reverse) require_equal(value, --next, "backwards");
+    for (int const value : own | rv::reverse) require_equal(value, --next, "backwards");
   });
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("views: interior, boundary and halo together have each cell of a part 
       for (int const cell : pgas::views::cells(a, pgas::all_cells(a))) {
         require(cell == 1 || cell == 10 || cell == 100, "each cell is in one view");
       }
-      require(ranges::equal(pgas::views::halo(a) | views::transform([](int x) { return x; }),
+      require(ranges::equal(pgas::views::halo(a) | rv::transform([](int x) { return x; }),
                             std::vector<int>(count(pgas::views::halo(a)), 100)),
               "a pipeline reads the ghost cells");
     };
@@ -290,7 +290,7 @@ TEST_CASE("views: owned_by and tiles name each cell once, on any layout") {
         }
       }
       require(seen == std::vector<int>(a.size(), 1), "each cell has one owner");
-      auto const sizes = pgas::views::tiles(a) | views::transform([](auto const& tile) { return tile.size(); });
+      auto const sizes = pgas::views::tiles(a) | rv::transform([](auto const& tile) { return tile.size(); });
       require_equal(static_cast<std::ptrdiff_t>(ranges::accumulate(sizes, std::size_t{0})),
                     ranges::distance(pgas::views::owned_by(a, team.rank())), "cells of the tiles");
     };

@@ -12,7 +12,7 @@ using pgas::make_window;
 
 namespace {
 
-std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
+std::size_t at_rank(rank_t rank) { return static_cast<std::size_t>(rank); }
 
 /// A type that no single instruction can store, with padding in it.
 struct particle {
@@ -38,7 +38,7 @@ std::vector<typename Window::value_type> own(Window const& w) {
 
 TEST_CASE("window: parts may differ in size and be empty, and every rank knows all sizes") {
   everywhere([](auto& team) {
-    auto const size_of = [](rank_t r) { return index(r * 3 % 4) * 5; };
+    auto const size_of = [](rank_t r) { return at_rank(r * 3 % 4) * 5; };
     auto w = make_window<double>(team, size_of(team.rank()));
     require_equal(w.rank(), team.rank(), "rank");
     require_equal(w.ranks(), team.size(), "ranks");
@@ -48,7 +48,7 @@ TEST_CASE("window: parts may differ in size and be empty, and every rank knows a
     pgas::fence epoch{w};
     for (rank_t r = 0; r < team.size(); ++r) {
       require_equal(epoch.to(r).size(), size_of(r), "the size of a target view");
-      for (std::size_t i = index(team.rank()); i < size_of(r); i += index(team.size()))
+      for (std::size_t i = at_rank(team.rank()); i < size_of(r); i += at_rank(team.size()))
         epoch.put(r, i, 0.5 + static_cast<double>(i));
     }
     epoch.close();
@@ -275,9 +275,9 @@ TEST_CASE("an epoch may have a hundred thousand outstanding operations and more,
 
 TEST_CASE("rget: it sees this rank's own earlier put once that is flushed") {
   everywhere([](auto& team) {
-    auto w = make_window<int>(team, index(team.size()));
+    auto w = make_window<int>(team, at_rank(team.size()));
     pgas::lock_all epoch{w};
-    std::size_t const mine = index(team.rank());
+    std::size_t const mine = at_rank(team.rank());
     for (int round = 1; round < 10; ++round) {
       for (rank_t r = 0; r < team.size(); ++r) {
         epoch.put(r, mine, round);

@@ -25,12 +25,12 @@ using pgas::scc::counters;
 using pgas_test::require;
 using pgas_test::require_equal;
 
-constexpr std::size_t line = 32;  // bytes of a line on the chip
-constexpr std::size_t words_in_line = line / sizeof(std::uint64_t);
+constexpr std::size_t line_of_chip = 32;  // bytes of a line on the chip
+constexpr std::size_t words_in_line = line_of_chip / sizeof(std::uint64_t);
 
 /// The number of lines that `bytes` bytes touch when they begin `first` bytes into a line.
 constexpr std::size_t lines_of(std::size_t first, std::size_t bytes) {
-  return (first + bytes - 1) / line - first / line + 1;
+  return (first + bytes - 1) / line_of_chip - first / line_of_chip + 1;
 }
 
 /// The counts of a core's operations on payload while `act` ran. Control words are counted apart; polls of

@@ -17,7 +17,7 @@ namespace {
 /// Direct memory, memory reached by messages, and memory that does not agree by itself.
 using kinds_of_memory = std::tuple<process_model, loopback_model, write_back_model>;
 
-using extents = std::array<std::size_t, 3>;
+using space = std::array<std::size_t, 3>;
 
 /// A different number for each cell.
 cell some(std::size_t i) {
@@ -27,7 +27,7 @@ cell some(std::size_t i) {
 }
 
 /// One coefficient, computed by its definition.
-cell coefficient(extents const& n, extents const& k) {
+cell coefficient(space const& n, space const& k) {
   cell sum = 0;
   for (std::size_t z = 0; z < n[0]; ++z) {
     for (std::size_t y = 0; y < n[1]; ++y) {
@@ -57,19 +57,19 @@ void require_near(cell found, cell expected, std::string_view what) {
 
 /// The transform agrees with the definition, and its inverse restores the cells.
 template <class Team>
-void there_and_back(Team& team, extents const& n, pgas::grid<2> const& ranks) {
+void there_and_back(Team& team, space const& n, pgas::grid<2> const& ranks) {
   example::distributed_fft const fft(team, n, ranks, example::effort::estimate);
   auto const cells = fft.make_cells();
   auto const spectrum = fft.make_spectrum();
-  auto const number = [&](extents const& at) { return (at[0] * n[1] + at[1]) * n[2] + at[2]; };
+  auto const number = [&](space const& at) { return (at[0] * n[1] + at[1]) * n[2] + at[2]; };
   for (int again = 0; again < 2; ++again) {  // the second run must not meet leftovers of the first
-    each_own_cell(cells, [&](extents const& at, cell& c) { c = some(number(at)); });
+    each_own_cell(cells, [&](space const& at, cell& c) { c = some(number(at)); });
     fft.forward(cells, spectrum);
-    each_own_cell(spectrum, [&](extents const& at, cell const& c) {
+    each_own_cell(spectrum, [&](space const& at, cell const& c) {
       require_near(c, coefficient(n, {at[1], at[0], at[2]}), "coefficient");
     });
     fft.inverse(spectrum, cells);
-    each_own_cell(cells, [&](extents const& at, cell const& c) {
+    each_own_cell(cells, [&](space const& at, cell const& c) {
       require_near(c / static_cast<double>(n[0] * n[1] * n[2]), some(number(at)), "cell after forward and inverse");
     });
   }
@@ -80,8 +80,7 @@ void there_and_back(Team& team, extents const& n, pgas::grid<2> const& ranks) {
 TEST_CASE("a distributed transform equals its definition and its inverse undoes it, also with ranks that own nothing") {
   everywhere<kinds_of_memory>(
       [](auto& team) {
-        for (extents const& n :
-             {extents{4, 3, 5}, extents{1, 7, 2}, extents{5, 1, 3}, extents{1, 1, 1}, extents{3, 5, 1}}) {
+        for (space const& n : {space{4, 3, 5}, space{1, 7, 2}, space{5, 1, 3}, space{1, 1, 1}, space{3, 5, 1}}) {
           there_and_back(team, n, pgas::grid{0, 1});
           there_and_back(team, n, pgas::grid{0, 0});
         }
@@ -122,7 +121,7 @@ TEST_CASE("waves of NAS FT decay by their frequency, equally in both directions"
 }
 
 TEST_CASE("an unknown class of NAS FT is refused by name, with the known ones") {
-  CHECK(example::nas::problem_of("A").extents == extents{128, 256, 256});
+  CHECK(example::nas::problem_of("A").space == space{128, 256, 256});
   CHECK(example::nas::problem_of("B").checksums.size() == 20);
   CHECK_THROWS_WITH(static_cast<void>(example::nas::problem_of("s")), "there is no class 's'; there are S, W, A, B");
 }

@@ -694,19 +694,20 @@ bool passes(adversary const& a) {
   return right;
 }
 
-constexpr std::uint64_t seeds = 500;
+constexpr std::uint64_t passing_seeds = 500;
 
 template <class Policy>
 void check_all_seeds() {
   CHECK(passes<Policy>(no_adversary));
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) CHECK_MESSAGE(passes<Policy>({.seed = seed}), "seed " << seed);
-  std::cout << "covered: " << seeds << " seeds of message passing there and back with " << Policy::name << "\n";
+  for (std::uint64_t seed = 0; seed < passing_seeds; ++seed)
+    CHECK_MESSAGE(passes<Policy>({.seed = seed}), "seed " << seed);
+  std::cout << "covered: " << passing_seeds << " seeds of message passing there and back with " << Policy::name << "\n";
 }
 
 /// The first seed against which a wrong program fails.
 template <class Policy, order Order = order::right>
 std::optional<std::uint64_t> caught(adversary a = {}) {
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < passing_seeds; ++seed) {
     a.seed = seed;
     if (!passes<Policy, Order>(a)) return seed;
   }

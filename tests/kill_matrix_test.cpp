@@ -136,7 +136,7 @@ constexpr char const* puts_past = "empty: puts go past the cache, or through it"
 constexpr char const* in_order = "does nothing there: cores are in order, a drop is over when the next load begins";
 constexpr char const* flush_drains =
     "does nothing more there: remote completion has drained the buffer, which all stores past the cache share";
-constexpr std::array survivors{
+constexpr std::array listed_survivors{
     nothing_to_kill{"write_through", "scc", "clean_own", writes_through},
     nothing_to_kill{"write_through", "scc", "clean_remote", puts_past},
     nothing_to_kill{"write_through", "scc", "drain_all", in_order},
@@ -155,10 +155,10 @@ constexpr std::array survivors{
 };
 
 nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view backend, std::string_view step) {
-  auto const* const found = std::find_if(survivors.begin(), survivors.end(), [&](nothing_to_kill const& s) {
-    return s.policy == policy && s.backend == backend && s.step == step;
-  });
-  return found == survivors.end() ? nullptr : found;
+  auto const* const found = std::find_if(
+      listed_survivors.begin(), listed_survivors.end(),
+      [&](nothing_to_kill const& s) { return s.policy == policy && s.backend == backend && s.step == step; });
+  return found == listed_survivors.end() ? nullptr : found;
 }
 
 /// The table, row by row; every row is checked against the list.

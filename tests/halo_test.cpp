@@ -209,8 +209,8 @@ TEST_CASE("halo_plan: a rank in the middle has the same number of neighbours wit
   std::array<std::size_t, 2> const square{1000, 1000};
   CHECK(targets(plane{}, square, pgas::halos<2>(h), 1024, 33) == ranks{0, 1, 2, 32, 34, 64, 65, 66});
   CHECK(targets(plane{}, square, pgas::halos<2>(h).without_corners(), 1024, 33) == ranks{1, 32, 34, 65});
-  using space = pgas::tiled<pgas::block, pgas::block, pgas::block>;
-  CHECK(targets(space{}, std::array<std::size_t, 3>{90, 90, 90}, pgas::halos<3>(h), 729, 91).size() == 26);
+  using volume = pgas::tiled<pgas::block, pgas::block, pgas::block>;
+  CHECK(targets(volume{}, std::array<std::size_t, 3>{90, 90, 90}, pgas::halos<3>(h), 729, 91).size() == 26);
 }
 
 TEST_CASE("halo: ghost cells in one dimension are right at any width, also wider than blocks and than the array") {

@@ -1,4 +1,4 @@
-// expects: fence_all.*nodiscard|nodiscard.*fence_all|temporary created by a constructor declared with 'nodiscard'
+// expects: declared with .*nodiscard
 // SPDX-License-Identifier: BSL-1.0
 #pragma GCC diagnostic error "-Wunused-result"
 #pragma GCC diagnostic error "-Wunused-value"

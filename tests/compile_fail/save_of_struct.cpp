@@ -1,4 +1,4 @@
-// expects: save: an NPY file holds integers, floating point numbers, complex numbers or bool; copy the members
+// expects: save: an NPY file holds integers, floating point numbers, complex numbers or bool
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/files/save.hpp>
 #include <pgas/pgas.hpp>

@@ -65,8 +65,8 @@ class arrays {
       m_.measure(moved("redistribute", mode_ + " from 64 x 64", bytes), {back, by_memcpy, past_caches});
     }
     {
-      auto const by_cols = pgas::make_array<double>(team_, {order_, order_},
-                                                    pgas::tiled{pgas::block{}, pgas::block{}}.on(pgas::grid{1, 0}));
+      auto const by_cols = pgas::make_array<double>(
+          team_, {order_, order_}, pgas::tiled{pgas::block{}, pgas::block{}}.on(pgas::grid{1, 0}));
       auto const across = bench::all_of(m_, "", [&] { pgas::copy(a_, by_cols); });
       m_.measure(moved("redistribute", mode_ + " rows to columns", bytes), {across, by_memcpy, past_caches});
     }
@@ -111,7 +111,8 @@ class arrays {
                                                [&, first = first, count = count] {
                                                  for (std::size_t i = 0; i < count[0]; ++i) {
                                                    for (std::size_t j = 0; j < count[1]; ++j) {
-                                                     auto const cell = epoch[b_.at(first[0] + i, first[1] + j)];
+                                                     auto const cell =
+                                                         epoch[b_.at(first[0] + i, first[1] + j)];
                                                      cell.store(cell.load() + 1);
                                                    }
                                                  }
@@ -130,20 +131,21 @@ class arrays {
     auto const* const first = a_.window().part(0).data();
     auto const* const second = a_.window().part(m_.ranks() - 1).data();
     pgas::lock_all epoch{a_, pgas::read_only};
-    m_.measure(moved("get_box", std::to_string(side) + " x " + std::to_string(side), into.size() * sizeof(double)),
-               {bench::origin_only(m_, "",
-                                   [&] {
-                                     epoch.get(cells, into);
-                                     epoch.flush_local_all();
-                                   }),
-                bench::origin_only(m_, "memcpy of each row", [&] {
-                  for (std::size_t r = 0; r < side; ++r) {
-                    std::size_t const i = cells.first[0] + r;
-                    auto const* const row = i < middle ? first + i * order_ : second + (i - middle) * order_;
-                    std::memcpy(into.data() + r * side, row + cells.first[1], side * sizeof(double));
-                  }
-                  bench::forget();
-                })});
+    m_.measure(
+        moved("get_box", std::to_string(side) + " x " + std::to_string(side), into.size() * sizeof(double)),
+        {bench::origin_only(m_, "",
+                            [&] {
+                              epoch.get(cells, into);
+                              epoch.flush_local_all();
+                            }),
+         bench::origin_only(m_, "memcpy of each row", [&] {
+           for (std::size_t r = 0; r < side; ++r) {
+             std::size_t const i = cells.first[0] + r;
+             auto const* const row = i < middle ? first + i * order_ : second + (i - middle) * order_;
+             std::memcpy(into.data() + r * side, row + cells.first[1], side * sizeof(double));
+           }
+           bench::forget();
+         })});
   }
 
   Team& team_;

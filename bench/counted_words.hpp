@@ -54,8 +54,8 @@ class counted_words {
       return std::exchange(here, here + value);
     }
     pgas::word fetch_xor(pgas::word value, std::memory_order) const {
-      pgas::word& here = does(action::compare_exchange);  // the protocol uses the old value; no processor does the
-                                                          // operation in one instruction
+      pgas::word& here = does(action::compare_exchange);  // the protocol uses the old value; no processor
+                                                          // does the operation in one instruction
       return std::exchange(here, here ^ value);
     }
     pgas::word exchange(pgas::word value, std::memory_order) const {

@@ -68,7 +68,8 @@ class system_calls {
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP},
     }};
     sock_fprog const filter{.len = program.size(), .filter = program.data()};
-    bool const trapped = ::sigaction(SIGSYS, &action, nullptr) == 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+    bool const trapped = ::sigaction(SIGSYS, &action, nullptr) == 0 &&
+                         ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
     if (!trapped) ::_exit(1);
   }
@@ -183,10 +184,11 @@ class counts {
       return;
     }
     auto const calls = static_cast<double>(system_calls::of(step, repetitions)) / repetitions;
-    std::printf(R"({"type":"sample","row":"%s","mode":"system calls","bytes":%zu,"unit":"calls","ranks":2,"way":"%s",)"
-                R"("hand_over":[],"seconds":[%g]})"
-                "\n",
-                row, bytes, way, calls);
+    std::printf(
+        R"({"type":"sample","row":"%s","mode":"system calls","bytes":%zu,"unit":"calls","ranks":2,"way":"%s",)"
+        R"("hand_over":[],"seconds":[%g]})"
+        "\n",
+        row, bytes, way, calls);
   }
 
   /// The first calls fill caches of look-ups.
@@ -198,9 +200,10 @@ class counts {
     dump();
   }
   static void announce(char const* row, std::size_t bytes, char const* way, std::size_t n) {
-    std::printf(R"({"type":"counted","row":"%s","mode":"instructions","bytes":%zu,"way":"%s","times":%zu,"pid":%d})"
-                "\n",
-                row, bytes, way, n, static_cast<int>(::getpid()));
+    std::printf(
+        R"({"type":"counted","row":"%s","mode":"instructions","bytes":%zu,"way":"%s","times":%zu,"pid":%d})"
+        "\n",
+        row, bytes, way, n, static_cast<int>(::getpid()));
     std::fflush(stdout);
   }
 
@@ -224,5 +227,6 @@ int main(int argc, char** argv) {
   char const* const none[] = {argv[0]};
   bench::settings const settings(1, const_cast<char**>(none));
   bench::meeting_place const place(settings);
-  pgas::run<pgas::backends::process_map>(2, [&](auto& team) { counts(team, place.free_lines(), instructions).all(); });
+  pgas::run<pgas::backends::process_map>(
+      2, [&](auto& team) { counts(team, place.free_lines(), instructions).all(); });
 }

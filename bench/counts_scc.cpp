@@ -29,7 +29,8 @@ moved during(Segment const& segment, Act&& act) {
   return {lines() - before.lines, segment.counters().tagged_drops - before.drops, flushes() - before.flushes};
 }
 
-void tell(char const* row, std::size_t bytes, char const* mode, char const* unit, char const* way, std::size_t count) {
+void tell(char const* row, std::size_t bytes, char const* mode, char const* unit, char const* way,
+          std::size_t count) {
   std::printf(R"({"type":"sample","row":"%s","mode":"%s","bytes":%zu,"unit":"%s","ranks":%d,"way":"%s",)"
               R"("hand_over":[],"seconds":[%zu]})"
               "\n",

@@ -35,8 +35,8 @@ class threaded {
     all_cores const now;
     if (!in_place) out_.emplace(in_.all().size());
     fftw_plan_with_nthreads(threads);
-    plan_ = fftw_plan_dft_3d(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]), in_.data(),
-                             in_place ? in_.data() : out_->data(), FFTW_FORWARD, FFTW_MEASURE);
+    plan_ = fftw_plan_dft_3d(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]),
+                             in_.data(), in_place ? in_.data() : out_->data(), FFTW_FORWARD, FFTW_MEASURE);
     fftw_plan_with_nthreads(1);
   }
   threaded(threaded const&) = delete;

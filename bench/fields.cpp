@@ -59,7 +59,8 @@ class sweep {
         if constexpr (N == 2) {
           (at(std::integral_constant<std::size_t, F>{}, i, j), ...);
         } else {
-          for (std::size_t k = 0; k < side_; ++k) (at(std::integral_constant<std::size_t, F>{}, i, j, k), ...);
+          for (std::size_t k = 0; k < side_; ++k)
+            (at(std::integral_constant<std::size_t, F>{}, i, j, k), ...);
         }
       }
     }
@@ -69,9 +70,10 @@ class sweep {
     return 0.25 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));
   }
   template <class View>
-  [[gnu::always_inline]] static double neighbours(View const& u, std::size_t i, std::size_t j, std::size_t k) noexcept {
-    return (1 / 6.0) *
-           (u(i - 1, j, k) + u(i + 1, j, k) + u(i, j - 1, k) + u(i, j + 1, k) + u(i, j, k - 1) + u(i, j, k + 1));
+  [[gnu::always_inline]] static double neighbours(View const& u, std::size_t i, std::size_t j,
+                                                  std::size_t k) noexcept {
+    return (1 / 6.0) * (u(i - 1, j, k) + u(i + 1, j, k) + u(i, j - 1, k) + u(i, j + 1, k) + u(i, j, k - 1) +
+                        u(i, j, k + 1));
   }
 
   template <std::size_t... F>
@@ -83,12 +85,13 @@ class sweep {
       return std::tuple{value(mean(std::get<F>(fields)), std::get<(F + 1) % Fields>(fields).back())...};
     });
   }
-  using around = std::conditional_t<
-      N == 2,
-      pgas::stencil<pgas::offset<-1, 0>, pgas::offset<1, 0>, pgas::offset<0, -1>, pgas::offset<0, 1>,
-                    pgas::offset<0, 0>>,
-      pgas::stencil<pgas::offset<-1, 0, 0>, pgas::offset<1, 0, 0>, pgas::offset<0, -1, 0>, pgas::offset<0, 1, 0>,
-                    pgas::offset<0, 0, -1>, pgas::offset<0, 0, 1>, pgas::offset<0, 0, 0>>>;
+  using around =
+      std::conditional_t<N == 2,
+                         pgas::stencil<pgas::offset<-1, 0>, pgas::offset<1, 0>, pgas::offset<0, -1>,
+                                       pgas::offset<0, 1>, pgas::offset<0, 0>>,
+                         pgas::stencil<pgas::offset<-1, 0, 0>, pgas::offset<1, 0, 0>, pgas::offset<0, -1, 0>,
+                                       pgas::offset<0, 1, 0>, pgas::offset<0, 0, -1>, pgas::offset<0, 0, 1>,
+                                       pgas::offset<0, 0, 0>>>;
   template <class Cells>
   [[gnu::always_inline]] static double mean(Cells const& c) noexcept {
     if constexpr (N == 2) {

@@ -185,7 +185,9 @@ class bencher {
 
   [[nodiscard]] Team& team() const noexcept { return *team_; }
   [[nodiscard]] bool quick() const noexcept { return options_->quick; }
-  [[nodiscard]] bool oversubscribed() const noexcept { return static_cast<std::size_t>(team_->size()) > cores_; }
+  [[nodiscard]] bool oversubscribed() const noexcept {
+    return static_cast<std::size_t>(team_->size()) > cores_;
+  }
 
   /// Measures `ours` against the best of the baselines and prints the row on rank 0.
   void compare(row const& what, contender const& ours, std::initializer_list<contender> baselines) {
@@ -252,7 +254,8 @@ class bencher {
 
   /// Returns rank 0's value on every rank.
   double agree(double value) {
-    if (team_->rank() == 0) lines_.at(2).store(std::bit_cast<std::uint64_t>(value), std::memory_order_relaxed);
+    if (team_->rank() == 0)
+      lines_.at(2).store(std::bit_cast<std::uint64_t>(value), std::memory_order_relaxed);
     align();
     value = std::bit_cast<double>(lines_.at(2).load(std::memory_order_relaxed));
     align();
@@ -322,11 +325,13 @@ class bencher {
   void tell(row const& what, std::vector<contender const*> const& all, repetitions got) {
     // Keeps the calm repetitions of the most frequent placement, or all repetitions if hardly any is calm.
     std::size_t const made = got.interrupted.size();
-    auto const calm = static_cast<std::size_t>(std::count(got.interrupted.begin(), got.interrupted.end(), false));
+    auto const calm =
+        static_cast<std::size_t>(std::count(got.interrupted.begin(), got.interrupted.end(), false));
     bool const restless = calm < 8;
     double const usual = spread(got.hand_overs).median;
     auto const keeps = [&](std::size_t i) {
-      bool const same = got.hand_overs.empty() || (got.hand_overs[i] > usual / 1.6 && got.hand_overs[i] < usual * 1.6);
+      bool const same =
+          got.hand_overs.empty() || (got.hand_overs[i] > usual / 1.6 && got.hand_overs[i] < usual * 1.6);
       return same && (restless || !got.interrupted[i]);
     };
     std::string_view const placement = got.hand_overs.empty() ? "-" : usual > far_from ? "far" : "near";
@@ -360,8 +365,8 @@ class bencher {
     char const* const unit_name = unit < 5e-9 ? "ns" : unit < 5e-6 ? "us" : "ms";
     std::printf("%-34s %2d %8.3f [%8.3f..%8.3f] %8.3f [%8.3f..%8.3f] %s  %6.3f [%5.2f..%5.2f] %6.3f ",
                 what.name.c_str(), team_->size(), ours.median / unit, ours.p10 / unit, ours.p90 / unit,
-                base.median / unit, base.p10 / unit, base.p90 / unit, unit_name, ratio.median, ratio.p10, ratio.p90,
-                of_lows);
+                base.median / unit, base.p10 / unit, base.p90 / unit, unit_name, ratio.median, ratio.p10,
+                ratio.p90, of_lows);
     if (what.target > 0) {
       std::printf("%6.3f %-6s", what.target, verdict.data());
     } else {
@@ -379,13 +384,14 @@ class bencher {
     std::fflush(stdout);
 
     std::string line = R"({"type":"row","program":)" + detail::quoted(program_) + R"(,"row":)" +
-                       detail::quoted(what.name) + R"(,"ranks":)" + std::to_string(team_->size()) + R"(,"pinned":)" +
-                       (pinned_ ? "true" : "false") + R"(,"assertions":)" + detail::quoted(detail::level()) +
-                       R"(,"repetitions":)" + std::to_string(kept) + R"(,"placement":)" + detail::quoted(placement) +
-                       R"(,"hand_over_s":)" + detail::json(one_way) + R"(,"ours_s":)" + detail::json(ours) +
-                       R"(,"baselines":{)";
+                       detail::quoted(what.name) + R"(,"ranks":)" + std::to_string(team_->size()) +
+                       R"(,"pinned":)" + (pinned_ ? "true" : "false") + R"(,"assertions":)" +
+                       detail::quoted(detail::level()) + R"(,"repetitions":)" + std::to_string(kept) +
+                       R"(,"placement":)" + detail::quoted(placement) + R"(,"hand_over_s":)" +
+                       detail::json(one_way) + R"(,"ours_s":)" + detail::json(ours) + R"(,"baselines":{)";
     for (std::size_t k = 1; k < all.size(); ++k) {
-      line += std::string(k > 1 ? "," : "") + detail::quoted(all[k]->name) + ":" + detail::json(spread(times[k]));
+      line +=
+          std::string(k > 1 ? "," : "") + detail::quoted(all[k]->name) + ":" + detail::json(spread(times[k]));
     }
     line += R"(},"best":)" + detail::quoted(all[best]->name) + R"(,"ratio":)" + detail::json(ratio) +
             R"(,"ratio_of_p10":)" + std::to_string(of_lows) + R"(,"target":)" + std::to_string(what.target) +
@@ -405,13 +411,16 @@ class bencher {
 
 /// Prints the header and runs body(bencher) on `ranks` ranks, once per entry. Returns the exit code of main.
 template <class Body>
-int run(options const& o, std::string_view program, std::initializer_list<pgas::rank_t> rank_counts, Body const& body) {
+int run(options const& o, std::string_view program, std::initializer_list<pgas::rank_t> rank_counts,
+        Body const& body) {
   auto const cores = allowed_cores();
   std::printf("# %s: %s, %zu cores; %s; assertions %s; %s; ranks pinned to cores in turn; %d repetitions\n",
-              std::string(program).c_str(), detail::machine().c_str(), cores.size(), detail::compiler().c_str(),
-              std::string(detail::level()).c_str(), detail::date().c_str(), o.repetitions);
-  std::printf("%-34s %2s %8s [%8s..%8s] %8s [%8s..%8s] %s  %6s [%5s..%5s] %6s %6s %-6s  %s\n", "row", "n", "ours",
-              "p10", "p90", "baseline", "p10", "p90", "  ", "ratio", "p10", "p90", "of p10", "target", "", "one way");
+              std::string(program).c_str(), detail::machine().c_str(), cores.size(),
+              detail::compiler().c_str(), std::string(detail::level()).c_str(), detail::date().c_str(),
+              o.repetitions);
+  std::printf("%-34s %2s %8s [%8s..%8s] %8s [%8s..%8s] %s  %6s [%5s..%5s] %6s %6s %-6s  %s\n", "row", "n",
+              "ours", "p10", "p90", "baseline", "p10", "p90", "  ", "ratio", "p10", "p90", "of p10", "target",
+              "", "one way");
   std::fflush(stdout);
   detail::append(o, R"({"type":"machine","program":)" + detail::quoted(program) + R"(,"cpu":)" +
                         detail::quoted(detail::machine()) + R"(,"cores":)" + std::to_string(cores.size()) +

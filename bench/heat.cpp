@@ -25,7 +25,8 @@ class heat {
         next_(pgas::make_array<double>(team, {side, side}, pgas::halo{.width = 1})) {
     for (auto* some : {&now_, &next_}) {
       auto const cells = pgas::stage(*some, pgas::write_only);
-      for (std::size_t i = 0; i < rows_; ++i) std::fill_n(&cells(i, 0), side, 1.0 + static_cast<double>(self_));
+      for (std::size_t i = 0; i < rows_; ++i)
+        std::fill_n(&cells(i, 0), side, 1.0 + static_cast<double>(self_));
     }
     auto const lines = m.free_lines();
     if (self_ == 0) {

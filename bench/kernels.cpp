@@ -33,7 +33,8 @@ void gups(Team& team, bench::meter& m) {
   auto const table = pgas::make_array<std::uint64_t>(team, kernel::words);
   pgas::fill(table, 1);
   std::uint64_t* const whole = table.window().part(0).data();
-  if (table.window().part(1).data() != whole + kernel::words / 2) throw std::runtime_error("the table has a gap");
+  if (table.window().part(1).data() != whole + kernel::words / 2)
+    throw std::runtime_error("the table has a gap");
   std::uint64_t ours = kernel::first_of(team.rank());
   std::uint64_t by_hand = ours;
 
@@ -46,20 +47,21 @@ void gups(Team& team, bench::meter& m) {
   pgas::lock_all epoch{table};
   std::vector<decltype(epoch.to(0))> parts;
   for (int r = 0; r < team.size(); ++r) parts.push_back(epoch.to(r));
-  m.measure(kernel::key(team.size()), {bench::all_of(m, "",
-                                                     [&] {
-                                                       std::uint64_t x = ours;
-                                                       for (auto& u : batch) {
-                                                         x = kernel::next(x);
-                                                         u = {table.layout().owner_and_offset({x % kernel::words}), x};
-                                                       }
-                                                       for (auto const& [place, value] : batch)
-                                                         parts[static_cast<std::size_t>(place.first)].accumulate(
-                                                             place.second, value, pgas::op::bit_xor{});
-                                                       epoch.flush_all();
-                                                       ours = x;
-                                                     }),
-                                       bench::all_of(m, "atomic", [&] { by_hand = kernel::update(whole, by_hand); })});
+  m.measure(kernel::key(team.size()),
+            {bench::all_of(m, "",
+                           [&] {
+                             std::uint64_t x = ours;
+                             for (auto& u : batch) {
+                               x = kernel::next(x);
+                               u = {table.layout().owner_and_offset({x % kernel::words}), x};
+                             }
+                             for (auto const& [place, value] : batch)
+                               parts[static_cast<std::size_t>(place.first)].accumulate(place.second, value,
+                                                                                       pgas::op::bit_xor{});
+                             epoch.flush_all();
+                             ours = x;
+                           }),
+             bench::all_of(m, "atomic", [&] { by_hand = kernel::update(whole, by_hand); })});
 }
 
 /// On 2 x 1 ranks: one rank has the upper half of the rows, the other the lower half.
@@ -84,7 +86,8 @@ class star {
         pitch_(in_.local_place().pitches[0]),
         other_(in_.window().part(upper_ ? 1 : 0).data() + in_.layout().origin(upper_ ? 1 : 0)),
         met_(barrier_by_hand(m)) {
-    pgas::for_each_index(in_, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + at[1]); });
+    pgas::for_each_index(in_,
+                         [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + at[1]); });
     team.barrier();
   }
 
@@ -129,7 +132,8 @@ class star {
     }
     pgas::for_each(in_, [](double& cell) { cell += 1; });
   }
-  [[gnu::noinline]] static void add_by_index(array const& out, array const& in, std::size_t first, std::size_t rows) {
+  [[gnu::noinline]] static void add_by_index(array const& out, array const& in, std::size_t first,
+                                             std::size_t rows) {
     auto const v = stage(out, pgas::read_write);
     auto const u = stage(in, pgas::read_only);
     for (std::size_t i = first; i < first + rows; ++i)
@@ -146,13 +150,15 @@ class star {
     met_.pass();
     for (std::size_t r = 0; r < radius; ++r) {
       if (upper_) {
-        std::memcpy(other_ - (radius - r) * pitch_, u + (rows_ - radius + r) * pitch_, order_ * sizeof(double));
+        std::memcpy(other_ - (radius - r) * pitch_, u + (rows_ - radius + r) * pitch_,
+                    order_ * sizeof(double));
       } else {
         std::memcpy(other_ + (rows_ + r) * pitch_, u + r * pitch_, order_ * sizeof(double));
       }
     }
     met_.pass();
-    bench::star::add(v + first * order_ + radius, order_, u + first * pitch_ + radius, pitch_, rows_ - radius, cols);
+    bench::star::add(v + first * order_ + radius, order_, u + first * pitch_ + radius, pitch_, rows_ - radius,
+                     cols);
     bench::star::increment(u, pitch_, rows_, order_);
   }
 
@@ -175,8 +181,9 @@ void heat3d(Team& team, bench::meter& m, std::size_t side) {
                                    offset<0, 1, 0>, offset<0, 0, -1>, offset<0, 0, 1>>;
   pgas::halos<3> const around{pgas::halo{.width = 1}};
   auto const make = [&] {
-    auto cells = pgas::make_array<double>(
-        team, {side, side, side}, pgas::tiled{pgas::block{}, pgas::block{}, pgas::block{}}, around.without_corners());
+    auto cells = pgas::make_array<double>(team, {side, side, side},
+                                          pgas::tiled{pgas::block{}, pgas::block{}, pgas::block{}},
+                                          around.without_corners());
     pgas::fill(cells, 1.0);
     return cells;
   };
@@ -253,13 +260,14 @@ void transpose(Team& team, bench::meter& m, std::size_t order) {
     double* const to = b.local().data_handle();
     for (int r = 0; r < 2; ++r) {
       auto const theirs = a.box_of(r);
-      bench::transposed::add(to + theirs.first[0], a.window().part(r).data() + first[0], theirs.count[0], count[0],
-                             order);
+      bench::transposed::add(to + theirs.first[0], a.window().part(r).data() + first[0], theirs.count[0],
+                             count[0], order);
     }
     met.pass();
     bench::star::increment(a.local().data_handle(), order, count[0], order);
   };
-  m.measure(bench::transposed::key(order), {bench::all_of(m, "", ours), bench::all_of(m, "blocks by hand", by_hand)});
+  m.measure(bench::transposed::key(order),
+            {bench::all_of(m, "", ours), bench::all_of(m, "blocks by hand", by_hand)});
 }
 
 /// Uses the loop of the baseline. Written as in examples/matmul, the compiler does not know that c is neither
@@ -342,10 +350,12 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
       auto const theirs = x.box_of(r);
       std::memcpy(all.data() + theirs.first[0], x.window().part(r).data(), theirs.count[0] * sizeof(double));
     }
-    bench::product::add_rows(y.window().part(team.rank()).data(), a.local().data_handle(), all.data(), count[0], order);
+    bench::product::add_rows(y.window().part(team.rank()).data(), a.local().data_handle(), all.data(),
+                             count[0], order);
     met.pass();
   };
-  m.measure(bench::product::vector_key(order), {bench::all_of(m, "", ours), bench::all_of(m, "rows by hand", by_hand)});
+  m.measure(bench::product::vector_key(order),
+            {bench::all_of(m, "", ours), bench::all_of(m, "rows by hand", by_hand)});
 }
 
 template <class Team>
@@ -369,9 +379,12 @@ void cg(Team& team, bench::meter& m, bench::cg::problem const& problem) {
   std::size_t sums = 0;
   auto const sum = [&](double mine) {
     auto const set = lines.from(2 * (sums++ % 2));
-    set.at(static_cast<std::size_t>(team.rank())).store(std::bit_cast<std::uint64_t>(mine), std::memory_order_relaxed);
+    set.at(static_cast<std::size_t>(team.rank()))
+        .store(std::bit_cast<std::uint64_t>(mine), std::memory_order_relaxed);
     met.pass();
-    auto const of = [&](std::size_t r) { return std::bit_cast<double>(set.at(r).load(std::memory_order_relaxed)); };
+    auto const of = [&](std::size_t r) {
+      return std::bit_cast<double>(set.at(r).load(std::memory_order_relaxed));
+    };
     return of(0) + of(1);
   };
   std::vector<double> q(x.size());

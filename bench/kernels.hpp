@@ -61,7 +61,8 @@ inline row_key key(std::size_t order) {
     }
   }
 }
-[[gnu::noinline]] inline void increment(double* cells, std::size_t pitch, std::size_t rows, std::size_t cols) {
+[[gnu::noinline]] inline void increment(double* cells, std::size_t pitch, std::size_t rows,
+                                        std::size_t cols) {
   for (std::size_t i = 0; i < rows; ++i, cells += pitch) {
     for (std::size_t j = 0; j < cols; ++j) cells[j] += 1;
   }
@@ -105,10 +106,12 @@ namespace triad {
 
 inline constexpr std::array<std::size_t, 2> sizes{std::size_t{1} << 15U, std::size_t{1} << 22U};
 
-inline row_key key(std::size_t cells) { return {.row = "nstream", .mode = "", .bytes = 4 * 8 * cells, .unit = "B/s"}; }
+inline row_key key(std::size_t cells) {
+  return {.row = "nstream", .mode = "", .bytes = 4 * 8 * cells, .unit = "B/s"};
+}
 
-[[gnu::noinline]] inline void add(double* __restrict a, double const* __restrict b, double const* __restrict c,
-                                  std::size_t n) {
+[[gnu::noinline]] inline void add(double* __restrict a, double const* __restrict b,
+                                  double const* __restrict c, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] += b[i] + 3 * c[i];
 }
 
@@ -153,7 +156,8 @@ inline row_key key() {
   return {.row = "matmul", .mode = std::to_string(order), .per_call = 2 * n * n * n, .unit = "op/s"};
 }
 inline row_key vector_key(std::size_t n) {
-  return {.row = "matvec", .mode = std::to_string(n), .per_call = 2 * static_cast<double>(n * n), .unit = "op/s"};
+  return {
+      .row = "matvec", .mode = std::to_string(n), .per_call = 2 * static_cast<double>(n * n), .unit = "op/s"};
 }
 
 /// `rows` x `order` cells of c, from `width` columns of a and rows of b. Rows of b and c are `order` apart.
@@ -168,8 +172,8 @@ inline row_key vector_key(std::size_t n) {
 }
 
 /// y += a x for some rows of a.
-[[gnu::noinline]] inline void add_rows(double* __restrict y, double const* __restrict a, double const* __restrict x,
-                                       std::size_t rows, std::size_t cols) {
+[[gnu::noinline]] inline void add_rows(double* __restrict y, double const* __restrict a,
+                                       double const* __restrict x, std::size_t rows, std::size_t cols) {
   for (std::size_t i = 0; i < rows; ++i) {
     double sum = 0;
     for (std::size_t j = 0; j < cols; ++j) sum += a[i * cols + j] * x[j];

@@ -78,10 +78,11 @@ struct settings {
 
  private:
   [[noreturn]] static char const* throw_usage(char const* program) {
-    std::fprintf(stderr,
-                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]... "
-                 "[--skip ROW]... [--after ROW]\n",
-                 program);
+    std::fprintf(
+        stderr,
+        "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]... "
+        "[--skip ROW]... [--after ROW]\n",
+        program);
     std::exit(2);
   }
 };
@@ -144,7 +145,12 @@ class meter {
  public:
   meter(settings const& s, meeting_place const& place, int rank, int ranks, std::function<void()> rest,
         std::function<void()> poll = {})
-      : settings_(&s), place_(&place), rank_(rank), ranks_(ranks), rest_(std::move(rest)), poll_(std::move(poll)) {
+      : settings_(&s),
+        place_(&place),
+        rank_(rank),
+        ranks_(ranks),
+        rest_(std::move(rest)),
+        poll_(std::move(poll)) {
     ::cpu_set_t set;
     CPU_ZERO(&set);
     std::vector<int> cores;
@@ -204,7 +210,8 @@ class meter {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::vector<std::vector<double>> times(ways.size());
     auto const deadline = now() + settings_->row_seconds;
-    for (int repetition = 0; agree(repetition < fewest || (repetition < most && now() < deadline)) != 0; ++repetition) {
+    for (int repetition = 0; agree(repetition < fewest || (repetition < most && now() < deadline)) != 0;
+         ++repetition) {
       shuffle(order);
       for (std::size_t const who : order) {
         auto const& w = *(ways.begin() + who);
@@ -214,7 +221,8 @@ class meter {
     }
     double const after = hand_over();
     if (rank_ == 0) {
-      for (std::size_t i = 0; i < ways.size(); ++i) tell(key, (ways.begin() + i)->name, times[i], before, after);
+      for (std::size_t i = 0; i < ways.size(); ++i)
+        tell(key, (ways.begin() + i)->name, times[i], before, after);
     }
   }
 
@@ -371,7 +379,8 @@ class meter {
   void tell(row_key const& key, std::string_view way_name, std::vector<double> const& times, double before,
             double after) const {
     std::printf(R"({"type":"sample","row":"%s","mode":"%s","bytes":%zu,"unit":"%s","ranks":%d,"way":"%s",)",
-                key.row.c_str(), key.mode.c_str(), key.bytes, key.unit, ranks_, std::string(way_name).c_str());
+                key.row.c_str(), key.mode.c_str(), key.bytes, key.unit, ranks_,
+                std::string(way_name).c_str());
     std::printf(R"("hand_over":[%.4g,%.4g],"seconds":[)", before, after);
     for (std::size_t i = 0; i < times.size(); ++i) std::printf("%s%.5g", i == 0 ? "" : ",", times[i]);
     std::printf("]}\n");

@@ -44,15 +44,16 @@ class micro {
     std::uint64_t* const word_there = words_.part(other_).data();
     std::byte* const here = private_.data();
 
-    m_.measure(bench::latency_key("put_latency", "flush", 8), {bench::origin_only(m_, "",
-                                                                                  [=] {
-                                                                                    word.put(0, 7);
-                                                                                    word.flush();
-                                                                                  }),
-                                                               bench::origin_only(m_, "store", [=] {
-                                                                 word_there[0] = 7;
-                                                                 std::atomic_signal_fence(std::memory_order_seq_cst);
-                                                               })});
+    m_.measure(bench::latency_key("put_latency", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     word.put(0, 7);
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "store", [=] {
+                  word_there[0] = 7;
+                  std::atomic_signal_fence(std::memory_order_seq_cst);
+                })});
     m_.measure(bench::latency_key("get_latency", "flush", 8),
                {bench::origin_only(m_, "",
                                    [=] {
@@ -79,19 +80,23 @@ class micro {
     for (std::size_t const bytes : bench::bandwidth_sizes(m_.quick())) {
       auto const walk = bench::window_of(
           bytes, bench::in_flight,
-          [=](std::size_t at, std::size_t size) { target.put(at, std::span<std::byte const>(here + at, size)); },
+          [=](std::size_t at, std::size_t size) {
+            target.put(at, std::span<std::byte const>(here + at, size));
+          },
           [=] { target.flush(); });
       measure_walk(bench::bandwidth_key("put_bw", bytes), walk, there, here, false);
       measure_walk(bench::bandwidth_key("put_bibw", bytes), walk, there, here, true);
     }
     m_.measure(bench::rate_key("put_mr"), {bench::origin_only(m_, "",
                                                               [=] {
-                                                                for (std::size_t i = 0; i < bench::small_in_flight; ++i)
+                                                                for (std::size_t i = 0;
+                                                                     i < bench::small_in_flight; ++i)
                                                                   word.put(i, i);
                                                                 word.flush();
                                                               }),
                                            bench::origin_only(m_, "store", [=] {
-                                             for (std::size_t i = 0; i < bench::small_in_flight; ++i) word_there[i] = i;
+                                             for (std::size_t i = 0; i < bench::small_in_flight; ++i)
+                                               word_there[i] = i;
                                              std::atomic_signal_fence(std::memory_order_seq_cst);
                                            })});
 
@@ -101,8 +106,9 @@ class micro {
                                      word.accumulate(0, 1);
                                      word.flush();
                                    }),
-                bench::origin_only(m_, "atomic",
-                                   [=] { std::atomic_ref(word_there[0]).fetch_add(1, std::memory_order_acq_rel); })});
+                bench::origin_only(m_, "atomic", [=] {
+                  std::atomic_ref(word_there[0]).fetch_add(1, std::memory_order_acq_rel);
+                })});
     m_.measure(bench::latency_key("fop_latency", "flush", 8),
                {bench::origin_only(m_, "",
                                    [=] {
@@ -112,19 +118,19 @@ class micro {
                 bench::origin_only(m_, "atomic", [=] {
                   bench::keep(std::atomic_ref(word_there[0]).fetch_add(1, std::memory_order_acq_rel));
                 })});
-    m_.measure(
-        bench::latency_key("cas_latency", "flush", 8),
-        {bench::origin_only(m_, "",
-                            [=] {
-                              std::uint64_t expected = 1;
-                              bench::keep(word.compare_exchange(0, expected, 1));
-                              word.flush();
-                            }),
-         bench::origin_only(m_, "atomic", [=] {
-           std::uint64_t expected = 1;
-           bench::keep(std::atomic_ref(word_there[0])
-                           .compare_exchange_strong(expected, 1, std::memory_order_acq_rel, std::memory_order_acquire));
-         })});
+    m_.measure(bench::latency_key("cas_latency", "flush", 8),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     std::uint64_t expected = 1;
+                                     bench::keep(word.compare_exchange(0, expected, 1));
+                                     word.flush();
+                                   }),
+                bench::origin_only(m_, "atomic", [=] {
+                  std::uint64_t expected = 1;
+                  bench::keep(std::atomic_ref(word_there[0])
+                                  .compare_exchange_strong(expected, 1, std::memory_order_acq_rel,
+                                                           std::memory_order_acquire));
+                })});
     m_.measure(bench::latency_key("put_target_busy", "flush", 8), {bench::put_to_busy_target(m_, [=] {
                  word.put(0, 7);
                  word.flush();
@@ -191,17 +197,18 @@ class micro {
     auto const word = epoch.to(other_);
     std::uint64_t* const there = words_.part(other_).data();
     for (std::size_t const bytes : {4 * bench::kib, 1 * mib}) {
-      std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()), bytes / 8);
-      m_.measure(bench::latency_key("acc_latency", "flush", bytes), {bench::origin_only(m_, "",
-                                                                                        [=] {
-                                                                                          word.accumulate(0, from);
-                                                                                          word.flush();
-                                                                                        }),
-                                                                     bench::origin_only(m_, "plain loop", [=] {
-                                                                       for (std::size_t i = 0; i < from.size(); ++i)
-                                                                         there[i] += from[i];
-                                                                       bench::forget();
-                                                                     })});
+      std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()),
+                                                bytes / 8);
+      m_.measure(bench::latency_key("acc_latency", "flush", bytes),
+                 {bench::origin_only(m_, "",
+                                     [=] {
+                                       word.accumulate(0, from);
+                                       word.flush();
+                                     }),
+                  bench::origin_only(m_, "plain loop", [=] {
+                    for (std::size_t i = 0; i < from.size(); ++i) there[i] += from[i];
+                    bench::forget();
+                  })});
     }
   }
 
@@ -237,7 +244,8 @@ class micro {
   }
 
   template <class Walk>
-  void measure_walk(bench::row_key const& key, Walk const& walk, std::byte* to, std::byte const* from, bool both) {
+  void measure_walk(bench::row_key const& key, Walk const& walk, std::byte* to, std::byte const* from,
+                    bool both) {
     auto const as_way = [&](std::string_view name, auto step) {
       return both ? bench::everybody(name, step) : bench::origin_only(m_, name, step);
     };
@@ -247,7 +255,8 @@ class micro {
                               [=](std::size_t at, std::size_t size) { copy(to + at, from + at, size); },
                               [] { bench::forget(); }));
     };
-    auto const plain = by("memcpy", [](std::byte* d, std::byte const* s, std::size_t n) { std::memcpy(d, s, n); });
+    auto const plain =
+        by("memcpy", [](std::byte* d, std::byte const* s, std::size_t n) { std::memcpy(d, s, n); });
 #if defined(__x86_64__)
     if (key.bytes >= 4 * bench::kib) {
       m_.measure(key, {as_way("", walk), plain, by("non-temporal", non_temporal)});
@@ -274,19 +283,20 @@ class micro {
     constexpr std::size_t edge = bench::block_edge;
     constexpr std::size_t pitch = bench::block_pitch;
     auto const* const from = reinterpret_cast<std::uint64_t const*>(private_.data());
-    m_.measure(bench::latency_key("put_block", "flush", edge * edge * 8),
-               {bench::origin_only(m_, "",
-                                   [=] {
-                                     word.put(pgas::rows_of{.first = 0, .rows = edge, .cols = edge, .pitch = pitch},
-                                              from, pitch);
-                                     word.flush();
-                                   }),
-                bench::origin_only(m_, "loop", [=] {
-                  for (std::size_t i = 0; i < edge; ++i) {
-                    for (std::size_t j = 0; j < edge; ++j) there[i * pitch + j] = from[i * pitch + j];
-                  }
-                  bench::forget();
-                })});
+    m_.measure(
+        bench::latency_key("put_block", "flush", edge * edge * 8),
+        {bench::origin_only(m_, "",
+                            [=] {
+                              word.put(pgas::rows_of{.first = 0, .rows = edge, .cols = edge, .pitch = pitch},
+                                       from, pitch);
+                              word.flush();
+                            }),
+         bench::origin_only(m_, "loop", [=] {
+           for (std::size_t i = 0; i < edge; ++i) {
+             for (std::size_t j = 0; j < edge; ++j) there[i * pitch + j] = from[i * pitch + j];
+           }
+           bench::forget();
+         })});
   }
 
   /// A put of 1 MiB and a computation as long as the put, started one after the other: the time of 1 MiB if
@@ -294,18 +304,18 @@ class micro {
   template <class Target>
   void overlap(Target const& target, std::byte* there, std::byte const* here) {
     std::span<std::byte const> const from(here, mib);
-    m_.measure(bench::latency_key("put_overlap", "flush", mib), {bench::origin_only(m_, "",
-                                                                                    [=] {
-                                                                                      auto request =
-                                                                                          target.rput(0, from);
-                                                                                      bench::compute();
-                                                                                      request.wait();
-                                                                                      target.flush();
-                                                                                    }),
-                                                                 bench::origin_only(m_, "memcpy, then compute", [=] {
-                                                                   std::memcpy(there, here, mib);
-                                                                   bench::compute();
-                                                                 })});
+    m_.measure(bench::latency_key("put_overlap", "flush", mib),
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     auto request = target.rput(0, from);
+                                     bench::compute();
+                                     request.wait();
+                                     target.flush();
+                                   }),
+                bench::origin_only(m_, "memcpy, then compute", [=] {
+                  std::memcpy(there, here, mib);
+                  bench::compute();
+                })});
   }
 
   void with_fence() {

@@ -46,8 +46,10 @@ void tell(bench::raw::word_ref word, std::uint64_t round) {
 template <class Team>
 class protocols {
  public:
-  protocols(Team& team, bench::meter& m) : m_(m), team_(team), free_(m.free_lines()), counted_(take(lines_counted)) {
-    for (rank_t const step : {1, team.size() - 1}) {  // the two neighbours in the ring, one if they are the same
+  protocols(Team& team, bench::meter& m)
+      : m_(m), team_(team), free_(m.free_lines()), counted_(take(lines_counted)) {
+    for (rank_t const step :
+         {1, team.size() - 1}) {  // the two neighbours in the ring, one if they are the same
       rank_t const other = (team.rank() + step) % team.size();
       if (neighbours_.empty() || neighbours_[0] != other) neighbours_.push_back(other);
     }
@@ -108,8 +110,8 @@ class protocols {
   bench::way both_ways() {
     auto const lines = take(2);
     auto const self = static_cast<std::size_t>(m_.rank() % 2);
-    return bench::everybody(
-        "flags", [pair = bench::raw::pair_barrier{lines.at(self), lines.at(1 - self)}]() mutable { pair.pass(); });
+    return bench::everybody("flags", [pair = bench::raw::pair_barrier{
+                                          lines.at(self), lines.at(1 - self)}]() mutable { pair.pass(); });
   }
   bench::way there_and_back() {
     auto const lines = take(2);
@@ -134,8 +136,10 @@ class protocols {
     auto const ours = bench::everybody("", [&] { epoch.next(); });
     if (m_.ranks() == 2) return m_.measure(row<Fence>("fence"), {ours, of_two});
     auto const lines = take(2);
-    bench::raw::central_barrier const central{lines.at(0), lines.at(1), static_cast<std::uint64_t>(m_.ranks())};
-    m_.measure(row<Fence>("fence"), {ours, bench::everybody("spin, yield", [=, this] { central.pass(spins()); })});
+    bench::raw::central_barrier const central{lines.at(0), lines.at(1),
+                                              static_cast<std::uint64_t>(m_.ranks())};
+    m_.measure(row<Fence>("fence"),
+               {ours, bench::everybody("spin, yield", [=, this] { central.pass(spins()); })});
   }
 
   // Post, start, one put of eight bytes to each neighbour, complete, wait.
@@ -168,7 +172,8 @@ class protocols {
         if constexpr (Posts == tells::by_taking) between(self, to, 0).store(0, std::memory_order_relaxed);
         tell<Completes>(between(to, self, 1), round);
       }
-      for (rank_t const from : neighbours_) bench::raw::spin_then_yield_until(between(self, from, 1), round, spins());
+      for (rank_t const from : neighbours_)
+        bench::raw::spin_then_yield_until(between(self, from, 1), round, spins());
     };
     m_.measure(row<Post>("pscw"), {bench::everybody("", ours), bench::everybody("flags", by_hand)});
   }
@@ -230,7 +235,8 @@ class protocols {
                  pgas::lock epoch{w, 0, pgas::shared};
                  bench::keep(epoch.get(0, 0));
                })});
-    m_.measure(row<Lock>("lock_unfairness", 1, "times"), {unfairness("", exclusive), unfairness(name, by_hand)});
+    m_.measure(row<Lock>("lock_unfairness", 1, "times"),
+               {unfairness("", exclusive), unfairness(name, by_hand)});
     if (m_.ranks() != 2) return;
     m_.measure(row<Lock>("lock_hand_over", 2), {bench::hand_over(m_, "",
                                                                  [&](auto const& inside) {
@@ -262,7 +268,8 @@ class protocols {
               for (; n > 0; --n) {
                 std::uint64_t mine = 0;
                 m_.align();
-                for (auto const end = clock::now() + while_for; mine % 8 != 0 || clock::now() < end; ++mine) step();
+                for (auto const end = clock::now() + while_for; mine % 8 != 0 || clock::now() < end; ++mine)
+                  step();
                 shares.at(static_cast<std::size_t>(m_.rank())).store(mine, std::memory_order_relaxed);
                 m_.align();
                 std::uint64_t all = 0;
@@ -272,7 +279,8 @@ class protocols {
                   all += got;
                   least = std::min(least, got);
                 }
-                sum += static_cast<double>(all) / m_.ranks() / static_cast<double>(std::max<std::uint64_t>(least, 1));
+                sum += static_cast<double>(all) / m_.ranks() /
+                       static_cast<double>(std::max<std::uint64_t>(least, 1));
               }
               return sum;
             }};
@@ -295,15 +303,18 @@ class protocols {
         if (!first) send();
       };
     };
-    bench::row_key const key{.row = "signal",
-                             .mode = std::string(sync::signal_counts<typename Team::backend_type::control_type>::name),
-                             .per_call = 2};
+    bench::row_key const key{
+        .row = "signal",
+        .mode = std::string(sync::signal_counts<typename Team::backend_type::control_type>::name),
+        .per_call = 2};
     m_.measure(
-        key,
-        {bench::everybody("", in_turns([&] { signals.signal(epoch, other); }, [&] { signals.wait({other}); })),
-         bench::everybody(
-             "flag", in_turns([there, n = std::uint64_t{0}]() mutable { there.store(++n, std::memory_order_release); },
-                              [mine, n = std::uint64_t{0}]() mutable { bench::raw::spin_until(mine, ++n); }))});
+        key, {bench::everybody(
+                  "", in_turns([&] { signals.signal(epoch, other); }, [&] { signals.wait({other}); })),
+              bench::everybody(
+                  "flag",
+                  in_turns([there,
+                            n = std::uint64_t{0}]() mutable { there.store(++n, std::memory_order_release); },
+                           [mine, n = std::uint64_t{0}]() mutable { bench::raw::spin_until(mine, ++n); }))});
   }
 
   bench::meter& m_;

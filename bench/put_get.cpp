@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
     b.compare({.name = "put8", .target = 1.03, .per_call = per_call},
               {"put", on_first(self,
                                [=](std::size_t pass) {
-                                 for (std::size_t i = 0; i < elements; ++i) target.put(i, static_cast<double>(pass));
+                                 for (std::size_t i = 0; i < elements; ++i)
+                                   target.put(i, static_cast<double>(pass));
                                })},
               {{"store", on_first(self, [=](std::size_t pass) {
                   for (std::size_t i = 0; i < elements; ++i) base[i] = static_cast<double>(pass);

@@ -44,7 +44,8 @@ class lone_core {
 class bare_cache {
  public:
   bare_cache() {
-    for (std::size_t i = 0; i < accesses * sizeof(std::uint32_t) / 32; ++i) numbers_[i % sets * ways + i / sets] = i;
+    for (std::size_t i = 0; i < accesses * sizeof(std::uint32_t) / 32; ++i)
+      numbers_[i % sets * ways + i / sets] = i;
   }
   std::uint32_t load(std::size_t i) {
     std::size_t const at = word_at(i);
@@ -129,7 +130,8 @@ double seconds_of_life(std::size_t rows, std::size_t cols, int generations, bool
   how.check = watched;
   pgas::scc::with_options const chosen(how);
   auto const before = std::chrono::steady_clock::now();
-  pgas::run<pgas::backends::scc>(48, [&](auto& team) { bench::keep(life<Staged>(team, rows, cols, generations)); });
+  pgas::run<pgas::backends::scc>(
+      48, [&](auto& team) { bench::keep(life<Staged>(team, rows, cols, generations)); });
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
 }
 
@@ -173,8 +175,10 @@ int main(int argc, char** argv) {
 
   std::size_t const rows = options.quick ? 480 : 2400;
   std::size_t const cols = options.quick ? 1024 : 8192;
-  std::printf("life %zu x %zu on 48 emulated cores, 10 generations with stage: %.2f s, with the oracle %.2f s\n", rows,
-              cols, seconds_of_life<true>(rows, cols, 10, false), seconds_of_life<true>(rows, cols, 10, true));
-  std::printf("the same element by element, one generation: %.2f s\n", seconds_of_life<false>(rows, cols, 1, false));
+  std::printf(
+      "life %zu x %zu on 48 emulated cores, 10 generations with stage: %.2f s, with the oracle %.2f s\n",
+      rows, cols, seconds_of_life<true>(rows, cols, 10, false), seconds_of_life<true>(rows, cols, 10, true));
+  std::printf("the same element by element, one generation: %.2f s\n",
+              seconds_of_life<false>(rows, cols, 1, false));
   return 0;
 }

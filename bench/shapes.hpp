@@ -43,7 +43,9 @@ inline std::vector<std::size_t> bandwidth_sizes(bool quick) {
 /// Private memory of one region, touched, on a page boundary: the same for every library.
 class buffer {
  public:
-  buffer() : data_(static_cast<std::byte*>(std::aligned_alloc(4096, region))) { std::memset(data(), 1, region); }
+  buffer() : data_(static_cast<std::byte*>(std::aligned_alloc(4096, region))) {
+    std::memset(data(), 1, region);
+  }
   [[nodiscard]] std::byte* data() const noexcept { return data_.get(); }
 
  private:
@@ -184,7 +186,8 @@ way late(meter const& m, std::string_view name, Meet meet) {
             for (; n > 0; --n) {
               ++round;
               if (m.rank() == 0) {
-                auto const arrives = std::chrono::steady_clock::now() + std::chrono::duration<double>(late_by);
+                auto const arrives =
+                    std::chrono::steady_clock::now() + std::chrono::duration<double>(late_by);
                 while (std::chrono::steady_clock::now() < arrives) {}
               }
               auto const before = std::chrono::steady_clock::now();
@@ -206,17 +209,18 @@ inline constexpr double computes_for = 20e-3;
 /// A put that must complete while its target computes without calling the library. Rank 0 is timed.
 template <class Put>
 way put_to_busy_target(meter const& m, Put put) {
-  return {"", [&m, put, round = std::uint64_t{0}](std::size_t n) mutable {
-            auto const arrived = m.word();
-            ++round;
-            if (m.rank() == 0) {
-              for (; n > 0; --n) put();
-              arrived.store(round, std::memory_order_release);
-            } else {
-              auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(computes_for);
-              while (arrived.load(std::memory_order_acquire) < round && std::chrono::steady_clock::now() < end) {}
-            }
-          }};
+  return {
+      "", [&m, put, round = std::uint64_t{0}](std::size_t n) mutable {
+        auto const arrived = m.word();
+        ++round;
+        if (m.rank() == 0) {
+          for (; n > 0; --n) put();
+          arrived.store(round, std::memory_order_release);
+        } else {
+          auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(computes_for);
+          while (arrived.load(std::memory_order_acquire) < round && std::chrono::steady_clock::now() < end) {}
+        }
+      }};
 }
 
 }  // namespace bench

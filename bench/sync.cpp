@@ -86,18 +86,20 @@ class meetings {
     auto const mine = bench::everybody("", ours);
     if (m_.oversubscribed()) {
       sleeping_barrier const asleep{lines_.at(2), word_of(lines_, 3), ranks};
-      m_.measure(row(name), {mine, by_hand("yield", 0), by_hand("spin 40, yield", 40), by_hand("spin 400, yield", 400),
-                             bench::everybody("futex", [=] { asleep.pass(); })});
+      m_.measure(row(name),
+                 {mine, by_hand("yield", 0), by_hand("spin 40, yield", 40), by_hand("spin 400, yield", 400),
+                  bench::everybody("futex", [=] { asleep.pass(); })});
     } else if (ranks == 2) {
       auto const self = static_cast<std::size_t>(m_.rank());
       bench::raw::word_ref const own = lines_.at(4 + self);
       bench::raw::word_ref const other = lines_.at(5 - self);
       own.store(0, std::memory_order_relaxed);
       m_.align();
-      m_.measure(row(name), {mine, by_hand("spin on a counter", INT_MAX),
-                             bench::everybody("spin on flags", [pair = bench::raw::pair_barrier{own, other}]() mutable {
-                               pair.pass();
-                             })});
+      m_.measure(row(name),
+                 {mine, by_hand("spin on a counter", INT_MAX),
+                  bench::everybody("spin on flags", [pair = bench::raw::pair_barrier{own, other}]() mutable {
+                    pair.pass();
+                  })});
     } else {
       m_.measure(row(name), {mine, by_hand("spin on a counter", INT_MAX)});
     }
@@ -116,14 +118,15 @@ class meetings {
                   bench::keep(word.compare_exchange_strong(seen, 1, std::memory_order_acquire));
                   word.store(0, std::memory_order_release);
                 })});
-    m_.measure(bench::lock_key("lock_shared"), {bench::origin_only(m_, "",
-                                                                   [this] {
-                                                                     pgas::lock epoch{locked_, 1, pgas::shared};
-                                                                   }),
-                                                bench::origin_only(m_, "two fetch_adds", [=] {
-                                                  bench::keep(word.fetch_add(2, std::memory_order_acquire));
-                                                  bench::keep(word.fetch_sub(2, std::memory_order_release));
-                                                })});
+    m_.measure(bench::lock_key("lock_shared"),
+               {bench::origin_only(m_, "",
+                                   [this] {
+                                     pgas::lock epoch{locked_, 1, pgas::shared};
+                                   }),
+                bench::origin_only(m_, "two fetch_adds", [=] {
+                  bench::keep(word.fetch_add(2, std::memory_order_acquire));
+                  bench::keep(word.fetch_sub(2, std::memory_order_release));
+                })});
   }
 
   /// All ranks add one to a word of rank 0 under its lock.
@@ -141,17 +144,19 @@ class meetings {
       auto const there = epoch.to();
       there.put(0, there.get(0) + 1);
     };
-    m_.measure(bench::contended_key(m_.ranks()), {bench::all_of(m_, "", ours), by_hand("test and set, yield", 0),
-                                                  by_hand("test and set 40 times, yield", 40)});
+    m_.measure(bench::contended_key(m_.ranks()),
+               {bench::all_of(m_, "", ours), by_hand("test and set, yield", 0),
+                by_hand("test and set 40 times, yield", 40)});
   }
 
   void hand_over() {
     auto const by_hand = [this](std::string_view name, int spins) {
-      return bench::hand_over(m_, name, [held = bench::raw::spin_lock{lines_.at(11), spins}](auto const& inside) {
-        held.lock();
-        inside();
-        held.unlock();
-      });
+      return bench::hand_over(m_, name,
+                              [held = bench::raw::spin_lock{lines_.at(11), spins}](auto const& inside) {
+                                held.lock();
+                                inside();
+                                held.unlock();
+                              });
     };
     m_.measure(bench::hand_over_key(),
                {bench::hand_over(m_, "",
@@ -168,9 +173,10 @@ class meetings {
     auto const ranks = static_cast<std::uint64_t>(m_.ranks());
     sleeping_barrier const asleep{lines_.at(2), word_of(lines_, 3), ranks};
     bench::raw::central_barrier const central{lines_.at(0), lines_.at(1), ranks};
-    m_.measure({.row = "barrier_late", .mode = ""},
-               {bench::late(m_, "", [this] { team_.barrier(); }), bench::late(m_, "futex", [=] { asleep.pass(); }),
-                bench::late(m_, "spin on a counter", [=] { central.pass(INT_MAX); })});
+    m_.measure(
+        {.row = "barrier_late", .mode = ""},
+        {bench::late(m_, "", [this] { team_.barrier(); }), bench::late(m_, "futex", [=] { asleep.pass(); }),
+         bench::late(m_, "spin on a counter", [=] { central.pass(INT_MAX); })});
   }
 
   static std::uint32_t* word_of(bench::raw::lines lines, std::size_t i) {
@@ -250,7 +256,8 @@ class meetings {
     m_.align();
     auto const by_hand = in_turns([=](std::uint64_t n) { other.store(n, std::memory_order_release); },
                                   [=](std::uint64_t n) { bench::raw::spin_until(mine, n); });
-    m_.measure(bench::there_and_back("flag", 0), {bench::everybody("", ours), bench::everybody("store", by_hand)});
+    m_.measure(bench::there_and_back("flag", 0),
+               {bench::everybody("", ours), bench::everybody("store", by_hand)});
   }
 
   /// Bytes, and then a flag that signals their arrival.
@@ -260,7 +267,8 @@ class meetings {
     auto const here = epoch.to(m_.rank());
     std::size_t const flag_at = 1024 + bytes;  // one for each size, on a line of its own
     std::size_t const data_at = 65536;
-    std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()), bytes / 8);
+    std::span<std::uint64_t const> const from(reinterpret_cast<std::uint64_t const*>(private_.data()),
+                                              bytes / 8);
     auto const ours = in_turns(
         [=](std::uint64_t n) {
           there.put(data_at, from);

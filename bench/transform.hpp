@@ -16,11 +16,13 @@ using cube = std::array<std::size_t, 3>;  ///< extents, the slowest dimension fi
 
 inline std::vector<cube> transforms(bool quick) {
   if (quick) return {{128, 128, 128}};
-  return {{128, 128, 128}, {128, 256, 256}, {256, 256, 256}};  // the second is class A of the NAS benchmark FT
+  return {
+      {128, 128, 128}, {128, 256, 256}, {256, 256, 256}};  // the second is class A of the NAS benchmark FT
 }
 
 inline row_key transform_key(cube const& n) {
-  return {.row = "fft3d", .mode = std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2])};
+  return {.row = "fft3d",
+          .mode = std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2])};
 }
 
 /// The time that a plan of one process may be measured, in seconds.

@@ -39,13 +39,14 @@ int main(int argc, char** argv) {
     };
     for (std::size_t const bytes : {std::size_t{8}, 4 * kib, 64 * kib, all}) {
       std::string const size = bytes < kib ? "8 B" : std::to_string(bytes / kib) + " KiB";
-      b.compare({.name = "put " + size, .target = 1.1},
-                repeated("put", [&, bytes] { target.put(0, std::span<std::byte const>(mine.data(), bytes)); }),
-                {repeated("process_vm_writev", [&, bytes] {
-                  auto const from = piece(mine.data(), bytes);
-                  auto const to = piece(there, bytes);
-                  bench::keep(::process_vm_writev(process, &from, 1, &to, 1, 0));
-                })});
+      b.compare(
+          {.name = "put " + size, .target = 1.1},
+          repeated("put", [&, bytes] { target.put(0, std::span<std::byte const>(mine.data(), bytes)); }),
+          {repeated("process_vm_writev", [&, bytes] {
+            auto const from = piece(mine.data(), bytes);
+            auto const to = piece(there, bytes);
+            bench::keep(::process_vm_writev(process, &from, 1, &to, 1, 0));
+          })});
       b.compare({.name = "get " + size, .target = 1.1},
                 repeated("get", [&, bytes] { target.get(0, std::span<std::byte>(mine.data(), bytes)); }),
                 {repeated("process_vm_readv", [&, bytes] {

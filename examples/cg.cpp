@@ -35,8 +35,9 @@ int main(int argc, char** argv) {
       throw std::runtime_error("not verified: zeta deviates by " + std::to_string(zeta - problem.zeta));
     if (team.rank() != 0) return;
     double const products = static_cast<double>(problem.nonzeros * (problem.nonzeros + 1));
-    double const operations = 2.0 * example::nas::cg::iterations * static_cast<double>(problem.order) *
-                              (6 + products + example::nas::cg::steps * (5 + products));  // the benchmark's own count
+    double const operations =
+        2.0 * example::nas::cg::iterations * static_cast<double>(problem.order) *
+        (6 + products + example::nas::cg::steps * (5 + products));  // the benchmark's own count
     std::fprintf(stderr, "cg: %.1f MFLOP/s\n", operations / time.count() * 1e-6);
     std::printf("class %s: verified, zeta %.12f\n", problem.name.data(), zeta);
   });

@@ -80,8 +80,9 @@ template <class Team>
 numbers neighborhood(Team& team, std::size_t side) {
   auto const image = pgas::make_array<word>(team, {side, side});
   auto const counts = pgas::make_array<word>(team, dis::all_bins, pgas::single_owner{0});
-  pgas::for_each_index(
-      image, [=](auto const& at, word& pixel) { pixel = dis::random_word(at[0] * side + at[1]) % dis::levels; });
+  pgas::for_each_index(image, [=](auto const& at, word& pixel) {
+    pixel = dis::random_word(at[0] * side + at[1]) % dis::levels;
+  });
   std::size_t const first = image.first_row();
   numbers rows(std::min(image.local_rows() == 0 ? 0 : image.local_rows() + dis::reach, side - first) * side);
   {
@@ -160,8 +161,8 @@ int main(int argc, char** argv) {
       if (team.rank() != 0) return;
       if (found != serial(n)) throw std::runtime_error("dis: not what a serial run gives");
       word const sum = std::accumulate(found.begin(), found.end(), word{0});
-      std::printf("dis: %s gives %zu numbers, as a serial run does; their sum is %zu\n", std::string(name).c_str(),
-                  found.size(), std::size_t{sum});
+      std::printf("dis: %s gives %zu numbers, as a serial run does; their sum is %zu\n",
+                  std::string(name).c_str(), found.size(), std::size_t{sum});
     };
     if (name == "pointer") return verify(pointer(team, size), dis::serial_pointer, size);
     if (name == "update") return verify(update(team, size), dis::serial_update, size);

@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
     if (auto const u = pgas::stage(cells, pgas::write_only); true) {
       auto const [first, own] = cells.own_box();
       for (std::size_t z = 0; z < own[0]; ++z) {
-        for (std::size_t y = 0; y < own[1]; ++y) {  // each row is a piece of one stream: jump to its beginning
+        for (std::size_t y = 0; y < own[1];
+             ++y) {  // each row is a piece of one stream: jump to its beginning
           example::nas::random next(2 * ((first[0] + z) * ny + first[1] + y) * nx);
           for (std::size_t x = 0; x < nx; ++x) {
             double const real = next();
@@ -78,7 +79,8 @@ int main(int argc, char** argv) {
       throw std::runtime_error("not verified: a checksum deviates by " + std::to_string(deviation));
     std::chrono::duration<double> const time = std::chrono::steady_clock::now() - start;
     if (team.rank() == 0)
-      std::printf("class %s: verified, deviation %.0e, %.2f s\n", problem.name.data(), deviation, time.count());
+      std::printf("class %s: verified, deviation %.0e, %.2f s\n", problem.name.data(), deviation,
+                  time.count());
   });
 }
 // tools/run fft3d:

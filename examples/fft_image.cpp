@@ -37,14 +37,19 @@ int main(int argc, char** argv) {
 
     // (channel, y, x): distributed along y while rows are transformed, and along x while columns are.
     example::sharing const rule;
-    auto const by_y = pgas::make_array<example::cell>(team, {channels, height, width}, rule.on(pgas::grid{1, 0, 1}));
-    auto const by_x = pgas::make_array<example::cell>(team, {channels, height, width}, rule.on(pgas::grid{1, 1, 0}));
+    auto const by_y =
+        pgas::make_array<example::cell>(team, {channels, height, width}, rule.on(pgas::grid{1, 0, 1}));
+    auto const by_x =
+        pgas::make_array<example::cell>(team, {channels, height, width}, rule.on(pgas::grid{1, 1, 0}));
     {
       std::vector<example::cell> cells;  // all cells on rank 0, none elsewhere
-      auto const clamped = [&](std::size_t i, std::size_t n) { return std::clamp(i, margin, margin + n - 1) - margin; };
+      auto const clamped = [&](std::size_t i, std::size_t n) {
+        return std::clamp(i, margin, margin + n - 1) - margin;
+      };
       for (std::size_t c = 0; c < photo.channels; ++c)
         for (std::size_t y = 0; y < height; ++y)
-          for (std::size_t x = 0; x < width; ++x) cells.emplace_back(photo(c, clamped(y, rows), clamped(x, cols)));
+          for (std::size_t x = 0; x < width; ++x)
+            cells.emplace_back(photo(c, clamped(y, rows), clamped(x, cols)));
       pgas::fence epoch{by_y};
       if (team.rank() == 0) epoch.put({{}, by_y.extents()}, cells);
       epoch.close();
@@ -55,7 +60,8 @@ int main(int argc, char** argv) {
     using some_lines = example::line_transform;
     auto const quickly = example::effort::estimate;
     example::exchange(by_y, transform_of<planes>(by_y, example::lines::rows, forward, quickly), by_x,
-                      transform_of<some_lines>(by_x, example::lines::columns, forward, quickly), example::order::same);
+                      transform_of<some_lines>(by_x, example::lines::columns, forward, quickly),
+                      example::order::same);
     if (auto const waves = pgas::stage(by_x, pgas::read_write); true) {
       auto const [first, own] = by_x.own_box();
       double const scale = 1 / static_cast<double>(height * width);
@@ -66,11 +72,13 @@ int main(int argc, char** argv) {
             double const blur =
                 std::exp(-spread * (squared_frequency(y, height) + squared_frequency(first[2] + x, width)));
             double const sharpen = 1 + 1.5 * (1 - blur);
-            waves(c, y, x) *= scale * example::cell(blur, sharpen);  // the sharpened picture becomes the imaginary part
+            waves(c, y, x) *=
+                scale * example::cell(blur, sharpen);  // the sharpened picture becomes the imaginary part
           }
     }
     example::exchange(by_x, transform_of<planes>(by_x, example::lines::columns, inverse, quickly), by_y,
-                      transform_of<some_lines>(by_y, example::lines::rows, inverse, quickly), example::order::same);
+                      transform_of<some_lines>(by_y, example::lines::rows, inverse, quickly),
+                      example::order::same);
 
     std::vector<example::cell> cells(photo.pixels.size());
     {
@@ -86,8 +94,8 @@ int main(int argc, char** argv) {
     };
     write(prefix + "-blurred.png", [](auto const& cell) { return cell.real(); });
     write(prefix + "-sharpened.png", [](auto const& cell) { return cell.imag(); });
-    std::printf("fft_image: %zu x %zu pixels in %zu channels on %d ranks, see %s-*.png\n", cols, rows, channels,
-                team.size(), prefix.c_str());
+    std::printf("fft_image: %zu x %zu pixels in %zu channels on %d ranks, see %s-*.png\n", cols, rows,
+                channels, team.size(), prefix.c_str());
   });
 }
 // tools/run fft_image examples/data/pgas.png:

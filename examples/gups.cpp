@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
     if (plain) arguments = arguments.first(arguments.size() - 1);
     std::size_t const log2_words = example::number(arguments, 0, 18);
     if (arguments.size() > 1) throw std::runtime_error("usage: gups [LOG2_WORDS] [--plain]");
-    if (log2_words > 40) throw std::runtime_error("gups: 2^" + std::to_string(log2_words) + " words are too many");
+    if (log2_words > 40)
+      throw std::runtime_error("gups: 2^" + std::to_string(log2_words) + " words are too many");
 
     std::size_t const words = std::size_t{1} << log2_words;
     auto table = pgas::make_array<std::uint64_t>(team, words);
@@ -72,7 +73,8 @@ int main(int argc, char** argv) {
         for (auto const& [place, value] : batch) {
           auto const& part = parts[static_cast<std::size_t>(place.first)];
           if (plain)
-            part.put(place.second, part.get(place.second) ^ value);  // loses what another rank stores meanwhile
+            part.put(place.second,
+                     part.get(place.second) ^ value);  // loses what another rank stores meanwhile
           else
             part.accumulate(place.second, value, pgas::op::bit_xor{});
         }
@@ -96,7 +98,8 @@ int main(int argc, char** argv) {
     if (team.rank() != 0) return;
     std::fprintf(stderr, "gups: %.6f GUPS\n", static_cast<double>(updates) / passed.count() * 1e-9);
     std::printf("gups: %zu updates of %zu words, %zu errors\n", updates, words, errors);
-    if (plain ? errors * 100 >= words : errors != 0) throw std::runtime_error("gups: too many updates were lost");
+    if (plain ? errors * 100 >= words : errors != 0)
+      throw std::runtime_error("gups: too many updates were lost");
   });
 }
 // tools/run gups 22:

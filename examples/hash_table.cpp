@@ -18,8 +18,9 @@ template <class Lock>
 struct locks : pgas::protocols<pgas::default_fence, pgas::sync::stamped, Lock> {
   static constexpr std::string_view name = Lock::name;
 };
-using all_locks = pgas::protocols_list<locks<pgas::sync::queued>, locks<pgas::sync::mcs>, locks<pgas::sync::mcs_wp>,
-                                       locks<pgas::sync::two_level<>>, locks<pgas::sync::bakery>>;
+using all_locks =
+    pgas::protocols_list<locks<pgas::sync::queued>, locks<pgas::sync::mcs>, locks<pgas::sync::mcs_wp>,
+                         locks<pgas::sync::two_level<>>, locks<pgas::sync::bakery>>;
 
 /// Every rank inserts its share of the words, searches its neighbour's share, and counts the words of its own
 /// part.
@@ -45,7 +46,8 @@ void fill_and_check(Team& team, Table& table, std::vector<std::string> const& wo
   for (auto const& word : words) sum -= example::hash_of(word);
   if (missing != 0 || count != words.size() || sum != 0)
     throw std::runtime_error(std::to_string(count) + " of " + std::to_string(words.size()) +
-                             " words are in the table, " + std::to_string(missing) + " were looked for in vain");
+                             " words are in the table, " + std::to_string(missing) +
+                             " were looked for in vain");
   if (team.rank() == 0)
     std::printf("%.*s: %zu words from %d ranks, each found again; the checksum is right\n",
                 static_cast<int>(style.size()), style.data(), words.size(), team.size());
@@ -54,9 +56,11 @@ void fill_and_check(Team& team, Table& table, std::vector<std::string> const& wo
 int main(int argc, char** argv) {
   return pgas::run<example::backends, pgas::coherence_list<pgas::default_coherence>, all_locks>(
       argc, argv, [](auto& team, auto arguments) {
-        if (arguments.empty()) throw std::runtime_error("usage: hash_table locked|atomic [WORDS.txt [HOW_MANY]]");
+        if (arguments.empty())
+          throw std::runtime_error("usage: hash_table locked|atomic [WORDS.txt [HOW_MANY]]");
         std::string const path(arguments.size() > 1 ? arguments[1] : "/usr/share/dict/words");
-        auto const words = example::read_words(path, example::number(arguments, 2, 10'000));  // every rank reads them
+        auto const words =
+            example::read_words(path, example::number(arguments, 2, 10'000));  // every rank reads them
         std::size_t const capacity = 2 * words.size() / static_cast<std::size_t>(team.size()) + 64;
         using team_type = std::remove_reference_t<decltype(team)>;
         if (arguments[0] == "locked") {

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     example::image photo;
     if (team.rank() == 0) photo = example::read_image(arguments[0]);
     auto const [rows, cols] = team.broadcast(std::array{photo.rows, photo.cols});
-    std::vector<double> plate(photo.pixels.begin(), photo.pixels.end());  // the whole plate on rank 0, none elsewhere
+    std::vector<double> plate(photo.pixels.begin(),
+                              photo.pixels.end());  // the whole plate on rank 0, none elsewhere
 
     // Each rank owns a block of rows, with ghost cells around it. Those beyond the plate stay cold, at 0.
     auto now = pgas::make_array<double>(team, {rows, cols}, pgas::halo{.width = 1});

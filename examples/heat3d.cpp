@@ -12,8 +12,9 @@
 #include "support/arguments.hpp"
 
 /// A cell and its six neighbours.
-using star = pgas::stencil<pgas::offset<0, 0, 0>, pgas::offset<-1, 0, 0>, pgas::offset<1, 0, 0>, pgas::offset<0, -1, 0>,
-                           pgas::offset<0, 1, 0>, pgas::offset<0, 0, -1>, pgas::offset<0, 0, 1>>;
+using star = pgas::stencil<pgas::offset<0, 0, 0>, pgas::offset<-1, 0, 0>, pgas::offset<1, 0, 0>,
+                           pgas::offset<0, -1, 0>, pgas::offset<0, 1, 0>, pgas::offset<0, 0, -1>,
+                           pgas::offset<0, 0, 1>>;
 
 int main(int argc, char** argv) {
   return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
@@ -33,7 +34,8 @@ int main(int argc, char** argv) {
     double const step = std::numbers::pi / static_cast<double>(side + 1);
     auto const wave = [&](auto const& at) {
       double product = 1;
-      for (std::size_t d = 0; d < 3; ++d) product *= std::sin(step * static_cast<double>((d + 1) * (at[d] + 1)));
+      for (std::size_t d = 0; d < 3; ++d)
+        product *= std::sin(step * static_cast<double>((d + 1) * (at[d] + 1)));
       return product;
     };
     pgas::for_each_index(now, [&](auto const& at, double& cell) { cell = wave(at); });
@@ -43,9 +45,8 @@ int main(int argc, char** argv) {
     for (std::size_t k = 0; k < steps; ++k) {
       // Cells that need no other rank's cells are computed while the faces travel.
       star::apply(now, next,
-                  [](double u, double left, double right, double front, double back, double low, double high) {
-                    return u + rate * (left + right + front + back + low + high - 6 * u);
-                  });
+                  [](double u, double left, double right, double front, double back, double low,
+                     double high) { return u + rate * (left + right + front + back + low + high - 6 * u); });
       std::swap(now, next);
     }
     team.barrier();
@@ -63,8 +64,8 @@ int main(int argc, char** argv) {
     if (team.rank() != 0) return;
     double const cells = static_cast<double>(steps) * static_cast<double>(now.size());
     std::fprintf(stderr, "heat3d: %.1f million cells/s\n", cells / passed.count() * 1e-6);
-    std::printf("heat3d: %zu steps of %zu^3 cells, %.6f of the heat is left, largest error %.0e\n", steps, side, left,
-                error);
+    std::printf("heat3d: %zu steps of %zu^3 cells, %.6f of the heat is left, largest error %.0e\n", steps,
+                side, left, error);
     if (!(error < 1e-12)) throw std::runtime_error("heat3d: the error is larger than rounding makes it");
   });
 }

@@ -5,8 +5,8 @@
 #include <pgas/backends/self.hpp>
 #include <pgas/pgas.hpp>
 
-using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback,
-                                    pgas::backends::self>;
+using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map,
+                                    pgas::backends::loopback, pgas::backends::self>;
 
 int main(int argc, char** argv) {
   return pgas::run<backends>(argc, argv, [](auto& team) {

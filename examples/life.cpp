@@ -33,18 +33,20 @@ int main(int argc, char** argv) {
     if (auto const cells = pgas::stage(now, pgas::write_only); true) {
       for (std::size_t i = 0; i < own; ++i)
         for (std::size_t j = 0; j < cols; ++j)  // the pattern is in the middle; cells outside it are dead
-          cells(i, j) = pattern(now.first_row() + i - (rows - pattern.rows) / 2, j - (cols - pattern.cols) / 2);
+          cells(i, j) =
+              pattern(now.first_row() + i - (rows - pattern.rows) / 2, j - (cols - pattern.cols) / 2);
     }
 
-    std::map<std::uint64_t, std::size_t> seen;  // generations by hash: a hash that comes back shows the period
+    std::map<std::uint64_t, std::size_t>
+        seen;  // generations by hash: a hash that comes back shows the period
     for (std::size_t generation = 0; generation <= generations; ++generation) {
       std::uint64_t population = 0;
       std::uint64_t hash = 0;
       auto const live = [&](std::size_t first, std::size_t last, auto const& u, auto const& v) {
         for (std::size_t i = first; i < last; ++i) {
           for (std::size_t j = 0; j < cols; ++j) {
-            int const neighbours = u(i - 1, j - 1) + u(i - 1, j) + u(i - 1, j + 1) + u(i, j - 1) + u(i, j + 1) +
-                                   u(i + 1, j - 1) + u(i + 1, j) + u(i + 1, j + 1);
+            int const neighbours = u(i - 1, j - 1) + u(i - 1, j) + u(i - 1, j + 1) + u(i, j - 1) +
+                                   u(i, j + 1) + u(i + 1, j - 1) + u(i + 1, j) + u(i + 1, j + 1);
             v(i, j) = pattern.rule.next(u(i, j) != 0, static_cast<std::size_t>(neighbours));
             population += u(i, j);
             hash += u(i, j) * hash_of((now.first_row() + i) * cols + j);
@@ -63,13 +65,16 @@ int main(int argc, char** argv) {
 
       population = team.all_reduce(population);
       hash = team.all_reduce(hash);
-      if (team.rank() == 0) std::printf("generation %zu: population %zu\n", generation, std::size_t{population});
+      if (team.rank() == 0)
+        std::printf("generation %zu: population %zu\n", generation, std::size_t{population});
       if (auto const [before, is_new] = seen.try_emplace(hash, generation); !is_new) {
-        if (team.rank() == 0) std::printf("%s: period %zu\n", pattern.name.c_str(), generation - before->second);
+        if (team.rank() == 0)
+          std::printf("%s: period %zu\n", pattern.name.c_str(), generation - before->second);
         return;
       }
     }
-    if (team.rank() == 0) std::printf("%s: no period within %zu generations\n", pattern.name.c_str(), generations);
+    if (team.rank() == 0)
+      std::printf("%s: no period within %zu generations\n", pattern.name.c_str(), generations);
   });
 }
 // tools/run life examples/data/pulsar.rle:

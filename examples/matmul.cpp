@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
     auto const b = pgas::make_array<double>(team, {order, order}, tiles);
     auto const c = pgas::make_array<double>(team, {order, order}, tiles);
     pgas::for_each_index(a, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + at[1]); });
-    pgas::for_each_index(b, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + 2 * at[1]); });
+    pgas::for_each_index(b,
+                         [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + 2 * at[1]); });
 
     team.barrier();
     auto const before = std::chrono::steady_clock::now();
@@ -46,7 +47,8 @@ int main(int argc, char** argv) {
       auto const [first, count] = c.own_box();
       std::vector<double> x(count[0] * width);
       std::vector<double> y(width * count[1]);
-      for (std::size_t k = 0; k < order; k += width) {  // columns of a, in the rows of the tile, and rows of b
+      for (std::size_t k = 0; k < order;
+           k += width) {  // columns of a, in the rows of the tile, and rows of b
         std::size_t const depth = std::min(width, order - k);
         left.get({{first[0], k}, {count[0], depth}}, std::span(x).first(count[0] * depth));
         right.get({{k, first[1]}, {depth, count[1]}}, std::span(y).first(depth * count[1]));

@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
     auto const a = pgas::make_array<double>(team, {order, order}, pgas::tiled{pgas::block{}, pgas::block{}});
     auto const x = pgas::make_array<double>(team, order);
     auto const y = pgas::make_array<double>(team, order);
-    pgas::for_each_index(a, [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + 2 * at[1]); });
+    pgas::for_each_index(a,
+                         [](auto const& at, double& cell) { cell = static_cast<double>(at[0] + 2 * at[1]); });
     pgas::iota(x, 0);
 
     auto const [first, count] = a.own_box();

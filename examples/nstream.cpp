@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
     std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
 
     std::size_t wrong = 0;
-    auto const expected = static_cast<double>(iterations) * (2 + scalar * 2);  // exact, like every sum before it
+    auto const expected =
+        static_cast<double>(iterations) * (2 + scalar * 2);  // exact, like every sum before it
     for (double const value : pgas::stage(a, pgas::read_only)) wrong += value != expected ? 1U : 0U;
     wrong = team.all_reduce(wrong, pgas::op::sum{});
 

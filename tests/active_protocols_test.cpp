@@ -52,12 +52,14 @@ TEST_CASE("post protocols: three to eight ranks that come early or late keep the
   });
 }
 
-TEST_CASE("fence protocols: no rank leaves before every rank has come, for three to eight ranks and many seeds") {
+TEST_CASE(
+    "fence protocols: no rank leaves before every rank has come, for three to eight ranks and many seeds") {
   each<fence_protocols>([]<class Protocol>(Protocol) {
     for (rank_t const ranks : {3, 8}) {
       by_seeds(ranks, 40, Protocol::name, [](auto& backend, auto& boot, std::uint64_t) {
         auto const own = Protocol::words(backend.size());
-        auto control = make_control(backend, boot, "seeds", own + pgas::control_words{.slots = 1, .cells = 0});
+        auto control =
+            make_control(backend, boot, "seeds", own + pgas::control_words{.slots = 1, .cells = 0});
         typename Protocol::template on<decltype(control)> protocol(control, {});
         pgas::no_boundary nothing;
         for (pgas::word round = 1; round <= 20; ++round) {
@@ -84,17 +86,20 @@ TEST_CASE("match_list: the error for too many early posts names the limit and a 
     if (backend.rank() == 1) protocol.post(pgas::group(&origin, 1), nothing);
     boot.fence();
     if (backend.rank() == 2) {
-      require_error(errc::no_space, {"rank 2: post", "the match list of rank 0 has 1 places", "match_list<places>"},
+      require_error(errc::no_space,
+                    {"rank 2: post", "the match list of rank 0 has 1 places", "match_list<places>"},
                     [&] { protocol.post(pgas::group(&origin, 1), nothing); });
     }
     boot.fence();
     // Once the list has room again, the protocol goes on.
     rank_t const first = 1;
-    if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, pgas::exposure_state::awaited);
+    if (backend.rank() == origin)
+      protocol.complete(pgas::group(&first, 1), nothing, pgas::exposure_state::awaited);
     if (backend.rank() == first) protocol.wait(pgas::group(&origin, 1), nothing);
     boot.fence();
     if (backend.rank() == first) protocol.post(pgas::group(&origin, 1), nothing);
-    if (backend.rank() == origin) protocol.complete(pgas::group(&first, 1), nothing, pgas::exposure_state::awaited);
+    if (backend.rank() == origin)
+      protocol.complete(pgas::group(&first, 1), nothing, pgas::exposure_state::awaited);
     if (backend.rank() == first) protocol.wait(pgas::group(&origin, 1), nothing);
     boot.fence();
   });

@@ -44,7 +44,9 @@ class uneven {
   [[nodiscard]] rank_t owner(std::size_t i) const noexcept { return table_.entries()[i].owner; }
   [[nodiscard]] std::size_t local_size(rank_t rank) const noexcept { return table_.size(rank); }
   [[nodiscard]] std::size_t local_index(std::size_t i) const noexcept { return table_.entries()[i].local; }
-  [[nodiscard]] std::size_t local_block(std::size_t i) const noexcept { return table_.entries()[i].local_block; }
+  [[nodiscard]] std::size_t local_block(std::size_t i) const noexcept {
+    return table_.entries()[i].local_block;
+  }
   [[nodiscard]] std::size_t phase(std::size_t i) const noexcept { return table_.entries()[i].phase; }
   [[nodiscard]] std::size_t global_index(rank_t rank, std::size_t local) const noexcept {
     std::size_t i = 0;
@@ -59,7 +61,9 @@ class uneven {
     while (end < extent_ && owner(end) == rank && local_block(end) == k) ++end;
     return {first, end - first};
   }
-  friend bool operator==(uneven const& a, uneven const& b) { return a.extent_ == b.extent_ && a.ranks_ == b.ranks_; }
+  friend bool operator==(uneven const& a, uneven const& b) {
+    return a.extent_ == b.extent_ && a.ranks_ == b.ranks_;
+  }
 
  private:
   std::size_t extent_ = 0;
@@ -81,8 +85,8 @@ struct affine {
 template <class Array, class T>
 void require_cells(Array const& a, std::vector<T> const& serial, std::string const& what) {
   for_each_index(a, [&](auto const& i, T& cell) {
-    require(cell == serial[i[0]], what + ": cell " + std::to_string(i[0]) + " of " + std::to_string(serial.size()) +
-                                      ", " + a.layout().describe());
+    require(cell == serial[i[0]], what + ": cell " + std::to_string(i[0]) + " of " +
+                                      std::to_string(serial.size()) + ", " + a.layout().describe());
   });
 }
 
@@ -123,7 +127,8 @@ template <class Team, class Rule>
 void check_sort(Team& team, std::uint64_t seed, std::size_t extent, Rule const& rule) {
   random_source same(seed);
   auto const a = make_array<std::uint32_t>(team, extent, rule);
-  auto const require_sorted = [&](std::string const& what, std::function<std::uint32_t(std::size_t)> const& value) {
+  auto const require_sorted = [&](std::string const& what,
+                                  std::function<std::uint32_t(std::size_t)> const& value) {
     std::vector<std::uint32_t> cells(extent);
     for (std::size_t i = 0; i < extent; ++i) cells[i] = value(i);
     for_each_index(a, [&](auto const& i, std::uint32_t& c) { c = cells[i[0]]; });
@@ -145,7 +150,8 @@ TEST_CASE("scan: a sum that does not commute equals the standard's, on every lay
         random_source same(5);
         for (std::size_t extent : {0U, 1U, 3U, 47U}) {
           check_scans(team, same(), extent, some_irregular(team, same, extent));
-          for (std::size_t block_size : {1U, 3U}) check_scans(team, same(), extent, tiled{block_cyclic<>{block_size}});
+          for (std::size_t block_size : {1U, 3U})
+            check_scans(team, same(), extent, tiled{block_cyclic<>{block_size}});
           check_scans(team, same(), extent, tiled{uneven{}});
         }
         // Ranks beyond the grid own nothing.
@@ -161,9 +167,10 @@ TEST_CASE("scan: arrays whose cells have different owners are refused on every r
         auto const other = make_array<int>(team, 6, tiled{block_cyclic<>{2}});
         auto const longer = make_array<int>(team, 7, tiled{block_cyclic<>{3}});
         std::string const self = "rank " + std::to_string(team.rank());
-        require_error(errc::invalid_argument,
-                      {self, "inclusive_scan", "of 6, tiled(block_cyclic(3))", "of 6, tiled(block_cyclic(2))"},
-                      [&] { inclusive_scan(team, blocks, other); });
+        require_error(
+            errc::invalid_argument,
+            {self, "inclusive_scan", "of 6, tiled(block_cyclic(3))", "of 6, tiled(block_cyclic(2))"},
+            [&] { inclusive_scan(team, blocks, other); });
         require_error(errc::invalid_argument, {self, "exclusive_scan", "of 6", "of 7"},
                       [&] { exclusive_scan(team, blocks, longer, 0); });
         team.barrier();

@@ -27,26 +27,32 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   random_source same(seed);
   auto const a = make_array<int>(team, extents, rule);
   std::vector<int> serial(a.size());
-  for (int& value : serial) value = static_cast<int>(same.below(serial.size() + 1));  // some occur more than once
+  for (int& value : serial)
+    value = static_cast<int>(same.below(serial.size() + 1));  // some occur more than once
   for_each_index(a, [&](auto const& i, int& cell) { cell = serial[number(extents, i)]; });
 
   std::string const where = " on " + a.layout().describe() + " of " + pgas::detail::joined(extents, " x ");
   auto const require_at = [&](auto const& found, auto expected, std::string const& what) {
     require_equal(found.has_value(), expected != serial.end(), what + " finds something" + where);
     if (found)
-      require_equal(number(extents, *found), static_cast<std::size_t>(expected - serial.begin()), what + where);
+      require_equal(number(extents, *found), static_cast<std::size_t>(expected - serial.begin()),
+                    what + where);
   };
   auto const most = static_cast<int>(serial.size());
   for (int wanted : {0, most / 2, most, most + 1}) {
     std::function<bool(int const&)> const is_larger = [=](int x) { return x > wanted; };
-    require_equal(count(team, a, wanted), static_cast<std::size_t>(std::count(serial.begin(), serial.end(), wanted)),
+    require_equal(count(team, a, wanted),
+                  static_cast<std::size_t>(std::count(serial.begin(), serial.end(), wanted)),
                   "count" + where);
     require_equal(count_if(team, a, is_larger),
-                  static_cast<std::size_t>(std::count_if(serial.begin(), serial.end(), is_larger)), "count_if" + where);
+                  static_cast<std::size_t>(std::count_if(serial.begin(), serial.end(), is_larger)),
+                  "count_if" + where);
     require_at(find(team, a, wanted), std::find(serial.begin(), serial.end(), wanted), "find");
     require_at(find_if(team, a, is_larger), std::find_if(serial.begin(), serial.end(), is_larger), "find_if");
-    require_equal(any_of(team, a, is_larger), std::any_of(serial.begin(), serial.end(), is_larger), "any_of" + where);
-    require_equal(all_of(team, a, is_larger), std::all_of(serial.begin(), serial.end(), is_larger), "all_of" + where);
+    require_equal(any_of(team, a, is_larger), std::any_of(serial.begin(), serial.end(), is_larger),
+                  "any_of" + where);
+    require_equal(all_of(team, a, is_larger), std::all_of(serial.begin(), serial.end(), is_larger),
+                  "all_of" + where);
     require_equal(none_of(team, a, is_larger), std::none_of(serial.begin(), serial.end(), is_larger),
                   "none_of" + where);
   }
@@ -65,8 +71,10 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   auto const min = min_element(team, a, by_last_digit);
   auto const max = max_element(team, a, by_last_digit);
   if (min && max) {
-    require_at(std::optional(min->index), std::min_element(serial.begin(), serial.end(), by_last_digit), "min_element");
-    require_at(std::optional(max->index), std::max_element(serial.begin(), serial.end(), by_last_digit), "max_element");
+    require_at(std::optional(min->index), std::min_element(serial.begin(), serial.end(), by_last_digit),
+               "min_element");
+    require_at(std::optional(max->index), std::max_element(serial.begin(), serial.end(), by_last_digit),
+               "max_element");
   }
 
   auto const square = [](int x) { return static_cast<long>(x) * x; };
@@ -79,8 +87,10 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
   long dot = 5;
   for (int x : serial) dot += static_cast<long>(x) * (3 - x);
   std::function<long(int, int)> const times = [](int x, int y) { return static_cast<long>(x) * y; };
-  require_equal(transform_reduce(team, a, b, 5L, op::sum{}, times), dot, "transform_reduce of two arrays" + where);
-  require_equal(transform_reduce(team, b, b, 5, op::max{}, std::minus<>{}), 5, "differences of the same" + where);
+  require_equal(transform_reduce(team, a, b, 5L, op::sum{}, times), dot,
+                "transform_reduce of two arrays" + where);
+  require_equal(transform_reduce(team, b, b, 5, op::max{}, std::minus<>{}), 5,
+                "differences of the same" + where);
 }
 
 }  // namespace
@@ -102,7 +112,8 @@ TEST_CASE("algorithm: counting and finding in an array equal the standard's algo
       up_to_five);
 }
 
-TEST_CASE("algorithm: of several equal cells, the first in row-major order is found, not the first in memory") {
+TEST_CASE(
+    "algorithm: of several equal cells, the first in row-major order is found, not the first in memory") {
   everywhere<few_models>(
       [](auto& team) {
         // With one rank, the left tile (rows 0 to 3) precedes the right one in memory.
@@ -110,13 +121,17 @@ TEST_CASE("algorithm: of several equal cells, the first in row-major order is fo
         fill(a, 1);
         for_each_index(a, [](auto const& i, int& cell) { cell = i[0] + i[1] == 3 ? 2 : 1; });
         require(find(team, a, 2) == std::optional(cell_index<2>{0, 3}), "the first 2 is in row 0");
-        require(max_element(team, a)->index == cell_index<2>{0, 3}, "the first of several largest cells counts");
-        require(min_element(team, a)->index == cell_index<2>{0, 0}, "the first of several smallest cells counts");
+        require(max_element(team, a)->index == cell_index<2>{0, 3},
+                "the first of several largest cells counts");
+        require(min_element(team, a)->index == cell_index<2>{0, 0},
+                "the first of several smallest cells counts");
       },
       {1, 2, 3});
 }
 
-TEST_CASE("algorithm: a dot product of arrays on different layouts is refused on every rank, and names both layouts") {
+TEST_CASE(
+    "algorithm: a dot product of arrays on different layouts is refused on every rank, and names both "
+    "layouts") {
   everywhere<few_models>(
       [](auto& team) {
         auto const rows = make_array<int>(team, {2, 2});
@@ -142,7 +157,8 @@ TEST_CASE("algorithm: a team other than the array's is refused, with the sizes o
         auto const is_positive = [](int x) { return x > 0; };
         require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(count(alone, a, 1)); });
         require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(find(alone, a, 1)); });
-        require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(any_of(alone, a, is_positive)); });
+        require_error(errc::invalid_argument, pieces,
+                      [&] { static_cast<void>(any_of(alone, a, is_positive)); });
         require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(minmax_element(alone, a)); });
         require_error(errc::invalid_argument, pieces, [&] { static_cast<void>(reduce(alone, a, 1)); });
         require_error(errc::invalid_argument, pieces,

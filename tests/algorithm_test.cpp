@@ -53,16 +53,19 @@ double check(Team& team, cell_index<N> const& extents, Rule const& rule) {
   auto const b = make_array<int>(team, extents, rule.padded(24));  // the same owners, other places
   pgas::transform(a, b, [](double x) { return static_cast<int>(x) % 17 - 5; });
   std::vector<int> integers(serial.size());
-  std::transform(serial.begin(), serial.end(), integers.begin(), [](double x) { return static_cast<int>(x) % 17 - 5; });
+  std::transform(serial.begin(), serial.end(), integers.begin(),
+                 [](double x) { return static_cast<int>(x) % 17 - 5; });
   require(all_cells(b) == integers, "transform");
   require_equal(pgas::reduce(team, b, 4), std::reduce(integers.begin(), integers.end(), 4), "sum");
-  auto const largest = integers.empty() ? -100 : std::max(-100, *std::max_element(integers.begin(), integers.end()));
+  auto const largest =
+      integers.empty() ? -100 : std::max(-100, *std::max_element(integers.begin(), integers.end()));
   require_equal(pgas::reduce(team, b, -100, pgas::op::max{}), largest, "maximum");
   require_equal(pgas::reduce(team, b, 4, pgas::op::sum{}, pgas::reduction_order::by_row),
                 std::reduce(integers.begin(), integers.end(), 4), "sum by row");
 
   auto const number = pgas::detail::dense_pitches(extents);
-  pgas::for_each_index(a, [&](auto const& i, double& x) { x = value_of(pgas::detail::element_at(i, number)); });
+  pgas::for_each_index(a,
+                       [&](auto const& i, double& x) { x = value_of(pgas::detail::element_at(i, number)); });
   for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = value_of(k);
   require_same(a, "for_each_index");
   return pgas::reduce(team, a, 0.25, pgas::op::sum{}, pgas::reduction_order::by_row);
@@ -85,7 +88,8 @@ template <std::size_t N, class Team, class... Rules>
 void check_layouts(Team& team, cell_index<N> const& extents, Rules const&... rules) {
   double const expected = sum_by_rows(extents);
   for (double const sum : {check<N>(team, extents, rules)...}) {
-    require(std::memcmp(&sum, &expected, sizeof(sum)) == 0, "a sum by rows has the same bits on every layout");
+    require(std::memcmp(&sum, &expected, sizeof(sum)) == 0,
+            "a sum by rows has the same bits on every layout");
   }
 }
 
@@ -95,7 +99,8 @@ TEST_CASE("algorithm: the results on every layout equal those of the standard's 
   everywhere<few_models>([](auto& team) {
     using namespace pgas;
     for (std::size_t extent : {0U, 1U, 5U, 43U}) {
-      check_layouts<1>(team, {extent}, by_rows<1>{}, tiled{block_cyclic<4>{}}, tiled{single_owner{team.size() - 1}});
+      check_layouts<1>(team, {extent}, by_rows<1>{}, tiled{block_cyclic<4>{}},
+                       tiled{single_owner{team.size() - 1}});
     }
     for (auto const& extents : {cell_index<2>{1, 1}, {0, 3}, {7, 9}, {12, 2}}) {
       check_layouts<2>(team, extents, tiled{block{}, block_cyclic<2>{}}.padded(64), cyclic_tiles<3, 2>{});

@@ -147,14 +147,16 @@ TEST_CASE("accumulate: concurrent blocks and single elements lose no update, thr
       std::vector<std::uint32_t> sums(count);
       epoch.get(0, 0, std::span(sums));
       epoch.flush_local(0);
-      for (std::uint32_t sum : sums) require_equal(sum, static_cast<std::uint32_t>(times * team.size()), "each sum");
+      for (std::uint32_t sum : sums)
+        require_equal(sum, static_cast<std::uint32_t>(times * team.size()), "each sum");
     }
     team.barrier();
   });
 }
 
 TEST_CASE(
-    "accumulate: with more handles than can be counted, blocks go element by element until the epoch ends, and none is "
+    "accumulate: with more handles than can be counted, blocks go element by element until the epoch ends, "
+    "and none is "
     "lost") {
   pgas::detail::control_archetype control;  // a part that no other rank uses
   constexpr unsigned bits = 3;
@@ -197,10 +199,12 @@ TEST_CASE("accumulate and get_accumulate: a span is modified element by element,
     std::vector<pair_of_words> const two_pairs{{1, 2}, {3, 4}};
     std::vector<pair_of_words> old(2);
     on_pairs.get_accumulate(0, 1, two_pairs, old);
-    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a, "the old values of structs are consistent");
+    require(old[0].b == 2 * old[0].a && 3 * old[1].b == 4 * old[1].a,
+            "the old values of structs are consistent");
     team.barrier();
     require_equal(epoch.atomic_load(0, 1), team.size(), "the sum of all");
-    require(on_pairs.atomic_load(0, 2) == pair_of_words{3 * team.size(), 4 * team.size()}, "the sum of all structs");
+    require(on_pairs.atomic_load(0, 2) == pair_of_words{3 * team.size(), 4 * team.size()},
+            "the sum of all structs");
   });
 }
 
@@ -293,7 +297,8 @@ TEST_CASE("atomic_load: a loop on it sees a value pass from rank to rank through
   });
 }
 
-TEST_CASE("accumulate: it is ordered after this rank's own earlier puts to the element, once those are flushed") {
+TEST_CASE(
+    "accumulate: it is ordered after this rank's own earlier puts to the element, once those are flushed") {
   everywhere([](auto& team) {
     auto w = make_window<pair_of_words>(team, static_cast<std::size_t>(team.size()));
     auto ints = make_window<int>(team, static_cast<std::size_t>(team.size()));

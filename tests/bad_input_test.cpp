@@ -28,7 +28,8 @@ void everywhere_and_clean(Body const& body, std::initializer_list<rank_t> sizes 
 /// Checks that the body fails the job on every model: run throws this code and these texts, soon, and leaves
 /// nothing.
 template <class Models = all_models, class Body>
-void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, Body const& body, double within = 3) {
+void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, Body const& body,
+           double within = 3) {
   for_each_model<Models>([&]<class Model>(Model) {
     if (!can_have<typename Model::backend>(ranks)) return;
     leftovers const before;
@@ -40,7 +41,8 @@ void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, B
       std::string const what = e->what();
       CHECK_MESSAGE(e->code() == pgas::make_error_code(code), Model::name(), ": ", what);
       for (auto const& piece : pieces)
-        CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": '", piece, "' is not in: ", what);
+        CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": '", piece,
+                      "' is not in: ", what);
     }
     CHECK_MESSAGE(seconds < within, Model::name(), " took ", seconds, " s");
     before.check(Model::name());
@@ -68,13 +70,15 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     refused("put", "3 elements do not fit at -2", [&] { epoch.put(to, huge - 1, three); });
     refused("put", "9", [&] { epoch.put(to, 9, pgas::own_part{0, 2}); });
     refused("put", "11", [&] { epoch.put(to, 11, std::span<int const>{}); });
-    refused("put", "4",
-            [&] { epoch.put(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
+    refused("put", "4", [&] {
+      epoch.put(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2);
+    });
     refused("get", "10", [&] { static_cast<void>(epoch.get(to, 10)); });
     refused("get", "8", [&] { epoch.get(to, 8, three); });
     refused("get", "9", [&] { epoch.get(to, 9, pgas::own_part{0, 2}); });
-    refused("get", "4",
-            [&] { epoch.get(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2); });
+    refused("get", "4", [&] {
+      epoch.get(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2);
+    });
     refused("rput", "8", [&] { epoch.rput(to, 8, three).wait(); });
     refused("rget", "8", [&] { epoch.rget(to, 8, three).wait(); });
     refused("accumulate", "10", [&] { epoch.accumulate(to, 10, 1); });
@@ -83,12 +87,17 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     refused("fetch_add", "10", [&] { static_cast<void>(epoch.fetch_add(to, 10, 1)); });
     refused("exchange", "10", [&] { static_cast<void>(epoch.exchange(to, 10, 1)); });
     int expected = 0;
-    refused("compare_exchange", "10", [&] { static_cast<void>(epoch.compare_exchange(to, 10, expected, 1)); });
+    refused("compare_exchange", "10",
+            [&] { static_cast<void>(epoch.compare_exchange(to, 10, expected, 1)); });
     refused("atomic_load", "10", [&] { static_cast<void>(epoch.atomic_load(to, 10)); });
     refused("atomic_store", "10", [&] { epoch.atomic_store(to, 10, 1); });
     refused("ref", "10", [&] { static_cast<void>(epoch.to(to)[10]); });
-    require_error(errc::out_of_range, {me(team), "put", "9", "10"}, [&] { epoch.put(to, 0, pgas::own_part{9, 2}); });
-    require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] { epoch.get(to, 0, pgas::own_part{9, 2}); });
+    require_error(errc::out_of_range, {me(team), "put", "9", "10"}, [&] {
+      epoch.put(to, 0, pgas::own_part{9, 2});
+    });
+    require_error(errc::out_of_range, {me(team), "get", "9", "10"}, [&] {
+      epoch.get(to, 0, pgas::own_part{9, 2});
+    });
     require_error(errc::out_of_range, {me(team), "stage", "8", "10"},
                   [&] { static_cast<void>(pgas::stage(w, 8, 3, pgas::read_only)); });
     // The refused access leaves the epoch as it was.
@@ -101,8 +110,8 @@ TEST_CASE("no such rank: every operation that names one is refused with the size
     auto w = make_window<int>(team, 1);
     for (rank_t const wrong : {-1, team.size(), 1 << 30}) {
       auto const refused = [&](std::string const& operation, auto&& act) {
-        require_error(errc::out_of_range, {me(team), operation, std::to_string(wrong), std::to_string(team.size())},
-                      act);
+        require_error(errc::out_of_range,
+                      {me(team), operation, std::to_string(wrong), std::to_string(team.size())}, act);
       };
       pgas::lock_all epoch{w};
       refused("to", [&] { epoch.put(wrong, 0, 1); });
@@ -186,8 +195,9 @@ TEST_CASE("values and blocks of different sizes are refused") {
                   [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 5}, three); });
     require_error(errc::invalid_argument, {me(team), "get", "3", "4"},
                   [&] { epoch.get(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 5}, three); });
-    require_error(errc::invalid_argument, {me(team), "overlap"},
-                  [&] { epoch.put(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 1}, three.data(), 2); });
+    require_error(errc::invalid_argument, {me(team), "overlap"}, [&] {
+      epoch.put(0, pgas::rows_of{.first = 0, .rows = 2, .cols = 2, .pitch = 1}, three.data(), 2);
+    });
     require_error(errc::invalid_argument, {me(team), "get_accumulate", "2", "3"},
                   [&] { epoch.get_accumulate(0, 0, three, two); });
   });
@@ -230,7 +240,8 @@ TEST_CASE("errors on a sub-team name the rank in the job") {
         pgas::lock_all epoch{w};
         require_error(errc::out_of_range, {job_rank, "put"}, [&] { epoch.put(0, 2, 1); });
         require_error(errc::out_of_range, {job_rank, "to"}, [&] { epoch.put(9, 0, 1); });
-        require_error(errc::out_of_range, {job_rank, "world_rank"}, [&] { static_cast<void>(sub.world_rank(9)); });
+        require_error(errc::out_of_range, {job_rank, "world_rank"},
+                      [&] { static_cast<void>(sub.world_rank(9)); });
         require_error(errc::wrong_order, {job_rank, "start"}, [&] { pgas::access a(w, {0}); });
         epoch.close();
         require_error(errc::wrong_order, {job_rank, "close"}, [&] { epoch.close(); });
@@ -247,14 +258,16 @@ TEST_CASE("zero ranks, negative numbers of ranks and too many are refused before
       CHECK_MESSAGE(e.has_value(), Model::name());
       if (e) {
         CHECK(e->code() == pgas::make_error_code(errc::invalid_argument));
-        CHECK_MESSAGE(std::string(e->what()).find(std::to_string(ranks)) != std::string::npos, std::string(e->what()));
+        CHECK_MESSAGE(std::string(e->what()).find(std::to_string(ranks)) != std::string::npos,
+                      std::string(e->what()));
       }
     }
   });
   auto const many = error_of<process_model>(1'000'000, [](auto&) {});
   CHECK((many && many->code() == pgas::make_error_code(errc::invalid_argument)));
   ::setenv("PGAS_RANKS", "several", 1);
-  CHECK_THROWS_WITH_AS(pgas::run<pgas::backends::process_map>([](auto&) {}), doctest::Contains("several"), pgas::error);
+  CHECK_THROWS_WITH_AS(pgas::run<pgas::backends::process_map>([](auto&) {}), doctest::Contains("several"),
+                       pgas::error);
   ::unsetenv("PGAS_RANKS");
   before.check("refused");
 }
@@ -283,7 +296,8 @@ TEST_CASE("an exception thrown by one rank ends the waits of all others, and run
   });
 }
 
-TEST_CASE("an exception that leaves an open epoch ends all ranks, and run throws the cause and not the symptom") {
+TEST_CASE(
+    "an exception that leaves an open epoch ends all ranks, and run throws the cause and not the symptom") {
   fails(3, errc::rank_failed, {"rank 1 threw: lost interest"}, [](auto& team) {
     auto w = make_window<int>(team, 1);
     pgas::fence epoch{w};
@@ -311,12 +325,13 @@ TEST_CASE("an exception that leaves an open epoch ends all ranks, and run throws
 }
 
 TEST_CASE("an uncaught error of this library keeps its code and its text") {
-  fails(3, errc::out_of_range, {"rank 2: put: element 7 does not exist on rank 0, whose part has 5"}, [](auto& team) {
-    auto w = make_window<int>(team, 5);
-    pgas::fence epoch{w};
-    if (team.rank() == 2) epoch.put(0, 7, 1);
-    epoch.close();
-  });
+  fails(3, errc::out_of_range, {"rank 2: put: element 7 does not exist on rank 0, whose part has 5"},
+        [](auto& team) {
+          auto w = make_window<int>(team, 5);
+          pgas::fence epoch{w};
+          if (team.rank() == 2) epoch.put(0, 7, 1);
+          epoch.close();
+        });
 }
 
 TEST_CASE("an epoch that ends during a caught exception does not hang the other ranks") {
@@ -367,14 +382,15 @@ TEST_CASE("an error in a destructor is thrown by the next call") {
 }
 
 TEST_CASE("an error in a destructor is thrown when the rank ends, if no later call has thrown it") {
-  fails(2, errc::wrong_order, {"rank 1: wait", "access epoch on the same window is still open"}, [](auto& team) {
-    auto w = make_window<int>(team, 1);
-    if (team.rank() == 1) {
-      pgas::access epoch{w, {1}};
-      { pgas::exposure exposed{w, {1}}; }
-      epoch.complete();
-    }
-  });
+  fails(2, errc::wrong_order, {"rank 1: wait", "access epoch on the same window is still open"},
+        [](auto& team) {
+          auto w = make_window<int>(team, 1);
+          if (team.rank() == 1) {
+            pgas::access epoch{w, {1}};
+            { pgas::exposure exposed{w, {1}}; }
+            epoch.complete();
+          }
+        });
 }
 
 TEST_CASE("groups that never match are reported as a stable cycle of waits, with the ranks' numbers") {

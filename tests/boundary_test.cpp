@@ -107,11 +107,12 @@ static_assert(pgas::boundary<recording_boundary>);
 
 bool starts(std::string const& text, std::string_view with) { return text.starts_with(with); }
 std::size_t count(record const& r, std::string_view what) {
-  return static_cast<std::size_t>(std::count_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }));
+  return static_cast<std::size_t>(
+      std::count_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }));
 }
 std::size_t first(record const& r, std::string_view what) {
-  return static_cast<std::size_t>(std::find_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }) -
-                                  r.begin());
+  return static_cast<std::size_t>(
+      std::find_if(r.begin(), r.end(), [&](auto const& e) { return starts(e, what); }) - r.begin());
 }
 std::size_t last(record const& r, std::string_view what) {
   std::size_t found = r.size();
@@ -128,7 +129,8 @@ std::string names(std::string text, std::vector<rank_t> const& ranks) {
 // The promises as functions: each returns the fault of a record, or an empty string.
 
 std::string wrong_fence(record const& r, rank_t size) {
-  if (count(r, "publish all") != 1 || r.empty() || r.front() != "publish all") return "publish everything, once, first";
+  if (count(r, "publish all") != 1 || r.empty() || r.front() != "publish all")
+    return "publish everything, once, first";
   if (count(r, "refresh all") != 1 || r.back() != "refresh all") return "refresh everything, once, last";
   if (count(r, "publish") != 1 || count(r, "refresh") != 1) return "no other call of the boundary";
   if (size > 1 && (count(r, "signal") == 0 || count(r, "seen") == 0)) return "send a signal and see one";
@@ -142,7 +144,8 @@ std::string wrong_signals(record const& r, std::vector<rank_t> const& targets) {
   if (!targets.empty() && first(r, "signal") != first(r, "publish") + 1)
     return "publish immediately before the first signal";
   for (rank_t target : targets) {
-    if (std::count(r.begin(), r.end(), "signal " + std::to_string(target)) != 1) return "signal each target once";
+    if (std::count(r.begin(), r.end(), "signal " + std::to_string(target)) != 1)
+      return "signal each target once";
   }
   if (count(r, "signal") != targets.size()) return "signal no other rank";
   return {};
@@ -245,7 +248,8 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       if (count(r, "refresh") != 0) return "complete: no refresh";
       bool const all_met = triggers || waits_in_start;
       if (count(r, "seen") != (all_met ? 0 : g.size())) return "complete: waits for the targets not met yet";
-      if (!all_met && !g.empty() && last(r, "seen") > first(r, "publish")) return "complete: waits before it publishes";
+      if (!all_met && !g.empty() && last(r, "seen") > first(r, "publish"))
+        return "complete: waits before it publishes";
     }
   }
   return {};
@@ -284,13 +288,13 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
         } else if (!p.try_lock(target, kind, b)) {
           return "try_lock takes a free lock";
         }
-        if (count(r, "refresh") != 1 || r.back() != "refresh " + std::to_string(target) || count(r, "publish") != 0 ||
-            count(r, "signal " + std::to_string(target)) == 0)
+        if (count(r, "refresh") != 1 || r.back() != "refresh " + std::to_string(target) ||
+            count(r, "publish") != 0 || count(r, "signal " + std::to_string(target)) == 0)
           return "lock refreshes its part, last";
         r.clear();
         p.unlock(target, kind, b);
-        if (count(r, "publish") != 1 || r.front() != "publish " + std::to_string(target) || count(r, "refresh") != 0 ||
-            count(r, "signal " + std::to_string(target)) == 0)
+        if (count(r, "publish") != 1 || r.front() != "publish " + std::to_string(target) ||
+            count(r, "refresh") != 0 || count(r, "signal " + std::to_string(target)) == 0)
           return "unlock publishes its part, first";
       }
     }
@@ -468,21 +472,26 @@ void each_fault(Use const& use) {
 
 }  // namespace
 
-TEST_CASE("every fence protocol publishes to all before its first signal and refreshes after the last signal it sees") {
+TEST_CASE(
+    "every fence protocol publishes to all before its first signal and refreshes after the last signal it "
+    "sees") {
   each<pgas_test::fence_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
-    CHECK_MESSAGE(wrong_as_fence<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
+    CHECK_MESSAGE(wrong_as_fence<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ",
+                  size);
   });
 }
 
 TEST_CASE(
-    "every post protocol publishes to a group before its first signal and refreshes after it has seen the group's "
+    "every post protocol publishes to a group before its first signal and refreshes after it has seen the "
+    "group's "
     "signals") {
   each<pgas_test::post_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
     CHECK_MESSAGE(wrong_as_post<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
   });
 }
 
-TEST_CASE("every lock protocol refreshes when a rank gets the lock and publishes before the rank releases it") {
+TEST_CASE(
+    "every lock protocol refreshes when a rank gets the lock and publishes before the rank releases it") {
   each<pgas_test::lock_protocols>([]<class Protocol>(Protocol, rank_t self, rank_t size) {
     CHECK_MESSAGE(wrong_as_lock<Protocol>(self, size) == "", Protocol::name, " on rank ", self, " of ", size);
   });
@@ -491,7 +500,8 @@ TEST_CASE("every lock protocol refreshes when a rank gets the lock and publishes
 TEST_CASE("a fence protocol that forgets, doubles or delays a call of its boundary is detected") {
   std::apply(
       []<class... P>(P...) {
-        each_fault([&]<fault Fault>() { CHECK(((wrong_as_fence<mutated_fence<P, Fault>>(1, 3) != "") && ...)); });
+        each_fault(
+            [&]<fault Fault>() { CHECK(((wrong_as_fence<mutated_fence<P, Fault>>(1, 3) != "") && ...)); });
       },
       pgas_test::fence_protocols{});
 }
@@ -499,7 +509,8 @@ TEST_CASE("a fence protocol that forgets, doubles or delays a call of its bounda
 TEST_CASE("a post protocol that forgets, doubles or delays a call of its boundary is detected") {
   std::apply(
       []<class... P>(P...) {
-        each_fault([&]<fault Fault>() { CHECK(((wrong_as_post<mutated_post<P, Fault>>(1, 3) != "") && ...)); });
+        each_fault(
+            [&]<fault Fault>() { CHECK(((wrong_as_post<mutated_post<P, Fault>>(1, 3) != "") && ...)); });
       },
       pgas_test::post_protocols{});
 }

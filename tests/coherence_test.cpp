@@ -142,7 +142,8 @@ TEST_CASE("hints remove steps: a read-only access cleans nothing, a write-only a
     };
     {
       auto const c = in_epoch([&] { by_post_of()(); });
-      require(c.cleans == 1 && c.drops == 2, "without hints: one clean at post, a drop at start and one at wait");
+      require(c.cleans == 1 && c.drops == 2,
+              "without hints: one clean at post, a drop at start and one at wait");
       require(c.store_drains == 2 && c.full_drains == 2 && c.flushes == 1,
               "without hints: a drain for each clean and drop, and one flush");
     }
@@ -154,7 +155,8 @@ TEST_CASE("hints remove steps: a read-only access cleans nothing, a write-only a
     }
     {
       auto const c = in_epoch([&] { by_post_of(pgas::no_store)(pgas::write_only); });
-      require(c.cleans == 0 && c.drops == 1 && c.flushes == 1, "write only, no store: the drop is the exposure's");
+      require(c.cleans == 0 && c.drops == 1 && c.flushes == 1,
+              "write only, no store: the drop is the exposure's");
       require(c.store_drains == 1 && c.full_drains == 1, "write only, no store: a drain for each boundary");
     }
     {
@@ -165,7 +167,8 @@ TEST_CASE("hints remove steps: a read-only access cleans nothing, a write-only a
       auto const c = in_epoch([&] {
         pgas::fence epoch{w, pgas::write_only, pgas::no_precede, pgas::no_succeed, pgas::no_put};
       });
-      require(c.drops == 0, "a fence that opened without one and gets nothing, before or after, drops nothing");
+      require(c.drops == 0,
+              "a fence that opened without one and gets nothing, before or after, drops nothing");
     }
   });
 }

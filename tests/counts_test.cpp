@@ -139,7 +139,8 @@ TEST_CASE("scc: post and start push a line for each target that gets a word, and
   });
 }
 
-TEST_CASE("scc: a lock drops once, and its end pushes the lines that were put: a line fetched, a line written") {
+TEST_CASE(
+    "scc: a lock drops once, and its end pushes the lines that were put: a line fetched, a line written") {
   counted_on_chip([](auto& world) {
     auto team = world.template with<pgas::coherence::write_through>();
     auto w = make_window<std::uint64_t>(team, words_in_line);
@@ -161,7 +162,9 @@ TEST_CASE("scc: a lock drops once, and its end pushes the lines that were put: a
   });
 }
 
-TEST_CASE("scc: an exchange of halos fetches each row that it sends and pushes it into its ghost rows, line by line") {
+TEST_CASE(
+    "scc: an exchange of halos fetches each row that it sends and pushes it into its ghost rows, line by "
+    "line") {
   counted_on_chip([](auto& team) {
     constexpr std::size_t cols = 40;
     constexpr std::size_t own_rows = 3;
@@ -203,7 +206,8 @@ void forbid_system_calls() {
       {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS},
   }};
   sock_fprog const filter{.len = program.size(), .filter = program.data()};
-  require(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0,
+  require(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+              ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0,
           "the system lets a process forbid itself system calls");
 }
 

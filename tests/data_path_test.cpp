@@ -25,8 +25,8 @@ std::vector<std::byte> numbered(std::size_t bytes) {
 }
 
 /// Returns whether the bytes arrived and their neighbours are unchanged.
-bool is_exact(std::vector<std::byte> const& to, std::size_t at, std::vector<std::byte> const& from, std::size_t first,
-              std::size_t bytes) {
+bool is_exact(std::vector<std::byte> const& to, std::size_t at, std::vector<std::byte> const& from,
+              std::size_t first, std::size_t bytes) {
   auto const begin = to.begin() + static_cast<std::ptrdiff_t>(at);
   auto const end = begin + static_cast<std::ptrdiff_t>(bytes);
   auto const is_guard = [](std::byte b) { return b == guard; };
@@ -54,15 +54,18 @@ TEST_CASE("copy: every length up to 300 bytes, from and to any place in a line, 
     for (std::size_t const shift : {0U, 1U, 7U, 16U, 63U}) {
       std::vector<std::byte> to(bytes + 2 * margin, guard);
       copy(to.data() + margin - shift, from.data() + shift / 2, bytes);
-      REQUIRE_MESSAGE(is_exact(to, margin - shift, from, shift / 2, bytes), bytes, " bytes, shifted by ", shift);
+      REQUIRE_MESSAGE(is_exact(to, margin - shift, from, shift / 2, bytes), bytes, " bytes, shifted by ",
+                      shift);
     }
   }
 }
 
-TEST_CASE("copy: runs of long copies are exact, also when they become too long for the caches and bypass them") {
+TEST_CASE(
+    "copy: runs of long copies are exact, also when they become too long for the caches and bypass them") {
   std::size_t const all = std::size_t{9} << 20U;
   auto const from = numbered(all + 100);
-  for (std::size_t const piece : {std::size_t{4096}, std::size_t{4096 + 64 + 3}, std::size_t{1} << 20U, all}) {
+  for (std::size_t const piece :
+       {std::size_t{4096}, std::size_t{4096 + 64 + 3}, std::size_t{1} << 20U, all}) {
     pgas::detail::streaming_copier copy;
     std::vector<std::byte> to(all + 2 * margin, guard);
     for (int walk = 0; walk < 2; ++walk) {  // the second walk begins again in the middle of a run
@@ -75,11 +78,14 @@ TEST_CASE("copy: runs of long copies are exact, also when they become too long f
   }
 }
 
-TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exact, through the caches and past them") {
+TEST_CASE(
+    "streamed_copy: rows of every length, at any place in a line, are exact, through the caches and past "
+    "them") {
   constexpr std::size_t rows = 3;
   auto const from = numbered(2000);
   for (std::size_t const in_all :
-       {std::size_t{0}, std::size_t{1} << 40U}) {  // a total that the caches hold, and one that no cache holds
+       {std::size_t{0},
+        std::size_t{1} << 40U}) {  // a total that the caches hold, and one that no cache holds
     for (std::size_t cols = 0; cols <= 300; ++cols) {
       std::size_t const pitch = cols + cols % 67;
       std::size_t const first = margin + cols % 64;
@@ -90,7 +96,8 @@ TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exac
       }
       {
         pgas::streamed_copy const copy(in_all);
-        copy(pgas::matrix_view(from.data(), rows, cols, 500), pgas::matrix_view(to.data() + first, rows, cols, pitch));
+        copy(pgas::matrix_view(from.data(), rows, cols, 500),
+             pgas::matrix_view(to.data() + first, rows, cols, pitch));
       }
       REQUIRE_MESSAGE(to == expected, cols, " bytes in a row");
     }
@@ -99,8 +106,9 @@ TEST_CASE("streamed_copy: rows of every length, at any place in a line, are exac
 
 TEST_CASE("streamed_copy: views of different extents are refused, with both extents") {
   auto from = numbered(60);
-  CHECK_THROWS_WITH(pgas::streamed_copy(0)(pgas::matrix_view(from.data(), 2, 3), pgas::matrix_view(&from[30], 3, 2)),
-                    doctest::Contains("2 x 3 cells do not fit 3 x 2"));
+  CHECK_THROWS_WITH(
+      pgas::streamed_copy(0)(pgas::matrix_view(from.data(), 2, 3), pgas::matrix_view(&from[30], 3, 2)),
+      doctest::Contains("2 x 3 cells do not fit 3 x 2"));
 }
 
 TEST_CASE("combine: every number of elements up to 100 gives the result of a loop") {

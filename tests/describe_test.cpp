@@ -62,8 +62,9 @@ TEST_CASE("describe: the picture shows the owner of each cell, or of each tile o
 
 TEST_CASE("describe: many ranks are summed up, and their cells add up to those of the array") {
   std::string const text = describe(tiled{block{}, single_owner{}}.on(grid{10, 1}).over({12, 100}, 11));
-  CHECK(text.find("ranks     11 own 0 to 200 cells, 109.091 on average, in parts of 0 elements to 200 elements; "
-                  "1 without any\n") != std::string::npos);
+  CHECK(text.find(
+            "ranks     11 own 0 to 200 cells, 109.091 on average, in parts of 0 elements to 200 elements; "
+            "1 without any\n") != std::string::npos);
   auto const sum = [](auto const& l) {
     std::size_t all = 0;
     for (rank_t r = 0; r < l.ranks(); ++r) all += pgas::detail::cells_owned_by(l, r);
@@ -83,12 +84,13 @@ TEST_CASE("describe: an array names its elements, halo, backend and policies, an
   everywhere<std::tuple<process_model, write_back_model>>(
       [](auto& team) {
         using team_type = std::remove_reference_t<decltype(team)>;
-        auto const a =
-            make_array<double>(team, {6, 5}, halos<2>{halo{.width = 1, .edges = edge::periodic, .after = 2}, halo{}});
+        auto const a = make_array<double>(
+            team, {6, 5}, halos<2>{halo{.width = 1, .edges = edge::periodic, .after = 2}, halo{}});
         std::string const text = describe(a);
         for (std::string const& piece :
              {std::string("array     6 x 5 cells of 8 bytes, 240 bytes on 2 ranks\n"),
-              std::string("halo      1 before and 2 after, periodic, 0 before and 0 after, fixed; with corners\n"),
+              std::string(
+                  "halo      1 before and 2 after, periodic, 0 before and 0 after, fixed; with corners\n"),
               "runs on   " + std::string(team_type::backend_type::name) + ", coherence " +
                   std::string(team_type::coherence_type::name) + ", protocols ",
               std::string("rank 1    15 cells, a part of 240 bytes\n"),
@@ -96,7 +98,8 @@ TEST_CASE("describe: an array names its elements, halo, backend and policies, an
           require(text.find(piece) != std::string::npos, "it says '" + piece + "': " + text);
         }
         auto const b = make_array<int>(team, {3, 700}, tiled{block{}, whole{}}.padded(64));
-        require(describe(b).find("rank 0    1400 cells, a part of 5.5 KiB\n") != std::string::npos, describe(b));
+        require(describe(b).find("rank 0    1400 cells, a part of 5.5 KiB\n") != std::string::npos,
+                describe(b));
       },
       {2});
 }

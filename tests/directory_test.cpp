@@ -59,7 +59,8 @@ TEST_CASE("directory: a handle that another rank put into an array opens the arr
       pgas::lock_all epoch{*arrays[i]};
       epoch.sync();
       int const filler = static_cast<int>((i / each + 1) % static_cast<std::size_t>(n)) + 1;
-      for (int const cell : arrays[i]->local()) require_equal(cell, filler, "a cell that its rank has filled");
+      for (int const cell : arrays[i]->local())
+        require_equal(cell, filler, "a cell that its rank has filled");
     }
     team.barrier();
   });
@@ -77,13 +78,15 @@ TEST_CASE("directory: the old handle of an array that was removed opens nothing,
     auto second = make();
     array_handle const old = first->handle();
     auto const held = open_array<window_type>(live, old);
-    if (team.rank() == 0) first.reset();  // in different orders: rank 0 removes it before the third array is entered
+    if (team.rank() == 0)
+      first.reset();  // in different orders: rank 0 removes it before the third array is entered
     auto third = make();
     first.reset();
     require_error(errc::gone, {me(team), "array 2 has left", "of 4 that were entered 2 are here"},
                   [&] { static_cast<void>(open_array<window_type>(live, old)); });
     require(third.handle() != old, "no number is used again");
-    require(open_array<window_type>(live, third.handle()).get() == &*third, "the third handle opens the third window");
+    require(open_array<window_type>(live, third.handle()).get() == &*third,
+            "the third handle opens the third window");
     second = std::move(third);
     require_equal(live.size(), 2U, "two arrays after a move assignment, which exchanges");
     {  // a view may be used as long as it is held
@@ -99,7 +102,9 @@ TEST_CASE("directory: the old handle of an array that was removed opens nothing,
   });
 }
 
-TEST_CASE("directory: a handle that arrives before its array was entered is parked, and opens the array afterwards") {
+TEST_CASE(
+    "directory: a handle that arrives before its array was entered is parked, and opens the array "
+    "afterwards") {
   everywhere<handle_models>(
       [](auto& team) {
         auto live = make_directory(team);
@@ -121,7 +126,8 @@ TEST_CASE("directory: a handle that arrives before its array was entered is park
         if (team.rank() == 0) {
           require(when_entered<array_type>(live, h, use), "the array is in this replica");
         } else {
-          require_error(errc::wrong_order, {me(team), "array 1 has not been entered on this rank, which has entered 0"},
+          require_error(errc::wrong_order,
+                        {me(team), "array 1 has not been entered on this rank, which has entered 0"},
                         [&] { static_cast<void>(open_array<array_type>(live, h)); });
           require(!when_entered<array_type>(live, h, use) && !when_entered<array_type>(live, h, use),
                   "the array is not in this replica yet");
@@ -138,7 +144,8 @@ TEST_CASE("directory: a handle that arrives before its array was entered is park
 }
 
 TEST_CASE(
-    "directory: empty handles, handles of another team or type, and arrays entered in another order are refused") {
+    "directory: empty handles, handles of another team or type, and arrays entered in another order are "
+    "refused") {
   everywhere<handle_models>(
       [](auto& team) {
         auto live = make_directory(team);
@@ -146,13 +153,13 @@ TEST_CASE(
         auto window = live.enter(make_window<int>(team, 5));
         using array_type = std::remove_cvref_t<decltype(*numbers)>;
         using window_type = std::remove_cvref_t<decltype(*window)>;
-        auto const refused = [&](errc code, std::initializer_list<std::string> pieces, pgas::directory const& in,
-                                 array_handle h) {
+        auto const refused = [&](errc code, std::initializer_list<std::string> pieces,
+                                 pgas::directory const& in, array_handle h) {
           require_error(code, pieces, [&] { static_cast<void>(open_array<array_type>(in, h)); });
         };
         refused(errc::invalid_argument, {me(team), "names no array"}, live, {});
-        refused(errc::mismatch, {me(team), "array 2 is a window of 4-byte elements (window ", "another type"}, live,
-                window.handle());
+        refused(errc::mismatch, {me(team), "array 2 is a window of 4-byte elements (window ", "another type"},
+                live, window.handle());
         require_error(errc::mismatch, {me(team), "array 1 is an array of 5 4-byte elements"},
                       [&] { static_cast<void>(open_array<window_type>(live, numbers.handle())); });
 
@@ -160,7 +167,8 @@ TEST_CASE(
         auto others = make_directory(half);
         auto theirs = others.enter(make_array<int>(half, 5));
         std::string const leader = "of the team that rank " + std::to_string(team.rank() % 2) + " leads";
-        refused(errc::invalid_argument, {me(team), "array 1 was entered into directory ", leader, "rank 0 leads"}, live,
+        refused(errc::invalid_argument,
+                {me(team), "array 1 was entered into directory ", leader, "rank 0 leads"}, live,
                 theirs.handle());
         auto again = make_directory(team);
         refused(errc::invalid_argument, {me(team), "rank 0 leads"}, again, numbers.handle());
@@ -172,7 +180,8 @@ TEST_CASE(
         auto two = again.enter(std::move(wrong ? small : large));
         array_handle const h = team.broadcast(one.handle());
         if (wrong) {
-          refused(errc::mismatch, {me(team), "array 1 is an array of 4 4-byte elements", "in one order"}, again, h);
+          refused(errc::mismatch, {me(team), "array 1 is an array of 4 4-byte elements", "in one order"},
+                  again, h);
         } else {
           require_equal(open_array<array_type>(again, h)->extent(0), 3U, "the value in the small array");
         }

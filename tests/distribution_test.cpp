@@ -110,7 +110,8 @@ using pgas::block;
 using pgas::block_cyclic;
 static_assert(is_bijection(block(40, 9)) && is_bijection(block(3, 9)) && is_bijection(block(0, 4)));
 static_assert(is_bijection(block{}) && block{}.extent() == 0);
-static_assert(is_bijection(pgas::cyclic(40, 9)) && is_bijection(pgas::cyclic(3, 9)) && is_bijection(pgas::cyclic{}));
+static_assert(is_bijection(pgas::cyclic(40, 9)) && is_bijection(pgas::cyclic(3, 9)) &&
+              is_bijection(pgas::cyclic{}));
 static_assert(is_bijection(block_cyclic<4>(40, 9)) && is_bijection(block_cyclic<3>(40, 7)));
 static_assert(is_bijection(block_cyclic<>{5}.over(33, 4)) && is_bijection(block_cyclic<>{8}.over(33, 4)));
 static_assert(is_bijection(pgas::single_owner{2}.over(9, 4)) && is_bijection(pgas::whole(7)));
@@ -143,7 +144,9 @@ TEST_CASE("cyclic, block_cyclic: blocks go to the ranks in turn, and the last ma
   check_dealt(block_cyclic<64>{}, 64);
 }
 
-TEST_CASE("divisor: quotients are exact for every divisor, at each step of the quotient and at the largest number") {
+TEST_CASE(
+    "divisor: quotients are exact for every divisor, at each step of the quotient and at the largest "
+    "number") {
   constexpr std::size_t most = ~std::size_t{0};
   auto const check = [](std::size_t divisor) {
     pgas::detail::divisor const d(divisor);
@@ -175,7 +178,8 @@ TEST_CASE("divisor: quotients are exact for every divisor, at each step of the q
   static_assert(pgas::detail::divisor(7).quotient(~std::size_t{0}) == ~std::size_t{0} / 7);
 }
 
-TEST_CASE("block_cyclic: a block size known at run time gives the same mapping as one known at compile time") {
+TEST_CASE(
+    "block_cyclic: a block size known at run time gives the same mapping as one known at compile time") {
   for (std::size_t size = 1; size <= 12; ++size) check_dealt(block_cyclic<>{size}, size);
   check_dealt(block_cyclic<>{~std::size_t{0}}, 50);
   CHECK(block_cyclic<>{3} != block_cyclic<>{4});
@@ -190,7 +194,10 @@ TEST_CASE("single_owner, whole: one rank owns every index") {
       CHECK(broken(d, {{{extent, owner}}, ranks}) == "");
       CHECK_FALSE(d.error_for(extent, ranks));
     }
-    CHECK(pgas::single_owner{ranks}.error_for(extent, ranks).value_or("").find("rank " + std::to_string(ranks)) == 0);
+    CHECK(pgas::single_owner{ranks}
+              .error_for(extent, ranks)
+              .value_or("")
+              .find("rank " + std::to_string(ranks)) == 0);
     CHECK(broken(pgas::whole{}.over(extent, ranks), {{{extent, 0}}, 1}) == "");
   });
 }

@@ -78,16 +78,19 @@ TEST_CASE("fence: own stores, puts and gets take turns over many epochs") {
       {
         pgas::fence epoch{w};
         for (std::size_t i = 1; i < 40; i += 2) epoch.put(to, i, mark(team.rank(), round, i));
-        for (std::size_t i = 0; i < 40; i += 2) require_equal(epoch.get(to, i), mark(to, round, i), "own stores");
+        for (std::size_t i = 0; i < 40; i += 2)
+          require_equal(epoch.get(to, i), mark(to, round, i), "own stores");
       }
       for (std::size_t i = 0; i < 40; ++i) {
         int const seen = w.local()[i];
-        require_equal(seen, mark(i % 2 == 0 ? team.rank() : from, round, i), "own stores and puts, side by side");
+        require_equal(seen, mark(i % 2 == 0 ? team.rank() : from, round, i),
+                      "own stores and puts, side by side");
       }
       {
         pgas::fence epoch{w};
         for (std::size_t i = 0; i < 40; ++i) {
-          require_equal(epoch.get(to, i), mark(i % 2 == 0 ? to : team.rank(), round, i), "the same, seen by a get");
+          require_equal(epoch.get(to, i), mark(i % 2 == 0 ? to : team.rank(), round, i),
+                        "the same, seen by a get");
         }
       }
     }
@@ -114,7 +117,8 @@ TEST_CASE("fence: hints that are true do not change results") {
       {
         // The fence above was the last call, so none is needed to open.
         pgas::fence epoch{w, pgas::no_precede, pgas::no_succeed};
-        require_equal(epoch.get(to, 1), mark(team.rank(), round, 1), "a get in an epoch opened by the last close");
+        require_equal(epoch.get(to, 1), mark(team.rank(), round, 1),
+                      "a get in an epoch opened by the last close");
       }
     }
   });
@@ -130,7 +134,8 @@ TEST_CASE("fence: a window may be moved while an epoch is open, and so may the e
     require(!epoch.is_open(), "a moved-from epoch is closed");  // NOLINT(bugprone-use-after-move)
     moved_epoch.close();
     int const seen = moved_window.local()[0];
-    require_equal(seen, mark((team.rank() - 1 + team.size()) % team.size(), 1), "the value put before the moves");
+    require_equal(seen, mark((team.rank() - 1 + team.size()) % team.size(), 1),
+                  "the value put before the moves");
   });
 }
 
@@ -156,7 +161,8 @@ TEST_CASE("fence: epochs on two windows are independent") {
 // access and exposure
 
 TEST_CASE(
-    "access and exposure: ranks of a ring access their neighbours round after round, by close, by destructor and by "
+    "access and exposure: ranks of a ring access their neighbours round after round, by close, by destructor "
+    "and by "
     "test") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 4);
@@ -168,7 +174,8 @@ TEST_CASE(
         pgas::exposure exposed{w, {from}};
         pgas::access epoch{w, {to}};
         epoch.put(to, 0, mark(team.rank(), round));
-        require_equal(epoch.get(to, 1), mark(to, round, 1), "the value that the target stored before it posted");
+        require_equal(epoch.get(to, 1), mark(to, round, 1),
+                      "the value that the target stored before it posted");
         epoch.complete();
         exposed.wait();
       } else if (round % 3 == 1) {
@@ -182,7 +189,8 @@ TEST_CASE(
         {
           pgas::access epoch{w, {to}};
           epoch.put(to, 0, mark(team.rank(), round));
-          require_equal(epoch.get(to, 1), mark(to, round, 1), "the value that the target stored before it posted");
+          require_equal(epoch.get(to, 1), mark(to, round, 1),
+                        "the value that the target stored before it posted");
         }
         while (!exposed.test()) {
           team.state()->backend.check("test");
@@ -249,7 +257,8 @@ TEST_CASE("access and exposure: an origin that accesses nothing still meets its 
       {1, 2, 3, 7, 10});
 }
 
-TEST_CASE("access and exposure: a target that is completed first goes on while another target has not posted") {
+TEST_CASE(
+    "access and exposure: a target that is completed first goes on while another target has not posted") {
   everywhere(
       [](auto& team) {
         auto w = make_window<int>(team, 1);
@@ -285,7 +294,8 @@ TEST_CASE("access and exposure: a target that is completed first goes on while a
       {3, 4});
 }
 
-TEST_CASE("access and exposure: an epoch may have more targets than it stores inline, completed in any order") {
+TEST_CASE(
+    "access and exposure: an epoch may have more targets than it stores inline, completed in any order") {
   everywhere(
       [](auto& team) {
         auto w = make_window<int>(team, index(team.size()));
@@ -390,7 +400,8 @@ TEST_CASE("access and exposure: two ranks do thousands of rounds") {
 
 // lock_all
 
-TEST_CASE("lock_all: after a flush and a barrier, other ranks see the puts, and gets return no older values") {
+TEST_CASE(
+    "lock_all: after a flush and a barrier, other ranks see the puts, and gets return no older values") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, index(team.size()));
     pgas::lock_all epoch{w};
@@ -452,7 +463,8 @@ TEST_CASE("lock_all: closing acts as flush, and opening as sync") {
         rank_t const from = (team.rank() - 1 + team.size()) % team.size();
         int const seen = w.local()[index(from)];
         require_equal(seen, mark(from, round), "the value put here, without a sync");
-        require_equal(epoch.get(to, index(team.rank())), mark(team.rank(), round), "the value that this rank put");
+        require_equal(epoch.get(to, index(team.rank())), mark(team.rank(), round),
+                      "the value that this rank put");
         epoch.unlock_all();
       }
       team.barrier();

@@ -112,10 +112,11 @@ std::string encode(std::size_t rows, std::size_t cols, png_kind const& kind, std
         static_cast<std::string*>(png_get_io_ptr(p))->append(from, from + count);
       },
       [](png_structp) {});
-  png_set_IHDR(png, info, static_cast<png_uint_32>(cols), static_cast<png_uint_32>(rows), kind.depth, kind.colour,
-               kind.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-               PNG_FILTER_TYPE_DEFAULT);
-  if (!kind.palette.empty()) png_set_PLTE(png, info, kind.palette.data(), static_cast<int>(kind.palette.size()));
+  png_set_IHDR(png, info, static_cast<png_uint_32>(cols), static_cast<png_uint_32>(rows), kind.depth,
+               kind.colour, kind.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (!kind.palette.empty())
+    png_set_PLTE(png, info, kind.palette.data(), static_cast<int>(kind.palette.size()));
   if (!kind.palette_alpha.empty())
     png_set_tRNS(png, info, kind.palette_alpha.data(), static_cast<int>(kind.palette_alpha.size()), nullptr);
   if (kind.transparent_grey >= 0) {
@@ -149,7 +150,8 @@ void repair_checksums(std::string& png) {
     for (std::size_t i = 0; i < 4; ++i) length = length * 256 + static_cast<unsigned char>(png[at + i]);
     if (length > png.size() - at - 12) return;
     std::uint32_t const sum = crc(std::string_view(png).substr(at + 4, length + 4));
-    for (std::size_t i = 0; i < 4; ++i) png[at + 8 + length + i] = static_cast<char>(sum >> (24 - 8 * i) & 0xffU);
+    for (std::size_t i = 0; i < 4; ++i)
+      png[at + 8 + length + i] = static_cast<char>(sum >> (24 - 8 * i) & 0xffU);
     at += length + 12;
   }
 }
@@ -171,12 +173,15 @@ std::map<std::string, std::string> sample_images() {
       {"grey, 8 bits", encode(5, 7, {}, noise(35))},
       {"grey, 16 bits, interlaced", encode(9, 9, {.depth = 16, .interlaced = true}, noise(162))},
       {"colour", encode(5, 7, {.colour = PNG_COLOR_TYPE_RGB}, noise(105))},
-      {"colour and alpha, 16 bits", encode(3, 3, {.depth = 16, .colour = PNG_COLOR_TYPE_RGB_ALPHA}, noise(72))},
-      {"palette with alpha, 1 bit, interlaced",
-       encode(
-           9, 9,
-           {.depth = 1, .colour = PNG_COLOR_TYPE_PALETTE, .interlaced = true, .palette = two, .palette_alpha = {128}},
-           noise(18))},
+      {"colour and alpha, 16 bits",
+       encode(3, 3, {.depth = 16, .colour = PNG_COLOR_TYPE_RGB_ALPHA}, noise(72))},
+      {"palette with alpha, 1 bit, interlaced", encode(9, 9,
+                                                       {.depth = 1,
+                                                        .colour = PNG_COLOR_TYPE_PALETTE,
+                                                        .interlaced = true,
+                                                        .palette = two,
+                                                        .palette_alpha = {128}},
+                                                       noise(18))},
   };
 }
 
@@ -229,7 +234,8 @@ std::size_t period(std::string_view file, std::size_t size) {
 std::string drain(int descriptor) {
   std::string all;
   char some[4096];
-  for (ssize_t got; (got = ::read(descriptor, some, sizeof some)) > 0;) all.append(some, static_cast<std::size_t>(got));
+  for (ssize_t got; (got = ::read(descriptor, some, sizeof some)) > 0;)
+    all.append(some, static_cast<std::size_t>(got));
   return all;
 }
 
@@ -292,7 +298,8 @@ TEST_CASE("a 16-bit PGM keeps every grey value apart, most significant byte firs
   auto const picture = example::decode_image("x", file);
   REQUIRE(picture.pixels.size() == 65536);
   bool equal = true;
-  for (std::size_t i = 0; i < 65536; ++i) equal = equal && picture.pixels[i] == static_cast<float>(i) / 65535.0F;
+  for (std::size_t i = 0; i < 65536; ++i)
+    equal = equal && picture.pixels[i] == static_cast<float>(i) / 65535.0F;
   CHECK(equal);
 }
 
@@ -329,8 +336,9 @@ TEST_CASE("a grey PNG is read exactly at 1, 2, 4, 8 and 16 bits, interlaced or n
 }
 
 TEST_CASE("colours become grey by their perceived brightness, and equal channels keep their value") {
-  auto const picture = example::decode_image(
-      "x", encode(1, 5, {.colour = PNG_COLOR_TYPE_RGB}, {255, 0, 0, 0, 255, 0, 0, 0, 255, 51, 51, 51, 255, 255, 255}));
+  auto const picture =
+      example::decode_image("x", encode(1, 5, {.colour = PNG_COLOR_TYPE_RGB},
+                                        {255, 0, 0, 0, 255, 0, 0, 0, 255, 51, 51, 51, 255, 255, 255}));
   REQUIRE(picture.pixels.size() == 5);
   CHECK(picture.pixels[0] == doctest::Approx(0.2126));
   CHECK(picture.pixels[1] == doctest::Approx(0.7152));
@@ -340,7 +348,8 @@ TEST_CASE("colours become grey by their perceived brightness, and equal channels
 }
 
 TEST_CASE("transparent pixels are cold, by an alpha channel, a palette or a key colour") {
-  CHECK(example::decode_image("x", encode(1, 3, {.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {255, 255, 255, 0, 255, 51}))
+  CHECK(example::decode_image(
+            "x", encode(1, 3, {.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {255, 255, 255, 0, 255, 51}))
             .pixels == std::vector<float>{1, 0, 51.0F / 255.0F});
   std::vector<png_byte> const white_twice{255, 255, 255, 0, 255, 255, 255, 255};
   CHECK(example::decode_image("x", encode(1, 2, {.colour = PNG_COLOR_TYPE_RGB_ALPHA}, white_twice)).pixels ==
@@ -377,12 +386,14 @@ TEST_CASE("the error for a file that cannot be opened or read names it and the r
   CHECK(message([&] { (void)example::read_image(missing); }) ==
         "cannot read '" + missing + "': No such file or directory");
   std::string const directory = (folder / "").string();
-  CHECK(message([&] { (void)example::read_image(directory); }) == "cannot read '" + directory + "': Is a directory");
+  CHECK(message([&] { (void)example::read_image(directory); }) ==
+        "cannot read '" + directory + "': Is a directory");
   if (::geteuid() != 0) {  // root may read everything
     store(folder / "secret.png", "P2 1 1 1 1");
     fs::permissions(folder / "secret.png", fs::perms::none);
     std::string const secret = (folder / "secret.png").string();
-    CHECK(message([&] { (void)example::read_image(secret); }) == "cannot read '" + secret + "': Permission denied");
+    CHECK(message([&] { (void)example::read_image(secret); }) ==
+          "cannot read '" + secret + "': Permission denied");
   }
 }
 
@@ -407,7 +418,8 @@ TEST_CASE("a PGM header is checked word by word") {
   CHECK(image_message("P5 0 2 255 ") == "cannot read 'x': the picture is empty: 2 rows of 0 pixels");
   CHECK(image_message("P5 2 0 255 ") == "cannot read 'x': the picture is empty: 0 rows of 2 pixels");
   CHECK(image_message("P5 1 1 0 a") == "cannot read 'x': the largest grey value is 0, not in 1..65535");
-  CHECK(image_message("P5 1 1 65536 a") == "cannot read 'x': the largest grey value is 65536, not in 1..65535");
+  CHECK(image_message("P5 1 1 65536 a") ==
+        "cannot read 'x': the largest grey value is 65536, not in 1..65535");
   CHECK(image_message("P5 1 1 255") ==
         "cannot read 'x': the header is not followed by a blank: the file is truncated or no PGM file");
   CHECK(image_message("P2 1 1 10 11") == "cannot read 'x': a grey value of 11 exceeds the largest, 10");
@@ -418,7 +430,8 @@ TEST_CASE("a PGM header is checked word by word") {
 TEST_CASE("a picture of more than 2^28 pixels is refused before memory is reserved for it") {
   CHECK(image_message("P5 16385 16384 255 ") ==
         "cannot read 'x': the picture is too large: 16384 rows of 16385 pixels, more than 268435456");
-  CHECK(image_message("P5 99999999999999999999 99999999999999999999 255 ").find("too large") != std::string::npos);
+  CHECK(image_message("P5 99999999999999999999 99999999999999999999 255 ").find("too large") !=
+        std::string::npos);
   std::string png = encode(1, 1, {}, {0});
   for (std::size_t i = 16; i < 24; ++i) png[i] = '\x7f';
   repair_checksums(png);
@@ -427,7 +440,8 @@ TEST_CASE("a picture of more than 2^28 pixels is refused before memory is reserv
 
 TEST_CASE("a short file that claims a large picture is refused as truncated, before memory is reserved") {
   CHECK(image_message("P5 16384 16384 255 abc") ==
-        "cannot read 'x': the file is truncated: 268435456 pixels need 268435456 bytes, and 3 follow the header");
+        "cannot read 'x': the file is truncated: 268435456 pixels need 268435456 bytes, and 3 follow the "
+        "header");
   CHECK(image_message("P2 16384 16384 255 1 2 3").find("truncated") != std::string::npos);
   std::string png = encode(1, 1, {}, {0});
   png.replace(16, 8, "\0\0\x40\0\0\0\x40\0"s);
@@ -454,14 +468,16 @@ TEST_CASE("a binary image that is cut off at any byte is refused") {
     CHECK(image_message(whole) == "no error");
     for (std::size_t length = 0; length < whole.size(); ++length) {
       std::string const why = image_message(std::string_view(whole).substr(0, length));
-      if (kind == "P2") continue;  // a text may lose its last blank or digit unnoticed; it only must not crash
+      if (kind == "P2")
+        continue;  // a text may lose its last blank or digit unnoticed; it only must not crash
       CAPTURE(length);
       CHECK(why.starts_with("cannot read 'x': "));
     }
   }
 }
 
-TEST_CASE("an image with flipped bytes is read or refused by a sentence, with or without repaired checksums") {
+TEST_CASE(
+    "an image with flipped bytes is read or refused by a sentence, with or without repaired checksums") {
   std::mt19937 random(20240229);
   for (auto const& [kind, whole] : sample_images()) {
     CAPTURE(kind);
@@ -507,7 +523,8 @@ TEST_CASE("a colour photo keeps its colours, and a grey picture its single chann
   CHECK(found.rows == 2);
   CHECK(found.cols == 3);
   REQUIRE(found.pixels.size() == 18);
-  for (std::size_t i = 0; i < 18; ++i) CHECK(found.pixels[i] == doctest::Approx(colours.pixels[i]).epsilon(1e-6));
+  for (std::size_t i = 0; i < 18; ++i)
+    CHECK(found.pixels[i] == doctest::Approx(colours.pixels[i]).epsilon(1e-6));
   CHECK(found(2, 1, 0) == found.pixels[15]);
 
   float constexpr nan = std::numeric_limits<float>::quiet_NaN();
@@ -581,7 +598,9 @@ TEST_CASE("the error for a PNG that cannot be written names it and the reason") 
   CHECK(message([&] { example::write_png(nowhere, 2, 3, values); }) ==
         "cannot write '" + nowhere + "': No such file or directory");
   fs::create_directory(folder / "taken.png");
-  CHECK(message([&] { example::write_png(folder / "taken.png", 2, 3, values); }).ends_with("': Is a directory"));
+  CHECK(message([&] {
+          example::write_png(folder / "taken.png", 2, 3, values);
+        }).ends_with("': Is a directory"));
   CHECK(folder.files() == 1);
   CHECK(message([&] { example::write_png("a.png", 2, 2, values); }) ==
         "cannot write 'a.png': 2 rows of 2 pixels do not match 6 values");
@@ -624,12 +643,13 @@ TEST_CASE("short rows, counted row ends, empty rows and missing rows are filled 
 }
 
 TEST_CASE("dots are dead and capital letters alive, as editors for more than two states write them") {
-  CHECK(example::parse_rle("x", "x = 6, y = 1\n.A2.BX!").cells == std::vector<std::uint8_t>{0, 1, 0, 0, 1, 1});
+  CHECK(example::parse_rle("x", "x = 6, y = 1\n.A2.BX!").cells ==
+        std::vector<std::uint8_t>{0, 1, 0, 0, 1, 1});
 }
 
 TEST_CASE("Windows line ends, blank lines, folded runs, late remarks and text after the end are tolerated") {
-  auto const p =
-      example::parse_rle("x", "\r\n#N  Two words \r\n#C no\r\n\r\nx=3,y=2\r\n2\r\no b$\r\n#C late\r\n3o!\r\nbye");
+  auto const p = example::parse_rle(
+      "x", "\r\n#N  Two words \r\n#C no\r\n\r\nx=3,y=2\r\n2\r\no b$\r\n#C late\r\n3o!\r\nbye");
   CHECK(p.name == "Two words");
   CHECK(p.cells == std::vector<std::uint8_t>{1, 1, 0, 1, 1, 1});
 }
@@ -678,8 +698,10 @@ TEST_CASE("a malformed header is refused with the place and the expected text") 
 }
 
 TEST_CASE("an empty or huge pattern is refused before memory is reserved for it") {
-  CHECK(rle_message("x = 0, y = 1\n!") == "cannot read 'x': line 1, column 5: expected x of at least 1, found 0");
-  CHECK(rle_message("x = 1, y = 0\n!") == "cannot read 'x': line 1, column 12: expected y of at least 1, found 0");
+  CHECK(rle_message("x = 0, y = 1\n!") ==
+        "cannot read 'x': line 1, column 5: expected x of at least 1, found 0");
+  CHECK(rle_message("x = 1, y = 0\n!") ==
+        "cannot read 'x': line 1, column 12: expected y of at least 1, found 0");
   CHECK(rle_message("x = 1, y = 99999999999999999999999\n!") ==
         "cannot read 'x': line 1, column 12: expected y of at most 268435456, found more");
   CHECK(rle_message("x = 16385, y = 16384\n!") ==
@@ -689,28 +711,34 @@ TEST_CASE("an empty or huge pattern is refused before memory is reserved for it"
 TEST_CASE("a bad rule is refused with the place and the expected text") {
   std::string const head = "x = 1, y = 1, rule = ";
   std::string const at = "cannot read 'x': line 1, column ";
-  CHECK(rle_message(head + "\no!") == at + "22: expected a rule such as B3/S23 or 23/3, found the end of the line");
+  CHECK(rle_message(head + "\no!") ==
+        at + "22: expected a rule such as B3/S23 or 23/3, found the end of the line");
   CHECK(rle_message(head + "Life") == at + "22: expected a rule such as B3/S23 or 23/3, found 'L'");
   CHECK(rle_message(head + "B9/S23") == at + "23: expected a number of neighbours from 0 to 8, found '9'");
   CHECK(rle_message(head + "B3/23") == at + "25: expected 'S' in a rule such as B3/S23, found '2'");
-  CHECK(rle_message(head + "23") == at + "24: expected '/' in a rule such as 23/3, found the end of the file");
+  CHECK(rle_message(head + "23") ==
+        at + "24: expected '/' in a rule such as 23/3, found the end of the file");
   CHECK(rle_message(head + "B3/S23:T100") == at + "28: expected the end of the rule, found ':'");
-  CHECK(rle_message("#r 2x") == "cannot read 'x': line 1, column 5: expected '/' in a rule such as 23/3, found 'x'");
+  CHECK(rle_message("#r 2x") ==
+        "cannot read 'x': line 1, column 5: expected '/' in a rule such as 23/3, found 'x'");
 }
 
 TEST_CASE("a malformed pattern is refused with the place and the expected text") {
   std::string const head = "x = 3, y = 2\n";
   std::string const at = "cannot read 'x': line 2, column ";
   CHECK(rle_message(head + "bo3!") == at + "3: expected b, o or $ after the run count 3, found '!'");
-  CHECK(rle_message(head + "bo3") == at + "3: expected b, o or $ after the run count 3, found the end of the file");
+  CHECK(rle_message(head + "bo3") ==
+        at + "3: expected b, o or $ after the run count 3, found the end of the file");
   CHECK(rle_message(head + "1 2o!") == at + "1: expected b, o or $ after the run count 1, found '2'");
   CHECK(rle_message(head + "0o!") == at + "1: expected a run count of at least 1, found 0");
   CHECK(rle_message(head + "bo2b!") == at + "3: expected at most x = 3 cells in a row, found 4");
   CHECK(rle_message(head + "99999999999999999999999o!").find("expected at most x = 3 cells in a row") !=
         std::string::npos);
   CHECK(rle_message(head + "o$o$b!") == at + "5: expected at most y = 2 rows, found cells in row 3");
-  CHECK(rle_message(head + "9999999999999999999$o!").find("expected at most y = 2 rows") != std::string::npos);
-  CHECK(rle_message(head + "3o$3o") == at + "6: expected '!' at the end of the pattern, found the end of the file");
+  CHECK(rle_message(head + "9999999999999999999$o!").find("expected at most y = 2 rows") !=
+        std::string::npos);
+  CHECK(rle_message(head + "3o$3o") ==
+        at + "6: expected '!' at the end of the pattern, found the end of the file");
   CHECK(rle_message(head + "o\nq!") ==
         "cannot read 'x': line 3, column 1: expected b (dead), o (alive), "
         "$ (end of row), ! (end) or a run count, found 'q'");
@@ -718,7 +746,8 @@ TEST_CASE("a malformed pattern is refused with the place and the expected text")
 }
 
 TEST_CASE("the error for a missing pattern file names it and the reason") {
-  CHECK(message([] { (void)example::read_rle("none.rle"); }) == "cannot read 'none.rle': No such file or directory");
+  CHECK(message([] { (void)example::read_rle("none.rle"); }) ==
+        "cannot read 'none.rle': No such file or directory");
 }
 
 TEST_CASE("a pattern that is cut off at any byte is refused, and flipped bytes never crash") {
@@ -780,7 +809,8 @@ TEST_CASE("on an output that is no terminal, progress is one line at the end") {
   CHECK(count(text, '\r') == 0);
 }
 
-TEST_CASE("progress without a known total counts, and a whole number such as a population is printed as one") {
+TEST_CASE(
+    "progress without a known total counts, and a whole number such as a population is printed as one") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   {
@@ -810,7 +840,9 @@ TEST_CASE("on a terminal, progress redraws one line at most ten times a second, 
   pseudo_terminal screen(100);
   if (!screen) return;
   auto const start = std::chrono::steady_clock::now();
-  auto const passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  auto const passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   std::size_t const total = 1000000000;
   {
     example::progress bar("heat", total, true, screen.descriptor());

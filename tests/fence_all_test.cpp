@@ -44,7 +44,8 @@ rank_t left_of(auto const& team) { return (team.rank() - 1 + team.size()) % team
 
 }  // namespace
 
-TEST_CASE("fence_all: owners see what was put into each of three windows after closing, in each of many epochs") {
+TEST_CASE(
+    "fence_all: owners see what was put into each of three windows after closing, in each of many epochs") {
   everywhere([](auto& team) {
     auto a = make_window<int>(team, 1);
     auto b = make_window<double>(team, 3);
@@ -96,7 +97,8 @@ TEST_CASE("fence_all: next() makes the puts of one epoch visible to the gets of 
       first.put(right_of(team), 0, stamp(team.rank(), round));
       second.accumulate(0, 0, 1);
       both.next();
-      require_equal(first.get(team.rank(), 0), stamp(left_of(team), round), "the value that the neighbour put");
+      require_equal(first.get(team.rank(), 0), stamp(left_of(team), round),
+                    "the value that the neighbour put");
       require_equal(second.get(0, 0), (round + 1) * team.size(), "the sum that all ranks accumulated");
       both.next();
     }
@@ -138,12 +140,14 @@ TEST_CASE("fence_all: its windows can be fenced alone, and with others, before a
       }
       {
         auto [second, first] = fence_all{b, a};
-        require_equal(second.get(team.rank(), 0), stamp(left_of(team), round), "the value put under the fence");
+        require_equal(second.get(team.rank(), 0), stamp(left_of(team), round),
+                      "the value put under the fence");
         first.put(right_of(team), 0, stamp(team.rank(), round));
       }
       {
         auto [first] = fence_all{a};
-        require_equal(first.get(team.rank(), 0), stamp(left_of(team), round), "the value put under the fence_all");
+        require_equal(first.get(team.rank(), 0), stamp(left_of(team), round),
+                      "the value put under the fence_all");
       }
     }
   });
@@ -153,8 +157,9 @@ TEST_CASE("fence_all: the windows may have different coherence policies and prot
   on<write_back_model>(3, [](auto& team) {
     auto a = make_window<int>(team, 1);
     auto b = make_window<int>(
-        team.template with<pgas::coherence::uncached,
-                           pgas::protocols<pgas::sync::dissemination, pgas::sync::stamped, pgas::sync::shared_only>>(),
+        team.template with<
+            pgas::coherence::uncached,
+            pgas::protocols<pgas::sync::dissemination, pgas::sync::stamped, pgas::sync::shared_only>>(),
         1);
     for (int round = 0; round < 20; ++round) {
       {
@@ -212,7 +217,9 @@ TEST_CASE("fence_all: an unfit list of windows is refused, and the windows can b
     auto c = make_window<int>(same, 1);
     {
       pgas::fence open{b};
-      require_error(errc::wrong_order, {"fence_all", "another epoch of this rank"}, [&] { fence_all all{a, b}; });
+      require_error(errc::wrong_order, {"fence_all", "another epoch of this rank"}, [&] {
+        fence_all all{a, b};
+      });
     }
     {
       auto [first, third] = fence_all{a, c};

@@ -70,17 +70,21 @@ void there_and_back(Team& team, space const& n, pgas::grid<2> const& ranks) {
     });
     fft.inverse(spectrum, cells);
     each_own_cell(cells, [&](space const& at, cell const& c) {
-      require_near(c / static_cast<double>(n[0] * n[1] * n[2]), some(number(at)), "cell after forward and inverse");
+      require_near(c / static_cast<double>(n[0] * n[1] * n[2]), some(number(at)),
+                   "cell after forward and inverse");
     });
   }
 }
 
 }  // namespace
 
-TEST_CASE("a distributed transform equals its definition and its inverse undoes it, also with ranks that own nothing") {
+TEST_CASE(
+    "a distributed transform equals its definition and its inverse undoes it, also with ranks that own "
+    "nothing") {
   everywhere<kinds_of_memory>(
       [](auto& team) {
-        for (space const& n : {space{4, 3, 5}, space{1, 7, 2}, space{5, 1, 3}, space{1, 1, 1}, space{3, 5, 1}}) {
+        for (space const& n :
+             {space{4, 3, 5}, space{1, 7, 2}, space{5, 1, 3}, space{1, 1, 1}, space{3, 5, 1}}) {
           there_and_back(team, n, pgas::grid{0, 1});
           there_and_back(team, n, pgas::grid{0, 0});
         }
@@ -123,5 +127,6 @@ TEST_CASE("waves of NAS FT decay by their frequency, equally in both directions"
 TEST_CASE("an unknown class of NAS FT is refused by name, with the known ones") {
   CHECK(example::nas::problem_of("A").space == space{128, 256, 256});
   CHECK(example::nas::problem_of("B").checksums.size() == 20);
-  CHECK_THROWS_WITH(static_cast<void>(example::nas::problem_of("s")), "there is no class 's'; there are S, W, A, B");
+  CHECK_THROWS_WITH(static_cast<void>(example::nas::problem_of("s")),
+                    "there is no class 's'; there are S, W, A, B");
 }

@@ -101,7 +101,8 @@ bool fits_mirrors(Array const& a) {
 
 /// Rounds of one step, then rounds of several. `deepest` halos are that many times as wide as the stencil.
 template <class Stencil, class Team, class Rule>
-void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t deepest, Rule const& rule) {
+void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t deepest,
+                  Rule const& rule) {
   constexpr std::size_t N = Rule::dimensions;
   random_source same(seed);
   for (int array = 0; array < 4; ++array) {
@@ -153,7 +154,8 @@ void check_two_fields(Team& team, std::uint64_t seed, std::size_t largest, Rule 
   for (int array = 0; array < 4; ++array) {
     auto const extents = some_extents<N>(same, largest);
     std::array<halo_range, N> ranges;
-    for (std::size_t d = 0; d < N; ++d) ranges[d] = {2 + same.below(2), Stencil::before[d], Stencil::after[d]};
+    for (std::size_t d = 0; d < N; ++d)
+      ranges[d] = {2 + same.below(2), Stencil::before[d], Stencil::after[d]};
     auto const around = some_halos(same, ranges);
     auto const places = some_places(same, rule, extents, team.size());
     auto u = make_array<number_type>(team, extents, places, around);
@@ -164,8 +166,8 @@ void check_two_fields(Team& team, std::uint64_t seed, std::size_t largest, Rule 
     auto const alone_v = make_array<std::uint64_t>(team, extents, places);
     set_edges(u, [](auto... at) { return start_value(place<N>{at...}); });
     set_edges(v, [](auto... at) { return start_value(place<N>{at...}) + 5U; });
-    for_each_index(u,
-                   [](auto const& at, number_type& cell) { cell = static_cast<number_type>(at[0] * 7 + at.back()); });
+    for_each_index(
+        u, [](auto const& at, number_type& cell) { cell = static_cast<number_type>(at[0] * 7 + at.back()); });
     for_each_index(v, [](auto const& at, std::uint64_t& cell) { cell = at[0] + at.back() * 11; });
     Stencil::apply(u, alone_u, [](auto... cells) { return kernel(static_cast<number_type>(cells)...); });
     Stencil::apply(v, alone_v, [](auto... cells) { return kernel(static_cast<number_type>(cells)...); });
@@ -180,7 +182,8 @@ void check_two_fields(Team& team, std::uint64_t seed, std::size_t largest, Rule 
     Stencil::apply(std::tie(u, v), std::tie(next_u, next_v), both);
     auto const again_u = make_array<number_type>(team, extents, places);
     Stencil::apply(std::tie(u), std::tie(again_u), [](auto const& cells) {
-      return std::tuple{std::apply([](auto... cell) { return kernel(static_cast<number_type>(cell)...); }, cells)};
+      return std::tuple{
+          std::apply([](auto... cell) { return kernel(static_cast<number_type>(cell)...); }, cells)};
     });
     auto const now_u = stage(u, pgas::read_only);
     auto const now_v = stage(v, pgas::read_only);
@@ -208,8 +211,10 @@ using space = stencil<offset<0, 0, 0>, offset<-1, 0, 0>, offset<1, 0, 0>, offset
 using time_and_space = stencil<offset<0, 0, 0, 0>, offset<-1, 0, 0, 1>, offset<0, 1, -1, 0>>;
 
 static_assert(line::before == std::array<std::size_t, 1>{2} && line::after == std::array<std::size_t, 1>{1});
-static_assert(knight::before == std::array<std::size_t, 2>{1, 1} && knight::after == std::array<std::size_t, 2>{1, 2});
-static_assert(knight::is_diagonal && !plus::is_diagonal && !space::is_diagonal && time_and_space::is_diagonal);
+static_assert(knight::before == std::array<std::size_t, 2>{1, 1} &&
+              knight::after == std::array<std::size_t, 2>{1, 2});
+static_assert(knight::is_diagonal && !plus::is_diagonal && !space::is_diagonal &&
+              time_and_space::is_diagonal);
 
 using one_of_each = std::tuple<process_model, write_back_model>;
 
@@ -226,7 +231,8 @@ TEST_CASE("part_box: at most two boxes a dimension cover the surroundings of a b
       auto const room = static_cast<std::size_t>(all.end[d] - all.first[d]);
       inner.first[d] = all.first[d] + static_cast<index_t>(rng.below(room + 1));
       inner.end[d] =
-          inner.first[d] + static_cast<index_t>(rng.below(static_cast<std::size_t>(all.end[d] - inner.first[d]) + 1));
+          inner.first[d] +
+          static_cast<index_t>(rng.below(static_cast<std::size_t>(all.end[d] - inner.first[d]) + 1));
     }
     std::size_t boxes = 0;
     std::size_t cells = 0;
@@ -256,7 +262,8 @@ TEST_CASE("stencil: any offsets in one dimension and two equal a serial run") {
       {1, 2, 3, 4, 6});
 }
 
-TEST_CASE("stencil: without diagonals and with undivided rows, it equals a serial run, with and without corners") {
+TEST_CASE(
+    "stencil: without diagonals and with undivided rows, it equals a serial run, with and without corners") {
   everywhere<one_of_each>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -336,16 +343,19 @@ TEST_CASE("stencil: arrays that do not fit the stencil are refused with the reas
         auto const a = make_array<number_type>(team, {8, 8}, rule, one);
         auto const other = make_array<number_type>(team, {8, 8}, rule.on(grid{0, 1}), one);
         auto const bare = make_array<number_type>(team, {8, 8}, rule, halos<2>(one).without_corners());
-        auto mirror = make_array<number_type>(team, {8, 8}, rule, halo{.width = 4, .edges = edge::reflecting});
-        auto second = make_array<number_type>(team, {8, 8}, rule, halo{.width = 4, .edges = edge::reflecting});
+        auto mirror =
+            make_array<number_type>(team, {8, 8}, rule, halo{.width = 4, .edges = edge::reflecting});
+        auto second =
+            make_array<number_type>(team, {8, 8}, rule, halo{.width = 4, .edges = edge::reflecting});
         require_error(errc::invalid_argument, {"are one"}, [&] { plus::apply(a, a, kernel); });
         require_error(errc::invalid_argument, {"too few ghost cells", "wider"},
                       [&] { knight::apply(a, mirror, kernel); });
-        require_error(errc::invalid_argument, {"corners"}, [&] { stencil<offset<-1, -1>>::apply(bare, a, kernel); });
-        require_error(
-            errc::invalid_argument,
-            {"8 x 8 with halo 4 x 4 reflecting reflecting", "reaches 2 x 0 cells before", "one step at a time"},
-            [&] { stencil<offset<-2, 0>>::apply_steps(mirror, second, 2, kernel); });
+        require_error(errc::invalid_argument, {"corners"},
+                      [&] { stencil<offset<-1, -1>>::apply(bare, a, kernel); });
+        require_error(errc::invalid_argument,
+                      {"8 x 8 with halo 4 x 4 reflecting reflecting", "reaches 2 x 0 cells before",
+                       "one step at a time"},
+                      [&] { stencil<offset<-2, 0>>::apply_steps(mirror, second, 2, kernel); });
         if (team.size() == 4) {
           require_error(errc::invalid_argument, {"other cells"}, [&] { plus::apply(a, other, kernel); });
         }

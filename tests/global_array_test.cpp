@@ -119,7 +119,8 @@ TEST_CASE("global_array: random boxes put and got across owners equal those of a
     for (int array = 0; array < 4; ++array) {
       std::size_t const rows = 1 + same.below(12);
       std::size_t const cols = 1 + same.below(9);
-      auto const a = make_array<int>(team, {rows, cols}, {halo{.width = same.below(3)}, halo{.width = same.below(3)}});
+      auto const a =
+          make_array<int>(team, {rows, cols}, {halo{.width = same.below(3)}, halo{.width = same.below(3)}});
       std::vector<int> serial(rows * cols);
       auto const some_box = [&](random_source& rng) {
         pgas::box<2> b;
@@ -143,9 +144,10 @@ TEST_CASE("global_array: random boxes put and got across owners equal those of a
         epoch.get(wanted, seen);
         epoch.flush_local_all();
         for (std::size_t k = 0; k < seen.size(); ++k) {
-          require_equal(seen[k],
-                        serial[(wanted.first[0] + k / wanted.count[1]) * cols + wanted.first[1] + k % wanted.count[1]],
-                        "a cell of a box");
+          require_equal(
+              seen[k],
+              serial[(wanted.first[0] + k / wanted.count[1]) * cols + wanted.first[1] + k % wanted.count[1]],
+              "a cell of a box");
         }
         epoch.next();
       }
@@ -166,12 +168,14 @@ TEST_CASE("global_array: ranges of one dimension are put and got across owners")
       std::vector<double> seen((n - first) / 2);
       epoch.get(first, seen);
       epoch.flush_local_all();
-      for (std::size_t i = 0; i < seen.size(); ++i) require_equal(seen[i], all[first + i], "element of a range");
+      for (std::size_t i = 0; i < seen.size(); ++i)
+        require_equal(seen[i], all[first + i], "element of a range");
     }
   });
 }
 
-TEST_CASE("global_array: stage gives own cells as plain memory, to read, to overwrite and to change in part") {
+TEST_CASE(
+    "global_array: stage gives own cells as plain memory, to read, to overwrite and to change in part") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {9, 4}, halo{.width = 1});
     {
@@ -191,7 +195,8 @@ TEST_CASE("global_array: stage gives own cells as plain memory, to read, to over
     require_equal(view.size(), seen.size(), "size of a view");
     for (std::size_t i = 0; i < view.extent(0); ++i) {
       for (std::size_t j = 0; j < 4; ++j) {
-        require_equal(view(i, j), i == 0 && j == 1 ? 5 : static_cast<int>((a.first_row() + i) * 1000 + j), "own cell");
+        require_equal(view(i, j), i == 0 && j == 1 ? 5 : static_cast<int>((a.first_row() + i) * 1000 + j),
+                      "own cell");
         require_equal(&view.row(i)[j], &view(i, j), "a row is a span of the same memory");
       }
       require_equal(view(i, -1), -7, "ghost cell before a row");
@@ -258,7 +263,8 @@ TEST_CASE("global_array: an access that one of several owners refuses changes no
         epoch.get(rows, seen);
         epoch.flush_local_all();
         int const next = static_cast<int>(last) * 1000;
-        require(seen == std::vector<int>{7, 8, 9, next, next + 1, next + 2}, "only the access that fits changed cells");
+        require(seen == std::vector<int>{7, 8, 9, next, next + 1, next + 2},
+                "only the access that fits changed cells");
       },
       {2, 3, 4});
 }
@@ -318,7 +324,8 @@ TEST_CASE("global_array: an array may be moved and swapped, also while an epoch 
   });
 }
 
-TEST_CASE("global_array: if ranks ask for different arrays, every rank learns which rank asks for which array") {
+TEST_CASE(
+    "global_array: if ranks ask for different arrays, every rank learns which rank asks for which array") {
   everywhere([](auto& team) {
     if (team.size() == 1) return;
     bool const other = team.rank() == team.size() - 1;
@@ -361,10 +368,12 @@ TEST_CASE("global_array: extents may be of any integer type") {
 TEST_CASE("global_array: extents that no address can reach are refused on every rank") {
   everywhere([](auto& team) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    require_error(errc::no_space, {"make_array", std::to_string(most)}, [&] { return make_array<char>(team, most); });
+    require_error(errc::no_space, {"make_array", std::to_string(most)},
+                  [&] { return make_array<char>(team, most); });
     require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 4, 3}); });
     require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 2 + 1, 0}); });
-    require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, 5, halo{.width = most - 1}); });
+    require_error(errc::no_space, {"make_array"},
+                  [&] { return make_array<int>(team, 5, halo{.width = most - 1}); });
     require_error(errc::no_space, {"make_array"}, [&] {
       return make_array<int>(team, {5, 5}, halo{.width = most / 16});
     });
@@ -372,7 +381,9 @@ TEST_CASE("global_array: extents that no address can reach are refused on every 
   });
 }
 
-TEST_CASE("global_array: access and lock_all epochs reach cells by their indices; access reaches its group's only") {
+TEST_CASE(
+    "global_array: access and lock_all epochs reach cells by their indices; access reaches its group's "
+    "only") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {2 * static_cast<std::size_t>(team.size()), 3});
     rank_t const right = (team.rank() + 1) % team.size();
@@ -398,14 +409,16 @@ TEST_CASE("global_array: access and lock_all epochs reach cells by their indices
     std::vector<int> seen(6);
     epoch.get({{first, 0}, {2, 3}}, seen);
     epoch.flush_local(right);
-    require(seen == std::vector<int>{1, 2, 3, 4, 5, 6}, "the values that the neighbour's left neighbour has put");
+    require(seen == std::vector<int>{1, 2, 3, 4, 5, 6},
+            "the values that the neighbour's left neighbour has put");
     require_equal(epoch.get({first, 1}), 2, "one cell");
     epoch.close();
     team.barrier();
   });
 }
 
-TEST_CASE("global_array: ranges of one dimension are accumulated by all ranks, and one element is put and got") {
+TEST_CASE(
+    "global_array: ranges of one dimension are accumulated by all ranks, and one element is put and got") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, 11);
     pgas::fence epoch{a};
@@ -436,14 +449,18 @@ TEST_CASE("global_array: an index or a box past the end is an error with rank, i
     require_error(errc::out_of_range, {self, "get", "4 x 4 cells do not fit at (7, 0)", "10 x 4"}, [&] {
       epoch.get({{7, 0}, {4, 4}}, values);
     });
-    require_error(errc::out_of_range, {self, "put", "2 x 8 cells"}, [&] { epoch.put({{0, 0}, {2, 8}}, values); });
+    require_error(errc::out_of_range, {self, "put", "2 x 8 cells"}, [&] {
+      epoch.put({{0, 0}, {2, 8}}, values);
+    });
     require_error(errc::out_of_range, {self, "put"}, [&] {
       epoch.put({{std::numeric_limits<std::size_t>::max(), 0}, {4, 4}}, values);
     });
     require_error(errc::invalid_argument, {self, "get", "16 values given for 12 cells"}, [&] {
       epoch.get({{0, 0}, {3, 4}}, values);
     });
-    require_error(errc::out_of_range, {self, "get", "cell (3, 4)", "10 x 4"}, [&] { return epoch.get({3, 4}); });
+    require_error(errc::out_of_range, {self, "get", "cell (3, 4)", "10 x 4"}, [&] {
+      return epoch.get({3, 4});
+    });
     require_error(errc::out_of_range, {self, "put", "cell (10, 0)"}, [&] { epoch.put({10, 0}, 1); });
   });
 }

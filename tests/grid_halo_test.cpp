@@ -39,7 +39,8 @@ void check_exchanges(Array const& a) {
       if (ghosts > 1 && !a.shape().halos().corners()) return;
       int const seen = std::apply(cells, local);
       if (seen != expected(a, global, round)) {
-        require_equal(seen, expected(a, global, round), cell_text(a, global) + ", round " + std::to_string(round));
+        require_equal(seen, expected(a, global, round),
+                      cell_text(a, global) + ", round " + std::to_string(round));
       }
     });
   }
@@ -56,7 +57,8 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
     ranges.fill({widest});
     auto const around = some_halos(same, ranges);
     Rule const chosen = some_places(same, rule, extents, team.size());
-    check_exchanges(make_array<int>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around));
+    check_exchanges(
+        make_array<int>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around));
   }
 }
 
@@ -100,7 +102,8 @@ TEST_CASE("halo: blocks of different sizes, some empty, exchange with each other
 TEST_CASE("halo: on a grid, ranks without a common edge or corner do not wait for each other") {
   everywhere<few_models>(
       [](auto& team) {
-        auto const a = make_array<int>(team, {5, 10}, tiled{block{}, block{}}.on(grid{1, 5}), halo{.width = 1});
+        auto const a =
+            make_array<int>(team, {5, 10}, tiled{block{}, block{}}.on(grid{1, 5}), halo{.width = 1});
         auto const go = make_window<int>(team, 1);
         // The ranks form a row. Rank 0 exchanges only after the last rank has done so; its only neighbour is
         // rank 1.
@@ -118,10 +121,12 @@ TEST_CASE("halo: on a grid, ranks without a common edge or corner do not wait fo
       {5});
 }
 
-TEST_CASE("halo: the emulated chip, which sees every race and every stale copy, reports none for grids of blocks") {
+TEST_CASE(
+    "halo: the emulated chip, which sees every race and every stale copy, reports none for grids of blocks") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
-        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random(team, seed + 500, 9, 2, tiled<block, block>{});
+        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+          check_random(team, seed + 500, 9, 2, tiled<block, block>{});
       },
       {1, 2, 4, 6});
 }

@@ -75,7 +75,8 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
         auto& mine = std::apply(own, local);
         mine = op(mine, late(global));
       });
-      for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = op(serial[k], late(index_in(a.extents(), k)));
+      for (std::size_t k = 0; k < serial.size(); ++k)
+        serial[k] = op(serial[k], late(index_in(a.extents(), k)));
     } else {
       accumulate_halo(a, op);
     }
@@ -90,14 +91,16 @@ void check_adjoint(Array const& a, Op op = {}, std::uint32_t neutral = 0, bool s
         expected = serial[number(a.extents(), index)];
       }
       if (std::apply(cells, local) != expected) {
-        require_equal(std::apply(cells, local), expected, cell_text(a, global) + ", round " + std::to_string(round));
+        require_equal(std::apply(cells, local), expected,
+                      cell_text(a, global) + ", round " + std::to_string(round));
       }
     });
   }
 }
 
 template <class Team, class Rule>
-void check_random_adjoint(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest, Rule const& rule) {
+void check_random_adjoint(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest,
+                          Rule const& rule) {
   constexpr std::size_t N = Rule::dimensions;
   random_source same(seed);
   for (int array = 0; array < 5; ++array) {
@@ -106,7 +109,8 @@ void check_random_adjoint(Team& team, std::uint64_t seed, std::size_t largest, s
     ranges.fill({widest});
     auto const around = some_halos(same, ranges);
     Rule const chosen = some_places(same, rule, extents, team.size());
-    auto const a = make_array<std::uint32_t>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around);
+    auto const a =
+        make_array<std::uint32_t>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around);
     check_adjoint(a);
     if constexpr (std::is_same_v<Rule, tiled<block, block>>) check_adjoint(a, op::min{}, ~0U, true);
   }
@@ -127,7 +131,8 @@ TEST_CASE("accumulate_halo: each contribution counts once, in one dimension and 
       {1, 2, 3, 4, 6});
 }
 
-TEST_CASE("accumulate_halo: each contribution counts once, in three dimensions and four, with some undivided") {
+TEST_CASE(
+    "accumulate_halo: each contribution counts once, in three dimensions and four, with some undivided") {
   everywhere<one_of_each>(
       [](auto& team) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -151,14 +156,15 @@ TEST_CASE("accumulate_halo: sums of doubles have the same bits in each run") {
   everywhere<one_of_each>(
       [](auto& team) {
         random_source rng(static_cast<std::uint64_t>(team.rank()) + 7);
-        auto const a =
-            make_array<double>(team, {6, 6}, tiled{block{}, block{}}, halo{.width = 2, .edges = edge::periodic});
+        auto const a = make_array<double>(team, {6, 6}, tiled{block{}, block{}},
+                                          halo{.width = 2, .edges = edge::periodic});
         std::vector<double> first;
         for (int round = 0; round < 6; ++round) {
           {
             auto const cells = stage(a, pgas::read_write);
             for_each_in_part(a, [&](auto const& local, auto const& global, int) {
-              std::apply(cells, local) = 1.0 / static_cast<double>(3 + contribution<2>(a.rank(), global, 0) % 1000);
+              std::apply(cells, local) =
+                  1.0 / static_cast<double>(3 + contribution<2>(a.rank(), global, 0) % 1000);
             });
           }
           dawdle(rng);
@@ -187,7 +193,9 @@ TEST_CASE("accumulate_halo: it is the adjoint of the exchange: <exchange(x), y> 
           for_each_in_part(a, [&](auto const& local, auto const&, int ghosts) {
             bool const is_x = &a == &x;
             std::apply(cells, local) =
-                is_x && ghosts != 0 ? 0 : static_cast<std::int64_t>(contribution<2>(a.rank(), local, round) % 1000);
+                is_x && ghosts != 0
+                    ? 0
+                    : static_cast<std::int64_t>(contribution<2>(a.rank(), local, round) % 1000);
           });
         };
         auto const product = [&] {
@@ -228,7 +236,8 @@ void check_together(Arrays const&... arrays) {
       auto const cells = stage(a, pgas::write_only);
       for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
         if (ghosts == 0) {
-          std::apply(cells, local) = value_of<typename array::value_type, array::dimensions>(global, round * 10 + nth);
+          std::apply(cells, local) =
+              value_of<typename array::value_type, array::dimensions>(global, round * 10 + nth);
         }
       });
     };
@@ -248,7 +257,8 @@ void check_together(Arrays const&... arrays) {
       auto const cells = stage(a, pgas::read_only);
       for_each_in_part(a, [&](auto const& local, auto const& global, int) {
         if (!has_owner(a, a.rank(), local, global)) return;
-        auto const expected = value_of<value_type, array::dimensions>(image_in(a, global).first, round * 10 + nth);
+        auto const expected =
+            value_of<value_type, array::dimensions>(image_in(a, global).first, round * 10 + nth);
         value_type const seen = std::apply(cells, local);
         if (seen != expected) {
           require_equal(seen, expected, "array " + std::to_string(nth) + ": " + cell_text(a, global));
@@ -283,16 +293,19 @@ void check_random_together(Team& team, std::uint64_t seed, Rule const& rule) {
 TEST_CASE("halo: several arrays are exchanged in one round") {
   everywhere<few_models>(
       [](auto& team) {
-        for (std::uint64_t seed = 1; seed <= 3; ++seed) check_random_together(team, seed, tiled<block, block>{});
+        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+          check_random_together(team, seed, tiled<block, block>{});
       },
       {1, 2, 3, 4, 6});
 }
 
 TEST_CASE(
-    "halo: the emulated chip, which sees every race, reports none when several arrays are exchanged in one round") {
+    "halo: the emulated chip, which sees every race, reports none when several arrays are exchanged in one "
+    "round") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
-        for (std::uint64_t seed = 1; seed <= 2; ++seed) check_random_together(team, seed + 50, tiled<block, block>{});
+        for (std::uint64_t seed = 1; seed <= 2; ++seed)
+          check_random_together(team, seed + 50, tiled<block, block>{});
       },
       {1, 2, 4, 6});
 }

@@ -64,9 +64,9 @@ void check_all(Array const& a, int round) {
   auto const require_cell = [&](int seen, index_t i, index_t j) {
     if (seen != expected(a, i, j, round)) {
       require_equal(seen, expected(a, i, j, round),
-                    "cell (" + std::to_string(i) + ", " + std::to_string(j) + ") on rank " + std::to_string(a.rank()) +
-                        " of an array of " + pgas::detail::joined(a.extents(), " x ") + ", round " +
-                        std::to_string(round));
+                    "cell (" + std::to_string(i) + ", " + std::to_string(j) + ") on rank " +
+                        std::to_string(a.rank()) + " of an array of " +
+                        pgas::detail::joined(a.extents(), " x ") + ", round " + std::to_string(round));
     }
   };
   auto const width = static_cast<index_t>(a.shape().halo(0).width);
@@ -127,7 +127,8 @@ index_t image_of(index_t i, index_t extent, edge edges) {
 template <pgas::contiguous_distribution D>
 void check_line(D const& indices, halo const& h) {
   auto const extent = static_cast<index_t>(indices.extent());
-  std::map<std::pair<rank_t, index_t>, index_t> arrives;  // target, place counted from its first -> global index
+  std::map<std::pair<rank_t, index_t>, index_t>
+      arrives;  // target, place counted from its first -> global index
   std::vector<pgas::halo_line> lines;
   for (rank_t r = 0; r < indices.ranks(); ++r) {
     auto const& line = lines.emplace_back(indices, h, r);
@@ -143,7 +144,8 @@ void check_line(D const& indices, halo const& h) {
   std::size_t ghosts = 0;
   for (rank_t r = 0; r < indices.ranks(); ++r) {
     auto const own = static_cast<index_t>(indices.local_size(r));
-    for (index_t i = -static_cast<index_t>(h.width); own != 0 && i < own + static_cast<index_t>(h.after); ++i) {
+    for (index_t i = -static_cast<index_t>(h.width); own != 0 && i < own + static_cast<index_t>(h.after);
+         ++i) {
       auto const global = static_cast<index_t>(indices.first(r)) + i;
       bool const is_own = i >= 0 && i < own;
       bool const is_beyond = global < 0 || global >= extent;
@@ -156,7 +158,8 @@ void check_line(D const& indices, halo const& h) {
     for (rank_t other = 0; other < indices.ranks(); ++other) {
       auto const& sends = lines[static_cast<std::size_t>(r)].sends();
       auto const& origins = lines[static_cast<std::size_t>(other)].origins();
-      bool const puts = std::any_of(sends.begin(), sends.end(), [&](auto const& run) { return run.target == other; });
+      bool const puts =
+          std::any_of(sends.begin(), sends.end(), [&](auto const& run) { return run.target == other; });
       CHECK(std::count(origins.begin(), origins.end(), r) == (puts ? 1 : 0));
     }
   }
@@ -191,7 +194,8 @@ TEST_CASE("halo_line: every ghost index comes once from its owner, and senders a
 }
 
 TEST_CASE("halo_plan: a rank in the middle has the same number of neighbours with any number of ranks") {
-  auto const targets = [](auto const& rule, auto const& extents, auto const& around, rank_t ranks, rank_t self) {
+  auto const targets = [](auto const& rule, auto const& extents, auto const& around, rank_t ranks,
+                          rank_t self) {
     constexpr std::size_t N = std::remove_cvref_t<decltype(rule)>::dimensions;
     pgas::array_shape<N, std::remove_cvref_t<decltype(rule)>> const shape(extents, around, ranks, rule);
     pgas::halo_plan<N> const plan(shape, self);
@@ -213,13 +217,15 @@ TEST_CASE("halo_plan: a rank in the middle has the same number of neighbours wit
   CHECK(targets(volume{}, std::array<std::size_t, 3>{90, 90, 90}, pgas::halos<3>(h), 729, 91).size() == 26);
 }
 
-TEST_CASE("halo: ghost cells in one dimension are right at any width, also wider than blocks and than the array") {
+TEST_CASE(
+    "halo: ghost cells in one dimension are right at any width, also wider than blocks and than the array") {
   everywhere([](auto& team) {
     for (std::size_t extent : {0U, 1U, 2U, 5U, 9U}) {
       for (std::size_t width : {1U, 2U, 3U, 4U, 11U}) {
         for (edge edges : {edge::fixed, edge::periodic}) {
           halo const h{width, edges};
-          exchange_some_rounds(make_array<int>(team, extent, h), make_array<int>(team, extent, h), [](auto&&...) {});
+          exchange_some_rounds(make_array<int>(team, extent, h), make_array<int>(team, extent, h),
+                               [](auto&&...) {});
         }
       }
     }
@@ -227,7 +233,8 @@ TEST_CASE("halo: ghost cells in one dimension are right at any width, also wider
 }
 
 TEST_CASE(
-    "halo: ghost cells in two dimensions with corners are right, each dimension fixed or periodic, at any width") {
+    "halo: ghost cells in two dimensions with corners are right, each dimension fixed or periodic, at any "
+    "width") {
   everywhere([](auto& team) {
     for (auto const& [rows, cols] : {std::pair{1U, 1U}, {3U, 2U}, {4U, 7U}, {13U, 5U}}) {
       for (std::size_t width : {1U, 2U, 3U, 4U}) {
@@ -247,20 +254,21 @@ TEST_CASE("halo: while an exchange is pending, own cells can be read and another
     random_source rng(static_cast<std::uint64_t>(team.rank()));
     halo const h{.width = 2, .edges = edge::periodic};
     for (int again = 0; again < 5; ++again) {
-      exchange_some_rounds(make_array<int>(team, {11, 3}, h), make_array<int>(team, {11, 3}, h), [&](auto& a, auto& b) {
-        dawdle(rng);
-        auto const in = stage(a, pgas::read_only);
-        auto const out = stage(b, pgas::write_only);
-        for (std::size_t i = 0; i < a.local_rows(); ++i) {
-          for (std::size_t j = 0; j < 3; ++j) {
-            require_equal(in(i, j) % 100'000,
-                          inside(static_cast<index_t>(a.first_row() + i), static_cast<index_t>(j), 0),
-                          "own cell while the exchange is pending");
-            out(i, j) = in(i, j);
-          }
-        }
-        dawdle(rng);
-      });
+      exchange_some_rounds(
+          make_array<int>(team, {11, 3}, h), make_array<int>(team, {11, 3}, h), [&](auto& a, auto& b) {
+            dawdle(rng);
+            auto const in = stage(a, pgas::read_only);
+            auto const out = stage(b, pgas::write_only);
+            for (std::size_t i = 0; i < a.local_rows(); ++i) {
+              for (std::size_t j = 0; j < 3; ++j) {
+                require_equal(in(i, j) % 100'000,
+                              inside(static_cast<index_t>(a.first_row() + i), static_cast<index_t>(j), 0),
+                              "own cell while the exchange is pending");
+                out(i, j) = in(i, j);
+              }
+            }
+            dawdle(rng);
+          });
     }
   });
 }

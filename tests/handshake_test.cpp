@@ -17,14 +17,14 @@ template <class Model>
 using scarce_model = model<scarce<typename Model::backend>>;
 
 // Memory in one place, messages, memory behind caches, and copies.
-using scarce_models = std::tuple<scarce_model<process_model>, scarce_model<loopback_model>, scarce_model<scc_model>,
-                                 scarce_model<write_back_model>>;
+using scarce_models = std::tuple<scarce_model<process_model>, scarce_model<loopback_model>,
+                                 scarce_model<scc_model>, scarce_model<write_back_model>>;
 
 /// Calls make(team) with each rank in turn out of memory at each step, and requires errc::no_space on all
 /// ranks. Calls it again with enough memory, and requires that the ranks still agree.
 template <class Make>
-void refused_on_all_ranks(std::string const& operation, std::initializer_list<memory_step> steps, Make const& make,
-                          int after = 0) {
+void refused_on_all_ranks(std::string const& operation, std::initializer_list<memory_step> steps,
+                          Make const& make, int after = 0) {
   everywhere<scarce_models>(
       [&](auto& team) {
         auto& backend = team.state()->backend;
@@ -33,7 +33,8 @@ void refused_on_all_ranks(std::string const& operation, std::initializer_list<me
           for (rank_t who = 0; who < (reserves ? 1 : team.size()); ++who) {
             backend.lack = {step, who, after};
             std::string const last = "rank " + std::to_string(who) + " has no more";
-            require_error(errc::no_space, {"rank " + std::to_string(team.rank()) + ": " + operation + ": ", last},
+            require_error(errc::no_space,
+                          {"rank " + std::to_string(team.rank()) + ": " + operation + ": ", last},
                           [&] { make(team); });
             backend.lack = {};
             make(team);
@@ -44,13 +45,16 @@ void refused_on_all_ranks(std::string const& operation, std::initializer_list<me
       {1, 2, 3, 5});
 }
 
-constexpr std::initializer_list<memory_step> control_steps{memory_step::reserve_control, memory_step::attach_control};
-constexpr std::initializer_list<memory_step> all_steps{memory_step::reserve_segment, memory_step::attach_segment,
-                                                       memory_step::reserve_control, memory_step::attach_control};
+constexpr std::initializer_list<memory_step> control_steps{memory_step::reserve_control,
+                                                           memory_step::attach_control};
+constexpr std::initializer_list<memory_step> all_steps{
+    memory_step::reserve_segment, memory_step::attach_segment, memory_step::reserve_control,
+    memory_step::attach_control};
 
 }  // namespace
 
-TEST_CASE("a window that does not fit into one rank's memory is refused on every rank, and the team works on") {
+TEST_CASE(
+    "a window that does not fit into one rank's memory is refused on every rank, and the team works on") {
   refused_on_all_ranks("make_window", all_steps, [](auto& team) {
     auto w = make_window<int>(team, 3);
     pgas::fence epoch{w};
@@ -100,8 +104,10 @@ TEST_CASE("a window over own memory is refused on every rank if one rank lacks m
         std::vector<int> mine(4);
         for (pgas::reach const how : {pgas::reach::in_place_or_copies, pgas::reach::copies}) {
           for (memory_step const step : all_steps) {
-            bool const in_segment = step == memory_step::reserve_segment || step == memory_step::attach_segment;
-            if (in_segment && how != pgas::reach::copies) continue;  // only copies take a segment of their own
+            bool const in_segment =
+                step == memory_step::reserve_segment || step == memory_step::attach_segment;
+            if (in_segment && how != pgas::reach::copies)
+              continue;  // only copies take a segment of their own
             backend.lack = {step, 0, 0};
             require_error(errc::no_space, {"make_window: ", "rank 0 has no more"},
                           [&] { static_cast<void>(make_window<int>(team, std::span<int>(mine), how)); });
@@ -122,9 +128,11 @@ TEST_CASE("if ranks ask for different things, every rank learns which rank asks 
       [](auto& team) {
         auto const odd = static_cast<std::size_t>(team.rank() == 1);
         std::string const self = "rank " + std::to_string(team.rank()) + ": ";
-        require_error(errc::mismatch, {self + "make_window", "rank 1 makes a window of 8-byte elements"}, [&] {
-          odd != 0 ? static_cast<void>(make_window<double>(team, 1)) : static_cast<void>(make_window<int>(team, 1));
-        });
+        require_error(errc::mismatch, {self + "make_window", "rank 1 makes a window of 8-byte elements"},
+                      [&] {
+                        odd != 0 ? static_cast<void>(make_window<double>(team, 1))
+                                 : static_cast<void>(make_window<int>(team, 1));
+                      });
         auto w = make_window<int>(team, 1);
         require_error(errc::mismatch, {self + "make_signals", "rank 1 asks for 4 tags and rank 0 for 3"},
                       [&] { static_cast<void>(make_signals(w, 3 + odd)); });
@@ -139,7 +147,8 @@ TEST_CASE("if policies of ranks differ only in their parameters, every rank lear
   everywhere<std::tuple<process_model, loopback_model>>(
       [](auto& team) {
         auto const make = [&]<std::size_t places>(std::integral_constant<std::size_t, places>) {
-          using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_list<places>, pgas::sync::queued>;
+          using bundle =
+              pgas::protocols<pgas::default_fence, pgas::sync::match_list<places>, pgas::sync::queued>;
           static_cast<void>(make_window<int>(team.template with<pgas::coherence::coherent, bundle>(), 1));
         };
         constexpr std::integral_constant<std::size_t, 4> four;

@@ -22,7 +22,8 @@ hid_t good(hid_t result) {
 
 /// A dataset as HDF5's own functions read it: its extents, and its elements converted to T.
 template <class T>
-std::pair<std::vector<hsize_t>, std::vector<T>> read_by_hdf5(fs::path const& path, char const* name, hid_t type) {
+std::pair<std::vector<hsize_t>, std::vector<T>> read_by_hdf5(fs::path const& path, char const* name,
+                                                             hid_t type) {
   hid_t const file = good(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
   hid_t const set = good(H5Dopen2(file, name, H5P_DEFAULT));
   hid_t const space = good(H5Dget_space(set));
@@ -62,7 +63,8 @@ void save_and_load(Team& team, fs::path const& folder, cell_index<N> const& exte
   std::vector<int> serial(a.size());
   for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = static_cast<int>(k * 7 + seed);
   fill(a, serial);
-  auto const is_there = [&](hdf5 const& where, cell_index<N> const& counts, std::vector<int> const& expected) {
+  auto const is_there = [&](hdf5 const& where, cell_index<N> const& counts,
+                            std::vector<int> const& expected) {
     if (team.rank() == 0) {
       auto const [found, values] = read_by_hdf5<int>(where.file, where.dataset.c_str(), H5T_NATIVE_INT);
       require(std::equal(found.begin(), found.end(), counts.begin(), counts.end()),
@@ -82,7 +84,8 @@ void save_and_load(Team& team, fs::path const& folder, cell_index<N> const& exte
   is_there(part, b.count, of_box);
 
   for (int& v : of_box) v = -v;
-  if (team.rank() == 0) write_by_hdf5(part.file, "part", H5T_NATIVE_INT, {b.count.begin(), b.count.end()}, of_box);
+  if (team.rank() == 0)
+    write_by_hdf5(part.file, "part", H5T_NATIVE_INT, {b.count.begin(), b.count.end()}, of_box);
   team.barrier();
   for_each_cell(extents, b, [&](std::size_t in_all, std::size_t k) { serial[in_all] = of_box[k]; });
   pgas::load(a, b, hdf5{part.file, "part"});
@@ -130,7 +133,8 @@ TEST_CASE("hdf5: HDF5 reads every saved array, and arrays load HDF5's datasets, 
   CHECK(folder.names() == std::set<std::string>{"a.h5"});
 }
 
-TEST_CASE("hdf5: integers, floating point, complex numbers and bool have HDF5 types, the last two as in h5py") {
+TEST_CASE(
+    "hdf5: integers, floating point, complex numbers and bool have HDF5 types, the last two as in h5py") {
   temporary_folder const folder;
   everywhere<std::tuple<process_model>>(
       [&](auto& team) {
@@ -213,9 +217,10 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
       [&](auto& team) {
         auto const a = make_array<double>(team, {3, 4});
         for (auto const& [file, dataset, piece] : cases) {
-          require_error(errc::bad_file, {"rank 0: load: '" + (folder.path / file).string() + "' ", piece}, [&] {
-            pgas::load(a, hdf5{folder.path / file, dataset});
-          });
+          require_error(errc::bad_file, {"rank 0: load: '" + (folder.path / file).string() + "' ", piece},
+                        [&] {
+                          pgas::load(a, hdf5{folder.path / file, dataset});
+                        });
         }
         pgas_test::check(a, std::vector<double>(12));
         pgas::load(a, hdf5{path("good"), "x"});
@@ -244,7 +249,8 @@ TEST_CASE("hdf5: every rank reports an array that cannot be saved, and the old f
           rlimit const small{.rlim_cur = 90, .rlim_max = RLIM_INFINITY};
           require_equal(::setrlimit(RLIMIT_FSIZE, &small), 0, "setrlimit");
         }
-        require_error(errc::no_space, {"rank " + std::to_string(team.size() - 1), "more than 90 are not allowed"},
+        require_error(errc::no_space,
+                      {"rank " + std::to_string(team.size() - 1), "more than 90 are not allowed"},
                       [&] { pgas::save(a, hdf5{folder.path / "a.h5"}); });
       },
       {3});

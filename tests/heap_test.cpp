@@ -43,7 +43,8 @@ TEST_CASE("heap: every rank walks a list whose nodes each rank made alone") {
     }
     {
       pgas::fence epoch{heap.window()};
-      for (std::size_t i = 0; i < each; ++i) {  // node i of this rank, node i of the next, ..., node i + 1 of the first
+      for (std::size_t i = 0; i < each;
+           ++i) {  // node i of this rank, node i of the next, ..., node i + 1 of the first
         piece_handle const next = roots.local()[team.rank() + 1 < n ? i : (i + 1) % each];
         epoch.put(heap.open(mine[i]), 1, node{team.rank() + n * static_cast<int>(i), next});
       }
@@ -64,7 +65,8 @@ TEST_CASE("heap: every rank walks a list whose nodes each rank made alone") {
     require_equal(both[1].value, static_cast<int>(team.rank()), "the second element of the piece");
     require_error(errc::out_of_range, {"get", "1 elements do not fit at 2 in a piece of 2"},
                   [&] { static_cast<void>(epoch.get(first, 2)); });
-    require_error(errc::out_of_range, {"put", "2 elements do not fit at 1"}, [&] { epoch.put(first, 1, both); });
+    require_error(errc::out_of_range, {"put", "2 elements do not fit at 1"},
+                  [&] { epoch.put(first, 1, both); });
     epoch.close();
     team.barrier();
   });
@@ -77,8 +79,10 @@ TEST_CASE("heap: a freed piece is gone on every rank, also when its place is rem
     std::optional mine(heap.make(10));
     auto const all = team.all_gather(mine->handle());
     for (rank_t r = 0; r < n; ++r) {
-      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "a piece lies at its place");
-      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10}, "a remembered place is unchanged");
+      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10},
+              "a piece lies at its place");
+      require(heap.open(all[static_cast<std::size_t>(r)]) == opened_piece{r, 0, 10},
+              "a remembered place is unchanged");
     }
     team.barrier();
     mine.reset();
@@ -185,16 +189,20 @@ TEST_CASE("heap: live pieces never overlap, and all freed space can be allocated
           }
         }
         live.clear();
-        require(heap.make(size).where() == opened_piece{team.rank(), 0, size}, "all freed space makes one piece");
+        require(heap.make(size).where() == opened_piece{team.rank(), 0, size},
+                "all freed space makes one piece");
         team.barrier();
       },
       {2});
 }
 
-TEST_CASE("heap: opening a handle while its owner frees and makes pieces finds that very piece, or reports it gone") {
+TEST_CASE(
+    "heap: opening a handle while its owner frees and makes pieces finds that very piece, or reports it "
+    "gone") {
   auto const body = [](auto& team, std::uint64_t pieces) {
     auto const count_of = [](std::uint64_t number) { return number % 97 + 1; };
-    auto heap = make_heap<char>(team, 97, {.pieces = 1, .cached = 0});  // one entry, used by each piece in turn
+    auto heap =
+        make_heap<char>(team, 97, {.pieces = 1, .cached = 0});  // one entry, used by each piece in turn
     auto sent = make_window<piece_handle>(team, 1);
     pgas::lock_all epoch{sent};
     if (team.rank() == 0) {
@@ -208,7 +216,8 @@ TEST_CASE("heap: opening a handle while its owner frees and makes pieces finds t
         h = epoch.atomic_load(0, 0);
         try {
           for (int again = 0; h && again < 100; ++again)
-            require(heap.open(h) == opened_piece{0, 0, count_of(h.number)}, "the place is that of the named piece");
+            require(heap.open(h) == opened_piece{0, 0, count_of(h.number)},
+                    "the place is that of the named piece");
         } catch (pgas::error const& e) {
           require(e.code() == pgas::make_error_code(errc::gone), "a piece that is not found is gone");
         }
@@ -228,8 +237,8 @@ TEST_CASE("heap: pieces that do not fit and handles that name nothing are refuse
         auto const first = heap.make(6);
         std::optional second(heap.make(8));
         auto const third = heap.make(5);
-        auto const refused = [&](errc code, std::string const& operation, std::initializer_list<std::string> pieces,
-                                 auto&& act) {
+        auto const refused = [&](errc code, std::string const& operation,
+                                 std::initializer_list<std::string> pieces, auto&& act) {
           require_error(code, {me(team, operation)}, act);
           require_error(code, pieces, act);
         };
@@ -237,14 +246,16 @@ TEST_CASE("heap: pieces that do not fit and handles that name nothing are refuse
                 [&] { static_cast<void>(heap.make(1)); });
         piece_handle const old = second->handle();
         second.reset();
-        refused(errc::no_space, "make_piece", {"9 elements do not fit", "largest gap of this rank's 20 has 8"},
+        refused(errc::no_space, "make_piece",
+                {"9 elements do not fit", "largest gap of this rank's 20 has 8"},
                 [&] { static_cast<void>(heap.make(9)); });
         refused(errc::no_space, "make_piece", {"elements do not fit"},
                 [&] { static_cast<void>(heap.make(~std::size_t{0})); });
         refused(errc::invalid_argument, "make_piece", {"at least one element"},
                 [&] { static_cast<void>(heap.make(0)); });
         refused(errc::gone, "free", {"piece 2 of rank"}, [&] { heap.free(old); });
-        refused(errc::invalid_argument, "open", {"names no piece"}, [&] { static_cast<void>(heap.open({})); });
+        refused(errc::invalid_argument, "open", {"names no piece"},
+                [&] { static_cast<void>(heap.open({})); });
         auto other = make_heap<int>(team, 1);
         refused(errc::invalid_argument, "open", {"is of heap ", "but this is heap "},
                 [&] { static_cast<void>(other.open(first.handle())); });
@@ -252,19 +263,22 @@ TEST_CASE("heap: pieces that do not fit and handles that name nothing are refuse
           piece_handle damaged = first.handle();
           damaged.rank = rank;
           damaged.entry = entry;
-          refused(errc::invalid_argument, "open",
-                  {"damaged", "entry " + std::to_string(entry) + " of rank " + std::to_string(rank), "3 entries"},
-                  [&] { static_cast<void>(heap.open(damaged)); });
+          refused(
+              errc::invalid_argument, "open",
+              {"damaged", "entry " + std::to_string(entry) + " of rank " + std::to_string(rank), "3 entries"},
+              [&] { static_cast<void>(heap.open(damaged)); });
         }
         auto const all = team.all_gather(first.handle());
         rank_t const right = (team.rank() + 1) % team.size();
         if (right != team.rank()) {
-          refused(errc::invalid_argument, "free", {"of rank " + std::to_string(right) + " can be freed by that rank"},
+          refused(errc::invalid_argument, "free",
+                  {"of rank " + std::to_string(right) + " can be freed by that rank"},
                   [&] { heap.free(all[static_cast<std::size_t>(right)]); });
         }
         if (team.size() > 1) {
-          refused(errc::mismatch, "make_heap", {"pieces and rank 0 for 4", "must ask for the same"},
-                  [&] { static_cast<void>(make_heap<int>(team, 1, {.pieces = team.rank() == 1 ? 5U : 4U})); });
+          refused(errc::mismatch, "make_heap", {"pieces and rank 0 for 4", "must ask for the same"}, [&] {
+            static_cast<void>(make_heap<int>(team, 1, {.pieces = team.rank() == 1 ? 5U : 4U}));
+          });
         }
         team.barrier();
       },

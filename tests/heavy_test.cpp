@@ -38,7 +38,9 @@ void on_two_ranks(Body const& body) {
 
 }  // namespace
 
-TEST_CASE("heavy: an index of a staged array past its ghost cells throws, and the message names the valid indices") {
+TEST_CASE(
+    "heavy: an index of a staged array past its ghost cells throws, and the message names the valid "
+    "indices") {
   on_two_ranks([](auto& team) {
     auto a = pgas::make_array<int>(team, {8, 6}, pgas::halo{.width = 1});
     auto const cells = pgas::stage(a, pgas::read_write);
@@ -67,6 +69,7 @@ TEST_CASE("heavy: a copy that is staged to be overwritten has no ghost cells to 
     auto a = pgas::make_array<int>(team, {8, 6}, pgas::halo{.width = 1});
     auto const cells = pgas::stage(a, pgas::write_only);
     cells(0, 0) = 1;
-    require_refused({"index -1 of dimension 0", "0 before and 0 after"}, [&] { static_cast<void>(cells(-1, 0)); });
+    require_refused({"index -1 of dimension 0", "0 before and 0 after"},
+                    [&] { static_cast<void>(cells(-1, 0)); });
   }));
 }

@@ -37,7 +37,8 @@ using job = pgas::detail::job;
 
 static_assert(pgas::cache_controlled<segment_type>);
 static_assert(!pgas::local_segment<segment_type> && !pgas::shared_segment<segment_type>);
-static_assert(!pgas::strided_segment<segment_type> && !pgas::atomic_segment<segment_type, int, pgas::op::sum>);
+static_assert(!pgas::strided_segment<segment_type> &&
+              !pgas::atomic_segment<segment_type, int, pgas::op::sum>);
 static_assert(coherence::write_back::fits<segment_type> && coherence::drop_at_get::fits<segment_type>);
 static_assert(coherence::uncached::fits<segment_type> && !coherence::coherent::fits<segment_type>);
 
@@ -136,7 +137,8 @@ TEST_CASE("a stale copy stays stale until it is dropped and the drop is drained"
   });
 }
 
-TEST_CASE("a store is visible to its rank at once, and to others once it is cleaned and the clean is drained") {
+TEST_CASE(
+    "a store is visible to its rank at once, and to others once it is cleaned and the clean is drained") {
   on_ranks(2, no_adversary, [](seat me) {
     auto s = me.segment(64);
     location const at = element(0, 3);
@@ -216,7 +218,9 @@ TEST_CASE("a drop writes modified copies back") {
   });
 }
 
-TEST_CASE("a fill finds lines that this rank has cleaned but not drained, and no older clean overtakes a newer store") {
+TEST_CASE(
+    "a fill finds lines that this rank has cleaned but not drained, and no older clean overtakes a newer "
+    "store") {
   on_ranks(1, no_adversary, [](seat me) {
     auto s = me.segment(32);
     store(s, element(0, 0), 1);
@@ -266,7 +270,8 @@ TEST_CASE("clean and drop act on every line that their range touches, and on no 
   });
 }
 
-TEST_CASE("the adversary fetches, evicts and drains by itself, and repeats the same actions for the same seed") {
+TEST_CASE(
+    "the adversary fetches, evicts and drains by itself, and repeats the same actions for the same seed") {
   auto const trace = [](std::uint64_t seed) {
     counters total;
     on_ranks(1, {.seed = seed}, [&](seat me) {
@@ -377,7 +382,9 @@ TEST_CASE("a get sees its rank's own earlier put") {
   }
 }
 
-TEST_CASE("the source of an rput is read before its wait returns, and an rget's destination holds the data after it") {
+TEST_CASE(
+    "the source of an rput is read before its wait returns, and an rget's destination holds the data after "
+    "it") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     on_ranks(2, {.seed = seed}, [](seat me) {
       auto s = me.segment(32);
@@ -398,7 +405,8 @@ TEST_CASE("the source of an rput is read before its wait returns, and an rget's 
   }
 }
 
-TEST_CASE("a get may be late: its destination holds the data after flush_local, and may not hold them before") {
+TEST_CASE(
+    "a get may be late: its destination holds the data after flush_local, and may not hold them before") {
   int late = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     on_ranks(1, {.seed = seed}, [&](seat me) {
@@ -433,8 +441,10 @@ TEST_CASE("the error for a slot's wrong writer names that writer and the right o
     }
     CHECK(words.slot(2, 1, 1).load(std::memory_order_acquire) == 5);
   });
-  CHECK(contains(said[0], "rank 1: store: rank 1 stores to slot 1 of rank 2 (test words), but rank 0 is its writer"));
-  CHECK(contains(said[1], "rank 0 stores to slot 1 of rank 2 (test words), but rank 1 has stored to it as its writer"));
+  CHECK(contains(said[0],
+                 "rank 1: store: rank 1 stores to slot 1 of rank 2 (test words), but rank 0 is its writer"));
+  CHECK(contains(
+      said[1], "rank 0 stores to slot 1 of rank 2 (test words), but rank 1 has stored to it as its writer"));
   CHECK(contains(said[1], "wrong order"));
   CHECK(contains(said[2], "word 2 of rank 2 (test words) does not exist, there are 2"));
 }
@@ -575,7 +585,8 @@ TEST_CASE("parts may differ in size and be empty, and bad ranges are refused wit
 TEST_CASE("a sub-team numbers its ranks from 0 and has memory of its own") {
   on_ranks(4, {}, [](seat me) {
     // The odd ranks in reverse (3, 1), and the even ones.
-    std::vector<rank_t> const members = me.rank() % 2 == 1 ? std::vector<rank_t>{3, 1} : std::vector<rank_t>{0, 2};
+    std::vector<rank_t> const members =
+        me.rank() % 2 == 1 ? std::vector<rank_t>{3, 1} : std::vector<rank_t>{0, 2};
     rank_t const self = members[0] == me.rank() ? 0 : 1;
     auto sub = me.b.sub_team(members, self);
     CHECK(sub.size() == 2);
@@ -601,7 +612,8 @@ TEST_CASE("a read-only access emits no clean, and a write-only one no drop") {
     auto s = me.segment(256);
     rank_t const target = 1 - me.rank();
     group const targets(&target, 1);
-    window_boundary<segment_type, coherence::write_back, boundary_of::remote, hints{.read_only = true}> reads(s);
+    window_boundary<segment_type, coherence::write_back, boundary_of::remote, hints{.read_only = true}> reads(
+        s);
     reads.refresh(targets);
     CHECK(load(s, element(target, 0)) == 0);
     reads.publish(targets);
@@ -609,7 +621,8 @@ TEST_CASE("a read-only access emits no clean, and a write-only one no drop") {
     CHECK(s.counters().store_drains == 0);
     CHECK(s.counters().flushes == 0);
     CHECK(s.counters().drops == 1);
-    window_boundary<segment_type, coherence::write_back, boundary_of::remote, hints{.write_only = true}> writes(s);
+    window_boundary<segment_type, coherence::write_back, boundary_of::remote, hints{.write_only = true}>
+        writes(s);
     writes.refresh(targets);
     me.all_here();
     put(s, element(target, 0), 1);
@@ -648,7 +661,9 @@ bool passes(adversary const& a) {
         boundary.publish(others);
       }
     };
-    auto const signal = [&](word round) { words.slot(other, 0, self).store(round, std::memory_order_release); };
+    auto const signal = [&](word round) {
+      words.slot(other, 0, self).store(round, std::memory_order_release);
+    };
     auto const wait = [&](auto& boundary, word round) {
       if constexpr (Order == order::refresh_before_the_signal) boundary.refresh(others);
       words.wait_until(words.slot(self, 0, other), [&](word seen) { return seen == round; },
@@ -701,7 +716,8 @@ void check_all_seeds() {
   CHECK(passes<Policy>(no_adversary));
   for (std::uint64_t seed = 0; seed < passing_seeds; ++seed)
     CHECK_MESSAGE(passes<Policy>({.seed = seed}), "seed " << seed);
-  std::cout << "covered: " << passing_seeds << " seeds of message passing there and back with " << Policy::name << "\n";
+  std::cout << "covered: " << passing_seeds << " seeds of message passing there and back with "
+            << Policy::name << "\n";
 }
 
 /// The first seed against which a wrong program fails.
@@ -725,16 +741,19 @@ TEST_CASE("message passing with uncached gives the right value against 500 seeds
 }
 
 TEST_CASE("message passing gives a wrong value without each one of write_back's steps") {
-  for (step const missing :
-       {step::clean_own, step::drop_own, step::drop_remote, step::drain_stores, step::drain_all, step::fence_kind}) {
+  for (step const missing : {step::clean_own, step::drop_own, step::drop_remote, step::drain_stores,
+                             step::drain_all, step::fence_kind}) {
     pgas_test::lacking const mutant(missing);
     auto const seed = caught<pgas_test::mutated<coherence::write_back>>();
     REQUIRE(seed);
-    std::cout << "covered: step " << static_cast<int>(missing) << " of write_back is missed at seed " << *seed << "\n";
+    std::cout << "covered: step " << static_cast<int>(missing) << " of write_back is missed at seed " << *seed
+              << "\n";
   }
 }
 
-TEST_CASE("message passing gives a wrong value without flush, without any step, and with a drop before the signal") {
+TEST_CASE(
+    "message passing gives a wrong value without flush, without any step, and with a drop before the "
+    "signal") {
   CHECK(caught<coherence::write_back, order::no_flush>());
   CHECK(caught<coherence::unsafe_none>());
   CHECK(caught<coherence::write_back, order::refresh_before_the_signal>());

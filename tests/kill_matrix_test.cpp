@@ -59,9 +59,9 @@ outcome play(std::uint64_t seed, bool watched, std::string* report = nullptr) {
 
 template <class... Programs>
 struct noticed_by {};
-using every_program =
-    noticed_by<by_fence, by_last_stored, by_last_put, by_neighbours, by_post<false>, by_post<true>, by_one_way, by_lock,
-               by_flush<>, by_own_store<dropped_by::opening>, by_own_store<dropped_by::flush>>;
+using every_program = noticed_by<by_fence, by_last_stored, by_last_put, by_neighbours, by_post<false>,
+                                 by_post<true>, by_one_way, by_lock, by_flush<>,
+                                 by_own_store<dropped_by::opening>, by_own_store<dropped_by::flush>>;
 
 struct killed {
   std::string_view program;
@@ -82,7 +82,8 @@ std::optional<killed> kill(noticed_by<Programs...>, bool lives) {
       found = killed{Program::name, ""};
       std::string report;
       if (play<Backend, Program, Policy, Protocols>(seed, true, &report) == outcome::reported) {
-        for (std::string_view phrase : {"did not drop", "never cleaned", "did not drain", "in no cache", "unordered"}) {
+        for (std::string_view phrase :
+             {"did not drop", "never cleaned", "did not drain", "in no cache", "unordered"}) {
           if (report.find(phrase) != std::string::npos) found->missing = phrase;
         }
       }
@@ -116,10 +117,14 @@ struct named_call {
   char const* name;
 };
 constexpr std::array calls{
-    named_call{call::fence_publish, "publish of fence"},       named_call{call::fence_refresh, "refresh of fence"},
-    named_call{call::post_publish, "publish of post"},         named_call{call::trigger_refresh, "refresh of start"},
-    named_call{call::complete_publish, "publish of complete"}, named_call{call::wait_refresh, "refresh of wait"},
-    named_call{call::test_refresh, "refresh of test"},         named_call{call::lock_refresh, "refresh of lock_all"},
+    named_call{call::fence_publish, "publish of fence"},
+    named_call{call::fence_refresh, "refresh of fence"},
+    named_call{call::post_publish, "publish of post"},
+    named_call{call::trigger_refresh, "refresh of start"},
+    named_call{call::complete_publish, "publish of complete"},
+    named_call{call::wait_refresh, "refresh of wait"},
+    named_call{call::test_refresh, "refresh of test"},
+    named_call{call::lock_refresh, "refresh of lock_all"},
     named_call{call::unlock_publish, "publish of unlock_all"},
 };
 
@@ -133,9 +138,11 @@ struct nothing_to_kill {
 };
 constexpr char const* writes_through = "empty: stores go through, nothing is modified in a cache alone";
 constexpr char const* puts_past = "empty: puts go past the cache, or through it";
-constexpr char const* in_order = "does nothing there: cores are in order, a drop is over when the next load begins";
+constexpr char const* in_order =
+    "does nothing there: cores are in order, a drop is over when the next load begins";
 constexpr char const* flush_drains =
-    "does nothing more there: remote completion has drained the buffer, which all stores past the cache share";
+    "does nothing more there: remote completion has drained the buffer, which all stores past the cache "
+    "share";
 constexpr std::array listed_survivors{
     nothing_to_kill{"write_through", "scc", "clean_own", writes_through},
     nothing_to_kill{"write_through", "scc", "clean_remote", puts_past},
@@ -154,7 +161,8 @@ constexpr std::array listed_survivors{
     nothing_to_kill{"write_back", "incoherent", "clean_remote", puts_past},
 };
 
-nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view backend, std::string_view step) {
+nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view backend,
+                                       std::string_view step) {
   auto const* const found = std::find_if(
       listed_survivors.begin(), listed_survivors.end(),
       [&](nothing_to_kill const& s) { return s.policy == policy && s.backend == backend && s.step == step; });
@@ -170,11 +178,12 @@ struct matrix {
            std::optional<killed> const& found) {
     nothing_to_kill const* const listed = listed_survivor(policy, backend, without);
     bool const right = found.has_value() == (listed == nullptr);
-    CHECK_MESSAGE(right, std::string(policy), " without ", std::string(without), " on ", std::string(backend),
-                  found ? " is killed by " + std::string(found->program) + ", but listed as a survivor" : " survives");
+    CHECK_MESSAGE(
+        right, std::string(policy), " without ", std::string(without), " on ", std::string(backend),
+        found ? " is killed by " + std::string(found->program) + ", but listed as a survivor" : " survives");
     as_expected = as_expected && right;
-    table << "| `" << policy << "` | " << backend << " | " << without << " | " << (found ? found->program : "survives")
-          << " | "
+    table << "| `" << policy << "` | " << backend << " | " << without << " | "
+          << (found ? found->program : "survives") << " | "
           << (found ? (found->missing.empty() ? "-" : "\"" + found->missing + "\"")
                     : (listed != nullptr ? listed->why : "?"))
           << " |\n";
@@ -194,8 +203,8 @@ struct matrix {
     for (auto const& c : calls) {
       forgetting const mutant(c.what);
       row(Policy::name, Backend::name, c.name,
-          kill<Backend, Policy, forgetful>(noticed_by<by_fence, by_post<false>, by_post<true>, by_one_way, by_lock>{},
-                                           false));
+          kill<Backend, Policy, forgetful>(
+              noticed_by<by_fence, by_post<false>, by_post<true>, by_one_way, by_lock>{}, false));
     }
   }
 };
@@ -247,7 +256,8 @@ TEST_CASE("the paper's shortcut, an own part cached without maintenance, gives w
   CHECK(found->missing != "");
 }
 
-TEST_CASE("kill matrix: a policy without one of its steps is wrong, and the table names the program that noticed") {
+TEST_CASE(
+    "kill matrix: a policy without one of its steps is wrong, and the table names the program that noticed") {
   using chip = pgas::backends::scc;
   matrix m;
   m.without_each_of<chip, coherence::write_through>(steps);
@@ -266,13 +276,14 @@ TEST_CASE("kill matrix: a policy without one of its steps is wrong, and the tabl
   std::string const begin = "<!-- generated from here on -->\n";
   auto const at = before.find(begin);
   REQUIRE_MESSAGE(at != std::string::npos, std::string(path), " has no place for the table");
-  std::string const now =
-      before.substr(0, at) + begin +
-      "| policy | backend | without | noticed by | the oracle says, or why nobody can |\n|---|---|---|---|---|\n" +
-      m.table.str();
+  std::string const now = before.substr(0, at) + begin +
+                          "| policy | backend | without | noticed by | the oracle says, or why nobody can "
+                          "|\n|---|---|---|---|---|\n" +
+                          m.table.str();
   if (std::getenv("PGAS_WRITE_MATRIX") != nullptr && m.as_expected) {
     std::ofstream(path) << now;
   } else {
-    CHECK_MESSAGE(now == before, std::string(path), " is not what the test finds: PGAS_WRITE_MATRIX=1 writes it anew");
+    CHECK_MESSAGE(now == before, std::string(path),
+                  " is not what the test finds: PGAS_WRITE_MATRIX=1 writes it anew");
   }
 }

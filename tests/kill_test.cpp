@@ -31,7 +31,8 @@ struct scene {
 class shared_scene {
  public:
   shared_scene()
-      : at_(new(::mmap(nullptr, sizeof(scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) scene) {}
+      : at_(new(::mmap(nullptr, sizeof(scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                scene) {}
   shared_scene(shared_scene const&) = delete;
   shared_scene& operator=(shared_scene const&) = delete;
   ~shared_scene() { ::munmap(at_, sizeof(scene)); }
@@ -159,7 +160,8 @@ state const states[] = {
          ::usleep(20'000);
          die();
        }
-       while (epoch.atomic_load(victim, 0) == 0) std::this_thread::yield();  // never; only a signal ends the loop
+       while (epoch.atomic_load(victim, 0) == 0)
+         std::this_thread::yield();  // never; only a signal ends the loop
      }},
     {"exit: it has left the last barrier",
      [](team_type& team, rank_t victim) {
@@ -192,7 +194,9 @@ bool exists(::pid_t process) { return ::kill(process, 0) == 0; }
 
 }  // namespace
 
-TEST_CASE("kill -9 of each rank in each state: an error names the rank within 3 seconds, and nothing is left behind") {
+TEST_CASE(
+    "kill -9 of each rank in each state: an error names the rank within 3 seconds, and nothing is left "
+    "behind") {
   for (auto const& state : states) {
     for (rank_t victim = 0; victim < ranks; ++victim) {
       leftovers const before;
@@ -207,7 +211,8 @@ TEST_CASE("kill -9 of each rank in each state: an error names the rank within 3 
       REQUIRE_MESSAGE(e.has_value(), where);
       CHECK_MESSAGE(e->rank() == victim, where, ": ", std::string(e->what()));
       std::string const what = e->what();
-      CHECK_MESSAGE(what.find("rank " + std::to_string(victim) + " (process") != std::string::npos, where, ": ", what);
+      CHECK_MESSAGE(what.find("rank " + std::to_string(victim) + " (process") != std::string::npos, where,
+                    ": ", what);
       CHECK_MESSAGE(what.find("signal 9") != std::string::npos, where, ": ", what);
       before.check(where);
     }
@@ -235,7 +240,8 @@ void each_rank_dies(std::string const& name, void (*reach)(team_type&, rank_t)) 
     CHECK_MESSAGE(watch.seconds() < 3.5, where, " took ", watch.seconds(), " s");
     REQUIRE_MESSAGE(e.has_value(), where);
     CHECK_MESSAGE(e->rank() == victim, where, ": ", std::string(e->what()));
-    CHECK_MESSAGE(std::string(e->what()).find("signal 9") != std::string::npos, where, ": ", std::string(e->what()));
+    CHECK_MESSAGE(std::string(e->what()).find("signal 9") != std::string::npos, where, ": ",
+                  std::string(e->what()));
     before.check(where);
   }
 }
@@ -298,7 +304,8 @@ TEST_CASE("kill -9 of a lock's holder or of a waiting rank: an error names the r
 }
 
 TEST_CASE(
-    "kill -9 of a target before its post or of an origin before its complete: an error names the rank, for every "
+    "kill -9 of a target before its post or of an origin before its complete: an error names the rank, for "
+    "every "
     "protocol") {
   std::apply(
       []<class... Post>(Post...) {
@@ -329,7 +336,8 @@ TEST_CASE(
       post_protocols{});
 }
 
-TEST_CASE("kill -9 at random moments of a busy program: an error names the rank, and nothing is left behind") {
+TEST_CASE(
+    "kill -9 at random moments of a busy program: an error names the rank, and nothing is left behind") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     leftovers const before;
     stopwatch const watch;
@@ -399,7 +407,8 @@ TEST_CASE("kill -9 of the supervisor ends every rank, in any state") {
       ::_exit(0);
     }
     stopwatch const watch;
-    while (at->arrived < ranks && watch.seconds() < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (at->arrived < ranks && watch.seconds() < 10)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     REQUIRE(at->arrived == ranks);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     ::kill(supervisor, SIGKILL);

@@ -30,7 +30,8 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
   };
   std::tuple arrays{make(rules)...};
   auto const with = [&](std::size_t which, auto&& use) {
-    std::apply([&, k = std::size_t{0}](auto&... each) mutable { ((k++ == which ? use(each) : void()), ...); }, arrays);
+    std::apply([&, k = std::size_t{0}](auto&... each) mutable { ((k++ == which ? use(each) : void()), ...); },
+               arrays);
   };
   std::apply([](auto&... each) { (static_cast<void>(pgas::fence{each.array}), ...); }, arrays);
 
@@ -53,7 +54,8 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
       if (team.rank() == mover) epoch.get(b, values);
       epoch.close();
       for_each_cell(source.array.extents(), b, [&](std::size_t at_source, std::size_t k) {
-        if (team.rank() == mover) require_equal(values[k], source.serial[at_source], "cell of a box that was got");
+        if (team.rank() == mover)
+          require_equal(values[k], source.serial[at_source], "cell of a box that was got");
         values[k] = source.serial[at_source];
         values[k].round = round;
       });
@@ -108,8 +110,9 @@ void copy_boxes(Team& team, std::uint64_t seed, std::size_t largest, Rules const
 TEST_CASE("layouts: random boxes moved between arrays of one dimension equal those of serial arrays") {
   everywhere<few_models>([](auto& team) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      copy_boxes<1>(team, seed, 300, block{}, cyclic{}, block_cyclic<4>{}, tiled{block_cyclic<>{seed + 1}}.padded(64),
-                    single_owner{team.size() - 1}, cyclic_tiles<5>{}.padded(64));
+      copy_boxes<1>(team, seed, 300, block{}, cyclic{}, block_cyclic<4>{},
+                    tiled{block_cyclic<>{seed + 1}}.padded(64), single_owner{team.size() - 1},
+                    cyclic_tiles<5>{}.padded(64));
     }
   });
 }
@@ -148,14 +151,16 @@ TEST_CASE("layouts: blocks of rows of any sizes, also none, have the requested o
     auto const a = make_array<int>(team, {rows.extent(), 3}, tiled{rows, whole{}}, halo{.width = 1});
     require_equal(a.local_rows(), sizes[static_cast<std::size_t>(team.rank())], "own rows");
     require_equal(a.local().size(), 3 * a.local_rows(), "own cells");
-    for_each_own(a, [&](auto const& i, auto const& global) { require_equal(global[0], a.first_row() + i[0], "row"); });
+    for_each_own(
+        a, [&](auto const& i, auto const& global) { require_equal(global[0], a.first_row() + i[0], "row"); });
     require_error(errc::invalid_argument, {"make_array", "dimension 0", "one size for each rank"}, [&] {
       return make_array<int>(team, {rows.extent() + 1, 3}, tiled{rows, whole{}});
     });
   });
 }
 
-TEST_CASE("layouts: padded rows and tiles start on lines of memory, and a tile's leading dimension is its pitch") {
+TEST_CASE(
+    "layouts: padded rows and tiles start on lines of memory, and a tile's leading dimension is its pitch") {
   pgas::run<pgas::backends::process_map>(4, [](auto& team) {
     auto const on_line = [](auto* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; };
     auto const a = make_array<float>(team, {9, 21}, tiled{block{}, block{}}.padded(64), halo{.width = 1});
@@ -179,8 +184,9 @@ TEST_CASE("layouts: padded rows and tiles start on lines of memory, and a tile's
 
 TEST_CASE("layouts: a halo lies around the own cells of a grid of blocks, and around no other layout's") {
   everywhere<few_models>([](auto& team) {
-    auto const a = make_array<int>(team, {5, 6, 4}, tiled{block{}, block{}, block{}},
-                                   {halo{.width = 1}, halo{.width = 2, .after = 0}, halo{.width = 0, .after = 3}});
+    auto const a =
+        make_array<int>(team, {5, 6, 4}, tiled{block{}, block{}, block{}},
+                        {halo{.width = 1}, halo{.width = 2, .after = 0}, halo{.width = 0, .after = 3}});
     {
       auto const all = stage(a.window(), pgas::read_write);
       std::fill(all.begin(), all.end(), -1);
@@ -199,8 +205,8 @@ TEST_CASE("layouts: a halo lies around the own cells of a grid of blocks, and ar
     for (std::ptrdiff_t i = -1; i <= static_cast<std::ptrdiff_t>(own[0]); ++i) {
       for (std::ptrdiff_t j = -2; j < static_cast<std::ptrdiff_t>(own[1]); ++j) {
         for (std::ptrdiff_t k = 0; k < static_cast<std::ptrdiff_t>(own[2]) + 3; ++k) {
-          bool const inside =
-              i >= 0 && i < static_cast<std::ptrdiff_t>(own[0]) && j >= 0 && k < static_cast<std::ptrdiff_t>(own[2]);
+          bool const inside = i >= 0 && i < static_cast<std::ptrdiff_t>(own[0]) && j >= 0 &&
+                              k < static_cast<std::ptrdiff_t>(own[2]);
           ghosts += inside ? 0 : 1;
           auto const first = a.own_box().first;
           require_equal(seen(i, j, k),
@@ -220,10 +226,11 @@ TEST_CASE("layouts: an impossible layout is refused on every rank, with both sid
   everywhere<few_models>([](auto& team) {
     auto const ranks = team.size();
     std::string const self = "rank " + std::to_string(team.rank());
-    require_error(errc::invalid_argument,
-                  {self, "make_array", "4 x 5", "a grid of 64 x 0 needs more than the " + std::to_string(ranks)}, [&] {
-                    return make_array<int>(team, {4, 5}, tiled{block{}, block{}}.on(grid{64, 0}));
-                  });
+    require_error(
+        errc::invalid_argument,
+        {self, "make_array", "4 x 5", "a grid of 64 x 0 needs more than the " + std::to_string(ranks)}, [&] {
+          return make_array<int>(team, {4, 5}, tiled{block{}, block{}}.on(grid{64, 0}));
+        });
     require_error(errc::invalid_argument, {self, "dimension 1", "blocks of 0"}, [&] {
       return make_array<int>(team, {4, 5}, tiled{block{}, block_cyclic<>{0}});
     });
@@ -239,7 +246,8 @@ TEST_CASE("layouts: an impossible layout is refused on every rank, with both sid
     if (ranks > 1) {
       bool const other = team.rank() == ranks - 1;
       std::string const last = "rank " + std::to_string(ranks - 1);
-      require_error(errc::mismatch, {self, last + " makes an array of 9", "block_cyclic(3)", "block_cyclic(2)"},
+      require_error(errc::mismatch,
+                    {self, last + " makes an array of 9", "block_cyclic(3)", "block_cyclic(2)"},
                     [&] { return make_array<int>(team, 9, block_cyclic<>{other ? 3U : 2U}); });
       require_error(errc::mismatch, {self, last, "cyclic_tiles(2 x 2)", "rank 0 one of 4 x 5"}, [&] {
         if (other) return static_cast<void>(make_array<int>(team, {4, 5}, cyclic_tiles<2, 2>{}));
@@ -251,7 +259,8 @@ TEST_CASE("layouts: an impossible layout is refused on every rank, with both sid
       });
     }
     auto const a = make_array<int>(team, {4, 5, 6}, cyclic_tiles<2, 2, 2>{});
-    require_error(errc::out_of_range, {self, "at", "cell (3, 5, 0)", "4 x 5 x 6"}, [&] { return a.at(3, 5, 0); });
+    require_error(errc::out_of_range, {self, "at", "cell (3, 5, 0)", "4 x 5 x 6"},
+                  [&] { return a.at(3, 5, 0); });
     pgas::fence epoch{a};
     std::vector<int> values(8);
     require_error(errc::out_of_range, {self, "put", "2 x 2 x 2 cells do not fit at (0, 4, 0)"}, [&] {

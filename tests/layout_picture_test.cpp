@@ -26,7 +26,8 @@ std::vector<int> owners(drawn_layout const& l) {
 
 /// The same by a layout of the library.
 template <pgas::layout L>
-std::vector<int> owners(L const& rule, std::array<std::size_t, L::dimensions> const& extents, pgas::rank_t ranks) {
+std::vector<int> owners(L const& rule, std::array<std::size_t, L::dimensions> const& extents,
+                        pgas::rank_t ranks) {
   auto const l = rule.over(extents, ranks);
   std::vector<int> all;
   std::array<std::size_t, L::dimensions> i{};
@@ -37,11 +38,14 @@ std::vector<int> owners(L const& rule, std::array<std::size_t, L::dimensions> co
 
 /// The number of bytes that each rank needs of the others when it reads all cells up to `width` from its own.
 std::vector<std::uint64_t> read_around(std::vector<int> const& of, std::array<std::size_t, 2> extents,
-                                       std::size_t ranks, std::ptrdiff_t width, bool is_periodic, std::uint64_t bytes) {
+                                       std::size_t ranks, std::ptrdiff_t width, bool is_periodic,
+                                       std::uint64_t bytes) {
   std::vector<std::uint64_t> all(ranks * ranks);
   auto const rows = static_cast<std::ptrdiff_t>(extents[0]);
   auto const cols = static_cast<std::ptrdiff_t>(extents[1]);
-  auto const at = [&](std::ptrdiff_t i, std::ptrdiff_t j) { return of[static_cast<std::size_t>(i * cols + j)]; };
+  auto const at = [&](std::ptrdiff_t i, std::ptrdiff_t j) {
+    return of[static_cast<std::size_t>(i * cols + j)];
+  };
   for (std::size_t reader = 0; reader < ranks; ++reader) {
     for (std::ptrdiff_t i = 0; i < rows; ++i) {
       for (std::ptrdiff_t j = 0; j < cols; ++j) {
@@ -50,7 +54,8 @@ std::vector<std::uint64_t> read_around(std::vector<int> const& of, std::array<st
           auto di = std::abs(k / cols - i);
           auto dj = std::abs(k % cols - j);
           if (is_periodic) di = std::min(di, rows - di), dj = std::min(dj, cols - dj);
-          reads = reads || (di <= width && dj <= width && of[static_cast<std::size_t>(k)] == static_cast<int>(reader));
+          reads = reads ||
+                  (di <= width && dj <= width && of[static_cast<std::size_t>(k)] == static_cast<int>(reader));
         }
         auto const owner = static_cast<std::size_t>(at(i, j));
         if (reads && owner != reader) all[owner * ranks + reader] += bytes;
@@ -68,14 +73,16 @@ TEST_CASE("layout sentence: each layout and distribution has the owners that the
         owners(tiled{block_cyclic<4>{}, block_cyclic<4>{}}.on(grid{2, 3}), {16, 24}, 6));
   CHECK(owners(read_layout("rows 7x5 ranks(3)")) == owners(by_rows<2>{}, {7, 5}, 3));
   CHECK(owners(read_layout("7x5")) == owners(by_rows<2>{}, {7, 5}, 4));
-  CHECK(owners(read_layout("tiled(block, block) ranks(6) 7x5")) == owners(tiled{block{}, block{}}, {7, 5}, 6));
+  CHECK(owners(read_layout("tiled(block, block) ranks(6) 7x5")) ==
+        owners(tiled{block{}, block{}}, {7, 5}, 6));
   CHECK(owners(read_layout(" tiled( cyclic,block_cyclic( 3 ) )  grid(2x0) ranks(8) 9x14 ")) ==
         owners(tiled{cyclic{}, block_cyclic<3>{}}.on(grid{2, 0}), {9, 14}, 8));
   CHECK(owners(read_layout("tiled(whole, single_owner(2)) grid(1x3) 4x4")) ==
         owners(tiled{whole{}, single_owner{2}}.on(grid{1, 3}), {4, 4}, 3));
   CHECK(owners(read_layout("tiled(irregular(3,0,1), block) ranks(6) 4x4")) ==
         owners(tiled{irregular{3, 0, 1}, block{}}.on(grid{3, 2}), {4, 4}, 6));
-  CHECK(owners(read_layout("cyclic_tiles(2x3) ranks(5) padded(64) 7x8")) == owners(cyclic_tiles<2, 3>{}, {7, 8}, 5));
+  CHECK(owners(read_layout("cyclic_tiles(2x3) ranks(5) padded(64) 7x8")) ==
+        owners(cyclic_tiles<2, 3>{}, {7, 8}, 5));
   CHECK(owners(read_layout("cyclic_tiles(4) 18")) == owners(cyclic_tiles<4>{}, {18}, 4));
   CHECK(owners(read_layout("cyclic ranks(3) 10")) == owners(tiled{cyclic{}}, {10}, 3));
   CHECK(owners(read_layout("irregular(5, 0, 12, 3) 20")) == owners(tiled{irregular{5, 0, 12, 3}}, {20}, 4));
@@ -95,20 +102,24 @@ TEST_CASE("layout sentence: the error points at the wrong word and lists the pos
            wrong{"tiled(4x4) gird(2x3) 16x24", "           ^~~~~~~~~\n", "'gird' is no word", "tiled(4x4)"},
            wrong{"tiled(4x4) grid(2x3)", "^~~~~~~~~~", "the extents of the array are missing", "16x24"},
            wrong{"16x24 tiled(4x4", "      ^~~~~~~~~\n", "a parenthesis is not closed", "')'"},
-           wrong{"tiled(blok, cyclic) 4x4", "      ^~~~\n", "'blok' is no distribution", "irregular(5, 0, 12)"},
+           wrong{"tiled(blok, cyclic) 4x4", "      ^~~~\n", "'blok' is no distribution",
+                 "irregular(5, 0, 12)"},
            wrong{"tiled(block cyclic) 4x4", "            ^\n", "a comma should be here", "block, cyclic"},
-           wrong{"tiled(4x4)grid(2x3) 4x4", "          ^\n", "text follows the parenthesis directly", "a blank"},
+           wrong{"tiled(4x4)grid(2x3) 4x4", "          ^\n", "text follows the parenthesis directly",
+                 "a blank"},
            wrong{"tiled(4x0) 4x4", "        ^\n", "'0' is not a number that can be here", "1 to 100000"},
            wrong{"cyclic_tiles(5x5) 4x4", "             ^~~\n", "was not compiled for", "2, 3, 4 and 8"},
-           wrong{"cyclic_tiles(4) 4x4", "^~~~~~~~~~~~~~~\n", "its tiles have one dimension", "cyclic_tiles(4x4)"},
+           wrong{"cyclic_tiles(4) 4x4", "^~~~~~~~~~~~~~~\n", "its tiles have one dimension",
+                 "cyclic_tiles(4x4)"},
            wrong{"cyclic 4x4", "^~~~~~\n", "this layout has one dimension, but the array has 2",
                  "tiled(cyclic, whole)"},
            wrong{"grid 4x4", "^~~~\n", "the text in its parentheses is missing", "grid(2x3)"},
            wrong{"grid(2) 4x4", "^~~~~~~\n", "the grid has one dimension, but the array has 2", "grid(2x3)"},
-           wrong{"cyclic_tiles(4x4) grid(2x2) 4x4", "                  ^~~~~~~~~\n", "without a grid", "ranks"},
+           wrong{"cyclic_tiles(4x4) grid(2x2) 4x4", "                  ^~~~~~~~~\n", "without a grid",
+                 "ranks"},
            wrong{"tiled(whole,block) grid(2x2) 4x4", "                   ^~~~~~~~~\n", "is whole", "1"},
-           wrong{"tiled(block, block) grid(2x3) ranks(4) 4x4", "^~~~", "needs more than the 4 ranks there are",
-                 "ranks()"},
+           wrong{"tiled(block, block) grid(2x3) ranks(4) 4x4", "^~~~",
+                 "needs more than the 4 ranks there are", "ranks()"},
            wrong{"4x4x4", "^~~~~\n", "one or two dimensions", "16x24"},
            wrong{"4x4 5x5", "    ^~~\n", "the extents are given twice", "one"},
            wrong{"block cyclic 5", "      ^~~~~~\n", "'block' is a layout already", "one"},

@@ -53,7 +53,8 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
     auto const t = l.tile_at(i);
     if (t.owner != r || t.offset_of(i) != offset) return static_cast<void>(wrong = "tile_at" + at);
     for (std::size_t d = 0; d < N; ++d) {
-      if (i[d] < t.cells.first[d] || i[d] - t.cells.first[d] >= t.cells.count[d]) wrong = "cells of tile" + at;
+      if (i[d] < t.cells.first[d] || i[d] - t.cells.first[d] >= t.cells.count[d])
+        wrong = "cells of tile" + at;
     }
   });
   if (!wrong.empty()) return wrong;
@@ -226,7 +227,8 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
     if (size != per_node) return;
     CHECK(cut <= pairs_cut(g, per_node, [&](rank_t r) {
             auto at = grid<N>(nodes).place(r / per_node);
-            for (std::size_t d = 0; d < N; ++d) at[d] = at[d] * shape[d] + grid<N>(shape).place(r % per_node)[d];
+            for (std::size_t d = 0; d < N; ++d)
+              at[d] = at[d] * shape[d] + grid<N>(shape).place(r % per_node)[d];
             return at;
           }));
   });
@@ -235,8 +237,8 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
 
 /// Compares the product of distributions with the product of their tables, tight, padded and with margins.
 template <class... D>
-void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& extents, rank_t ranks, covered& c,
-                   D const&... each) {
+void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& extents, rank_t ranks,
+                   covered& c, D const&... each) {
   constexpr std::size_t N = sizeof...(D);
   auto const rule = tiled<D...>{each...}.on(asked);
   if (rule.error_for(extents, ranks)) return;
@@ -339,7 +341,8 @@ void report(std::string const& what, covered const& c) {
 }
 
 // A layout does not communicate, so the compiler can check it too.
-static_assert(layout<tiled<block>> && layout<tiled<cyclic, block_cyclic<4>>> && layout<tiled<irregular, whole, block>>);
+static_assert(layout<tiled<block>> && layout<tiled<cyclic, block_cyclic<4>>> &&
+              layout<tiled<irregular, whole, block>>);
 static_assert(box_layout<tiled<block, whole>> && box_layout<tiled<irregular, single_owner, block>>);
 static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cyclic>> &&
               !matrix_layout<cyclic_tiles<2, 2>>);
@@ -347,11 +350,13 @@ static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cy
 constexpr auto board = tiled{block_cyclic<2>{}, block_cyclic<3>{}}.over({7, 8}, 6);
 static_assert(board.places() == grid{3, 2} && board.owner({4, 5}) == 5 && board.owner({6, 7}) == 0);
 static_assert(board.local_extents(0) == index<2>{3, 5} && board.offset({6, 7}) == 14 && board.tiles(0) == 4);
-static_assert(board.tile_of(0, 3).cells == box<2>{{6, 6}, {1, 2}} && board.tile_of(0, 3).pitches == index<2>{5, 1});
+static_assert(board.tile_of(0, 3).cells == box<2>{{6, 6}, {1, 2}} &&
+              board.tile_of(0, 3).pitches == index<2>{5, 1});
 static_assert([] {
   bool right = true;
-  for_each_index(board.extents(),
-                 [&](index<2> const& i) { right = right && board.global_index(board.owner(i), board.offset(i)) == i; });
+  for_each_index(board.extents(), [&](index<2> const& i) {
+    right = right && board.global_index(board.owner(i), board.offset(i)) == i;
+  });
   return right;
 }());
 constexpr auto ferreras =
@@ -408,11 +413,13 @@ TEST_CASE("grid: a node's ranks get the block that separates the fewest neighbou
   static_assert(grid{4, 4}.in_nodes_of(4).over(16).rank({1, 2}) == 6);
   static_assert(grid{4, 4}.in_nodes_of(4).over(16).place(6) == std::array{1, 2});
   CHECK(grid{4, 6}.in_nodes_of(6).over(24).node_extents() == std::array{2, 3});
-  CHECK(grid{5, 2}.in_nodes_of(5).over(10).node_extents() == std::array{1, 1});  // two rows and a half separate fewer
+  CHECK(grid{5, 2}.in_nodes_of(5).over(10).node_extents() ==
+        std::array{1, 1});  // two rows and a half separate fewer
   CHECK(grid{4, 4}.in_nodes_of(4).describe() == "4 x 4 in nodes of 4");
   CHECK(grid<2>{}.in_nodes_of(4).error_for(6).value_or("").find("places that 4 divides, and 6 are there") !=
         std::string::npos);
-  CHECK(grid<2>{}.in_nodes_of(0).error_for(6).value_or("").find("places that 0 divides") != std::string::npos);
+  CHECK(grid<2>{}.in_nodes_of(0).error_for(6).value_or("").find("places that 0 divides") !=
+        std::string::npos);
   CHECK_FALSE(grid<2>{}.in_nodes_of(4).error_for(6, {true, true}));
 }
 
@@ -526,7 +533,9 @@ TEST_CASE("tiled: a box of a cyclic array splits into few shares, regardless of 
   auto const cells = tiled{cyclic{}, cyclic{}}.over({900, 900}, 6);
   CHECK(cells.has_many_short_rows({{0, 0}, {100, 100}}));
   CHECK_FALSE(cells.has_many_short_rows({{0, 0}, {2, 2}}));
-  CHECK_FALSE(tiled{block_cyclic<64>{}, block_cyclic<64>{}}.over({900, 900}, 6).has_many_short_rows({{}, {900, 900}}));
+  CHECK_FALSE(tiled{block_cyclic<64>{}, block_cyclic<64>{}}
+                  .over({900, 900}, 6)
+                  .has_many_short_rows({{}, {900, 900}}));
 }
 
 TEST_CASE("for_each_block: a box moves between two places in the fewest blocks of rows") {
@@ -568,7 +577,9 @@ TEST_CASE("tiled: blocks of different sizes may stand beside each other") {
     auto const l = tiled{sizes, block{}}.on(grid{3, 0}).over({sizes.extent(), 5}, 6);
     auto const down = pgas_test::one_each(rows);
     auto const across = table_of(block{}, 5, 2);
-    auto const owner = [&](index<2> const& i) { return down.entries()[i[0]].owner * 2 + across.entries()[i[1]].owner; };
+    auto const owner = [&](index<2> const& i) {
+      return down.entries()[i[0]].owner * 2 + across.entries()[i[1]].owner;
+    };
     CHECK(broken(l, owner, true) == "");
     c.cells += sizes.extent() * 5;
     ++c.layouts;
@@ -577,12 +588,16 @@ TEST_CASE("tiled: blocks of different sizes may stand beside each other") {
 }
 
 TEST_CASE("layouts: the reason why a layout does not fit is a sentence") {
-  auto const has = [](std::string const& text, char const* piece) { return text.find(piece) != std::string::npos; };
+  auto const has = [](std::string const& text, char const* piece) {
+    return text.find(piece) != std::string::npos;
+  };
   CHECK_FALSE(tiled<block, block>{}.error_for({3, 3}, 7));
   CHECK(has(tiled<block, block>{}.on(grid{2, 0}).error_for({3, 3}, 7).value_or(""), "that 2 divides"));
-  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).error_for({3, 3}, 2).value_or(""), "dimension 1: it is undivided"));
+  CHECK(has(tiled<block, whole>{}.on(grid{1, 2}).error_for({3, 3}, 2).value_or(""),
+            "dimension 1: it is undivided"));
   CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({3, 3}, 4).value_or(""), "dimension 0") == false);
-  CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({4, 3}, 4).value_or(""), "dimension 0: the sizes of 2 blocks"));
+  CHECK(has(tiled{irregular{1, 2}, block{}}.error_for({4, 3}, 4).value_or(""),
+            "dimension 0: the sizes of 2 blocks"));
   CHECK(has(tiled{block{}, block_cyclic<>{0}}.error_for({4, 3}, 4).value_or(""), "dimension 1: blocks of 0"));
   CHECK(tiled{cyclic{}, block_cyclic<4>{}}.on(grid{0, 2}).padded(64).describe() ==
         "tiled(cyclic, block_cyclic(4)) on 0 x 2 padded to 64");

@@ -113,7 +113,8 @@ found search(program const& what, std::size_t switches, double seconds) {
     f.wrong = play<Protocol, Watcher>(what);
     if (!f.wrong.empty()) return f;
     f.all = !script.next();
-  } while (!f.all && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds);
+  } while (!f.all &&
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds);
   return f;
 }
 
@@ -135,7 +136,8 @@ found try_seeds(program const& what, std::uint64_t seeds) {
 }  // namespace
 
 TEST_CASE(
-    "locks: no rank coincides with an exclusive holder or waits for ever, in every order with few changes of turns") {
+    "locks: no rank coincides with an exclusive holder or waits for ever, in every order with few changes of "
+    "turns") {
   if (!chosen(pgas::backends::scc::name)) return;
   double const seconds = seconds_to_search() / 100;
   with_each([&]<class Protocol>(Protocol) {
@@ -145,7 +147,8 @@ TEST_CASE(
     for (std::size_t const switches : {2U, 3U}) {
       auto const each = [&](program const& what) {
         found const f = search<Protocol>(what, switches, seconds);
-        CHECK_MESSAGE(f.wrong == "", Protocol::name, ", program ", searches, " after ", f.runs, " orders: ", f.wrong);
+        CHECK_MESSAGE(f.wrong == "", Protocol::name, ", program ", searches, " after ", f.runs,
+                      " orders: ", f.wrong);
         runs += f.runs;
         complete += f.all ? 1 : 0;
         ++searches;
@@ -153,12 +156,14 @@ TEST_CASE(
       for (program const& what : of_two()) each(what);
       for (program const& what : of_three()) each(what);
     }
-    std::cout << "covered: " << Protocol::name << ", " << runs << " orders, " << complete << " of " << searches
-              << " searches to their end\n";
+    std::cout << "covered: " << Protocol::name << ", " << runs << " orders, " << complete << " of "
+              << searches << " searches to their end\n";
   });
 }
 
-TEST_CASE("locks: no rank coincides with an exclusive holder or waits for ever, for up to eight ranks and many seeds") {
+TEST_CASE(
+    "locks: no rank coincides with an exclusive holder or waits for ever, for up to eight ranks and many "
+    "seeds") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
     for (rank_t const ranks : {4, 8}) {
@@ -288,7 +293,8 @@ lock_cost cost_of_all(rank_t ranks) {
 }  // namespace
 
 TEST_CASE(
-    "locks: without conflict, each costs the accesses that its header states, and lock_all at most those of all "
+    "locks: without conflict, each costs the accesses that its header states, and lock_all at most those of "
+    "all "
     "parts") {
   if (!chosen(pgas::backends::scc::name)) return;
   using enum lock_kind;
@@ -345,7 +351,8 @@ TEST_CASE(
       auto const inner = cost_of<after_bias_t<Protocol>>(n, exclusive);
       auto const later = counter.take();
       if constexpr (!std::is_same_v<Protocol, after_bias_t<Protocol>>) {
-        CHECK(later == counts{inner.get.modified + inner.let_go.modified, inner.get.stored + inner.let_go.stored,
+        CHECK(later == counts{inner.get.modified + inner.let_go.modified,
+                              inner.get.stored + inner.let_go.stored,
                               inner.get.loaded + inner.let_go.loaded});
       }
     });
@@ -469,14 +476,17 @@ int turns_until_writer_enters(int turns) {
 }  // namespace
 
 TEST_CASE(
-    "locks: in a queue, each other rank overtakes at most as often as its header states; two_level has no such bound") {
+    "locks: in a queue, each other rank overtakes at most as often as its header states; two_level has no "
+    "such bound") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
     constexpr rank_t ranks = 4;
     long each = 1;
-    if constexpr (requires { after_bias_t<Protocol>::most_passes; }) each += after_bias_t<Protocol>::most_passes;
+    if constexpr (requires { after_bias_t<Protocol>::most_passes; })
+      each += after_bias_t<Protocol>::most_passes;
     long const most = most_overtaken<Protocol>(ranks, static_cast<int>(2 * each) + 10, 100);
-    std::cout << Protocol::name << ": overtaken " << most << " times at most, by " << ranks - 1 << " others\n";
+    std::cout << Protocol::name << ": overtaken " << most << " times at most, by " << ranks - 1
+              << " others\n";
     if (Protocol::name.starts_with("two_level")) {
       CHECK_MESSAGE(most > (ranks - 1) * each, Protocol::name, ": ", most);
     } else {
@@ -581,7 +591,9 @@ std::string first_behind_a_reader() {
 
 }  // namespace
 
-TEST_CASE("locks: exclusive holders of mcs and mcs_wp follow each other in the order in which they joined the queue") {
+TEST_CASE(
+    "locks: exclusive holders of mcs and mcs_wp follow each other in the order in which they joined the "
+    "queue") {
   if (!chosen(pgas::backends::scc::name)) return;
   auto const one = []<class Protocol>(Protocol) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -597,7 +609,8 @@ TEST_CASE("locks: exclusive holders of mcs and mcs_wp follow each other in the o
 TEST_CASE("locks: a shared request waits for an earlier exclusive one in queues, and not in two_level") {
   if (!chosen(pgas::backends::scc::name)) return;
   with_each([]<class Protocol>(Protocol) {
-    CHECK_MESSAGE(first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("two_level") ? "rw" : "wr"),
-                  Protocol::name);
+    CHECK_MESSAGE(
+        first_behind_a_reader<Protocol>() == (Protocol::name.starts_with("two_level") ? "rw" : "wr"),
+        Protocol::name);
   });
 }

@@ -161,7 +161,8 @@ TEST_CASE("lock: one rank holds locks on several parts at once") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     for (int round = 0; round < 10; ++round) {
-      std::vector<pgas::lock<typename decltype(w)::state_type, pgas::lock_kind::exclusive, pgas::hints{.alone = true}>>
+      std::vector<pgas::lock<typename decltype(w)::state_type, pgas::lock_kind::exclusive,
+                             pgas::hints{.alone = true}>>
           all;
       for (rank_t r = 0; r < team.size(); ++r) all.emplace_back(w, r, exclusive);
       for (auto& epoch : all) epoch.put(epoch.target(), 0, epoch.get(epoch.target(), 0) + 1);
@@ -173,9 +174,10 @@ TEST_CASE("lock: one rank holds locks on several parts at once") {
   });
 }
 
-TEST_CASE("lock: a deferred lock waits at the first access, on the own part at once, and without an access never") {
-  using protocols =
-      pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::deferred<pgas::sync::queued>>;
+TEST_CASE(
+    "lock: a deferred lock waits at the first access, on the own part at once, and without an access never") {
+  using protocols = pgas::protocols<pgas::default_fence, pgas::sync::match_vector,
+                                    pgas::sync::deferred<pgas::sync::queued>>;
   everywhere<std::tuple<model<pgas::backends::process_map, pgas::coherence::coherent, protocols>,
                         model<pgas::backends::scc, pgas::coherence::write_through, protocols>>>(
       [](auto& team) {
@@ -230,7 +232,8 @@ TEST_CASE("lock: try_lock returns an epoch, or nothing when it would have to wai
 }
 
 TEST_CASE(
-    "lock: a second lock on a part, another epoch beside it and access to another part are refused with a sentence") {
+    "lock: a second lock on a part, another epoch beside it and access to another part are refused with a "
+    "sentence") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);
     rank_t const target = team.size() - 1;
@@ -245,7 +248,8 @@ TEST_CASE(
         require_error(errc::wrong_order, {"to", "not on rank 0's"}, [&] { epoch.put(0, 0, 1); });
       }
       epoch.unlock();
-      require_error(errc::wrong_order, {"to", "the epoch is closed already"}, [&] { static_cast<void>(epoch.to()); });
+      require_error(errc::wrong_order, {"to", "the epoch is closed already"},
+                    [&] { static_cast<void>(epoch.to()); });
     }
     require_error(errc::out_of_range, {"lock", std::to_string(team.size())}, [&] {
       pgas::lock epoch{w, team.size(), shared};
@@ -272,8 +276,8 @@ TEST_CASE("lock: a rank that waits for a lock learns of its holder's failure") {
       pgas::lock wanted{w, 0, exclusive};
     });
     REQUIRE_MESSAGE(e.has_value(), Model::name());
-    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ",
-                  std::string(e->what()));
+    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos,
+                  Model::name(), ": ", std::string(e->what()));
   });
 }
 
@@ -281,9 +285,9 @@ TEST_CASE("lock: hosts that share a pool without read-modify-writes lock by tick
   if (!chosen(pool_backend::name)) return;
   for (rank_t const ranks : {2, 3}) {
     on<pool_model>(ranks, [](auto& world) {
-      auto team =
-          world.template with<typename std::remove_cvref_t<decltype(world)>::coherence_type,
-                              pgas::protocols<pgas::sync::dissemination, pgas::sync::stamped, pgas::sync::bakery>>();
+      auto team = world.template with<
+          typename std::remove_cvref_t<decltype(world)>::coherence_type,
+          pgas::protocols<pgas::sync::dissemination, pgas::sync::stamped, pgas::sync::bakery>>();
       auto w = make_window<int>(team, 1);
       constexpr int rounds = 10;
       for (int round = 0; round < rounds; ++round) {
@@ -309,8 +313,9 @@ TEST_CASE("lock: ranks that lock two parts crosswise get a deadlock error if wor
       []<class... Lock>(Lock...) {
         auto const one = []<class L>(L) {
           auto const e = error_of<process_model>(2, [](auto& world) {
-            auto team = world.template with<pgas::coherence::coherent,
-                                            pgas::protocols<pgas::default_fence, pgas::sync::match_vector, L>>();
+            auto team =
+                world.template with<pgas::coherence::coherent,
+                                    pgas::protocols<pgas::default_fence, pgas::sync::match_vector, L>>();
             auto w = make_window<int>(team, 1);
             pgas::lock own{w, team.rank(), exclusive};
             team.barrier();
@@ -319,10 +324,10 @@ TEST_CASE("lock: ranks that lock two parts crosswise get a deadlock error if wor
           REQUIRE_MESSAGE(e.has_value(), L::name);
           std::string const what = e->what();
           CHECK_MESSAGE(e->code() == pgas::make_error_code(errc::deadlock), L::name, ": ", what);
-          CHECK_MESSAGE(what.find("rank 0 waits in lock (window 0) for rank 1") != std::string::npos, L::name, ": ",
-                        what);
-          CHECK_MESSAGE(what.find("rank 1 waits in lock (window 0) for rank 0") != std::string::npos, L::name, ": ",
-                        what);
+          CHECK_MESSAGE(what.find("rank 0 waits in lock (window 0) for rank 1") != std::string::npos, L::name,
+                        ": ", what);
+          CHECK_MESSAGE(what.find("rank 1 waits in lock (window 0) for rank 0") != std::string::npos, L::name,
+                        ": ", what);
         };
         (one(Lock{}), ...);
       },
@@ -347,7 +352,8 @@ TEST_CASE("lock: no update is lost and no rank waits for ever, in every order wi
       pgas::scc::with_options const emulated(how);
       long runs = 0;
       bool more = true;
-      while (more && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds) {
+      while (more &&
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds) {
         int counted = 0;
         pgas::run<pgas::backends::scc>(ranks, [&counted](auto& world) {
           auto team = world.template with<pgas::coherence::write_through>();
@@ -367,8 +373,8 @@ TEST_CASE("lock: no update is lost and no rank waits for ever, in every order wi
         ++runs;
         more = script.next();
       }
-      std::cout << "covered: " << runs << (more ? " of the" : ", all") << " orders of " << ranks << " cores with up to "
-                << switches << " changes of turns\n";
+      std::cout << "covered: " << runs << (more ? " of the" : ", all") << " orders of " << ranks
+                << " cores with up to " << switches << " changes of turns\n";
     }
   }
 }

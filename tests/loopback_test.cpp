@@ -44,7 +44,8 @@ class member {
  public:
   template <class Boot>
   member(backend b, Boot& boot) : backend_(std::move(b)) {
-    pgas::control_words const words = fence_words() + pgas::control_words{.slots = 1 + at(size()), .cells = 0};
+    pgas::control_words const words =
+        fence_words() + pgas::control_words{.slots = 1 + at(size()), .cells = 0};
     auto handle = backend::handle{};
     auto const raw = std::as_writable_bytes(std::span(&handle, 1));
     if (rank() == 0) {
@@ -83,7 +84,9 @@ class member {
     barrier();
     return made;
   }
-  backend::segment_type segment(std::size_t count) { return segment(std::vector<std::size_t>(at(size()), count)); }
+  backend::segment_type segment(std::size_t count) {
+    return segment(std::vector<std::size_t>(at(size()), count));
+  }
   backend::control_type control(pgas::control_words words, std::string_view label = "words") {
     auto const handle = share(rank() == 0 ? backend_.reserve_control(words) : 0);
     auto made = backend_.attach_control(handle, words, label);
@@ -149,7 +152,8 @@ TEST_CASE("every pair of ranks puts and gets, between parts of different sizes")
       me.barrier();
       for (rank_t r = 0; r < me.size(); ++r) {
         for (rank_t from = 0; from < me.size(); ++from) {
-          require(got(s, {r, at(from) * piece}, piece) == pattern(piece, at(from + r)), "a get finds the put");
+          require(got(s, {r, at(from) * piece}, piece) == pattern(piece, at(from + r)),
+                  "a get finds the put");
         }
       }
       me.barrier();
@@ -162,8 +166,8 @@ TEST_CASE("rows of any length arrive at their places, also rows longer than a me
     std::size_t const part = std::size_t{5} << 20U;
     auto s = me.segment(part);
     rank_t const other = 1 - me.rank();
-    for (pgas::row_shape const shape :
-         {pgas::row_shape{7, 3}, pgas::row_shape{3000, 1000}, pgas::row_shape{3, (std::size_t{1} << 20U) + 1}}) {
+    for (pgas::row_shape const shape : {pgas::row_shape{7, 3}, pgas::row_shape{3000, 1000},
+                                        pgas::row_shape{3, (std::size_t{1} << 20U) + 1}}) {
       std::size_t const pitch = shape.row_bytes + 500;
       std::size_t const packed = shape.row_bytes + 1;
       auto const source = pattern(shape.rows * packed, at(me.rank()) + shape.rows);
@@ -173,14 +177,16 @@ TEST_CASE("rows of any length arrive at their places, also rows longer than a me
       auto const mine = pattern(shape.rows * packed, at(other) + shape.rows);
       for (std::size_t row = 0; row < shape.rows; ++row) {
         auto const local = s.local().subspan(5 + row * pitch, shape.row_bytes + 1);
-        require(std::equal(local.begin(), local.end() - 1, mine.data() + row * packed), "a row that was put arrives");
+        require(std::equal(local.begin(), local.end() - 1, mine.data() + row * packed),
+                "a row that was put arrives");
       }
       bytes back(source.size(), std::byte{0xEE});
       s.get_rows({other, 5}, pitch, back.data(), packed, shape);
       s.flush_local(other);
       for (std::size_t row = 0; row < shape.rows; ++row) {
         auto const* const first = back.data() + row * packed;
-        require(std::equal(first, first + shape.row_bytes, source.data() + row * packed), "a row that was got arrives");
+        require(std::equal(first, first + shape.row_bytes, source.data() + row * packed),
+                "a row that was got arrives");
         require(first[shape.row_bytes] == std::byte{0xEE}, "the bytes between rows keep their values");
       }
       me.barrier();
@@ -353,7 +359,8 @@ TEST_CASE("a rank that only computes can be reached") {
       s.put({0, 0}, bytes(1000, std::byte{9}));
       s.flush(0);
       require(got(s, {0, 999}, 1) == bytes{std::byte{9}}, "a get is answered");
-      require(c.cell(0, 0).fetch_add(3, std::memory_order_acq_rel) == 0, "a change of a control word is answered");
+      require(c.cell(0, 0).fetch_add(3, std::memory_order_acq_rel) == 0,
+              "a change of a control word is answered");
       require(s.fetch_op<std::int32_t>({0, 500}, 1, pgas::op::sum{}) == 0x09090909,
               "a change of an element is answered");
       reached.store(true);
@@ -379,7 +386,8 @@ TEST_CASE("requests are asynchronous, and their bytes arrive in the test or wait
     bytes dropped(1000);
     { auto const unasked = s.rget({other, 0}, dropped); }
     s.flush(other);
-    require(std::equal(dropped.begin(), dropped.end(), source.begin()), "a flush completes transfers without a wait");
+    require(std::equal(dropped.begin(), dropped.end(), source.begin()),
+            "a flush completes transfers without a wait");
     me.barrier();
   });
 }
@@ -494,7 +502,8 @@ TEST_CASE("a bad handle or a range past the end is an error of the caller, and o
       try {
         act();
       } catch (pgas::error const& e) {
-        require(e.code() == pgas::make_error_code(code), "the error has another code: " + std::string(e.what()));
+        require(e.code() == pgas::make_error_code(code),
+                "the error has another code: " + std::string(e.what()));
         return;
       }
       require(false, "the call throws");
@@ -505,7 +514,9 @@ TEST_CASE("a bad handle or a range past the end is an error of the caller, and o
       refused(errc::out_of_range, [&] { got(s, {1, ~std::size_t{0} - 2}, 8); });
       refused(errc::out_of_range, [&] { s.put({1, 0}, big), s.flush(1); });
       refused(errc::out_of_range, [&] { s.rput({1, 0}, big).wait(); });
-      refused(errc::out_of_range, [&] { s.put_rows({1, 0}, ~std::size_t{0} / 2, big.data(), 1, {3, 1}), s.flush(1); });
+      refused(errc::out_of_range, [&] {
+        s.put_rows({1, 0}, ~std::size_t{0} / 2, big.data(), 1, {3, 1}), s.flush(1);
+      });
       refused(errc::out_of_range, [&] { static_cast<void>(s.atomic_load<std::int32_t>({1, 8})); });
       refused(errc::out_of_range, [&] { static_cast<void>(s.atomic_load<std::int32_t>({1, 2})); });
       s.flush_all();
@@ -520,7 +531,8 @@ TEST_CASE("a bad handle or a range past the end is an error of the caller, and o
         require(false, "a segment larger than any memory is refused");
       } catch (pgas::error const& e) {
         require(e.code() == pgas::make_error_code(errc::no_space), "the error is no_space");
-        require(std::string(e.what()).find("18446744073709551615 bytes were asked for") != std::string::npos, e.what());
+        require(std::string(e.what()).find("18446744073709551615 bytes were asked for") != std::string::npos,
+                e.what());
       }
     }
     me.barrier();
@@ -548,7 +560,8 @@ TEST_CASE("mailbox messages keep their order, are bounded at each receiver, and 
     }
     require(most == 3 * 16, "16 letters fit for each receiver");
     me.barrier();
-    while (*std::min_element(heard.begin(), heard.end()) < 200 || *std::min_element(sent.begin(), sent.end()) < 200) {
+    while (*std::min_element(heard.begin(), heard.end()) < 200 ||
+           *std::min_element(sent.begin(), sent.end()) < 200) {
       for (rank_t to = 0; to < 3; ++to) {
         while (sent[at(to)] < 200 && send(to)) {}
       }

@@ -109,7 +109,8 @@ TEST_CASE("memory: a layout knows the owners of all cells without storing them")
     std::size_t const extent = 8 * static_cast<std::size_t>(ranks);
     looked_at(tiled{block{}}, std::array{extent});
     looked_at(tiled{block_cyclic<3>{}, cyclic{}}.padded(64), std::array{extent, extent});
-    looked_at(tiled{block{}, block{}, block{}}.on(grid<3>{}.in_nodes_of(2)), std::array{extent, extent, extent});
+    looked_at(tiled{block{}, block{}, block{}}.on(grid<3>{}.in_nodes_of(2)),
+              std::array{extent, extent, extent});
     looked_at(cyclic_tiles<2, 2>{}, std::array{extent, extent});
   });
 }
@@ -120,7 +121,8 @@ TEST_CASE("memory: a rank stores only its neighbours, regardless of the number o
     auto const places = grid<2>{}.over(ranks);
     std::array const extents{8 * static_cast<std::size_t>(places.extent(0)),
                              8 * static_cast<std::size_t>(places.extent(1))};
-    array_shape<2, tiled<block, block>> const shape(extents, halo{.width = 1, .edges = edge::periodic}, ranks);
+    array_shape<2, tiled<block, block>> const shape(extents, halo{.width = 1, .edges = edge::periodic},
+                                                    ranks);
     return memory_of([&] { return halo_plan<2>(shape, ranks / 2); });
   };
   auto const of_16 = plan(16);
@@ -138,11 +140,13 @@ TEST_CASE("memory: each protocol has the words and the private memory that sync/
     std::size_t const vectors = (n + 63) / 64;
     control_of_many control(ranks);
     // Private memory is at most this number of bytes for every 64 ranks, and a word.
-    auto const check = [&]<class Protocol>(Protocol, std::size_t slots, std::size_t cells, std::size_t of_64_ranks) {
+    auto const check = [&]<class Protocol>(Protocol, std::size_t slots, std::size_t cells,
+                                           std::size_t of_64_ranks) {
       CAPTURE(Protocol::name);
       CHECK(Protocol::words(ranks).slots == slots);
       CHECK(Protocol::words(ranks).cells == cells);
-      auto const used = memory_of([&] { return typename Protocol::template on<control_of_many>(control, {}); });
+      auto const used =
+          memory_of([&] { return typename Protocol::template on<control_of_many>(control, {}); });
       CHECK(used.kept <= 8 + of_64_ranks * vectors);
     };
     constexpr std::size_t bit = 8;  // for each of 64

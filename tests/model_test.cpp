@@ -68,7 +68,8 @@ TEST_CASE("model: with foMPI's numbers, post and start is cheaper for few neighb
 }
 
 TEST_CASE("model: measured values are the same on every rank, and consistent") {
-  using without_locks = pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::shared_only>;
+  using without_locks =
+      pgas::protocols<pgas::default_fence, pgas::sync::match_vector, pgas::sync::shared_only>;
   everywhere<std::tuple<self_model, process_model, loopback_model, scc_model,
                         model<pgas::backends::process_map, pgas::coherence::coherent, without_locks>>>(
       []<class Team>(Team& team) {
@@ -80,7 +81,8 @@ TEST_CASE("model: measured values are the same on every rank, and consistent") {
         require((team.size() > 1) == (m.neighbours(1) > 0), "neighbours cost something if there are any");
         require(m.lock_shared.has_value() == pgas::target_lock_protocol<typename Team::protocols_type::lock>,
                 "locks are measured if the protocol has them");
-        if (m.lock_shared) require(m.lock_shared->base > 0 && m.lock_exclusive->base > 0, "a lock costs something");
+        if (m.lock_shared)
+          require(m.lock_shared->base > 0 && m.lock_exclusive->base > 0, "a lock costs something");
         auto const zero = team.broadcast(m);
         require(zero.put.base == m.put.base && zero.neighbours.slope == m.neighbours.slope,
                 "all ranks have rank 0's values");

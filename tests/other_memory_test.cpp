@@ -21,15 +21,16 @@ class other_memory : public pgas::backends::process_map {
   template <class Main>
   static auto launch(pgas::rank_t ranks, Main const& main) {
     auto const memory = map();  // the ranks inherit it
-    return process_map::launch(
-        ranks, [&](process_map const& inner, auto& bootstrap) { main(other_memory(inner, memory), bootstrap); });
+    return process_map::launch(ranks, [&](process_map const& inner, auto& bootstrap) {
+      main(other_memory(inner, memory), bootstrap);
+    });
   }
 
   /// Takes the next bytes of the mapping. It never reuses them: the job is short.
   [[nodiscard]] handle reserve_segment(std::span<std::size_t const> sizes) const {
     std::uint64_t const wanted = (segment_type::bytes_for(sizes) + page - 1) / page * page;
-    std::uint64_t const taken =
-        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_.get())).fetch_add(wanted, std::memory_order_relaxed);
+    std::uint64_t const taken = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_.get()))
+                                    .fetch_add(wanted, std::memory_order_relaxed);
     if (wanted > bytes || page + taken > bytes - wanted) {
       throw pgas::error(pgas::errc::no_space, rank(), "reserve", "the mapping has no room for so many bytes");
     }
@@ -51,7 +52,8 @@ class other_memory : public pgas::backends::process_map {
       : process_map(std::move(inner)), memory_(std::move(memory)) {}
 
   static std::shared_ptr<std::byte> map() {
-    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const at =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw pgas::error(pgas::errc::no_space, -1, "run", "the mapping was refused");
     return {static_cast<std::byte*>(at), [](std::byte* first) { ::munmap(first, bytes); }};
   }

@@ -35,7 +35,8 @@ namespace {
 class named_file {
  public:
   explicit named_file(std::size_t bytes)
-      : name_((std::filesystem::temp_directory_path() / ("pgas-test-file-" + std::to_string(::getpid()))).string()) {
+      : name_((std::filesystem::temp_directory_path() / ("pgas-test-file-" + std::to_string(::getpid())))
+                  .string()) {
     std::FILE* const file = std::fopen(name_.c_str(), "we");
     for (std::size_t i = 0; i < bytes; ++i) std::fputc(0x5a, file);
     std::fclose(file);
@@ -191,7 +192,9 @@ TEST_CASE("memory of destroyed windows is used again, and is zero again") {
   }));
 }
 
-TEST_CASE("random programs give byte-equal values behind incoherent caches") { random_programs::play_on<all_models>(); }
+TEST_CASE("random programs give byte-equal values behind incoherent caches") {
+  random_programs::play_on<all_models>();
+}
 
 /// A program that must fail behind a flawed cache: ranks put to bytes of one line, get, and count under the
 /// element lock.

@@ -70,7 +70,8 @@ TEST_CASE("every line that a range touches is visited once, its ragged ends incl
 }
 
 TEST_CASE("a walk that forgets the last line, or goes one too far, is detected") {
-  auto const from_the_first_byte = [](std::byte* address, std::size_t bytes, std::size_t length, auto&& step) {
+  auto const from_the_first_byte = [](std::byte* address, std::size_t bytes, std::size_t length,
+                                      auto&& step) {
     for (std::size_t i = 0; i < bytes; i += length) {
       std::byte* const at = address + i;
       step(at - reinterpret_cast<std::uintptr_t>(at) % length);

@@ -4,7 +4,8 @@
 
 #include "conformance/random_programs.hpp"
 
-TEST_CASE("random programs give byte-equal values and memory on every incoherent model, and in a serial run") {
+TEST_CASE(
+    "random programs give byte-equal values and memory on every incoherent model, and in a serial run") {
   pgas_test::random_programs::play_on<pgas_test::incoherent_models>();
 }
 

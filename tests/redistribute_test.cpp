@@ -16,7 +16,8 @@ using namespace pgas;
 namespace {
 
 template <class Source, class Target>
-void copy_serial(Source const& source, box<Source::N> const& b, Target& target, cell_index<Source::N> const& first) {
+void copy_serial(Source const& source, box<Source::N> const& b, Target& target,
+                 cell_index<Source::N> const& first) {
   std::vector<cell> values(b.size());
   for_each_cell(source.array.extents(), b,
                 [&](std::size_t k, std::size_t in_box) { values[in_box] = source.serial[k]; });
@@ -43,7 +44,9 @@ void copy_all_pairs(Team& team, std::uint64_t seed, std::size_t largest, Rules c
   auto const for_each_pair = [](auto& arrays, auto const& use) {
     std::apply(
         [&](auto&... from) {
-          auto const to_all = [&](auto& one) { std::apply([&](auto&... to) { (use(one, to), ...); }, arrays); };
+          auto const to_all = [&](auto& one) {
+            std::apply([&](auto&... to) { (use(one, to), ...); }, arrays);
+          };
           (to_all(from), ...);
         },
         arrays);
@@ -125,8 +128,8 @@ TEST_CASE("copy: ghost cells keep their values, and redistribute makes the array
     auto const own = b.local_extents();
     for (std::ptrdiff_t i = -1; b.own_box().size() != 0 && i <= static_cast<std::ptrdiff_t>(own[0]); ++i) {
       for (std::ptrdiff_t j = -1; j <= static_cast<std::ptrdiff_t>(own[1]); ++j) {
-        bool const inside =
-            i >= 0 && j >= 0 && i < static_cast<std::ptrdiff_t>(own[0]) && j < static_cast<std::ptrdiff_t>(own[1]);
+        bool const inside = i >= 0 && j >= 0 && i < static_cast<std::ptrdiff_t>(own[0]) &&
+                            j < static_cast<std::ptrdiff_t>(own[1]);
         auto const first = b.own_box().first;
         require_equal(seen(i, j),
                       inside ? static_cast<int>((first[0] + static_cast<std::size_t>(i)) * 10 + first[1] +
@@ -143,10 +146,12 @@ TEST_CASE("copy: boxes that do not fit are refused with both extents") {
     auto const a = make_array<int>(team, {6, 5}, cyclic_tiles<2, 2>{});
     auto const b = make_array<int>(team, {5, 6});
     std::string const self = "rank " + std::to_string(team.rank());
-    require_error(errc::invalid_argument, {self, "copy", "6 x 5", "5 x 6", "name the box"}, [&] { pgas::copy(a, b); });
-    require_error(errc::out_of_range, {self, "copy", "6 x 5 cells do not fit at (0, 0)", "copied to", "5 x 6"}, [&] {
-      pgas::copy(a, {{}, {6, 5}}, b, {});
-    });
+    require_error(errc::invalid_argument, {self, "copy", "6 x 5", "5 x 6", "name the box"},
+                  [&] { pgas::copy(a, b); });
+    require_error(errc::out_of_range,
+                  {self, "copy", "6 x 5 cells do not fit at (0, 0)", "copied to", "5 x 6"}, [&] {
+                    pgas::copy(a, {{}, {6, 5}}, b, {});
+                  });
     require_error(errc::out_of_range, {self, "copy", "2 x 2 cells do not fit at (5, 0)", "copied from"}, [&] {
       pgas::copy(a, {{5, 0}, {2, 2}}, b, {});
     });

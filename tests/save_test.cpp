@@ -48,7 +48,8 @@ void save_and_load(Team& team, fs::path const& folder, std::string const& type, 
   for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = static_cast<T>((k * 7 + seed) % 120);
   fill(a, serial);
   auto const is_here = [&](fs::path const& path, std::string const& expected) {
-    if (team.rank() == 0) require(content_of(path) == expected, "the file has the bytes of the format's text");
+    if (team.rank() == 0)
+      require(content_of(path) == expected, "the file has the bytes of the format's text");
     team.barrier();
   };
   fs::path const path = folder / "a.npy";
@@ -95,7 +96,8 @@ void save_type(Team& team, fs::path const& folder, std::string const& type) {
     a.local()[i] = static_cast<T>(static_cast<int>(a.global_index(i)[0] % 2));
   pgas::save(a, folder / "type.npy");
   if (team.rank() == 0) {
-    require(content_of(folder / "type.npy").find("'descr': '" + type + "'") != std::string::npos, "named " + type);
+    require(content_of(folder / "type.npy").find("'descr': '" + type + "'") != std::string::npos,
+            "named " + type);
   }
   pgas::load(b, folder / "type.npy");
   for (std::size_t i = 0; i < b.local().size(); ++i) {
@@ -106,14 +108,17 @@ void save_type(Team& team, fs::path const& folder, std::string const& type) {
 
 }  // namespace
 
-TEST_CASE("save: a file has the bytes of the format's specification, and such a file is loaded, on every memory") {
+TEST_CASE(
+    "save: a file has the bytes of the format's specification, and such a file is loaded, on every memory") {
   temporary_folder const folder;
   // Shared memory, memory reached by messages, and copies that do not agree by themselves.
   everywhere<std::tuple<process_model, loopback_model, write_back_model>>([&](auto& team) {
     fs::path const& in = folder.path;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      save_and_load<int, 2>(team, in, "<i4", {9 * seed, 70}, by_rows<2>{}, seed, halo{.width = 1});  // long rows
-      save_and_load<int, 2>(team, in, "<i4", {9, 4 * seed}, by_rows<2>{}, seed, halo{.width = 2});   // short rows
+      save_and_load<int, 2>(team, in, "<i4", {9 * seed, 70}, by_rows<2>{}, seed,
+                            halo{.width = 1});  // long rows
+      save_and_load<int, 2>(team, in, "<i4", {9, 4 * seed}, by_rows<2>{}, seed,
+                            halo{.width = 2});  // short rows
       save_and_load<int, 2>(team, in, "<i4", {9, 4 + seed}, cyclic_tiles<2, 3>{}, seed);
     }
   });
@@ -163,7 +168,7 @@ header = ast.literal_eval(data[10:10 + length].decode('latin1'))
 assert header == {'descr': '<f8', 'fortran_order': False, 'shape': (6, 5)}, header
 values = struct.unpack('<30d', data[10 + length:])
 assert list(values) == [i / 4 for i in range(30)], values
-text = repr({'shape': (6, 5), 'fortran_order': False, 'descr': '<f8'}).encode()  # version 2, other order, no blanks
+text = repr({'shape': (6, 5), 'fortran_order': False, 'descr': '<f8'}).encode()  # version 2, other order
 with open(sys.argv[2], 'wb') as f:
     f.write(b'\x93NUMPY\x02\x00' + struct.pack('<I', len(text)) + text + struct.pack('<30d', *(v * 2 for v in values)))
 )");
@@ -209,12 +214,17 @@ TEST_CASE("load: every rank refuses a file of another kind, and says what it is 
       {npy_file("<f8", "12,", std::string(96, '\1')), "an array of 12, but 3 x 4 cells"},
       {npy_file("<f8", "", std::string(96, '\1')), "an array of no dimensions"},
       {"\x93NUMPY\3" + good.substr(7), "version 3.0, but only versions 1.0 and 2.0 can be read"},
-      {header("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (3, 4)}"), "records of several fields"},
+      {header("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (3, 4)}"),
+       "records of several fields"},
       {header("{'descr': '<f8', 'fortran_order': False}"), "'shape' is missing"},
-      {header("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (3, 4)}"), "'descr' is unknown or"},
-      {header("{'descr': '<f8', 'fortran_order': Perhaps, 'shape': (3, 4)}"), "True or False should be there"},
-      {header("{'descr': '<f8', 'fortran_order': False, 'shape': (3, -4)}"), "a number of elements should be"},
-      {header("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 4)}"), "a number of elements"},
+      {header("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (3, 4)}"),
+       "'descr' is unknown or"},
+      {header("{'descr': '<f8', 'fortran_order': Perhaps, 'shape': (3, 4)}"),
+       "True or False should be there"},
+      {header("{'descr': '<f8', 'fortran_order': False, 'shape': (3, -4)}"),
+       "a number of elements should be"},
+      {header("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 4)}"),
+       "a number of elements"},
       {header("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4)} 5"), "something follows"},
       {header("{'descr': '<f8"), "a text does not end"},
       {header("  \n"), "a '{' should be there"},
@@ -249,7 +259,8 @@ TEST_CASE("load: a byte that is neither true nor false is no bool") {
       [&](auto& team) {
         auto const a = make_array<bool>(team, 300);
         std::string const last = "rank " + std::to_string(team.size() - 1);
-        require_error(errc::bad_file, {last, "holds no bool", "is 2"}, [&] { pgas::load(a, folder.path / "b.npy"); });
+        require_error(errc::bad_file, {last, "holds no bool", "is 2"},
+                      [&] { pgas::load(a, folder.path / "b.npy"); });
       },
       {1, 3});
 }
@@ -266,7 +277,8 @@ TEST_CASE("save: every rank says why a file cannot be written") {
         if (::geteuid() == 0) require_equal(::seteuid(65534), 0, "leaving root's rights");
         auto const a = make_array<double>(team, {3, 4});
         auto const refused = [&](fs::path const& file, std::string const& why) {
-          require_error(errc::bad_file, {"rank 0: save: '" + file.string() + "' ", why}, [&] { pgas::save(a, file); });
+          require_error(errc::bad_file, {"rank 0: save: '" + file.string() + "' ", why},
+                        [&] { pgas::save(a, file); });
         };
         refused(folder.path / "none" / "a.npy", "cannot be opened to be written: No such file");
         refused(folder.path / "file" / "a.npy", "Not a directory");
@@ -291,7 +303,8 @@ TEST_CASE("save: the error of a full disk states the bytes that do not fit") {
 }
 
 TEST_CASE(
-    "save: when one rank cannot write, every rank throws that rank's error, and the old file stays, without another") {
+    "save: when one rank cannot write, every rank throws that rank's error, and the old file stays, without "
+    "another") {
   temporary_folder const folder;
   fs::path const path = folder.path / "a.npy";
   write_to(path, "old");
@@ -303,27 +316,29 @@ TEST_CASE(
           require_equal(::setrlimit(RLIMIT_FSIZE, &small), 0, "setrlimit");
         }
         require_error(errc::no_space,
-                      {"rank " + std::to_string(team.size() - 1) + ": save: '" + path.string() + "' ", "224 bytes long",
-                       "more than 150 are not allowed"},
+                      {"rank " + std::to_string(team.size() - 1) + ": save: '" + path.string() + "' ",
+                       "224 bytes long", "more than 150 are not allowed"},
                       [&] { pgas::save(a, path); });
       },
       {1, 3});
   // In the middle of writing, rank 1 loses its right to write, after its first 8 MiB.
   everywhere<std::tuple<process_model>>(
       [&](auto& team) {
-        auto const a = make_array<double>(team, std::size_t{3} * ((9U << 20U) / sizeof(double)), block_cyclic<>{1000});
+        auto const a =
+            make_array<double>(team, std::size_t{3} * ((9U << 20U) / sizeof(double)), block_cyclic<>{1000});
         std::signal(SIGXFSZ, SIG_IGN);
         std::vector<std::uint64_t> seen;
         std::uint64_t total = 0;
-        require_error(errc::no_space,
-                      {"rank 1: save: '" + path.string() + "' ", "bytes ", "cannot be written: File too large"}, [&] {
-                        pgas::save(a, path, [&](std::uint64_t done, std::uint64_t all) {
-                          seen.push_back(done);
-                          total = all;
-                          rlimit const small{.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
-                          if (team.rank() == 1) require_equal(::setrlimit(RLIMIT_FSIZE, &small), 0, "setrlimit");
-                        });
-                      });
+        require_error(
+            errc::no_space,
+            {"rank 1: save: '" + path.string() + "' ", "bytes ", "cannot be written: File too large"}, [&] {
+              pgas::save(a, path, [&](std::uint64_t done, std::uint64_t all) {
+                seen.push_back(done);
+                total = all;
+                rlimit const small{.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
+                if (team.rank() == 1) require_equal(::setrlimit(RLIMIT_FSIZE, &small), 0, "setrlimit");
+              });
+            });
         require_equal(total, std::uint64_t{9U << 20U}, "bytes of a rank's strip");
         require(seen == (team.rank() == 1 ? std::vector<std::uint64_t>{8U << 20U}
                                           : std::vector<std::uint64_t>{8U << 20U, 9U << 20U}),
@@ -427,6 +442,7 @@ TEST_CASE("progress_bar: it draws on a terminal to its end, and on no other outp
   CHECK(text.find("\rsave  25% [==========>") == 0);
   CHECK(text.find("1.0 of 4.0 MiB") != std::string::npos);
   CHECK(text.find(" 50%") == std::string::npos);
-  CHECK(text.find("save 100% [========================================] 4.0 of 4.0 MiB") != std::string::npos);
+  CHECK(text.find("save 100% [========================================] 4.0 of 4.0 MiB") !=
+        std::string::npos);
   CHECK(text.back() == '\n');
 }

@@ -57,7 +57,8 @@ std::vector<std::size_t> share_of(std::vector<std::size_t> const& list, rank_t r
 }
 
 template <std::size_t N>
-std::vector<std::size_t> chosen_in(cell_index<N> const& extents, box<N> const& b, std::vector<bool> const& mask) {
+std::vector<std::size_t> chosen_in(cell_index<N> const& extents, box<N> const& b,
+                                   std::vector<bool> const& mask) {
   std::vector<std::size_t> numbers;
   for_each_cell(extents, b, [&](std::size_t k, std::size_t in_box) {
     if (mask[in_box]) numbers.push_back(k);
@@ -130,8 +131,9 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
     for (std::size_t k : masked) serial_sums[k] += round * static_cast<std::uint32_t>(team.size());
     adding.accumulate(b, mask, amounts);
     amounts.assign(b.size(), 7);
-    for_each_cell(extents, b,
-                  [&](std::size_t k, std::size_t) { serial_sums[k] += 7 * static_cast<std::uint32_t>(team.size()); });
+    for_each_cell(extents, b, [&](std::size_t k, std::size_t) {
+      serial_sums[k] += 7 * static_cast<std::uint32_t>(team.size());
+    });
     adding.accumulate(b, amounts);
     adding.next();
     std::vector<std::uint32_t> total(sums.size());
@@ -173,12 +175,14 @@ TEST_CASE("scattered: indices, masks and values that do not fit are refused befo
           epoch.get(indices{{0, 0}, {1, 0}, {2, 0}}, values);
         });
         box<2> const some{{1, 1}, {1, 3}};
-        require_error(errc::invalid_argument, {self, "put", "a mask of 2 given for a box of 1 x 3 cells"}, [&] {
-          epoch.put(some, std::vector<bool>{true, true}, values);
-        });
-        require_error(errc::invalid_argument, {self, "accumulate", "2 values given for 1 cells that the mask"}, [&] {
-          epoch.accumulate(some, std::array{true, false, false}, values);
-        });
+        require_error(errc::invalid_argument, {self, "put", "a mask of 2 given for a box of 1 x 3 cells"},
+                      [&] {
+                        epoch.put(some, std::vector<bool>{true, true}, values);
+                      });
+        require_error(errc::invalid_argument,
+                      {self, "accumulate", "2 values given for 1 cells that the mask"}, [&] {
+                        epoch.accumulate(some, std::array{true, false, false}, values);
+                      });
         require_error(errc::out_of_range, {self, "get", "1 x 3 cells do not fit at (0, 4)", "4 x 5"}, [&] {
           epoch.get({{0, 4}, {1, 3}}, std::vector<bool>{true, true, false}, values);
         });
@@ -187,7 +191,9 @@ TEST_CASE("scattered: indices, masks and values that do not fit are refused befo
         epoch.get({{}, {4, 5}}, all);
         epoch.close();
         require(all == std::vector<int>(20), "a refused put changes no cell");
-        require_error(errc::wrong_order, {self, "put", "closed"}, [&] { epoch.put(indices{{0, 0}, {1, 0}}, values); });
+        require_error(errc::wrong_order, {self, "put", "closed"}, [&] {
+          epoch.put(indices{{0, 0}, {1, 0}}, values);
+        });
         require_error(errc::wrong_order, {self, "get", "closed"}, [&] { epoch.get(indices{}, {}); });
       },
       {2});
@@ -206,8 +212,8 @@ TEST_CASE("scattered: cells of one owner that are adjacent or equally spaced are
     return found;
   };
   auto const same = [](run const& a, rank_t owner, rows_of const& b) {
-    return a.first == owner && a.second.first == b.first && a.second.rows == b.rows && a.second.cols == b.cols &&
-           (b.rows == 1 || a.second.pitch == b.pitch);
+    return a.first == owner && a.second.first == b.first && a.second.rows == b.rows &&
+           a.second.cols == b.cols && (b.rows == 1 || a.second.pitch == b.pitch);
   };
   CHECK(runs({}, false).empty());
   auto const sorted = runs({{1, 7}, {0, 4}, {0, 3}, {1, 8}, {0, 5}}, true);

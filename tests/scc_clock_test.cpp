@@ -43,7 +43,8 @@ options timed(timing const& t) {
 }
 /// The address of a core's message passing buffer, the same on every core.
 physical_address buffer_of(rank_t owner) {
-  return static_cast<physical_address>((lookup_table::first_buffer + static_cast<std::size_t>(owner)) * page_bytes);
+  return static_cast<physical_address>((lookup_table::first_buffer + static_cast<std::size_t>(owner)) *
+                                       page_bytes);
 }
 double now(chip& c, rank_t rank) { return c.time()->how().in_core_cycles(c.turns().time().now(rank)); }
 
@@ -85,7 +86,8 @@ std::vector<double> costs_of_stores(timing const& t, int many, Act const& act) {
 
 /// Reads from every core's buffer.
 std::vector<double> reads_of_buffers(timing const& t, rank_t from) {
-  return costs_on(t, from, cores, [](chip&, core& me, int owner) { (void)load(me, page_type::ncm, buffer_of(owner)); });
+  return costs_on(t, from, cores,
+                  [](chip&, core& me, int owner) { (void)load(me, page_type::ncm, buffer_of(owner)); });
 }
 /// The address at which core 0 maps memory of another core that uses this controller.
 physical_address memory_at(chip& c, core& me, int controller) {
@@ -93,7 +95,9 @@ physical_address memory_at(chip& c, core& me, int controller) {
   return static_cast<physical_address>(me.map(c.dram().first_page(owner)) * page_bytes);
 }
 
-void read_memory(chip& c, core& me, int controller) { (void)load(me, page_type::ncm, memory_at(c, me, controller)); }
+void read_memory(chip& c, core& me, int controller) {
+  (void)load(me, page_type::ncm, memory_at(c, me, controller));
+}
 
 /// The number of hops, counted on a map of the chip.
 int apart(tile a, tile b) {
@@ -139,12 +143,14 @@ TEST_CASE("an access takes the time of the literature's formulas, between all pa
         int const d = apart(static_cast<tile>(from) / 2, static_cast<tile>(owner) / 2);
         CAPTURE(from);
         CAPTURE(owner);
-        CHECK(reads[static_cast<std::size_t>(owner)] == doctest::Approx(45 + 8 * std::max(d, 1) * mesh).epsilon(0.005));
+        CHECK(reads[static_cast<std::size_t>(owner)] ==
+              doctest::Approx(45 + 8 * std::max(d, 1) * mesh).epsilon(0.005));
       }
     }
     auto const reads = costs_on(*r.set, 0, 4, read_memory);
     for (std::size_t m = 0; m < 4; ++m) {
-      CHECK(reads[m] == doctest::Approx(40 + 8 * apart(0, controller_tiles[m]) * mesh + 46 * memory).epsilon(0.005));
+      CHECK(reads[m] ==
+            doctest::Approx(40 + 8 * apart(0, controller_tiles[m]) * mesh + 46 * memory).epsilon(0.005));
     }
   }
 }
@@ -168,7 +174,8 @@ TEST_CASE("Barrelfish's tables of the message passing buffers are reproduced wit
 }
 
 TEST_CASE("Barrelfish's table of memory is reproduced within 5 %") {
-  constexpr std::array<double, 4> word{97, 121, 105, 134}, words{779, 972, 843, 1069}, combined{122, 146, 134, 158};
+  constexpr std::array<double, 4> word{97, 121, 105, 134}, words{779, 972, 843, 1069},
+      combined{122, 146, 134, 158};
   auto const& t = pgas::scc::barrelfish;
   line const bytes{};
   auto const stores_as = [&](page_type type) {
@@ -197,7 +204,8 @@ TEST_CASE("hits, instructions and registers take the time that their sources sta
   int turn = 0;
   CHECK(cost([&](chip&, core& me) {
           if (turn == 0) {
-            for (int i = 0; i < 5; ++i) (void)load(me, page_type::dcm, static_cast<physical_address>(i) * 4096);
+            for (int i = 0; i < 5; ++i)
+              (void)load(me, page_type::dcm, static_cast<physical_address>(i) * 4096);
           } else {
             (void)load(me, page_type::dcm, 0);
           }
@@ -215,8 +223,8 @@ TEST_CASE("hits, instructions and registers take the time that their sources sta
   for (auto const* set : pgas::scc::all_timings) {
     double tests = 0, increments = 0;
     for (rank_t r = 0; r < cores; r += 6) {
-      increments +=
-          cost_on(*set, r, [&](chip& c, core&) { c.reach(r, station::at(station::interface, 0), asks::read_word); });
+      increments += cost_on(
+          *set, r, [&](chip& c, core&) { c.reach(r, station::at(station::interface, 0), asks::read_word); });
       for (double one : costs_on(*set, r, cores, [&](chip& c, core&, int owner) {
              c.reach(r, station::registers_of(owner), asks::read_word);
            })) {
@@ -234,7 +242,8 @@ TEST_CASE("changing a table entry takes an access to the own tile's registers") 
     std::array<double, 2> cost{};
     for (double& one : cost) {  // the page is mapped the second time
       double const begin = now(c, 0);
-      (void)load(me, page_type::ncm, static_cast<physical_address>(me.map(c.dram().first_page(1)) * page_bytes));
+      (void)load(me, page_type::ncm,
+                 static_cast<physical_address>(me.map(c.dram().first_page(1)) * page_bytes));
       one = now(c, 0) - begin;
     }
     CHECK(cost[0] - cost[1] == doctest::Approx(45 + 8 * 2.0 / 3).epsilon(0.005));
@@ -355,12 +364,14 @@ TEST_CASE("cores that poll at a writer's controller slow its uncached stores dow
         for (number i = 0; i < 100; ++i) store(c.at(0), page_type::ncm, 0, i);
         cost = (now(c, 0) - begin) / 100;
       } else if (std::find(pollers.begin(), pollers.end(), self) != pollers.end()) {
-        while (now(c, self) < 20000) c.reach(self, station::at(station::controller, controller), asks::read_word);
+        while (now(c, self) < 20000)
+          c.reach(self, station::at(station::controller, controller), asks::read_word);
       }
     });
     return cost;
   };
-  std::vector<rank_t> const near{1, 2, 3, 4, 5, 12, 13, 14, 15, 16, 17}, far{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22};
+  std::vector<rank_t> const near{1, 2, 3, 4, 5, 12, 13, 14, 15, 16, 17},
+      far{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22};
   double const alone = a_store({}, 0);
   CHECK(a_store(near, 0) / alone == doctest::Approx(2.5).epsilon(0.25));
   CHECK(a_store(far, 0) / alone == doctest::Approx(2.5).epsilon(0.25));
@@ -368,7 +379,8 @@ TEST_CASE("cores that poll at a writer's controller slow its uncached stores dow
 }
 
 // Source: Christgau 2017, section 3.4.5: a program whose cores store every 109 cycles has a linear speed-up.
-TEST_CASE("the stores of twelve cores that compute in between do not slow each other down at one controller") {
+TEST_CASE(
+    "the stores of twelve cores that compute in between do not slow each other down at one controller") {
   auto const a_store = [](rank_t first, rank_t last) {
     double cost = 0;
     on_chip(cores, timed(pgas::scc::formulas_533), [&](chip& c, rank_t self) {
@@ -424,8 +436,8 @@ TEST_CASE("packets travel along their row first, in both directions") {
         for (auto const& l : c.time()->report().links) {
           if (l.requests > 0) used.insert(l.name);
         }
-        CHECK(used == std::set<std::string>{"(0,0) out", "(0,0) east", "(1,0) east", "(2,0) north", "(2,1) west",
-                                            "(1,1) west", "(0,1) south", "(0,0) in"});
+        CHECK(used == std::set<std::string>{"(0,0) out", "(0,0) east", "(1,0) east", "(2,0) north",
+                                            "(2,1) west", "(1,1) west", "(0,1) south", "(0,0) in"});
       });
 }
 
@@ -501,7 +513,8 @@ TEST_CASE("every request is answered once, and no station works faster than its 
 
 TEST_CASE("two runs with one seed have equal clocks, another seed has others") {
   std::array<std::vector<double>, 3> clocks;
-  for (std::size_t i = 0; i < 3; ++i) busy_chip(i / 2, [&](chip& c) { clocks[i] = c.time()->report().clocks; });
+  for (std::size_t i = 0; i < 3; ++i)
+    busy_chip(i / 2, [&](chip& c) { clocks[i] = c.time()->report().clocks; });
   CHECK(clocks[0] == clocks[1]);
   CHECK(clocks[0] != clocks[2]);
 }
@@ -537,7 +550,8 @@ TEST_CASE("charge and pause pass time, and other cores overtake a computing core
     team.charge(8000);
     CHECK(pgas::scc::cycles_of(team) - cycles == doctest::Approx(8000));
     CHECK(pgas::scc::microseconds_of(team) - us == doctest::Approx(10));
-    CHECK(std::chrono::duration<double, std::micro>(team.now() - before).count() == doctest::Approx(10).epsilon(0.001));
+    CHECK(std::chrono::duration<double, std::micro>(team.now() - before).count() ==
+          doctest::Approx(10).epsilon(0.001));
     team.barrier();
     auto const control = words_of(team);
     double const before_pause = pgas::scc::cycles_of(team);
@@ -624,7 +638,8 @@ TEST_CASE("polls that see nothing new are counted and timed as if each were made
   polled const some = wait_long(false);
   CHECK(all.loads > 10000);
   CHECK(static_cast<double>(some.loads) == doctest::Approx(static_cast<double>(all.loads)).epsilon(0.005));
-  for (std::size_t r = 0; r < 24; ++r) CHECK(some.what.clocks[r] == doctest::Approx(all.what.clocks[r]).epsilon(0.005));
+  for (std::size_t r = 0; r < 24; ++r)
+    CHECK(some.what.clocks[r] == doctest::Approx(all.what.clocks[r]).epsilon(0.005));
   for (std::size_t i = 0; i < 4; ++i) {
     auto const& a = all.what.controllers[i];
     auto const& b = some.what.controllers[i];
@@ -655,7 +670,8 @@ TEST_CASE("a read-modify-write is four accesses, and each test of a taken regist
   CHECK(after - spins == before - spins_before + 2 * 10 * cores);
 }
 
-TEST_CASE("a shared lock takes one read-modify-write to enter and one to leave, with any number of other holders") {
+TEST_CASE(
+    "a shared lock takes one read-modify-write to enter and one to leave, with any number of other holders") {
   with_options const chosen(timed(pgas::scc::formulas_533));
   auto const registers = [](int times) {
     pgas::run<backend>(cores, [=](auto& team) {
@@ -730,8 +746,9 @@ TEST_CASE("with a clock a deadline is one of virtual time") {
       double const us = pgas::scc::microseconds_of(team);
       bool timed_out = false;
       try {
-        control.wait_until(word, [](pgas::word w) { return w == 1; },
-                           {.operation = "await", .awaited = std::array{rank_t{1}}, .deadline = team.now() + 3600s});
+        control.wait_until(
+            word, [](pgas::word w) { return w == 1; },
+            {.operation = "await", .awaited = std::array{rank_t{1}}, .deadline = team.now() + 3600s});
       } catch (pgas::error const& e) {
         timed_out = e.code() == pgas::make_error_code(errc::timed_out);
       }
@@ -803,13 +820,16 @@ void hit_for_long(chip& c, core& me) {
 }
 void compute_for_long(chip& c, core& me) { c.pin_of(me.number()).compute(40000 * c.time()->how().core); }
 
-TEST_CASE("an interrupt takes the time that Barrelfish measured and its write's way, during any activity of its core") {
+TEST_CASE(
+    "an interrupt takes the time that Barrelfish measured and its write's way, during any activity of its "
+    "core") {
   for (timing const* t : {&pgas::scc::formulas_533, &pgas::scc::barrelfish}) {
     CHECK(delivery(*t, 0, 1, sleep) == doctest::Approx(612).epsilon(0.05));
     double const near = delivery(*t, 0, 2, sleep);
     for (rank_t to : {3, 10, 26, 47}) {
       double const hops = apart(0, static_cast<tile>(to / 2)) - 1;
-      CHECK(delivery(*t, 0, to, sleep) - near == doctest::Approx(hops * t->in_core_cycles(t->in_ticks(t->hop))));
+      CHECK(delivery(*t, 0, to, sleep) - near ==
+            doctest::Approx(hops * t->in_core_cycles(t->in_ticks(t->hop))));
       CHECK(delivery(*t, 0, to, compute_for_long) == doctest::Approx(delivery(*t, 0, to, sleep)));
       double const late = delivery(*t, 0, to, hit_for_long) - delivery(*t, 0, to, sleep);
       CHECK(late >= 0);  // the instruction at hand comes to its end
@@ -948,7 +968,8 @@ TEST_CASE("a heat map shows each part of the chip once, with its share of the ru
   }
   std::multiset<std::string> wanted;
   for (unsigned t = 0; t < 24; ++t) {
-    bool const edges[] = {t % 6 == 5, t % 6 == 0, t / 6 == 3, t / 6 == 0, false, false};  // no links beyond them
+    bool const edges[] = {t % 6 == 5, t % 6 == 0, t / 6 == 3,
+                          t / 6 == 0, false,      false};  // no links beyond them
     for (unsigned d = 0; d < 6; ++d) {
       if (!edges[d]) wanted.insert(std::to_string(run.links[6 * t + d].requests));
     }

@@ -46,7 +46,9 @@ number in_memory(chip& c, system_address at) {
   std::memcpy(&value, c.dram().host(at), sizeof value);
   return value;
 }
-void set_memory(chip& c, system_address at, number value) { std::memcpy(c.dram().host(at), &value, sizeof value); }
+void set_memory(chip& c, system_address at, number value) {
+  std::memcpy(c.dram().host(at), &value, sizeof value);
+}
 void fill_memory_line(chip& c, system_address at, number value) {
   for (std::size_t i = 0; i < line_bytes; i += sizeof value) set_memory(c, at + i, value);
 }
@@ -484,7 +486,8 @@ void random_program(kind const& k, options const& how) {
     for (int step = 0; step < 300; ++step) {
       std::size_t const place = dice.below(places);
       std::size_t const first = dice.below(place_bytes);
-      std::size_t const count = 1 + dice.below(std::min<std::size_t>(place_bytes - first, dice.one_in(4) ? 90 : 8));
+      std::size_t const count =
+          1 + dice.below(std::min<std::size_t>(place_bytes - first, dice.one_in(4) ? 90 : 8));
       auto const here = static_cast<physical_address>(at(place) + first);
       auto const mine = std::span(expected[place]).subspan(first, count);
       switch (dice.below(16)) {
@@ -697,7 +700,8 @@ TEST_CASE("more pages than entries are mapped in turn and keep their contents") 
       me.write_back_l1();
       me.flush_l2(0, l2_bytes);
       for (std::size_t page = 0; page < pages; ++page) {
-        CHECK(in_memory(c, (system_address{c.dram().first_page(1)} + page) * page_bytes + 128) == expected[page]);
+        CHECK(in_memory(c, (system_address{c.dram().first_page(1)} + page) * page_bytes + 128) ==
+              expected[page]);
       }
     });
   });
@@ -853,7 +857,8 @@ TEST_CASE("a search finds the lost update of an unprotected read-modify-write, w
         [&](chip& c, rank_t rank) {
           core& me = c.at(rank);
           auto const first = c.dram().first_page(0);
-          auto const at = rank == 0 ? physical_address{0} : static_cast<physical_address>(me.map(first) * page_bytes);
+          auto const at =
+              rank == 0 ? physical_address{0} : static_cast<physical_address>(me.map(first) * page_bytes);
           number const old = load(me, page_type::ncm, at);
           store(me, page_type::ncm, at, old + 1);
           sum = in_memory(c, 0);
@@ -997,9 +1002,10 @@ TEST_CASE("a deadlock is reported at once, with the rank that each rank waits fo
   });
   CHECK(std::chrono::steady_clock::now() - begin < 2s);
   CHECK(has(e, errc::deadlock));
-  CHECK(contains(e,
-                 "rank 0 waits in await (test words) for rank 1; rank 1 waits in await (test words) for rank 0; "
-                 "rank 2 has returned; none of them can go on"));
+  CHECK(contains(
+      e,
+      "rank 0 waits in await (test words) for rank 1; rank 1 waits in await (test words) for rank 0; "
+      "rank 2 has returned; none of them can go on"));
 }
 
 TEST_CASE("a deadline ends a wait that would never end") {
@@ -1142,7 +1148,8 @@ TEST_CASE("a fiber may be suspended by a destructor during unwinding, without ef
 
 // ---- memory ----------------------------------------------------------------------------------------
 
-TEST_CASE("a part larger than a core's memory is refused with a sentence, and the reserved memory is returned") {
+TEST_CASE(
+    "a part larger than a core's memory is refused with a sentence, and the reserved memory is returned") {
   options how;
   how.own_pages = 2;
   launch(
@@ -1163,13 +1170,15 @@ TEST_CASE("a part larger than a core's memory is refused with a sentence, and th
       how);
 }
 
-TEST_CASE("three mailboxes of 17 ranks fill the message passing buffers; the next is refused with a sentence") {
+TEST_CASE(
+    "three mailboxes of 17 ranks fill the message passing buffers; the next is refused with a sentence") {
   launch(17, [](seat me) {
     if (me.rank() != 0) return;
     for (int i = 0; i < 3; ++i) CHECK_NOTHROW(static_cast<void>(me.b.reserve_mailbox()));
     auto const e = error_of([&] { static_cast<void>(me.b.reserve_mailbox()); });
     CHECK(has(e, errc::no_space));
-    CHECK(contains(e, "2720 bytes of the message passing buffer of core 0 were asked for: of its 8192 fewer are left"));
+    CHECK(contains(
+        e, "2720 bytes of the message passing buffer of core 0 were asked for: of its 8192 fewer are left"));
   });
 }
 
@@ -1231,7 +1240,9 @@ void store(backend::segment_type& s, pgas::location at, number value) {
 void store_through(backend::segment_type& s, pgas::location at, number value) {
   s.store_through(at, std::as_bytes(std::span(&value, 1)));
 }
-void put(backend::segment_type& s, pgas::location at, number value) { s.put(at, std::as_bytes(std::span(&value, 1))); }
+void put(backend::segment_type& s, pgas::location at, number value) {
+  s.put(at, std::as_bytes(std::span(&value, 1)));
+}
 
 TEST_CASE("memory that is reserved again is zero, even if caches and buffers held the old contents") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -1322,7 +1333,8 @@ int taken_after(options const& how) {
   return at;
 }
 
-TEST_CASE("an interrupt is taken before the next instruction or, against an adversary, before any later one") {
+TEST_CASE(
+    "an interrupt is taken before the next instruction or, against an adversary, before any later one") {
   options how;
   CHECK(taken_after(how) == 0);
   how.against.defer = 8;
@@ -1460,7 +1472,8 @@ TEST_CASE("an interrupt overtakes a store that is still in the write-combining b
     CAPTURE(drains);
     number seen = 99;
     on_chip(2, options{}, [&](chip& c, rank_t rank) {
-      auto const at = static_cast<physical_address>((pgas::detail::scc::lookup_table::first_buffer + 1) * page_bytes);
+      auto const at =
+          static_cast<physical_address>((pgas::detail::scc::lookup_table::first_buffer + 1) * page_bytes);
       core& me = c.at(rank);
       auto& pin = c.pin_of(1);
       if (rank == 0) {
@@ -1472,7 +1485,8 @@ TEST_CASE("an interrupt overtakes a store that is still in the write-combining b
       }
       pgas::detail::scc::interrupt_pin::handler const look = [&] { seen = load(me, page_type::ncm, at); };
       pin.handle_by(&look);
-      pin.sleep_until([&] { return pin.taken() == 1; }, {.operation = "sleep"}, pgas::detail::team_ranks(1, 2));
+      pin.sleep_until([&] { return pin.taken() == 1; }, {.operation = "sleep"},
+                      pgas::detail::team_ranks(1, 2));
       pin.handle_by(nullptr);
     });
     CHECK(seen == (drains ? 7 : 0));
@@ -1512,7 +1526,8 @@ TEST_CASE("a sleeping core misses no interrupt, in any order") {
         core& me = c.at(rank);
         auto& pin = c.pin_of(0);
         if (rank == 1) {
-          store(me, page_type::ncm, static_cast<physical_address>(me.map(c.dram().first_page(0)) * page_bytes), 1);
+          store(me, page_type::ncm,
+                static_cast<physical_address>(me.map(c.dram().first_page(0)) * page_bytes), 1);
           c.reach(1, pgas::detail::scc::station::registers_of(0), pgas::detail::scc::asks::write_word);
           pin.raise(1);
           return;
@@ -1538,9 +1553,10 @@ TEST_CASE("the report of a deadlock names a core that sleeps for ever") {
     });
   });
   CHECK(has(e, errc::deadlock));
-  CHECK(contains(e,
-                 "rank 0 waits in sleep (interrupt) for rank 1,2; rank 1 waits in sleep (interrupt) for rank 0; "
-                 "rank 2 has returned; none of them can go on"));
+  CHECK(contains(
+      e,
+      "rank 0 waits in sleep (interrupt) for rank 1,2; rank 1 waits in sleep (interrupt) for rank 0; "
+      "rank 2 has returned; none of them can go on"));
 }
 
 // ---- the oracle ------------------------------------------------------------------------------------
@@ -1635,7 +1651,8 @@ TEST_CASE("the oracle: it reports stores that their writer did not drain") {
       read);
   CHECK(has(e, errc::stale_copy));
   CHECK(contains(e, "rank 1 reads byte 16 of rank 1's part"));
-  CHECK(contains(e, "rank 0 did not drain its stores before it signalled: it is still in its write-combining buffer"));
+  CHECK(contains(
+      e, "rank 0 did not drain its stores before it signalled: it is still in its write-combining buffer"));
   auto const drained = [](auto& s) {
     put(s, {1, 16}, 5);
     s.flush(1);

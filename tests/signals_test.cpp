@@ -202,7 +202,8 @@ TEST_CASE("signals: a deadline ends a wait and takes no signal") {
         if (team.rank() == 0) {
           require_error(errc::timed_out, {"wait for a signal"}, [&] { s.wait({from}, 2, soon()); });
           s.wait({from});
-          require_error(errc::timed_out, {"wait for a signal"}, [&] { static_cast<void>(s.wait_any(only, soon())); });
+          require_error(errc::timed_out, {"wait for a signal"},
+                        [&] { static_cast<void>(s.wait_any(only, soon())); });
         } else {
           s.wait({from});
         }
@@ -232,8 +233,9 @@ TEST_CASE("signals: wrong tags, ranks, epochs and empty lists are errors that na
         require_error(errc::invalid_argument, {"can be 1 to"},
                       [&] { static_cast<void>(make_signals(w, std::size_t{1} << 25U)); });
         if (team.size() > 1) {
-          require_error(errc::mismatch, {"all must ask for the same"},
-                        [&] { static_cast<void>(make_signals(w, 1 + static_cast<std::size_t>(team.rank()))); });
+          require_error(errc::mismatch, {"all must ask for the same"}, [&] {
+            static_cast<void>(make_signals(w, 1 + static_cast<std::size_t>(team.rank())));
+          });
         }
         team.barrier();
       },

@@ -20,7 +20,9 @@ namespace {
 
 using index_t = std::ptrdiff_t;
 
-double start_value(index_t i, index_t j) { return static_cast<double>((i * 7919 + j * 104729) % 1000) / 1024.0; }
+double start_value(index_t i, index_t j) {
+  return static_cast<double>((i * 7919 + j * 104729) % 1000) / 1024.0;
+}
 double boundary_value(index_t i, index_t j) { return static_cast<double>((i - j) % 5) / 8.0; }
 
 /// The five-point stencil of heat; `u` is any view with ghost cells.
@@ -41,7 +43,8 @@ unsigned char life(auto const& u, index_t i, index_t j) {
 template <class T>
 class serial_grid {
  public:
-  serial_grid(std::size_t rows, std::size_t cols) : rows_(rows), cols_(cols), cells_((rows + 2) * (cols + 2)) {}
+  serial_grid(std::size_t rows, std::size_t cols)
+      : rows_(rows), cols_(cols), cells_((rows + 2) * (cols + 2)) {}
 
   T& operator()(index_t i, index_t j) {
     return cells_[static_cast<std::size_t>(i + 1) * (cols_ + 2) + static_cast<std::size_t>(j + 1)];
@@ -54,7 +57,8 @@ class serial_grid {
     for (index_t i = -1; i <= rows; ++i) {
       for (index_t j = -1; j <= cols; ++j) {
         if (i >= 0 && i < rows && j >= 0 && j < cols) continue;
-        (*this)(i, j) = edges == edge::periodic ? (*this)((i + rows) % rows, (j + cols) % cols) : beyond(i, j);
+        (*this)(i, j) =
+            edges == edge::periodic ? (*this)((i + rows) % rows, (j + cols) % cols) : beyond(i, j);
       }
     }
   }
@@ -138,13 +142,16 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
 template <class Team>
 void compare_heat(Team& team, problem const& p) {
   compare<double>(
-      team, p, [](auto const& u, index_t i, index_t j) { return heat(u, i, j); }, start_value, boundary_value);
+      team, p, [](auto const& u, index_t i, index_t j) { return heat(u, i, j); }, start_value,
+      boundary_value);
 }
 template <class Team>
 void compare_life(Team& team, problem const& p) {
   compare<unsigned char>(
       team, p, [](auto const& u, index_t i, index_t j) { return life(u, i, j); },
-      [](index_t i, index_t j) { return static_cast<unsigned char>((i * i + 3 * j * i + j) % 3 == 0 ? 1 : 0); },
+      [](index_t i, index_t j) {
+        return static_cast<unsigned char>((i * i + 3 * j * i + j) % 3 == 0 ? 1 : 0);
+      },
       [](index_t, index_t) { return static_cast<unsigned char>(0); });
 }
 
@@ -212,12 +219,14 @@ bool fails(Compare const& compare) {
 
 }  // namespace
 
-TEST_CASE("stencil: on memory with private copies each step of the policy is needed, and all together are enough") {
+TEST_CASE(
+    "stencil: on memory with private copies each step of the policy is needed, and all together are enough") {
   using policy = mutated<pgas::coherence::write_back>;
   if (!chosen(incoherent::backend::name)) return;
   auto const heat = [](auto& team) { compare_heat(team, {9, 5, 1, edge::periodic, 12}); };
   CHECK_FALSE(fails<incoherent::backend, policy>(heat));
-  for (step const missing : {step::clean_own, step::drop_own, step::drain_stores, step::drain_all, step::fence_kind}) {
+  for (step const missing :
+       {step::clean_own, step::drop_own, step::drain_stores, step::drain_all, step::fence_kind}) {
     lacking const mutant(missing);
     CHECK(fails<incoherent::backend, policy>(heat));
   }

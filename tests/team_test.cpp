@@ -20,7 +20,8 @@ struct large {
 
   static large of(std::int64_t seed) {
     large l;
-    for (std::size_t i = 0; i < l.values.size(); ++i) l.values[i] = seed * 1000 + static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < l.values.size(); ++i)
+      l.values[i] = seed * 1000 + static_cast<std::int64_t>(i);
     return l;
   }
 };
@@ -121,8 +122,8 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce work for small and 
       require_equal(team.all_reduce(team.rank() + 1), n * (n + 1) / 2, "sum");
       require_equal(team.all_reduce(team.rank(), pgas::op::max{}), n - 1, "max");
       require_equal(team.all_reduce(team.rank() + 5, pgas::op::min{}), 5, "min");
-      require_equal(team.all_reduce(std::uint64_t{1} << team.rank(), pgas::op::bit_or{}), (std::uint64_t{1} << n) - 1,
-                    "bit_or");
+      require_equal(team.all_reduce(std::uint64_t{1} << team.rank(), pgas::op::bit_or{}),
+                    (std::uint64_t{1} << n) - 1, "bit_or");
       require_equal(team.all_reduce(0.5), 0.5 * n, "doubles");
       large sum = large::of(0);
       for (rank_t r = 1; r < n; ++r) sum = sum + large::of(r);
@@ -148,7 +149,8 @@ TEST_CASE("all_reduce: it takes an operation of the library, of the standard, or
     require_equal(team.all_reduce(team.rank()), n * (n - 1) / 2, "op::sum is the default");
     require_equal(team.all_reduce(team.rank(), std::plus<>{}), n * (n - 1) / 2, "std::plus");
     require_equal(team.all_reduce(std::int16_t{1}, std::multiplies<>{}), std::int16_t{1}, "std::multiplies");
-    require_equal(team.all_reduce(team.rank() + 1, [](int a, int b) { return std::max(a, b); }), n, "a lambda");
+    require_equal(team.all_reduce(team.rank() + 1, [](int a, int b) { return std::max(a, b); }), n,
+                  "a lambda");
     require_equal(team.all_reduce(1U << static_cast<unsigned>(team.rank()), std::bit_or<unsigned>{}),
                   (1U << static_cast<unsigned>(n)) - 1, "std::bit_or");
   });
@@ -232,7 +234,8 @@ TEST_CASE("split: teams can be split again and again, one within the other") {
         if (round % 2 == 1) std::reverse(members.begin(), members.end());
         require_equal(next.size(), static_cast<rank_t>(members.size()), "size");
         for (rank_t r = 0; r < next.size(); ++r) {
-          require_equal(next.world_rank(r), members[static_cast<std::size_t>(r)], "the rank's number in the job");
+          require_equal(next.world_rank(r), members[static_cast<std::size_t>(r)],
+                        "the rank's number in the job");
         }
         auto w = make_window<rank_t>(next, 1);
         {
@@ -267,7 +270,8 @@ TEST_CASE("run: it returns rank 0's result, and each rank has its own copy of th
   for_each_model([]<class Model>(Model) {
     for (rank_t n : {1, 3}) {
       if (!can_have<typename Model::backend>(n)) continue;
-      CHECK(pgas::run<typename Model::backend>(n, [](auto& team) { return team.rank() == 0 ? 42.5 : -1.0; }) == 42.5);
+      CHECK(pgas::run<typename Model::backend>(
+                n, [](auto& team) { return team.rank() == 0 ? 42.5 : -1.0; }) == 42.5);
       int counter = 0;
       auto const body = [counter](auto& team) {
         int mine = counter;  // the body is const: its captures cannot be changed

@@ -23,7 +23,8 @@ static_assert(std::is_same_v<pgas::detail::span_on<process_map::control_type>, p
 static_assert(std::is_empty_v<pgas::detail::no_span>);
 static_assert(!pgas::shared_segment<traced<process_map>::segment_type>);
 static_assert(pgas::local_segment<traced<process_map>::segment_type>);
-static_assert(pgas::tagged_segment<traced<scc>::segment_type> && !pgas::local_segment<traced<scc>::segment_type>);
+static_assert(pgas::tagged_segment<traced<scc>::segment_type> &&
+              !pgas::local_segment<traced<scc>::segment_type>);
 
 namespace {
 
@@ -236,7 +237,8 @@ TEST_CASE("transfers lie in an epoch and show their target and number of bytes")
         if (s.kind != "transfer" || s.rank != r || (s.name != "put" && s.name != "store")) continue;
         bool const is_first = s.begin >= fence.begin && s.end <= fence.end;
         bool const is_second = s.begin >= access.begin && s.end <= access.end;
-        if (!is_first && !is_second) continue;  // on memory without atomics, accumulate records accesses of its own
+        if (!is_first && !is_second)
+          continue;  // on memory without atomics, accumulate records accesses of its own
         CHECK(s.with == std::vector<rank_t>{(r + 1) % ranks});
         bytes.push_back(s.bytes);
       }
@@ -286,7 +288,8 @@ TEST_CASE("a backend's own option acts on that backend, and is refused with the 
   temporary_folder const folder;
   auto const nothing = [](auto& team) { team.barrier(); };
   std::string const file = (folder.path / "run.svg").string();
-  char const* const heat[] = {"program", "--pgas-heat", file.c_str(), "--pgas-backend", "scc", "--pgas-ranks", "2"};
+  char const* const heat[] = {"program", "--pgas-heat",  file.c_str(), "--pgas-backend",
+                              "scc",     "--pgas-ranks", "2"};
   CHECK(pgas::run<pgas::backend_list<process_map, traced<pgas::backends::scc>>>(7, heat, nothing) == 0);
   CHECK(folder.names() == std::set<std::string>{"run.svg"});
 
@@ -298,7 +301,8 @@ TEST_CASE("a backend's own option acts on that backend, and is refused with the 
   using with = pgas::detail::dispatcher<pgas::backend_list<process_map, pgas::backends::scc>,
                                         pgas::coherence_list<pgas::default_coherence>,
                                         pgas::protocols_list<pgas::backend_default_protocols>>;
-  require_error(errc::unsupported, {"--pgas-heat: backend process_map has no such option", "by --pgas-backend: scc"},
+  require_error(errc::unsupported,
+                {"--pgas-heat: backend process_map has no such option", "by --pgas-backend: scc"},
                 [&] { with::run(pgas::detail::command_line::parse(3, heat), nothing); });
   CHECK(with::other_options().ends_with("; --pgas-heat: a file, on scc"));
 }
@@ -345,7 +349,13 @@ TEST_CASE("a truncated file of records is read up to its last whole record") {
   auto const chunk_of = [](int events) {
     traced_chunk c;
     for (int i = 0; i < events; ++i) {
-      c.add({.begin = i, .end = i + 1, .rank = events, .kind = {}, .name = "put", .place = "", .ranks = {1, 2}});
+      c.add({.begin = i,
+             .end = i + 1,
+             .rank = events,
+             .kind = {},
+             .name = "put",
+             .place = "",
+             .ranks = {1, 2}});
     }
     return std::string(c.finished());
   };

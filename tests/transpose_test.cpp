@@ -23,7 +23,9 @@ constexpr std::initializer_list<rank_t> on_one_to_five{1, 2, 3, 4, 5};
 /// Stores to each cell its number.
 template <class Array>
 void number_cells(Array const& a) {
-  for_each_index(a, [&](auto const& i, cell& c) { c = {7, static_cast<std::uint32_t>(number(a.extents(), i)), 0}; });
+  for_each_index(a, [&](auto const& i, cell& c) {
+    c = {7, static_cast<std::uint32_t>(number(a.extents(), i)), 0};
+  });
 }
 
 /// Requires that each own cell of an array has the number of the cell that belongs there.
@@ -33,8 +35,9 @@ void require_transposed(From const& from, To const& to, permutation<From::dimens
     cell_index<From::dimensions> j{};
     for (std::size_t d = 0; d < j.size(); ++d) j[axes[d]] = i[d];
     require_equal(c, cell{7, static_cast<std::uint32_t>(number(from.extents(), j)), 0},
-                  "cell (" + pgas::detail::joined(i, ", ") + ") in order (" + pgas::detail::joined(axes, ", ") +
-                      ") from " + from.layout().describe() + " to " + to.layout().describe());
+                  "cell (" + pgas::detail::joined(i, ", ") + ") in order (" +
+                      pgas::detail::joined(axes, ", ") + ") from " + from.layout().describe() + " to " +
+                      to.layout().describe());
   });
 }
 
@@ -52,10 +55,12 @@ void check(Team& team, cell_index<2> const& extents, FromRule const& from_rule, 
 template <class T>
 void check_planes(random_source& rng) {
   for (int round = 0; round < 60; ++round) {
-    std::size_t const rows = 1 + rng.below(round % 10 == 0 ? 700 : 150);  // some larger than one step of the transpose
+    std::size_t const rows =
+        1 + rng.below(round % 10 == 0 ? 700 : 150);  // some larger than one step of the transpose
     std::size_t const cols = 1 + rng.below(round % 10 == 5 ? 700 : 150);
     std::size_t const from_pitch = cols + rng.below(9);
-    std::size_t const to_pitch = rng.one_in(2) ? (rows + 63) / 64 * 64 : rows + rng.below(9);  // whole lines, or not
+    std::size_t const to_pitch =
+        rng.one_in(2) ? (rows + 63) / 64 * 64 : rows + rng.below(9);  // whole lines, or not
     std::size_t const first = rng.below(70);
     std::vector<T> from(rows * from_pitch);
     for (auto& byte : std::as_writable_bytes(std::span(from))) byte = static_cast<std::byte>(rng());
@@ -65,7 +70,8 @@ void check_planes(random_source& rng) {
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t j = 0; j < cols; ++j) expected[first + j * to_pitch + i] = from[i * from_pitch + j];
     }
-    pgas::detail::transpose_plane(from.data(), from_pitch, to.data() + first, to_pitch, rows, cols, rng.one_in(2));
+    pgas::detail::transpose_plane(from.data(), from_pitch, to.data() + first, to_pitch, rows, cols,
+                                  rng.one_in(2));
     pgas::detail::end_streaming();
     CHECK(std::memcmp(to.data(), expected.data(), to.size() * sizeof(T)) == 0);
   }
@@ -123,7 +129,8 @@ TEST_CASE("transpose: other ranks see the result in the next epoch, and the sour
 }
 
 TEST_CASE(
-    "transpose: it moves a plane at any place in memory, through the caches and past them, and nothing beside it") {
+    "transpose: it moves a plane at any place in memory, through the caches and past them, and nothing "
+    "beside it") {
   random_source rng(3);
   check_planes<std::uint8_t>(rng);
   check_planes<float>(rng);
@@ -179,12 +186,14 @@ TEST_CASE("transpose: arrays that do not fit are refused with both extents") {
         auto const b = make_array<int>(team, {6, 5});
         auto const c = make_array<int>(team, {5, 5});
         std::string const self = "rank " + std::to_string(team.rank());
-        require_error(errc::invalid_argument, {self, "transpose", "6 x 5", "order (1, 0)", "5 x 6", "fit one of 6 x 5"},
+        require_error(errc::invalid_argument,
+                      {self, "transpose", "6 x 5", "order (1, 0)", "5 x 6", "fit one of 6 x 5"},
                       [&] { transpose(a, b); });
         require_error(errc::invalid_argument, {self, "transpose", "(1, 1) is no order of 2 dimensions"}, [&] {
           transpose(a, b, {1, 1});
         });
-        require_error(errc::invalid_argument, {self, "transpose", "both arrays are one"}, [&] { transpose(c, c); });
+        require_error(errc::invalid_argument, {self, "transpose", "both arrays are one"},
+                      [&] { transpose(c, c); });
         team.barrier();
       },
       {1, 3});

@@ -124,7 +124,8 @@ TEST_CASE("after the boundary, adjacent bytes hold both the owner's stores and i
   });
 }
 
-TEST_CASE("under lock_all a rank gets its own stores from its own part, and sync shows it the other ranks' puts") {
+TEST_CASE(
+    "under lock_all a rank gets its own stores from its own part, and sync shows it the other ranks' puts") {
   each_way([](auto& team, reach how) {
     std::vector<int> mine(100);
     auto w = make_window<int>(team, mine, how);
@@ -157,7 +158,8 @@ TEST_CASE("each step of the policy that keeps copies is needed") {
     });
   };
   CHECK(!wrong().has_value());
-  for (auto const& [missing, noticed] : {std::pair(step::clean_own, "stored"), std::pair(step::drop_own, "put")}) {
+  for (auto const& [missing, noticed] :
+       {std::pair(step::clean_own, "stored"), std::pair(step::drop_own, "put")}) {
     lacking const without(missing);
     auto const e = wrong();
     REQUIRE(e.has_value());
@@ -210,17 +212,18 @@ TEST_CASE("signals work with a window over such memory as with any other") {
   });
 }
 
-TEST_CASE("a trial finds out that processes may not reach each other's memory, and gives an error or copies") {
+TEST_CASE(
+    "a trial finds out that processes may not reach each other's memory, and gives an error or copies") {
   leftovers const before;
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         forbid_process_memory();
         std::vector<int> mine(10, team.rank());
-        require_error(
-            errc::unsupported,
-            {"rank " + std::to_string(team.rank()) + ": make_window: rank 0 cannot reach the memory of rank 1",
-             "Operation not permitted", "ptrace_scope", "reach::in_place_or_copies"},
-            [&] { static_cast<void>(make_window<int>(team, mine)); });
+        require_error(errc::unsupported,
+                      {"rank " + std::to_string(team.rank()) +
+                           ": make_window: rank 0 cannot reach the memory of rank 1",
+                       "Operation not permitted", "ptrace_scope", "reach::in_place_or_copies"},
+                      [&] { static_cast<void>(make_window<int>(team, mine)); });
         auto w = make_window<int>(team, mine, reach::in_place_or_copies);  // and the team works on
         require(!w.state().segment.is_in_place(), "the window works through copies");
         rank_t const to = (team.rank() + 1) % team.size();
@@ -255,7 +258,8 @@ TEST_CASE("memory that became unreachable after the window was made is an error 
         pgas::lock_all epoch{w};
         rank_t const to = (team.rank() + 1) % team.size();
         std::string const there = "4 bytes at byte 12 of the memory of rank " + std::to_string(to);
-        require_error(errc::unsupported, {"put: " + there, "Operation not permitted"}, [&] { epoch.put(to, 3, 1); });
+        require_error(errc::unsupported, {"put: " + there, "Operation not permitted"},
+                      [&] { epoch.put(to, 3, 1); });
         require_error(errc::unsupported, {"get: " + there}, [&] { static_cast<void>(epoch.get(to, 3)); });
         epoch.put(team.rank(), 3, 1);  // own memory needs no permission
         epoch.close();
@@ -280,19 +284,22 @@ TEST_CASE("one unreachable rank is enough for an error on every rank of the wind
 }
 
 TEST_CASE(
-    "memory that its own rank cannot read is refused on every rank, with that rank's number in the job, and the team "
+    "memory that its own rank cannot read is refused on every rank, with that rank's number in the job, and "
+    "the team "
     "works on") {
   each_way(
       [](auto& team, reach how) {
-        if constexpr (requires { team.state()->backend.attach_user_segment({}, {}).probe(pgas::probed_parts::all); }) {
+        if constexpr (requires {
+                        team.state()->backend.attach_user_segment({}, {}).probe(pgas::probed_parts::all);
+                      }) {
           page_before_nothing const page;
           auto sub = team.split(0, -team.rank());
           bool const too_much = team.rank() == 1;
-          require_error(
-              errc::invalid_argument,
-              {"rank " + std::to_string(team.rank()) + ": make_window: the memory that rank 1 gives, 4100 bytes",
-               "Bad address"},
-              [&] { static_cast<void>(make_window(sub, page.span(too_much ? 1025 : 1024), how)); });
+          require_error(errc::invalid_argument,
+                        {"rank " + std::to_string(team.rank()) +
+                             ": make_window: the memory that rank 1 gives, 4100 bytes",
+                         "Bad address"},
+                        [&] { static_cast<void>(make_window(sub, page.span(too_much ? 1025 : 1024), how)); });
           auto w = make_window(sub, page.span(1024), how);
           pgas::fence epoch{w};
           epoch.put(sub.rank(), 1023, 1);
@@ -301,7 +308,9 @@ TEST_CASE(
       {2, 3});
 }
 
-TEST_CASE("memory that its own rank cannot read is refused even if copies would help against another rank's obstacle") {
+TEST_CASE(
+    "memory that its own rank cannot read is refused even if copies would help against another rank's "
+    "obstacle") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {
         if (team.rank() == 0) forbid_process_memory();
@@ -325,14 +334,16 @@ TEST_CASE("unmapped or read-only memory is an error of the put or get with rank,
         pgas::lock_all epoch{w};
         auto const refused = [&](std::string const& operation, std::string const& what, auto&& act) {
           require_error(errc::invalid_argument,
-                        {"rank " + std::to_string(team.rank()) + ": " + operation + ": " + what, "Bad address",
-                         "keep the memory"},
+                        {"rank " + std::to_string(team.rank()) + ": " + operation + ": " + what,
+                         "Bad address", "keep the memory"},
                         act);
         };
         if (team.rank() == 2) {
-          refused("put", "12 bytes at byte 8 of the memory of rank 0 (process ", [&] { epoch.put(0, 2, three); });
+          refused("put", "12 bytes at byte 8 of the memory of rank 0 (process ",
+                  [&] { epoch.put(0, 2, three); });
           require_equal(epoch.get(0, 2), 0, "an element of read-only memory");
-          refused("get", "4 bytes at byte 40 of the memory of rank 1", [&] { static_cast<void>(epoch.get(1, 10)); });
+          refused("get", "4 bytes at byte 40 of the memory of rank 1",
+                  [&] { static_cast<void>(epoch.get(1, 10)); });
           refused("put", "44 bytes at byte 0 of the memory of rank 1", [&] {
             std::vector<int> six(6);
             epoch.put(1, pgas::rows_of{.first = 0, .rows = 3, .cols = 1, .pitch = 5}, three);
@@ -365,7 +376,8 @@ TEST_CASE("ranks that ask for different windows get an error that says so") {
       {2, 3});
 }
 
-TEST_CASE("a killed rank ends the job with an error that names it, also while other ranks access its memory") {
+TEST_CASE(
+    "a killed rank ends the job with an error that names it, also while other ranks access its memory") {
   leftovers const before;
   auto const e = error_of<process_model>(3, [](auto& team) {
     std::vector<int> mine(100);

@@ -28,7 +28,8 @@ namespace {
 
 constexpr int cells[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 constexpr pgas::matrix_view<int const> inner(cells + 5, 2, 2, 4);  // 5 6 / 9 10 of a matrix of 3 x 4
-static_assert(inner(0, 0) == 5 && inner(1, 1) == 10 && inner(-1, -1) == 0 && inner(std::size_t{0} - 1, 2) == 3);
+static_assert(inner(0, 0) == 5 && inner(1, 1) == 10 && inner(-1, -1) == 0 &&
+              inner(std::size_t{0} - 1, 2) == 3);
 static_assert(inner.extent(0) == 2 && inner.stride(0) == 4 && inner.stride(1) == 1 && inner.size() == 4);
 static_assert(inner.row(1).size() == 2 && inner.row(1)[0] == 9 && inner[std::array{1, 0}] == 9);
 static_assert(inner.submatrix(1, 0, 1, 2)(0, 1) == 10 && pgas::matrix_view<int const>::rank() == 2);
@@ -44,9 +45,9 @@ TEST_CASE("views: own cells of one dimension are a random access view, to read a
     static_assert(ranges::view_<decltype(own)> || ranges::view_<std::remove_const_t<decltype(own)>>);
     static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
     require_equal(static_cast<std::size_t>(ranges::size(own)), a.local_rows(), "size");
-    ranges::copy(
-        rv::iota(static_cast<int>(a.first_row()), static_cast<int>(a.first_row() + a.local_rows())) | rv::reverse,
-        own.begin());
+    ranges::copy(rv::iota(static_cast<int>(a.first_row()), static_cast<int>(a.first_row() + a.local_rows())) |
+                     rv::reverse,
+                 own.begin());
     ranges::sort(own);
     int next = static_cast<int>(a.first_row());
     for (int const value : own) require_equal(value, next++, "sorted cell");
@@ -71,14 +72,15 @@ TEST_CASE("views: own cells of two dimensions are one sequence, row after row, w
       {
         auto const staged = pgas::stage(a, pgas::read_only);
         for (std::size_t i = 0; i < a.local_rows(); ++i) {
-          for (std::size_t j = 0; j < cols; ++j) require_equal(staged(i, j), static_cast<int>(i * cols + j), "cell");
+          for (std::size_t j = 0; j < cols; ++j)
+            require_equal(staged(i, j), static_cast<int>(i * cols + j), "cell");
           if (cols != 0) require_equal(staged(i, -1) + staged(i, cols), 0, "ghost cells");
         }
       }
       for (std::ptrdiff_t k = 0; k < ranges::distance(own); ++k) {
         require_equal(static_cast<int>(own.begin()[k]), static_cast<int>(k), "by index");
-        require_equal(static_cast<int>(*(own.end() - (k + 1))), static_cast<int>(ranges::distance(own) - k - 1),
-                      "from the end");
+        require_equal(static_cast<int>(*(own.end() - (k + 1))),
+                      static_cast<int>(ranges::distance(own) - k - 1), "from the end");
         require_equal((own.begin() + k) - own.begin(), k, "distance");
       }
       int last = static_cast<int>(a.own_box().size());
@@ -100,7 +102,8 @@ TEST_CASE("views: rows of the own part are views themselves") {
     require_equal(row, a.local_rows(), "rows");
     int const sum = ranges::accumulate(pgas::views::local(a) | rv::stride(3), 0);
     require_equal(sum, 0, "the first column");
-    require_equal(ranges::accumulate(pgas::views::local(a), 0), static_cast<int>(3 * a.local_rows()), "all columns");
+    require_equal(ranges::accumulate(pgas::views::local(a), 0), static_cast<int>(3 * a.local_rows()),
+                  "all columns");
   });
 }
 
@@ -163,12 +166,14 @@ TEST_CASE("views: segments name every rank's piece in order, and its memory if t
   });
 }
 
-TEST_CASE("views: an array seen through a function keeps its segments' ranks and boxes, and their cells in order") {
+TEST_CASE(
+    "views: an array seen through a function keeps its segments' ranks and boxes, and their cells in order") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {5, 3}, halo{.width = 1});
     int const first = static_cast<int>(a.own_box().first[0]) * 3;
     auto const own = pgas::views::local(a);
-    for (std::size_t k = 0; k < own.size(); ++k) own[static_cast<std::ptrdiff_t>(k)] = first + static_cast<int>(k);
+    for (std::size_t k = 0; k < own.size(); ++k)
+      own[static_cast<std::ptrdiff_t>(k)] = first + static_cast<int>(k);
     auto const twice = pgas::views::transform(a, [](int cell) { return 2 * cell; });
     auto const more = pgas::views::transform(twice, [](int value) { return value + 1; });
     int next = first;
@@ -184,7 +189,8 @@ TEST_CASE("views: an array seen through a function keeps its segments' ranks and
       require_equal(piece.is_own(), r == team.rank(), "is_own");
       if constexpr (std::remove_cvref_t<decltype(a)>::state_type::is_direct) {
         for (int value : local(piece)) require_equal(value, 2 * next++ + 1, "another rank's value");
-        require_equal(next, static_cast<int>(3 * (piece.box().first[0] + piece.box().count[0])), "values so far");
+        require_equal(next, static_cast<int>(3 * (piece.box().first[0] + piece.box().count[0])),
+                      "values so far");
       }
       ++r;
     }
@@ -196,8 +202,8 @@ TEST_CASE("views: an array seen through a function keeps its segments' ranks and
 
 TEST_CASE("views: segments of a grid of blocks in three dimensions name each rank's box") {
   everywhere<std::tuple<self_model, process_model, write_back_model>>([](auto& team) {
-    auto const a =
-        make_array<int>(team, {5, 4, 3}, pgas::tiled{pgas::block{}, pgas::block{}, pgas::whole{}}, halo{.width = 1});
+    auto const a = make_array<int>(team, {5, 4, 3}, pgas::tiled{pgas::block{}, pgas::block{}, pgas::whole{}},
+                                   halo{.width = 1});
     {
       auto const own = pgas::stage(a, pgas::write_only);
       auto const view = own.view();
@@ -225,8 +231,8 @@ TEST_CASE("views: segments of a grid of blocks in three dimensions name each ran
 
 TEST_CASE("views: own cells of three dimensions are one random access sequence") {
   everywhere<std::tuple<process_model, write_back_model>>([](auto& team) {
-    auto const a =
-        make_array<int>(team, {5, 4, 3}, pgas::tiled{pgas::block{}, pgas::whole{}, pgas::block{}}, halo{.width = 1});
+    auto const a = make_array<int>(team, {5, 4, 3}, pgas::tiled{pgas::block{}, pgas::whole{}, pgas::block{}},
+                                   halo{.width = 1});
     auto const own = pgas::views::local(a);
     static_assert(ranges::random_access_range<decltype(own)> && ranges::sized_range<decltype(own)>);
     auto const size = static_cast<int>(a.own_box().size());
@@ -252,8 +258,10 @@ TEST_CASE("views: interior, boundary and halo together have each cell of a part 
     auto const check = [&](auto const& a, std::size_t expected_interior) {
       auto const count = [](auto const& view) { return static_cast<std::size_t>(ranges::distance(view)); };
       require_equal(count(pgas::views::interior(a)), expected_interior, "interior");
-      require_equal(count(pgas::views::interior(a)) + count(pgas::views::boundary(a)), a.own_box().size(), "own cells");
-      require_equal(count(pgas::views::halo(a)), pgas::all_cells(a).size() - a.own_box().size(), "ghost cells");
+      require_equal(count(pgas::views::interior(a)) + count(pgas::views::boundary(a)), a.own_box().size(),
+                    "own cells");
+      require_equal(count(pgas::views::halo(a)), pgas::all_cells(a).size() - a.own_box().size(),
+                    "ghost cells");
       require_equal(pgas::views::halo(a).size(), count(pgas::views::halo(a)), "size()");
       for (auto&& cell : pgas::views::cells(a, pgas::all_cells(a))) cell = 0;
       for (auto&& cell : pgas::views::interior(a)) cell += 1;

@@ -47,7 +47,8 @@ TEST_CASE("waiting: a wait sees the value that ends it under each policy, early 
           w.local()[0] = 0;
           team.barrier();
           for (int round = 0; round < 6; ++round) {
-            if (round == 3 && team.rank() == 0) sleep_ms(5);  // the other ranks are past the first stage of their wait
+            if (round == 3 && team.rank() == 0)
+              sleep_ms(5);  // the other ranks are past the first stage of their wait
             team.barrier();
             pgas::lock epoch{w, 0, pgas::exclusive};
             epoch.put(0, 0, epoch.get(0, 0) + 1);
@@ -89,7 +90,8 @@ TEST_CASE("waiting: each policy notices a failed rank, a deadline, and ranks tha
         auto w = locked_window(team);
         auto signals = pgas::make_signals(w);
         require_error(errc::timed_out, {"wait for a signal"}, [&] {
-          signals.wait({1 - team.rank()}, 1, std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
+          signals.wait({1 - team.rank()}, 1,
+                       std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
         });
         team.barrier();
       });
@@ -131,19 +133,22 @@ TEST_CASE("waiting: a rank sleeps in a long wait only if its policy says so") {
 }
 
 TEST_CASE(
-    "waiting: the command line and the environment name the policy, and an unknown name is refused with a sentence") {
+    "waiting: the command line and the environment name the policy, and an unknown name is refused with a "
+    "sentence") {
   CHECK(pgas::wait_policy_named("park") == wait_policy::park);
   std::string const sentence = "no way to wait is called 'often'; there are adaptive spin yield park";
   {
     with_policy const wrong("often");
-    require_error(errc::invalid_argument, {sentence}, [] { pgas::run<pgas::backends::process_map>(2, [](auto&) {}); });
+    require_error(errc::invalid_argument, {sentence},
+                  [] { pgas::run<pgas::backends::process_map>(2, [](auto&) {}); });
   }
   require_error(errc::invalid_argument, {sentence}, [] {
     char const* const words[] = {"program", "--pgas-wait=often"};
     static_cast<void>(pgas::detail::command_line::parse(2, words));
   });
   char const* const words[] = {"program", "--pgas-wait", "yield", "--pgas-ranks", "2"};
-  CHECK(pgas::run<pgas::backend_list<pgas::backends::process_map>>(
-            5, words, [](auto&) { return std::string_view(std::getenv("PGAS_WAIT")) == "yield" ? 7 : 1; }) == 7);
+  CHECK(pgas::run<pgas::backend_list<pgas::backends::process_map>>(5, words, [](auto&) {
+          return std::string_view(std::getenv("PGAS_WAIT")) == "yield" ? 7 : 1;
+        }) == 7);
   ::unsetenv("PGAS_WAIT");
 }

@@ -66,7 +66,8 @@ TEST_CASE("weak: an acquire load that sees a release store also sees the writes 
 }
 
 TEST_CASE(
-    "weak: of two ranks that store and then load the other's word, one is sure to see the store only with seq_cst") {
+    "weak: of two ranks that store and then load the other's word, one is sure to see the store only with "
+    "seq_cst") {
   auto const both = [](ordering stores, ordering loads) {
     return outcomes(2, 2, [=](rank_t self, weak::control& c, auto& result) {
       auto const mine = static_cast<std::size_t>(self);
@@ -119,7 +120,9 @@ TEST_CASE("weak: a lost write, a forbidden meeting and an endless wait are viola
       body(self, c, m);
     });
   };
-  CHECK(wrong([](rank_t, weak::control& c, weak::model&) { c.cell(0, 0).reset_unshared(1, ordering::seq_cst); }) != "");
+  CHECK(wrong([](rank_t, weak::control& c, weak::model&) {
+          c.cell(0, 0).reset_unshared(1, ordering::seq_cst);
+        }) != "");
   CHECK(wrong([](rank_t self, weak::control& c, weak::model&) {
           if (self == 0) {
             c.cell(0, 0).reset_unshared(1, ordering::release);
@@ -127,11 +130,13 @@ TEST_CASE("weak: a lost write, a forbidden meeting and an endless wait are viola
             c.cell(0, 0).fetch_add(1, ordering::acquire);
           }
         }) != "");
-  CHECK(wrong([](rank_t, weak::control& c, weak::model&) { c.cell(0, 0).fetch_add(1, ordering::relaxed); }) == "");
+  CHECK(wrong([](rank_t, weak::control& c, weak::model&) { c.cell(0, 0).fetch_add(1, ordering::relaxed); }) ==
+        "");
   CHECK(wrong([](rank_t self, weak::control&, weak::model& m) { m.write(self, 0); }) != "");
   CHECK(wrong([](rank_t self, weak::control&, weak::model& m) { m.read(self, 0); }) == "");
-  CHECK(wrong([](rank_t self, weak::control&, weak::model& m) { self == 0 ? m.read(self, 0) : m.write(self, 0); }) !=
-        "");
+  CHECK(wrong([](rank_t self, weak::control&, weak::model& m) {
+          self == 0 ? m.read(self, 0) : m.write(self, 0);
+        }) != "");
   CHECK(wrong([](rank_t self, weak::control& c, weak::model&) {
           auto const w = c.cell(0, 0);
           c.wait_until(w, [self](word seen) { return seen == static_cast<word>(self); }, {});
@@ -188,8 +193,8 @@ found search(program const& what, long most, weak::weakened const* weaker = null
       watched_control<weak::control, Watcher> control(words, watches);
       typename Protocol::template on<decltype(control)> protocol(control, {});
       take_steps(
-          protocol, what[static_cast<std::size_t>(self)], m.size(), [&](rank_t target) { m.read(self, target); },
-          [&](rank_t target) { m.write(self, target); });
+          protocol, what[static_cast<std::size_t>(self)], m.size(),
+          [&](rank_t target) { m.read(self, target); }, [&](rank_t target) { m.write(self, target); });
     });
     if (!f.wrong.empty() || !m.complete()) break;
     ++f.complete;
@@ -220,7 +225,8 @@ TEST_CASE("weak: locks are right in every order, with any old values that words 
       runs += f.runs;
       complete += f.complete;
     }
-    std::cout << "covered: " << Protocol::name << ", " << runs << " runs, " << complete << " bounds to their end\n";
+    std::cout << "covered: " << Protocol::name << ", " << runs << " runs, " << complete
+              << " bounds to their end\n";
   });
 }
 
@@ -251,7 +257,8 @@ struct gbh_leaves_the_master : watcher {
 /// Mellor-Crummey and Scott 1991, with a shared request that does not wait behind a waiting one.
 struct mcs_readers_pass : watcher {
   template <class Cell>
-  bool compare_exchange(Cell const& c, word_access at, word& expected, word desired, std::memory_order order) {
+  bool compare_exchange(Cell const& c, word_access at, word& expected, word desired,
+                        std::memory_order order) {
     if (at.index >= 2 && desired == 2) return false;
     return c.compare_exchange(expected, desired, order);
   }
@@ -349,8 +356,10 @@ TEST_CASE("weak: locks: the search finds the errors of the papers and the lack o
   must_die(pgas::sync::mcs_wp{}, mcs_wp_overlooks_the_list{}, "mcs_wp, a writer overlooks the list");
   must_die(pgas::sync::bakery{}, bakery_without_choosing{}, "bakery, no word says that a rank chooses");
   must_die(pgas::sync::bakery{}, bakery_with_old_tickets{}, "bakery, all tickets are the same");
-  must_die(pgas::sync::lock_messages{}, messages_unheard{}, "lock_messages, the receiver leaves without a check");
-  must_die(pgas::sync::lock_messages{}, messages_empty_the_part{}, "lock_messages, a release empties the part");
+  must_die(pgas::sync::lock_messages{}, messages_unheard{},
+           "lock_messages, the receiver leaves without a check");
+  must_die(pgas::sync::lock_messages{}, messages_empty_the_part{},
+           "lock_messages, a release empties the part");
 }
 
 namespace {
@@ -410,7 +419,8 @@ namespace {
 
 template <class Protocol>
 std::size_t alike_in_active(rank_t ranks, bool, std::size_t i) {
-  if constexpr (std::is_same_v<Protocol, pgas::sync::stamped>) return i < static_cast<std::size_t>(ranks) ? 0 : 1;
+  if constexpr (std::is_same_v<Protocol, pgas::sync::stamped>)
+    return i < static_cast<std::size_t>(ranks) ? 0 : 1;
   if constexpr (std::is_same_v<Protocol, pgas::sync::match_list<128>>) return std::min<std::size_t>(i, 1);
   if constexpr (std::is_same_v<Protocol, pgas::sync::master_slave>) return std::min<std::size_t>(i, 1);
   if constexpr (std::is_same_v<Protocol, pgas::sync::guarded_counter>) return i;
@@ -507,7 +517,7 @@ std::vector<post_rounds> all_posts() {
       {{{{}, {0}}, {{}, {0}}}, 2},          // one target again and again
       {{{{1}, {0}}, {{1}, {0}}}, 2, true},  // both ways, by test
       {{{{}, {0}, {}}, {{}, {}, {0}}, {{}, {0}, {}}},
-       3},                                      // one origin with another target each time: targets that post early
+       3},  // one origin with another target each time: targets that post early
       {{{{}, {0, 2}, {}}, {{1}, {}, {1}}}, 3},  // two origins, then two targets
       {{{{1, 2}, {}, {}}, {{1, 2}, {}, {}}}, 3, true},
       {{{{0}, {}}, {{0, 1}, {1}}}, 2},  // an origin that is its own target
@@ -543,7 +553,8 @@ struct signal_rounds {
         while (!protocol.test(from, 1, nothing)) control.pause(0, {});
       } else {
         std::array const both{pgas::signal_from{from.source, 1 - from.tag}, from};
-        if (protocol.wait_any(both, nothing, pgas::no_deadline) != 1) throw std::logic_error("another signal came");
+        if (protocol.wait_any(both, nothing, pgas::no_deadline) != 1)
+          throw std::logic_error("another signal came");
       }
     };
     for (int round = 0; round < 2; ++round) {
@@ -572,7 +583,9 @@ std::vector<signal_rounds> all_signals() {
 /// The modification of elements, written as a protocol.
 struct modes_of_elements {
   static constexpr std::string_view name = "element_modes";
-  static constexpr pgas::control_words words(rank_t) { return pgas::detail::element_modes<weak::control>::words(); }
+  static constexpr pgas::control_words words(rank_t) {
+    return pgas::detail::element_modes<weak::control>::words();
+  }
   template <class Control>
   struct on : pgas::detail::element_modes<Control> {
     using pgas::detail::element_modes<Control>::element_modes;
@@ -626,7 +639,8 @@ void are_right(Programs const& programs) {
       runs += f.runs;
       complete += f.complete;
     }
-    std::cout << "covered: " << Protocol::name << ", " << runs << " runs, " << complete << " bounds to their end\n";
+    std::cout << "covered: " << Protocol::name << ", " << runs << " runs, " << complete
+              << " bounds to their end\n";
   };
   std::apply([&](auto... protocol) { (one(protocol), ...); }, Protocols{});
 }
@@ -645,7 +659,8 @@ void need_their_orders(Programs const& programs) {
         bool killed = false;
         for (auto const& what : programs)
           killed = killed || !search_rounds<Protocol>(what, runs_for(0.1), &weaker).wrong.empty();
-        CHECK_MESSAGE(killed, Protocol::name, ": no test notices ", to_string(site), " as ", weak::to_string(order));
+        CHECK_MESSAGE(killed, Protocol::name, ": no test notices ", to_string(site), " as ",
+                      weak::to_string(order));
       }
     }
     std::cout << "weakened: " << Protocol::name << ", " << tried << " orders\n";
@@ -659,7 +674,9 @@ TEST_CASE("weak: fences are right in every order, with any old values that words
   are_right<fence_protocols>(all_fences());
 }
 
-TEST_CASE("weak: post, start, complete and wait are right in every order, with any old values that words may show") {
+TEST_CASE(
+    "weak: post, start, complete and wait are right in every order, with any old values that words may "
+    "show") {
   are_right<post_protocols>(all_posts());
 }
 
@@ -685,9 +702,13 @@ TEST_CASE("weak: each memory order of signals is needed") {
   need_their_orders<std::tuple<signals_of_two_tags>>(all_signals());
 }
 
-TEST_CASE("weak: each memory order of each fence is needed") { need_their_orders<fence_protocols>(all_fences()); }
+TEST_CASE("weak: each memory order of each fence is needed") {
+  need_their_orders<fence_protocols>(all_fences());
+}
 
-TEST_CASE("weak: each memory order of each post protocol is needed") { need_their_orders<post_protocols>(all_posts()); }
+TEST_CASE("weak: each memory order of each post protocol is needed") {
+  need_their_orders<post_protocols>(all_posts());
+}
 
 // Protocols as papers present them, which are wrong.
 
@@ -737,7 +758,8 @@ struct counted_posts {
     }
     template <class Boundary>
     void trigger(rank_t, Boundary&, pgas::exposure_state) {
-      if (!open) control->wait_until(posts(control->rank()), [this](word seen) { return seen >= targets; }, {});
+      if (!open)
+        control->wait_until(posts(control->rank()), [this](word seen) { return seen >= targets; }, {});
       open = true;
     }
     template <class Boundary>
@@ -883,7 +905,9 @@ struct narrow_counter {
     std::vector<word> matched;
 
     on(Control& c, pgas::control_words)
-        : control(&c), posted(static_cast<std::size_t>(c.size())), matched(static_cast<std::size_t>(c.size())) {}
+        : control(&c),
+          posted(static_cast<std::size_t>(c.size())),
+          matched(static_cast<std::size_t>(c.size())) {}
     auto counter(rank_t target) { return control->cell(target, 0); }
     auto post_of(rank_t target, rank_t origin) {
       return control->slot(origin, static_cast<std::size_t>(target), target);
@@ -901,7 +925,8 @@ struct narrow_counter {
     template <class Boundary>
     void trigger(rank_t t, Boundary&, pgas::exposure_state) {
       control->wait_until(post_of(t, control->rank()),
-                          [least = matched[static_cast<std::size_t>(t)]](word seen) { return seen >= least; }, {});
+                          [least = matched[static_cast<std::size_t>(t)]](word seen) { return seen >= least; },
+                          {});
     }
     template <class Boundary>
     void complete(pgas::group g, Boundary& b, pgas::exposure_state) {
@@ -927,7 +952,9 @@ post_rounds one_early() { return {{{{}, {}, {0}}, {{}, {}, {0}}, {{}, {0}, {0}}}
 
 }  // namespace
 
-TEST_CASE("weak: post protocols as printed in the papers are found to be wrong, and their repaired forms are right") {
+TEST_CASE(
+    "weak: post protocols as printed in the papers are found to be wrong, and their repaired forms are "
+    "right") {
   auto const why = []<class Protocol>(Protocol) {
     auto programs = all_posts();
     programs.push_back(one_early());

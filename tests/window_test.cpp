@@ -78,7 +78,8 @@ TEST_CASE("window: all bytes are zero at first") {
       std::vector<int> all(700, 1);
       epoch.get((team.rank() + 1) % team.size(), 0, all);
       epoch.flush_local((team.rank() + 1) % team.size());
-      require(std::all_of(all.begin(), all.end(), [](int x) { return x == 0; }), "all bytes of a new window are zero");
+      require(std::all_of(all.begin(), all.end(), [](int x) { return x == 0; }),
+              "all bytes of a new window are zero");
       epoch.next();
       epoch.put((team.rank() + 1) % team.size(), 0, numbers(1, 700));
     }
@@ -146,7 +147,8 @@ TEST_CASE("put and get: sources and destinations may be pieces of the own part, 
     rank_t const to = (team.rank() + 1) % team.size();
     rank_t const from = (team.rank() - 1 + team.size()) % team.size();
     for (int round = 0; round < 5; ++round) {
-      for (std::size_t i = 0; i < 16; ++i) w.local()[i] = team.rank() * 100 + round * 10'000 + static_cast<int>(i);
+      for (std::size_t i = 0; i < 16; ++i)
+        w.local()[i] = team.rank() * 100 + round * 10'000 + static_cast<int>(i);
       {
         pgas::fence epoch{w};
         epoch.put(to, 16, pgas::own_part{2, 10});
@@ -156,7 +158,8 @@ TEST_CASE("put and get: sources and destinations may be pieces of the own part, 
       }
       auto const mine = own(w);
       for (std::size_t i = 0; i < 10; ++i) {
-        require_equal(mine[16 + i], from * 100 + round * 10'000 + 2 + static_cast<int>(i), "put from the own part");
+        require_equal(mine[16 + i], from * 100 + round * 10'000 + 2 + static_cast<int>(i),
+                      "put from the own part");
       }
       for (std::size_t i = 0; i < 16; ++i) {
         require_equal(mine[32 + i], to * 100 + round * 10'000 + static_cast<int>(i), "got into the own part");
@@ -341,7 +344,8 @@ TEST_CASE("global_ptr: it means the same on every rank, and an epoch makes it a 
       require_equal(epoch[p].load(), team.rank() + 100, "load");
       epoch.next();
       require_equal(epoch[p].update(pgas::op::sum{}, 5), team.rank() + 100, "update returns the old value");
-      require(epoch[p].rank() == from && epoch[p].index() == 6, "a reference has the pointer's rank and index");
+      require(epoch[p].rank() == from && epoch[p].index() == 6,
+              "a reference has the pointer's rank and index");
       epoch[p].atomic_store(epoch[p].atomic_load() + 1);
       require_equal(epoch[p].atomic_load(), team.rank() + 106, "atomic_load");
     }
@@ -389,8 +393,9 @@ TEST_CASE("local: it is a random access range for any element type") {
     auto const part = range.subspan(5, 3);
     int const first = part[0];
     require(part.size() == 3 && first == 14, "a subspan has its size and first element");
-    require(range.end() - range.begin() == 20 && range.begin() + 20 == range.end() && range.begin() < range.end(),
-            "iterators are random access");
+    require(
+        range.end() - range.begin() == 20 && range.begin() + 20 == range.end() && range.begin() < range.end(),
+        "iterators are random access");
     using std::swap;
     swap(range[10], range[11]);
     int const swapped = range[10];
@@ -399,7 +404,8 @@ TEST_CASE("local: it is a random access range for any element type") {
 }
 
 TEST_CASE(
-    "stage: read_only sees the elements, write_only overwrites them, read_write keeps those that did not change") {
+    "stage: read_only sees the elements, write_only overwrites them, read_write keeps those that did not "
+    "change") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 50);
     {
@@ -409,7 +415,8 @@ TEST_CASE(
     }
     {
       auto const seen = pgas::stage(w, 10, 20, pgas::read_only);
-      for (std::size_t i = 0; i < 20; ++i) require_equal(seen[i], team.rank() * 100 + 10 + static_cast<int>(i), "read");
+      for (std::size_t i = 0; i < 20; ++i)
+        require_equal(seen[i], team.rank() * 100 + 10 + static_cast<int>(i), "read");
     }
     {
       auto some = pgas::stage(w, 20, 10, pgas::read_write);

@@ -23,7 +23,8 @@ struct result {
 /// at its router. From other cores, each uncached store of a cell takes a few hops longer.
 double work_of(rank_t core, double count) {
   double const cell = serial_s * 1e6 / paper_generations / lines / static_cast<double>(line_bytes);
-  return count * static_cast<double>(line_bytes) * (cell + hops_to_memory(core, default_timing()) / machine::core_mhz);
+  return count * static_cast<double>(line_bytes) *
+         (cell + hops_to_memory(core, default_timing()) / machine::core_mhz);
 }
 
 /// `exchange(compute)` computes the inner lines during a wait. A slow process slows its neighbours in the
@@ -113,7 +114,8 @@ result two_sided(rank_t cores, int count) {
     channel.expect(above(m), ghost_lines);
     channel.expect(below(m), ghost_lines + line_bytes);
     generations(m, count, got, [&](int, auto const& inner) {
-      for (rank_t to : {above(m), below(m)}) channel.start(to, messages::kind::data, machine::scratch(0), line_bytes);
+      for (rank_t to : {above(m), below(m)})
+        channel.start(to, messages::kind::data, machine::scratch(0), line_bytes);
       inner();
       evict_ghost_lines(m);
       channel.finish();

@@ -143,7 +143,8 @@ class back_off {
 template <bool BackOff>
 class test_and_set {
  public:
-  explicit test_and_set(machine& m) : m_(m), lock_(m.team().state()->backend.test_and_set(master)), pause_(m) {}
+  explicit test_and_set(machine& m)
+      : m_(m), lock_(m.team().state()->backend.test_and_set(master)), pause_(m) {}
   void operator()() {
     ++phase_;
     wait([&] { return lock_.read(); });
@@ -163,7 +164,8 @@ class test_and_set {
     }
   }
 
-  static constexpr std::uint32_t counter = machine::buffer_of(master, 0), released = machine::buffer_of(master, line);
+  static constexpr std::uint32_t counter = machine::buffer_of(master, 0),
+                                 released = machine::buffer_of(master, line);
   machine& m_;
   pgas::scc::test_and_set_register lock_;
   back_off pause_;
@@ -201,7 +203,9 @@ class master_and_slaves {
   static std::uint32_t of(rank_t r, flag which) {
     return machine::buffer_of(master, (2 * static_cast<std::size_t>(r) + which) * line);
   }
-  [[nodiscard]] std::uint32_t look(rank_t r, flag which) const { return m_.load(page_type::ncm, of(r, which)); }
+  [[nodiscard]] std::uint32_t look(rank_t r, flag which) const {
+    return m_.load(page_type::ncm, of(r, which));
+  }
   void set(rank_t r, flag which, std::uint32_t value) const { m_.store(page_type::ncm, of(r, which), value); }
 
   machine& m_;
@@ -256,8 +260,9 @@ class ours {
  private:
   using team_type =
       decltype(std::declval<chip_team&>()
-                   .template with<pgas::coherence::write_through,
-                                  pgas::protocols<Fence, pgas::sync::match_vector, pgas::sync::shared_only>>());
+                   .template with<
+                       pgas::coherence::write_through,
+                       pgas::protocols<Fence, pgas::sync::match_vector, pgas::sync::shared_only>>());
   decltype(pgas::make_window<std::uint32_t>(std::declval<team_type const&>(), 1)) window_;
   decltype(pgas::fence{window_}) epoch_;
 };
@@ -290,7 +295,8 @@ void measure(teller const& tell, std::string_view series, bool quick) {
   for (rank_t cores : {2, 4, 8, 16, 24, 32, 40, 48}) {
     run const all = repeat<Barrier>(cores, repetitions);
     tell(series, cores, "barrier", all.us / repetitions);
-    tell(series, cores, "accesses", (all.accesses - repeat<Barrier>(cores, 0).accesses) / repetitions, "accesses");
+    tell(series, cores, "accesses", (all.accesses - repeat<Barrier>(cores, 0).accesses) / repetitions,
+         "accesses");
   }
 }
 

@@ -52,11 +52,12 @@ class teller {
   template <class X>
   void operator()(std::string_view series, X const& x, std::string_view quantity, double value,
                   std::string_view unit = "us") const {
-    std::printf(R"({"type":"value","figure":"%s","series":"%s","x":%s,"quantity":"%s","value":%.6g,"unit":"%s",)"
-                R"("parameters":"%s"})"
-                "\n",
-                figure_.c_str(), std::string(series).c_str(), std::to_string(x).c_str(), std::string(quantity).c_str(),
-                value, std::string(unit).c_str(), parameters_.c_str());
+    std::printf(
+        R"({"type":"value","figure":"%s","series":"%s","x":%s,"quantity":"%s","value":%.6g,"unit":"%s",)"
+        R"("parameters":"%s"})"
+        "\n",
+        figure_.c_str(), std::string(series).c_str(), std::to_string(x).c_str(),
+        std::string(quantity).c_str(), value, std::string(unit).c_str(), parameters_.c_str());
     std::fflush(stdout);
   }
 
@@ -102,7 +103,9 @@ class machine {
   [[nodiscard]] pgas::detail::scc::core& core() const noexcept { return probe_.state().segment.on_core(); }
 
   /// Microseconds of this core's own clock since it was made. A difference is exact, the same in each run.
-  [[nodiscard]] double now() const { return std::chrono::duration<double, std::micro>(team_.now() - started_).count(); }
+  [[nodiscard]] double now() const {
+    return std::chrono::duration<double, std::micro>(team_.now() - started_).count();
+  }
   /// Spends time of this core, and of no other.
   void work(double us) const { team_.charge(static_cast<std::uint64_t>(us * core_mhz + 0.5)); }
   void cycles(std::uint64_t n) const { team_.charge(n); }
@@ -114,8 +117,8 @@ class machine {
   /// The same in another core's memory; `core().map` gives it an entry of the look-up table.
   [[nodiscard]] std::uint32_t scratch_of(rank_t owner, std::size_t byte) const {
     if (owner == rank()) return scratch(byte);
-    auto const page =
-        static_cast<pgas::detail::scc::page_number>(static_cast<unsigned>(owner) * own_pages + first_scratch_page);
+    auto const page = static_cast<pgas::detail::scc::page_number>(static_cast<unsigned>(owner) * own_pages +
+                                                                  first_scratch_page);
     return static_cast<std::uint32_t>(core().map(page) * pgas::detail::scc::page_bytes + byte);
   }
   /// The address of a byte of a core's message passing buffer.
@@ -135,7 +138,8 @@ class machine {
     core().store(type, at, std::as_bytes(std::span(&value, 1)));
   }
   /// Copies word by word, as this processor does.
-  void copy(page_type to_type, std::uint32_t to, page_type from_type, std::uint32_t from, std::size_t bytes) const {
+  void copy(page_type to_type, std::uint32_t to, page_type from_type, std::uint32_t from,
+            std::size_t bytes) const {
     for (std::size_t i = 0; i < bytes; i += 4) {
       auto const offset = static_cast<std::uint32_t>(i);
       store(to_type, to + offset, load(from_type, from + offset));
@@ -183,13 +187,15 @@ void on_chip(rank_t cores, pgas::scc::timing const& with, Body const& body,
 /// Core cycles of the hops to the own controller and back.
 inline double hops_to_memory(rank_t core, pgas::scc::timing const& with) {
   namespace emulated = pgas::detail::scc;
-  unsigned const hops = emulated::hops(emulated::tile_of(core), emulated::controller_tile(emulated::domain_of(core)));
+  unsigned const hops =
+      emulated::hops(emulated::tile_of(core), emulated::controller_tile(emulated::domain_of(core)));
   return 2 * hops * with.in_core_cycles(with.in_ticks(with.hop));
 }
 
 /// --quick: fewer repetitions.
 inline bool is_quick(int argc, char** argv) {
-  return std::any_of(argv + 1, argv + argc, [](char const* word) { return std::string_view(word) == "--quick"; });
+  return std::any_of(argv + 1, argv + argc,
+                     [](char const* word) { return std::string_view(word) == "--quick"; });
 }
 
 }  // namespace papers

@@ -159,7 +159,8 @@ parts iteration(problem const& p, way how, std::size_t sample) {
         if (how == way::one_sided) {
           auto const walk = [&](page_type type) {
             for (std::size_t at = 0; at < count * t.peers.size() * t.message; at += 4)
-              static_cast<void>(m.load(type, machine::scratch((std::size_t{8} << 20U) + at % (std::size_t{4} << 20U))));
+              static_cast<void>(
+                  m.load(type, machine::scratch((std::size_t{8} << 20U) + at % (std::size_t{4} << 20U))));
           };
           timed(&parts::reading, scale, [&] { walk(page_type::ncm); });
           timed(&parts::reading, -scale, [&] { walk(page_type::dcm); });
@@ -187,7 +188,8 @@ parts iteration(problem const& p, way how, std::size_t sample) {
           compute();
           timed(&parts::data, scale, [&] {
             for (std::size_t k = 0; k < t.peers.size(); ++k)
-              channel.start(t.peers[k], messages::kind::early, source(slab, k), t.message, (slab * 8 + k) * t.message);
+              channel.start(t.peers[k], messages::kind::early, source(slab, k), t.message,
+                            (slab * 8 + k) * t.message);
           });
         }
         timed(&parts::data, scale, [&] {
@@ -226,7 +228,8 @@ int main(int argc, char** argv) {
         messages_communication = each.communication();
       }
       if (how == way::one_sided)
-        tell("messages over one_sided", c, "communication", messages_communication / each.communication(), "times");
+        tell("messages over one_sided", c, "communication", messages_communication / each.communication(),
+             "times");
       tell(series, c, "rate", p.mflop() / (each.all() * p.iterations / processes) * 1e6, "MFLOPS");
       tell(series, c, "share", 100 * each.synchronization / each.communication(), "percent");
       for (auto const& [name, part] : {std::pair{"computation", each.computation},

@@ -47,12 +47,17 @@ class library_words {
       for (double pause = 1; !master.read(); pause *= 2)
         machine::of(self_).work(pause * (0.95 + 0.001 * static_cast<double>(dice_->below(101))));
       word const old = cell_.load(std::memory_order_acquire);
-      cell_.reset_unshared(old + value, std::memory_order_release);  // no other core: the register is this core's
+      cell_.reset_unshared(old + value,
+                           std::memory_order_release);  // no other core: the register is this core's
       master.write();
       return old;
     }
-    word fetch_xor(word value, std::memory_order order) const { return before(), cell_.fetch_xor(value, order); }
-    word exchange(word value, std::memory_order order) const { return before(), cell_.exchange(value, order); }
+    word fetch_xor(word value, std::memory_order order) const {
+      return before(), cell_.fetch_xor(value, order);
+    }
+    word exchange(word value, std::memory_order order) const {
+      return before(), cell_.exchange(value, order);
+    }
     template <class Change>
       requires pgas::changing_cell<inner>
     word update(Change&& change, std::memory_order order) const {
@@ -143,7 +148,8 @@ struct retrying_gbh : pgas::sync::two_level<> {
 
     template <pgas::boundary Boundary>
     void lock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
-      if (Waiting == waiting_readers::poll && kind == pgas::lock_kind::shared) return base::lock(target, kind, b);
+      if (Waiting == waiting_readers::poll && kind == pgas::lock_kind::shared)
+        return base::lock(target, kind, b);
       for (double pause = 1; !base::try_lock(target, kind, b); pause *= 2) {
         if constexpr (BackOff) machine::of(self_).work(pause);
       }
@@ -159,7 +165,8 @@ struct retrying_gbh : pgas::sync::two_level<> {
 /// text also says that the central word needs a limited rate. So this process backs off there, too, and
 /// reproduces the times of both tables.
 template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
-using paper_gbh = in_library<retrying_gbh<BackOff, Waiting>, BackOff ? at_master::backs_off : at_master::spins>;
+using paper_gbh =
+    in_library<retrying_gbh<BackOff, Waiting>, BackOff ? at_master::backs_off : at_master::spins>;
 static_assert(pgas::target_lock_protocol<paper_gbh<true>>);
 
 /// The queue lock with writer preference, as Mellor-Crummey and Scott have it. A reader joins the list with

@@ -35,7 +35,8 @@ void bandwidths(bool quick) {
     bool defect;
   };
   constexpr std::array types{type{"dcm", page_type::dcm, true}, type{"ncm", page_type::ncm, true},
-                             type{"mpbt_wb", page_type::mpbt_wb, true}, type{"mpbt_wt", page_type::mpbt_wt, true},
+                             type{"mpbt_wb", page_type::mpbt_wb, true},
+                             type{"mpbt_wt", page_type::mpbt_wt, true},
                              type{"mpbt_wt, as intended", page_type::mpbt_wt, false}};
   teller const tell("memory", default_timing());
   for (auto const& t : types) {
@@ -84,20 +85,23 @@ void single_accesses() {
                             m.store(page_type::mpbt_wt, machine::buffer_of(core, i % 64 * line + word), i);
                         }),
               "cycles");
-      buffers("word read" + row, x, "cycles",
-              cycles_of(m,
-                        [&](std::uint32_t i) {
-                          m.core().drop_tagged();
-                          static_cast<void>(m.load(page_type::mpbt_wb, machine::buffer_of(core, i % 64 * line)));
-                        }) -
-                  cycles_of(m, [&](std::uint32_t) { m.core().drop_tagged(); }),
-              "cycles");
+      buffers(
+          "word read" + row, x, "cycles",
+          cycles_of(m,
+                    [&](std::uint32_t i) {
+                      m.core().drop_tagged();
+                      static_cast<void>(m.load(page_type::mpbt_wb, machine::buffer_of(core, i % 64 * line)));
+                    }) -
+              cycles_of(m, [&](std::uint32_t) { m.core().drop_tagged(); }),
+          "cycles");
     }
     // Cores whose controllers are 0, 5, 2 and 7 hops from tile (0, 0).
-    for (auto const& [owner, hops] : {std::pair{rank_t{0}, 0}, {rank_t{6}, 5}, {rank_t{24}, 2}, {rank_t{30}, 7}}) {
+    for (auto const& [owner, hops] :
+         {std::pair{rank_t{0}, 0}, {rank_t{6}, 5}, {rank_t{24}, 2}, {rank_t{30}, 7}}) {
       auto const at = [&](std::uint32_t byte) { return m.scratch_of(owner, byte); };
       dram("uncached word read", hops, "cycles",
-           cycles_of(m, [&](std::uint32_t i) { static_cast<void>(m.load(page_type::ncm, at(i * line))); }), "cycles");
+           cycles_of(m, [&](std::uint32_t i) { static_cast<void>(m.load(page_type::ncm, at(i * line))); }),
+           "cycles");
       dram("uncached line write", hops, "cycles",
            cycles_of(m,
                      [&](std::uint32_t i) {

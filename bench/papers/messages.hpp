@@ -47,7 +47,8 @@ class messages {
   }
   /// Returns when all packets have left.
   void finish() {
-    while (std::any_of(out_.begin(), out_.end(), [](auto const& queue) { return !queue.empty(); })) progress();
+    while (std::any_of(out_.begin(), out_.end(), [](auto const& queue) { return !queue.empty(); }))
+      progress();
   }
 
   /// Waits for the next message of a kind from a rank, and copies its payload to scratch memory.
@@ -138,9 +139,10 @@ class messages {
     m_.store(page_type::mpbt_wt, there + header_at, static_cast<std::uint32_t>(out.what));
     m_.store(page_type::mpbt_wt, there + header_at + 4, static_cast<std::uint32_t>(out.bytes));
     m_.store(page_type::mpbt_wt, there + header_at + 8, static_cast<std::uint32_t>(out.offset));
-    for (std::uint32_t word = 12; word < line; word += 4) m_.store(page_type::mpbt_wt, there + header_at + word, 0);
-    m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm, out.from + static_cast<std::uint32_t>(out.done),
-            (count + 3) / 4 * 4);
+    for (std::uint32_t word = 12; word < line; word += 4)
+      m_.store(page_type::mpbt_wt, there + header_at + word, 0);
+    m_.copy(page_type::mpbt_wt, there + payload_at, page_type::dcm,
+            out.from + static_cast<std::uint32_t>(out.done), (count + 3) / 4 * 4);
     m_.core().drain();
     m_.store(page_type::ncm, there, ++sent_[index(to)]);
     in_vain_ = 0;

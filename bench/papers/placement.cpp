@@ -22,7 +22,8 @@ constexpr std::uint32_t columns = pitch / 32;
 /// Core cycles to compute a cell. A serial run takes 401.05 s for 100 generations of 2400 x 8192 (Christgau
 /// 2017, section 4.4.5). Subtracted is the time to read the cell's line of 32: once from memory, twice from
 /// L2. Stores overlap.
-constexpr double cell_cycles = 401.05e6 * machine::core_mhz / (100.0 * 2400 * 8192) - (71 + 2 * 18) / 32.0 - 1;
+constexpr double cell_cycles =
+    401.05e6 * machine::core_mhz / (100.0 * 2400 * 8192) - (71 + 2 * 18) / 32.0 - 1;
 
 enum class synchronization { none, distributed, central };
 
@@ -70,14 +71,16 @@ times time_of(rank_t cores, synchronization how, int generations) {
         bool const takes_part = place < cores;
         auto part = m.team().split(takes_part ? 0 : 1, static_cast<int>(place));
         if (!takes_part) return;
-        using bundle = pgas::protocols<pgas::default_fence, pgas::sync::match_list<4>, pgas::sync::shared_only>;
+        using bundle =
+            pgas::protocols<pgas::default_fence, pgas::sync::match_list<4>, pgas::sync::shared_only>;
         auto const w =
             pgas::make_window<std::uint32_t>(part.template with<pgas::coherence::write_through, bundle>(), 1);
         auto const me = static_cast<rank_t>(place);
         std::vector<rank_t> neighbours{(me + 1) % cores};
         if (cores > 2) neighbours.push_back((me + cores - 1) % cores);
-        std::size_t const own = (rows * static_cast<std::size_t>(me) + rows) / static_cast<std::size_t>(cores) -
-                                rows * static_cast<std::size_t>(me) / static_cast<std::size_t>(cores);
+        std::size_t const own =
+            (rows * static_cast<std::size_t>(me) + rows) / static_cast<std::size_t>(cores) -
+            rows * static_cast<std::size_t>(me) / static_cast<std::size_t>(cores);
         std::uint32_t now = machine::scratch(0), next = machine::scratch(std::size_t{1} << 24U);
         part.barrier();
         double const before = m.now();
@@ -118,8 +121,8 @@ int main(int argc, char** argv) {
   for (rank_t cores : {6, 12, 24, 36, 48}) {
     if (quick && cores != 24 && cores != 48) continue;
     tell("none", cores, "speedup", alone / time_of(cores, synchronization::none, 5).all, "times");
-    tell("distributed", cores, "speedup", alone / time_of(cores, synchronization::distributed, generations).all,
-         "times");
+    tell("distributed", cores, "speedup",
+         alone / time_of(cores, synchronization::distributed, generations).all, "times");
     if (cores == 48) tell.picture("distributed", heat_of("each at its owner's controller"));
     times const central = time_of(cores, synchronization::central, generations);
     tell("central", cores, "speedup", alone / central.all, "times");

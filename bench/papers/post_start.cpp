@@ -19,7 +19,9 @@ constexpr rank_t origin = 0;
 /// START makes no access: it looks up the numbers of its targets. Its time is the library's alone, and the
 /// shortest. Set by: 1.7 us with one target and 5.8 us with 47 (Christgau 2017, Table 3.4).
 constexpr double translation_us = (5.8 - 1.7) / (47 - 1);
-constexpr double start_us(std::size_t targets) { return 1.7 + translation_us * (static_cast<double>(targets) - 1); }
+constexpr double start_us(std::size_t targets) {
+  return 1.7 + translation_us * (static_cast<double>(targets) - 1);
+}
 
 /// The thesis' protocol to the letter, where the library's differs (see sync/match_vector.hpp). A target sets
 /// its counter before its bit. The origin waits for all targets and resets their bits before it signals the
@@ -44,7 +46,8 @@ class paper_match_vector {
       while ((m_.load(page_type::ncm, vector_word(target)) & bit(target)) == 0) {}
       change(origin, vector_word(target), [target](std::uint32_t byte) { return byte & ~bit(target); });
     }
-    for (rank_t target : targets_) change(target, counter_of(target), [](std::uint32_t left) { return left - 1; });
+    for (rank_t target : targets_)
+      change(target, counter_of(target), [](std::uint32_t left) { return left - 1; });
   }
   void wait() {
     m_.work(how_.call);
@@ -171,7 +174,8 @@ times measure(rank_t k, int repetitions, rounds begin) {
 }
 
 template <class Protocol>
-void tell_all(teller const& tell, std::string_view series, rank_t k, int repetitions, rounds begin = rounds::together) {
+void tell_all(teller const& tell, std::string_view series, rank_t k, int repetitions,
+              rounds begin = rounds::together) {
   times const t = measure<Protocol>(k, repetitions, begin);
   tell(series, k, "post", median(t.post));
   tell(series, k, "start", median(t.start));

@@ -17,7 +17,9 @@ constexpr int puts_of(std::size_t bytes) {
   return static_cast<int>(std::clamp<std::size_t>((2U << 20U) / bytes, 2, 64));
 }
 /// The place of the data of put number i; whole words travel.
-constexpr std::size_t place_of(int i, std::size_t bytes) { return static_cast<std::size_t>(i) * ((bytes + 3) / 4 * 4); }
+constexpr std::size_t place_of(int i, std::size_t bytes) {
+  return static_cast<std::size_t>(i) * ((bytes + 3) / 4 * 4);
+}
 
 struct figures {
   double latency = 0;    // us, one way

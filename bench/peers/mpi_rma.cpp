@@ -58,7 +58,8 @@ class micro {
     }
     for (std::size_t const bytes : bench::bandwidth_sizes(m_.quick())) {
       auto const walk = bench::window_of(
-          bytes, bench::in_flight, [this](std::size_t at, std::size_t size) { put(at, size); }, [this] { flush(); });
+          bytes, bench::in_flight, [this](std::size_t at, std::size_t size) { put(at, size); },
+          [this] { flush(); });
       on_origin(bench::bandwidth_key("put_bw", bytes), walk);
       m_.measure(bench::bandwidth_key("put_bibw", bytes), {bench::everybody("", walk)});
     }

@@ -83,8 +83,8 @@ class meetings {
   }
 
   void put(int to, std::size_t at, std::size_t bytes) const {
-    MPI_Put(private_.data(), static_cast<int>(bytes), MPI_BYTE, to, static_cast<MPI_Aint>(at), static_cast<int>(bytes),
-            MPI_BYTE, win_);
+    MPI_Put(private_.data(), static_cast<int>(bytes), MPI_BYTE, to, static_cast<MPI_Aint>(at),
+            static_cast<int>(bytes), MPI_BYTE, win_);
   }
 
   /// Bytes, if any, and then a word that signals their arrival.

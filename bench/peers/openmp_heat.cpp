@@ -24,8 +24,8 @@ void measure(bench::meter& m, int threads, std::size_t side) {
   };
   std::fill_n(now.get(), origin, 1.0);
   std::fill_n(next.get(), origin, 1.0);
-  each_block([&](std::size_t at, std::size_t rows) {  // each thread touches the rows that it works on, and the last
-                                                      // thread also the row below all
+  each_block([&](std::size_t at, std::size_t rows) {  // each thread touches the rows that it works on, and
+                                                      // the last thread also the row below all
     std::fill_n(now.get() + at, (rows + 1) * pitch, 1.0);
     std::fill_n(next.get() + at, (rows + 1) * pitch, 1.0);
   });

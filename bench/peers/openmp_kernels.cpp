@@ -24,8 +24,9 @@ void shared_out(int threads, std::size_t n, Use const& use) {
 /// Each thread touches the rows that it works on.
 memory make(int threads, std::size_t rows, std::size_t cols) {
   auto cells = std::make_unique_for_overwrite<double[]>(rows * cols);
-  shared_out(threads, rows,
-             [&](std::size_t first, std::size_t count) { std::fill_n(cells.get() + first * cols, count * cols, 1.0); });
+  shared_out(threads, rows, [&](std::size_t first, std::size_t count) {
+    std::fill_n(cells.get() + first * cols, count * cols, 1.0);
+  });
   return cells;
 }
 

@@ -9,8 +9,8 @@
 namespace example {
 
 /// The backends on which an example can run: `--pgas-backend NAME`; the first is the default.
-using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map, pgas::backends::loopback,
-                                    pgas::backends::scc>;
+using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map,
+                                    pgas::backends::loopback, pgas::backends::scc>;
 
 /// The coherence policies: `--pgas-coherence unsafe_none` shows the effect of a program without one on
 /// incoherent memory.

@@ -66,7 +66,8 @@ inline constexpr std::size_t all_bins = distances.size() * 4 * 2 * bins;
 
 /// Adds to `counts` the pairs whose upper pixel is in the first `own` of these rows; each row has `side`
 /// pixels.
-inline void count_pairs(std::span<word const> rows, std::size_t own, std::size_t side, std::span<word> counts) {
+inline void count_pairs(std::span<word const> rows, std::size_t own, std::size_t side,
+                        std::span<word> counts) {
   std::size_t const there = rows.size() / std::max<std::size_t>(side, 1);
   word* histogram = counts.data();
   for (std::size_t const d : distances) {
@@ -115,8 +116,9 @@ inline void print_texture(std::span<word const> counts) {
 
 inline constexpr word letters = 4;
 inline constexpr std::size_t tokens = 16;
-inline constexpr std::size_t most_pieces = 512;  // between tokens of a kind; the rest belongs to the last token
-inline constexpr std::size_t offset = 1000;      // from a token's letter to the one that is added to it
+inline constexpr std::size_t most_pieces =
+    512;                                     // between tokens of a kind; the rest belongs to the last token
+inline constexpr std::size_t offset = 1000;  // from a token's letter to the one that is added to it
 using token = std::array<word, 3>;
 
 inline token token_of(std::size_t number) noexcept {
@@ -125,7 +127,8 @@ inline token token_of(std::size_t number) noexcept {
   return t;
 }
 inline bool is_there(std::span<word const> field, std::size_t i, token const& t) noexcept {
-  return i + t.size() <= field.size() && std::equal(t.begin(), t.end(), field.begin() + static_cast<std::ptrdiff_t>(i));
+  return i + t.size() <= field.size() &&
+         std::equal(t.begin(), t.end(), field.begin() + static_cast<std::ptrdiff_t>(i));
 }
 /// The statistics of the letters between two tokens.
 struct piece {
@@ -183,7 +186,8 @@ inline numbers serial_field(std::size_t size) {
       pieces.back().add(field[i]);
       if (!is_there(field, i, t)) continue;
       if (pieces.size() < most_pieces) pieces.emplace_back();
-      for (std::size_t j = i; j < i + t.size(); ++j) changed[j] = (field[j] + field[(j + offset) % size]) % letters;
+      for (std::size_t j = i; j < i + t.size(); ++j)
+        changed[j] = (field[j] + field[(j + offset) % size]) % letters;
     }
     field = changed;
     pieces.resize(most_pieces);

@@ -35,7 +35,8 @@ Transform transform_of(Array const& a, lines which, plane_transform::direction w
 /// A box of plane i of a rank's own cells, in the indices of the other array.
 inline pgas::box<3> box_of(pgas::box<3> own, std::size_t i, std::array<std::size_t, 2> const& first,
                            std::array<std::size_t, 2> const& count, order dimensions) {
-  pgas::box<3> cells{{own.first[0] + i, own.first[1] + first[0], own.first[2] + first[1]}, {1, count[0], count[1]}};
+  pgas::box<3> cells{{own.first[0] + i, own.first[1] + first[0], own.first[2] + first[1]},
+                     {1, count[0], count[1]}};
   if (dimensions == order::swapped) {
     std::swap(cells.first[0], cells.first[1]);
     std::swap(cells.count[0], cells.count[1]);
@@ -75,17 +76,20 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
     {
       pgas::streamed_copy const copy(to.own_box().size() * sizeof(cell));
       each_plane(to, pgas::stage(to, pgas::write_only), [&](std::size_t i, auto plane) {
-        after([&](pair first, pair count,
-                  std::span<cell> cells) { epoch.get(box_of(to.own_box(), i, first, count, dimensions), cells); },
-              [&](pair first, pair count, std::span<cell> cells) {
-                copy(dense(cells, count), piece_of(plane, first, count));
-              });
+        after(
+            [&](pair first, pair count, std::span<cell> cells) {
+              epoch.get(box_of(to.own_box(), i, first, count, dimensions), cells);
+            },
+            [&](pair first, pair count, std::span<cell> cells) {
+              copy(dense(cells, count), piece_of(plane, first, count));
+            });
       });
     }
     epoch.close();
   } else {
     {
-      auto const cells = pgas::stage(from, pgas::read_write);  // the source must stay until all cells have arrived
+      auto const cells =
+          pgas::stage(from, pgas::read_write);  // the source must stay until all cells have arrived
       pgas::fence epoch{to, pgas::write_only};
       each_plane(from, cells, [&](std::size_t i, auto plane) {
         before(plane.data_handle());
@@ -95,7 +99,8 @@ void exchange(Array const& from, plane_transform const& before, Array const& to,
       epoch.close();
     }
     auto const copy = [](pgas::matrix_view<cell> some, pgas::matrix_view<cell> place) {
-      for (std::size_t row = 0; row < some.extent(0); ++row) std::ranges::copy(some.row(row), place.row(row).begin());
+      for (std::size_t row = 0; row < some.extent(0); ++row)
+        std::ranges::copy(some.row(row), place.row(row).begin());
     };
     each_plane(to, pgas::stage(to, pgas::read_write), [&](std::size_t, auto plane) {
       after([&](pair first, pair count,
@@ -118,8 +123,8 @@ class distributed_fft {
   using array = cell_array<Team>;
 
   /// Collective. `extents` are those of (z, y, x). Costs an array of pencils, and the planning time by `how`.
-  distributed_fft(Team& team, std::array<std::size_t, 3> const& extents, pgas::grid<2> const& asked = pgas::grid{0, 1},
-                  effort how = effort::measure)
+  distributed_fft(Team& team, std::array<std::size_t, 3> const& extents,
+                  pgas::grid<2> const& asked = pgas::grid{0, 1}, effort how = effort::measure)
       : team_(&team), extents_(extents), grid_(asked.over(team.size())) {
     auto const [nz, ny, nx] = extents;
     auto const [p, q] = grid_.extents();
@@ -142,7 +147,8 @@ class distributed_fft {
 
   /// Makes an array of the right shape. Collective.
   [[nodiscard]] array make_cells() const {
-    return pgas::make_array<cell>(*team_, extents_, sharing{}.on(pgas::grid{grid_.extent(0), grid_.extent(1), 1}));
+    return pgas::make_array<cell>(*team_, extents_,
+                                  sharing{}.on(pgas::grid{grid_.extent(0), grid_.extent(1), 1}));
   }
   [[nodiscard]] array make_spectrum() const {
     return pgas::make_array<cell>(*team_, std::array{extents_[1], extents_[0], extents_[2]},

@@ -63,7 +63,8 @@ class plane_transform {
         break;
     }
     if (!plan_)
-      throw std::runtime_error("FFTW has no plan for planes of " + std::to_string(rows) + " x " + std::to_string(cols));
+      throw std::runtime_error("FFTW has no plan for planes of " + std::to_string(rows) + " x " +
+                               std::to_string(cols));
   }
 
   explicit operator bool() const noexcept { return plan_ != nullptr; }
@@ -109,7 +110,8 @@ class line_transform {
     batch_.reset(fftw_alloc_complex(at_once_ * count_[along_]));
     if (!batch_) throw std::bad_alloc();
     auto const plan = [&](std::size_t n) {
-      return along_ == 1 ? plane_transform(n, cols, which, way, how) : plane_transform(rows, n, which, way, how);
+      return along_ == 1 ? plane_transform(n, cols, which, way, how)
+                         : plane_transform(rows, n, which, way, how);
     };
     all_ = plan(at_once_);
     if (std::size_t const rest = count_[1 - along_] % at_once_; rest != 0) rest_ = plan(rest);

@@ -19,12 +19,14 @@ template <class Team>
 class locked_table {
  public:
   /// Collective. Makes room for about `capacity` numbers on each rank.
-  locked_table(Team& team, std::size_t capacity) : places_(pgas::make_window<std::uint64_t>(team, capacity)) {}
+  locked_table(Team& team, std::size_t capacity)
+      : places_(pgas::make_window<std::uint64_t>(team, capacity)) {}
 
   /// One-sided.
   void insert(std::uint64_t key) {
     auto const owner = owner_of(key);
-    pgas::lock epoch{places_, owner, pgas::exclusive};  // exclusive: the following accesses are plain loads and stores
+    pgas::lock epoch{places_, owner,
+                     pgas::exclusive};  // exclusive: the following accesses are plain loads and stores
     auto const part = epoch.to();
     part.put(find(part, key, 0), key);
   }
@@ -56,7 +58,8 @@ class locked_table {
     for (std::size_t looks = 0; looks < part.size(); ++looks, i = (i + 1) % part.size()) {
       if (std::uint64_t const found = part.get(i); found == key || found == free) return i;
     }
-    throw std::runtime_error("the table is full on rank " + std::to_string(part.rank()) + "; give it more places");
+    throw std::runtime_error("the table is full on rank " + std::to_string(part.rank()) +
+                             "; give it more places");
   }
 
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) places_;
@@ -74,7 +77,9 @@ class atomic_table {
  public:
   /// Collective. Makes room on each rank for `capacity` numbers whose bucket is taken.
   atomic_table(Team& team, std::size_t capacity)
-      : buckets_(capacity), words_(pgas::make_window<std::uint64_t>(team, 1 + 2 * (2 * capacity))), epoch_(words_) {}
+      : buckets_(capacity),
+        words_(pgas::make_window<std::uint64_t>(team, 1 + 2 * (2 * capacity))),
+        epoch_(words_) {}
 
   /// One-sided.
   void insert(std::uint64_t key) {

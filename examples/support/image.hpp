@@ -76,7 +76,8 @@ class pgm_scanner {
     skip();
     if (at_ == bytes_.size()) cannot_read(name_, "the file ends before the " + std::string(what));
     if (!is_digit(bytes_[at_]))
-      cannot_read(name_, "expected the " + std::string(what) + " at byte " + std::to_string(at_) + ", found no digit");
+      cannot_read(name_, "expected the " + std::string(what) + " at byte " + std::to_string(at_) +
+                             ", found no digit");
     std::size_t value = 0;
     for (; at_ < bytes_.size() && is_digit(bytes_[at_]); ++at_)
       // Saturates: such a large number is refused anyway, and must not wrap around to a small one.
@@ -121,13 +122,15 @@ inline image decode_pgm(std::string_view name, byte_view bytes) {
   std::size_t const count = picture.rows * picture.cols;
   auto const scaled = [&](std::size_t sample) {
     if (sample > white)
-      cannot_read(name, "a grey value of " + std::to_string(sample) + " exceeds the largest, " + std::to_string(white));
+      cannot_read(name, "a grey value of " + std::to_string(sample) + " exceeds the largest, " +
+                            std::to_string(white));
     return static_cast<float>(sample) / static_cast<float>(white);
   };
   auto const require = [&](std::size_t needed, std::size_t available) {
     if (available < needed)
-      cannot_read(name, "the file is truncated: " + std::to_string(count) + " pixels need " + std::to_string(needed) +
-                            " bytes, and " + std::to_string(available) + " follow the header");
+      cannot_read(name, "the file is truncated: " + std::to_string(count) + " pixels need " +
+                            std::to_string(needed) + " bytes, and " + std::to_string(available) +
+                            " follow the header");
   };
 
   // Both forms count the bytes before they reserve room for the pixels, so a header alone costs no memory.
@@ -142,7 +145,8 @@ inline image decode_pgm(std::string_view name, byte_view bytes) {
   require(width * count, raster.size());
   picture.pixels.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
-    picture.pixels.push_back(scaled(width == 1 ? raster[i] : std::size_t{raster[2 * i]} * 256 + raster[2 * i + 1]));
+    picture.pixels.push_back(
+        scaled(width == 1 ? raster[i] : std::size_t{raster[2 * i]} * 256 + raster[2 * i + 1]));
   return picture;
 }
 
@@ -246,7 +250,8 @@ struct png_samples {
 };
 
 inline bool is_png(byte_view bytes) {
-  return bytes.size() >= png_signature.size() && std::equal(png_signature.begin(), png_signature.end(), bytes.begin());
+  return bytes.size() >= png_signature.size() &&
+         std::equal(png_signature.begin(), png_signature.end(), bytes.begin());
 }
 
 inline png_samples decode_png(std::string_view name, byte_view bytes) {
@@ -262,9 +267,11 @@ inline png_samples decode_png(std::string_view name, byte_view bytes) {
   if (reader.rows > (bytes.size() * 1032) / reader.stored_row_bytes)
     cannot_read(name, "damaged PNG file: the file is truncated");
 
-  png_samples samples{reader.rows, reader.cols, reader.channels, std::vector<png_byte>(reader.rows * reader.row_bytes)};
+  png_samples samples{reader.rows, reader.cols, reader.channels,
+                      std::vector<png_byte>(reader.rows * reader.row_bytes)};
   std::vector<png_bytep> rows(reader.rows);
-  for (std::size_t row = 0; row < reader.rows; ++row) rows[row] = samples.bytes.data() + row * reader.row_bytes;
+  for (std::size_t row = 0; row < reader.rows; ++row)
+    rows[row] = samples.bytes.data() + row * reader.row_bytes;
   if (!reader.pixels(rows.data())) cannot_read(name, "damaged PNG file: " + std::string(reader.why()));
   return samples;
 }
@@ -294,7 +301,8 @@ inline photo colours_of(png_samples const& samples) {
 class png_writer {
  public:
   png_writer()
-      : png_(png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, &png_errors::fail, &png_errors::ignore)),
+      : png_(
+            png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, &png_errors::fail, &png_errors::ignore)),
         info_(png_ ? png_create_info_struct(png_) : nullptr) {}
   png_writer(png_writer const&) = delete;
   png_writer& operator=(png_writer const&) = delete;
@@ -362,19 +370,22 @@ inline std::array<png_color, 256> heat_palette() {
   return palette;
 }
 
-inline void check_written(std::filesystem::path const& path, std::size_t rows, std::size_t cols, std::size_t values,
-                          std::size_t expected) {
+inline void check_written(std::filesystem::path const& path, std::size_t rows, std::size_t cols,
+                          std::size_t values, std::size_t expected) {
   std::string const size = std::to_string(rows) + " rows of " + std::to_string(cols) + " pixels";
   if (rows == 0 || cols == 0) cannot_write(path.string(), "the picture is empty: " + size);
   if (rows > max_pixels / cols) cannot_write(path.string(), "the picture is too large: " + size);
-  if (values != expected) cannot_write(path.string(), size + " do not match " + std::to_string(values) + " values");
+  if (values != expected)
+    cannot_write(path.string(), size + " do not match " + std::to_string(values) + " values");
 }
 
-inline void write_samples(std::filesystem::path const& path, std::size_t rows, std::size_t cols, std::size_t channels,
-                          std::span<png_byte const> samples, std::span<png_color const> palette = {}) {
+inline void write_samples(std::filesystem::path const& path, std::size_t rows, std::size_t cols,
+                          std::size_t channels, std::span<png_byte const> samples,
+                          std::span<png_color const> palette = {}) {
   png_writer writer;
   if (!writer.started()) cannot_write(path.string(), "libpng does not start");
-  if (!writer.encode(rows, cols, channels, samples.data(), palette)) cannot_write(path.string(), writer.why());
+  if (!writer.encode(rows, cols, channels, samples.data(), palette))
+    cannot_write(path.string(), writer.why());
   replace_file(path, writer.content());
 }
 
@@ -403,7 +414,8 @@ inline image decode_image(std::string_view name, std::string_view content) {
     if (bytes.size() >= 3 && bytes[0] == 'P' && (detail::is_space(bytes[2]) || bytes[2] == '#')) {
       if (bytes[1] == '2' || bytes[1] == '5') return detail::decode_pgm(name, bytes);
       if (bytes[1] >= '1' && bytes[1] <= '7')
-        cannot_read(name, std::string("a Netpbm file of kind P") + content[1] + ", but only P2 and P5 (PGM) are read");
+        cannot_read(name, std::string("a Netpbm file of kind P") + content[1] +
+                              ", but only P2 and P5 (PGM) are read");
     }
     cannot_read(name, "not a PGM or PNG file");
   } catch (std::bad_alloc const&) {

@@ -158,7 +158,8 @@ class layout_reader {
   };
 
   static constexpr std::string_view layouts =
-      "rows, tiled(4x4), tiled(block, cyclic), cyclic_tiles(4x4), or a distribution for an array of one dimension";
+      "rows, tiled(4x4), tiled(block, cyclic), cyclic_tiles(4x4), or a distribution for an array of one "
+      "dimension";
   static constexpr std::string_view distributions =
       "block, cyclic, block_cyclic(4), whole, single_owner(1), irregular(5, 0, 12)";
   static constexpr std::string_view others =
@@ -210,7 +211,8 @@ class layout_reader {
       std::size_t const length = length_of_word(rest);
       items.push_back(rest.substr(0, length));
       rest = trimmed(rest.substr(length));
-      if (!rest.empty() && rest.front() != ',') wrong(rest.substr(0, 1), "a comma should be here", "block, cyclic");
+      if (!rest.empty() && rest.front() != ',')
+        wrong(rest.substr(0, 1), "a comma should be here", "block, cyclic");
       if (!rest.empty()) rest.remove_prefix(1);
     }
     return items;
@@ -227,11 +229,13 @@ class layout_reader {
   }
   /// One number in parentheses.
   [[nodiscard]] std::size_t number_of(word const& w, std::size_t least, std::size_t most) const {
-    return number(inside(w, std::string(w.name) + "(" + std::to_string(std::max<std::size_t>(1, least)) + ")"), least,
-                  most);
+    return number(
+        inside(w, std::string(w.name) + "(" + std::to_string(std::max<std::size_t>(1, least)) + ")"), least,
+        most);
   }
   /// Numbers as in 16x24.
-  [[nodiscard]] std::vector<std::size_t> product(std::string_view text, std::size_t least, std::size_t most) const {
+  [[nodiscard]] std::vector<std::size_t> product(std::string_view text, std::size_t least,
+                                                 std::size_t most) const {
     std::vector<std::size_t> numbers;
     std::string_view const all = text;
     for (;;) {
@@ -275,8 +279,8 @@ class layout_reader {
   }
 
   static bool is_distribution(std::string_view name) {
-    return name == "block" || name == "cyclic" || name == "block_cyclic" || name == "whole" || name == "single_owner" ||
-           name == "irregular";
+    return name == "block" || name == "cyclic" || name == "block_cyclic" || name == "whole" ||
+           name == "single_owner" || name == "irregular";
   }
   [[nodiscard]] any_distribution distribution(word const& w) const {
     if (w.name == "block" && !w.inside) return pgas::block{};
@@ -331,7 +335,8 @@ class layout_reader {
       if (grid[d] == 0 && table != nullptr) grid[d] = table->ranks();
       if (each[d].template as<pgas::whole>() == nullptr) continue;
       if (grid[d] > 1)
-        wrong(grid_word_, "dimension " + std::to_string(d) + " is whole, so the grid cannot divide it", "1 there");
+        wrong(grid_word_, "dimension " + std::to_string(d) + " is whole, so the grid cannot divide it",
+              "1 there");
       grid[d] = 1;
     }
     if (ranks == 0) {
@@ -426,7 +431,8 @@ class layout_reader {
         all.tiles.push_back(
             {{last == 0 ? 0 : t.first[0], t.first[last]}, {last == 0 ? 1 : t.count[0], t.count[last]}, r});
         if (all.tiles.size() > most_tiles) {
-          wrong(rule_->all, "it has more than " + std::to_string(most_tiles) + " tiles, too many for a picture",
+          wrong(rule_->all,
+                "it has more than " + std::to_string(most_tiles) + " tiles, too many for a picture",
                 "a smaller array, larger tiles");
         }
       }
@@ -469,7 +475,8 @@ class layout_reader {
     };
     auto const width = static_cast<std::ptrdiff_t>(halo_);
     /// The index beside another one, or none beyond an edge.
-    auto const beside = [&](std::size_t i, std::ptrdiff_t step, std::size_t extent) -> std::optional<std::size_t> {
+    auto const beside = [&](std::size_t i, std::ptrdiff_t step,
+                            std::size_t extent) -> std::optional<std::size_t> {
       auto const e = static_cast<std::ptrdiff_t>(extent);
       auto const at = static_cast<std::ptrdiff_t>(i) + step;
       if (at >= 0 && at < e) return static_cast<std::size_t>(at);
@@ -491,7 +498,8 @@ class layout_reader {
         readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
         pgas::rank_t const mine = owner(i, j);
         for (pgas::rank_t const r : readers) {
-          if (r != mine) all.traffic[static_cast<std::size_t>(mine) * n + static_cast<std::size_t>(r)] += bytes_;
+          if (r != mine)
+            all.traffic[static_cast<std::size_t>(mine) * n + static_cast<std::size_t>(r)] += bytes_;
         }
       }
     }

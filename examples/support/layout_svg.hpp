@@ -24,8 +24,8 @@ inline std::string colour_of(pgas::rank_t rank) {
   constexpr auto given = static_cast<pgas::rank_t>(std::size(first));
   if (rank < given) return first[rank];
   char text[48];  // multiples of the golden angle never coincide
-  std::snprintf(text, sizeof text, "hsl(%.0f,%d%%,%d%%)", std::fmod(20 + 137.508 * rank, 360.0), 42 + rank % 2 * 8,
-                62 + rank % 3 * 7);
+  std::snprintf(text, sizeof text, "hsl(%.0f,%d%%,%d%%)", std::fmod(20 + 137.508 * rank, 360.0),
+                42 + rank % 2 * 8, 62 + rank % 3 * 7);
   return text;
 }
 
@@ -110,7 +110,8 @@ inline double draw_legend(svg_canvas& out, drawn_layout const& l, double left, d
     double const y = top + 22 * static_cast<double>(r / columns);
     out.rect(x, y, 14, 14, fill(colour_of(static_cast<pgas::rank_t>(r))) + " rx='3'");
     out.text(x + 21, y + 7.5, "rank " + std::to_string(r), "label start");
-    out.text(x + 80, y + 7.5, std::to_string(l.cells[r]) + (l.cells[r] == 1 ? " cell" : " cells"), "note start");
+    out.text(x + 80, y + 7.5, std::to_string(l.cells[r]) + (l.cells[r] == 1 ? " cell" : " cells"),
+             "note start");
   }
   return 22 * std::ceil(static_cast<double>(l.cells.size()) / static_cast<double>(columns));
 }
@@ -122,8 +123,9 @@ inline drawn_box draw_traffic(svg_canvas& out, drawn_layout const& l, double lef
   double const side = cell * static_cast<double>(n);
   std::uint64_t const most = *std::max_element(l.traffic.begin(), l.traffic.end());
   out.text(left + side / 2, top - 34, "to rank", "note middle");
-  out.text(left - 42, top + side / 2, "from rank", "note middle",
-           "transform='rotate(-90 " + std::to_string(left - 42) + " " + std::to_string(top + side / 2) + ")'");
+  out.text(
+      left - 42, top + side / 2, "from rank", "note middle",
+      "transform='rotate(-90 " + std::to_string(left - 42) + " " + std::to_string(top + side / 2) + ")'");
   for (std::size_t r = 0; r < n; ++r) {
     double const at = cell * (static_cast<double>(r) + 0.5);
     double const chip = std::min(18.0, cell - 2);
@@ -142,7 +144,8 @@ inline drawn_box draw_traffic(svg_canvas& out, drawn_layout const& l, double lef
       double const part = most == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(most);
       double const gap = std::min(2.0, cell / 8);
       char colour[48];  // from a light to a dark blue
-      std::snprintf(colour, sizeof colour, "rgb(%.0f,%.0f,%.0f)", 221 - 184 * part, 233 - 142 * part, 246 - 84 * part);
+      std::snprintf(colour, sizeof colour, "rgb(%.0f,%.0f,%.0f)", 221 - 184 * part, 233 - 142 * part,
+                    246 - 84 * part);
       std::string const nothing = from == to ? "#e4e7eb" : "#f4f6f8";
       out.rect(x + gap / 2, y + gap / 2, cell - gap, cell - gap,
                fill(bytes == 0 ? nothing : std::string(colour)) + " rx='" + (cell > 12 ? "3" : "0") + "'");
@@ -164,8 +167,9 @@ inline std::string svg(drawn_layout const& l) {
   double const left = 56;
   double const top = 128;
   out.text(left - 24, 40, l.rule, "title");
-  std::string const extents = l.dimensions == 1 ? std::to_string(l.extents[1])
-                                                : std::to_string(l.extents[0]) + " x " + std::to_string(l.extents[1]);
+  std::string const extents = l.dimensions == 1
+                                  ? std::to_string(l.extents[1])
+                                  : std::to_string(l.extents[0]) + " x " + std::to_string(l.extents[1]);
   out.text(left - 24, 64,
            extents + " cells on " + std::to_string(l.ranks) + (l.ranks == 1 ? " rank" : " ranks") + ", in " +
                std::to_string(l.tiles.size()) + (l.tiles.size() == 1 ? " tile" : " tiles"),
@@ -181,7 +185,8 @@ inline std::string svg(drawn_layout const& l) {
   auto const matrix = detail::draw_traffic(out, l, right, matrix_top + 22);
   std::uint64_t all = 0;
   for (std::uint64_t const bytes : l.traffic) all += bytes;
-  out.text(right, matrix_top + 22 + matrix.height + 20, pgas::detail::bytes_text(all) + " in all", "note start");
+  out.text(right, matrix_top + 22 + matrix.height + 20, pgas::detail::bytes_text(all) + " in all",
+           "note start");
 
   double const width = right + std::max(matrix.width, 230.0) + 40;
   double const height = std::max(top + cells.height + 28 + legend + 24, matrix_top + 22 + matrix.height + 48);

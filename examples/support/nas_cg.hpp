@@ -23,8 +23,9 @@ struct problem {
   double zeta;
 };
 
-inline constexpr problem problems[]{
-    {"S", 1400, 7, 10, 8.5971775078648}, {"W", 7000, 8, 12, 10.362595087124}, {"A", 14000, 11, 20, 17.130235054029}};
+inline constexpr problem problems[]{{"S", 1400, 7, 10, 8.5971775078648},
+                                    {"W", 7000, 8, 12, 10.362595087124},
+                                    {"A", 14000, 11, 20, 17.130235054029}};
 
 inline constexpr int iterations = 15;         ///< of the power method
 inline constexpr int steps = 25;              ///< of each solution

@@ -111,7 +111,8 @@ class progress {
   }
 
   void draw(clock::time_point now) {
-    double const part = total_ ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0.0;
+    double const part =
+        total_ ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0.0;
     std::string line = label_;
     line += total_ ? format(" %3.0f%%", std::floor(part * 100)) : " " + std::to_string(done_);
     std::string right = "  " + rate(now);

@@ -74,7 +74,8 @@ class rle_parser {
     std::size_t column = 1;
   };
 
-  static constexpr char end = '\0';  // also the result of peek() at the end; a real NUL is an unknown character
+  static constexpr char end =
+      '\0';  // also the result of peek() at the end; a real NUL is an unknown character
   static constexpr std::size_t max_cells = std::size_t{1} << 28;
 
   static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -100,7 +101,8 @@ class rle_parser {
   }
 
   [[noreturn]] void fail(place where, std::string const& what) const {
-    cannot_read(name_, "line " + std::to_string(where.line) + ", column " + std::to_string(where.column) + ": " + what);
+    cannot_read(name_, "line " + std::to_string(where.line) + ", column " + std::to_string(where.column) +
+                           ": " + what);
   }
   [[nodiscard]] std::string found() const {
     if (at_end()) return "found the end of the file";
@@ -108,10 +110,13 @@ class rle_parser {
     if (c == '\n' || c == '\r') return "found the end of the line";
     if (c > ' ' && c <= '~') return std::string("found '") + c + "'";
     char code[24];
-    std::snprintf(code, sizeof code, "found byte 0x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    std::snprintf(code, sizeof code, "found byte 0x%02x",
+                  static_cast<unsigned>(static_cast<unsigned char>(c)));
     return code;
   }
-  [[noreturn]] void expected(std::string const& what) const { fail(here_, "expected " + what + ", " + found()); }
+  [[noreturn]] void expected(std::string const& what) const {
+    fail(here_, "expected " + what + ", " + found());
+  }
 
   [[nodiscard]] std::size_t number() noexcept {
     std::size_t value = 0;
@@ -153,7 +158,8 @@ class rle_parser {
     std::size_t const value = number();
     if (value == 0) fail(where, std::string("expected ") + key + " of at least 1, found 0");
     if (value > max_cells)
-      fail(where, std::string("expected ") + key + " of at most " + std::to_string(max_cells) + ", found more");
+      fail(where,
+           std::string("expected ") + key + " of at most " + std::to_string(max_cells) + ", found more");
     skip_spaces();
     return value;
   }
@@ -166,8 +172,8 @@ class rle_parser {
     skip_spaces();
     result.rows = extent('y');
     if (result.rows > max_cells / result.cols)
-      fail(where, "expected at most " + std::to_string(max_cells) + " cells, found " + std::to_string(result.cols) +
-                      " x " + std::to_string(result.rows));
+      fail(where, "expected at most " + std::to_string(max_cells) + " cells, found " +
+                      std::to_string(result.cols) + " x " + std::to_string(result.rows));
     if (remark_rule) result.rule = *remark_rule;
     if (peek() == ',') {
       advance();

@@ -16,7 +16,8 @@ namespace example {
 inline std::vector<std::string> read_words(std::string const& path, std::size_t most) {
   std::ifstream file(path);
   if (!file)
-    throw std::runtime_error(path + ": cannot be read; give a file with a word on each line, or install wamerican");
+    throw std::runtime_error(path +
+                             ": cannot be read; give a file with a word on each line, or install wamerican");
   std::vector<std::string> words;
   std::set<std::string> known;
   for (std::string line; words.size() < most && std::getline(file, line);) {

@@ -151,7 +151,8 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
-  static constexpr exposure_state exposures = Hints.no_check ? exposure_state::known : exposure_state::awaited;
+  static constexpr exposure_state exposures =
+      Hints.no_check ? exposure_state::known : exposure_state::awaited;
 
   [[nodiscard]] bool in_group(rank_t target) const noexcept {
     group const all = targets_;
@@ -160,7 +161,8 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 
   [[noreturn]] void throw_outside(std::string_view what, rank_t target) const {
     throw error(errc::outside_group, state().job_rank(), what,
-                "rank " + std::to_string(target) + " is not in the group of this access epoch, or has been completed");
+                "rank " + std::to_string(target) +
+                    " is not in the group of this access epoch, or has been completed");
   }
 
   void finish() {

@@ -146,14 +146,16 @@ class [[nodiscard]] pending_accumulation {
         exposure_(a, group(a.plan().origins()), no_put),
         access_(a, group(a.plan().targets()), read_only) {
     std::size_t cells = 0;
-    for (auto const& put : a.plan().puts()) cells += moves_.emplace_back(detail::without_row_ends(a, put)).size();
+    for (auto const& put : a.plan().puts())
+      cells += moves_.emplace_back(detail::without_row_ends(a, put)).size();
     received_.resize(cells);
     std::size_t first = 0;
     for (auto const& m : moves_) {
       auto const target = access_.to(m.target);
-      detail::for_each_block<N>(
-          m.count, {m.to, m.to_pitches}, {first, detail::dense_pitches(m.count)},
-          [&](rows_of block, std::size_t at, std::size_t pitch) { target.get(block, received_.data() + at, pitch); });
+      detail::for_each_block<N>(m.count, {m.to, m.to_pitches}, {first, detail::dense_pitches(m.count)},
+                                [&](rows_of block, std::size_t at, std::size_t pitch) {
+                                  target.get(block, received_.data() + at, pitch);
+                                });
       first += m.size();
     }
   }

@@ -103,7 +103,8 @@ std::string picture_of_owners(L const& l) {
 template <layout L>
 std::string layout_text(L const& l, std::size_t element_bytes) {
   std::string text = "layout    " + l.describe();
-  if constexpr (requires { l.places().describe(); }) text += "; a grid of " + l.places().describe() + " ranks";
+  if constexpr (requires { l.places().describe(); })
+    text += "; a grid of " + l.places().describe() + " ranks";
   std::size_t tiles = 0;
   for (rank_t r = 0; r < l.ranks(); ++r) tiles += l.tiles(r);
   if (tiles != 0) {
@@ -134,8 +135,8 @@ std::string layout_text(L const& l, std::size_t element_bytes) {
               size(shares[r].elements) + "\n";
     }
   } else {
-    auto const [fewest, most] = std::minmax_element(shares.begin(), shares.end(),
-                                                    [](share const& a, share const& b) { return a.cells < b.cells; });
+    auto const [fewest, most] = std::minmax_element(
+        shares.begin(), shares.end(), [](share const& a, share const& b) { return a.cells < b.cells; });
     auto const [least, largest] = std::minmax_element(
         shares.begin(), shares.end(), [](share const& a, share const& b) { return a.elements < b.elements; });
     std::size_t all = 0;
@@ -143,11 +144,12 @@ std::string layout_text(L const& l, std::size_t element_bytes) {
     char mean[32];
     std::snprintf(mean, sizeof mean, "%.6g", static_cast<double>(all) / static_cast<double>(shares.size()));
     text += "ranks     " + std::to_string(shares.size()) + " own " + std::to_string(fewest->cells) + " to " +
-            std::to_string(most->cells) + " cells, " + mean + " on average, in parts of " + size(least->elements) +
-            " to " + size(largest->elements) + (without == 0 ? "" : "; " + std::to_string(without) + " without any") +
-            "\n";
+            std::to_string(most->cells) + " cells, " + mean + " on average, in parts of " +
+            size(least->elements) + " to " + size(largest->elements) +
+            (without == 0 ? "" : "; " + std::to_string(without) + " without any") + "\n";
   }
-  text += "padding   " + (room == 0 ? "none" : size(room) + " in all are ghost cells or fill lines and tiles") + "\n";
+  text += "padding   " +
+          (room == 0 ? "none" : size(room) + " in all are ghost cells or fill lines and tiles") + "\n";
   if constexpr (L::dimensions <= 2) text += picture_of_owners(l);
   return text;
 }
@@ -169,21 +171,23 @@ template <layout L>
 /// Local. Every rank gets the same text, so one rank prints it. Costs as much as describe of its layout.
 template <class T, std::size_t N, class Layout, class Backend, class Coherence, class Protocols>
 [[nodiscard]] std::string describe(global_array<T, N, Layout, Backend, Coherence, Protocols> const& a) {
-  std::string text = "array     " + detail::joined(a.extents(), " x ") + " cells of " + detail::bytes_text(sizeof(T)) +
-                     ", " + detail::bytes_text(a.size() * sizeof(T)) + " on " + std::to_string(a.ranks()) + " ranks\n";
+  std::string text = "array     " + detail::joined(a.extents(), " x ") + " cells of " +
+                     detail::bytes_text(sizeof(T)) + ", " + detail::bytes_text(a.size() * sizeof(T)) +
+                     " on " + std::to_string(a.ranks()) + " ranks\n";
   if (a.shape().halos().any()) {
     text += "halo     ";
     for (std::size_t d = 0; d < N; ++d) {
       halo const& h = a.shape().halo(d);
-      text += (d == 0 ? " " : ", ") + std::to_string(h.width) + " before and " + std::to_string(h.after) + " after, " +
+      text += (d == 0 ? " " : ", ") + std::to_string(h.width) + " before and " + std::to_string(h.after) +
+              " after, " +
               (h.edges == edge::periodic     ? "periodic"
                : h.edges == edge::reflecting ? "reflecting"
                                              : "fixed");
     }
     text += a.shape().halos().corners() ? "; with corners\n" : "; without corners\n";
   }
-  text += "runs on   " + std::string(Backend::name) + ", coherence " + std::string(Coherence::name) + ", protocols " +
-          protocols_name<Protocols>() + "\n";
+  text += "runs on   " + std::string(Backend::name) + ", coherence " + std::string(Coherence::name) +
+          ", protocols " + protocols_name<Protocols>() + "\n";
   return text + detail::layout_text(a.layout(), sizeof(T));
 }
 

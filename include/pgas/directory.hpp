@@ -82,15 +82,15 @@ class directory_state {
     auto const found = here_.find(h.number);
     if (found == here_.end()) {
       refuse(errc::gone, operation,
-             name + " has left the directory on this rank; of " + std::to_string(next_ - 1) + " that were entered " +
-                 std::to_string(here_.size()) + " are here");
+             name + " has left the directory on this rank; of " + std::to_string(next_ - 1) +
+                 " that were entered " + std::to_string(here_.size()) + " are here");
     }
     entry const& named = found->second;
     if (named.check != h.check) {
-      refuse(
-          errc::mismatch, operation,
-          name + " is " + named.words +
-              " on this rank, but another array where the handle was made; all ranks must enter arrays in one order");
+      refuse(errc::mismatch, operation,
+             name + " is " + named.words +
+                 " on this rank, but another array where the handle was made; all ranks must enter arrays in "
+                 "one order");
     }
     if (named.type != &tag_of<A>) {
       refuse(errc::mismatch, operation,
@@ -106,8 +106,8 @@ class directory_state {
     if (!h) refuse(errc::invalid_argument, operation, "the handle names no array: it was never set");
     if (h.directory == id_) return;
     refuse(errc::invalid_argument, operation,
-           "array " + std::to_string(h.number) + " was entered into " + job_wide_text("directory", h.directory) +
-               ", but this is " + job_wide_text("directory", id_) +
+           "array " + std::to_string(h.number) + " was entered into " +
+               job_wide_text("directory", h.directory) + ", but this is " + job_wide_text("directory", id_) +
                "; open it with that directory, on a rank of its team");
   }
 

@@ -23,8 +23,9 @@ void put_move(Array const& a, typename halo_plan<Array::dimensions>::move const&
                                           return target.put(block, a.window().local().data() + first, pitch);
                                       }
                                       for (std::size_t row = 0; row < block.rows; ++row) {
-                                        target.put(block.first + row * block.pitch,
-                                                   own_part{.first = first + row * pitch, .count = block.cols});
+                                        target.put(
+                                            block.first + row * block.pitch,
+                                            own_part{.first = first + row * pitch, .count = block.cols});
                                       }
                                     });
 }
@@ -84,7 +85,8 @@ void fill_own_ghosts(Array const& a) {
     }
   };
   for (auto const& box : a.plan().copies()) {
-    for_each_block<Array::dimensions>(box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches}, copy_rows);
+    for_each_block<Array::dimensions>(box.count, {box.to, box.to_pitches}, {box.from, box.from_pitches},
+                                      copy_rows);
   }
 }
 

@@ -97,8 +97,9 @@ void check_together(First const& first, More const&... more) {
     }
   }
   auto const differs = [&](auto const& other) {
-    return other.plan().targets() != first.plan().targets() || other.plan().origins() != first.plan().origins() ||
-           other.ranks() != first.ranks() || other.state().job_rank() != first.state().job_rank();
+    return other.plan().targets() != first.plan().targets() ||
+           other.plan().origins() != first.plan().origins() || other.ranks() != first.ranks() ||
+           other.state().job_rank() != first.state().job_rank();
   };
   if ((differs(more) || ...)) {
     refuse(
@@ -143,16 +144,17 @@ template <any_global_array First, any_global_array Second, any_global_array... M
 [[nodiscard]] auto begin_exchange(First const& first, Second const& second, More const&... more) {
   detail::check_together(first, second, more...);
   auto const enter = [](auto const& a) {
-    a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
-                    "an epoch of this rank on an array is open; close it, or finish its last exchange, first");
+    a.state().enter(
+        "begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),
+        "an epoch of this rank on an array is open; close it, or finish its last exchange, first");
   };
   auto const begin = [&](auto const&... all) {
     (enter(all), ...);
     (detail::fill_own_ghosts(all), ...);
   };
   begin(first, second, more...);
-  return pending_exchanges<typename First::state_type, typename Second::state_type, typename More::state_type...>(
-      first, second, more...);
+  return pending_exchanges<typename First::state_type, typename Second::state_type,
+                           typename More::state_type...>(first, second, more...);
 }
 
 /// Fills the ghost cells of several arrays: begin_exchange and finish in one call. Otherwise like

@@ -28,7 +28,8 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   [[nodiscard]] exposure(Window const& w, group origins, hint<Given>...)
       : base(w.shared_state(), origins), origins_(detail::checked_group(w.state(), origins, "post")) {
     State& s = state();
-    s.enter("post", !s.exposure_open, "an exposure of this rank on the window is open; wait for its end first");
+    s.enter("post", !s.exposure_open,
+            "an exposure of this rank on the window is open; wait for its end first");
     boundary b(s.segment);
     s.post.post(origins_, b);
     s.exposure_open = true;
@@ -62,9 +63,10 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
     s.exposure_open = false;
     // An open access epoch of this rank could make the wait a deadlock: the origins may wait for its
     // completion.
-    PGAS_EXPECTS(light, !s.is_accessing(),
-                 detail::throw_error(errc::wrong_order, s.job_rank(), "wait",
-                                     "this rank's access epoch on the same window is still open; complete it first"));
+    PGAS_EXPECTS(
+        light, !s.is_accessing(),
+        detail::throw_error(errc::wrong_order, s.job_rank(), "wait",
+                            "this rank's access epoch on the same window is still open; complete it first"));
     boundary b(s.segment);
     s.post.wait(origins_, b);
   }
@@ -73,7 +75,8 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
 };
 
 template <class Window, hints... Given>
-exposure(Window const&, group, hint<Given>...) -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
+exposure(Window const&, group, hint<Given>...)
+    -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
 template <class Window, hints... Given>
 exposure(Window const&, std::initializer_list<rank_t>, hint<Given>...)
     -> exposure<typename Window::state_type, (hints{} | ... | Given)>;

@@ -20,7 +20,8 @@ template <class State>
 class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{}> {
  public:
   explicit fenced_window(local_shared_ptr<State> const& state) noexcept : state_(state) {}
-  fenced_window(fenced_window&& other) noexcept : state_(other.state_), open_(std::exchange(other.open_, false)) {}
+  fenced_window(fenced_window&& other) noexcept
+      : state_(other.state_), open_(std::exchange(other.open_, false)) {}
   fenced_window& operator=(fenced_window&&) = delete;
   ~fenced_window() = default;
 
@@ -36,8 +37,9 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the fence_all is open.
   void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(light, open_,
-                 throw_error(errc::wrong_order, state().job_rank(), operation, "the epoch is closed already"));
+    PGAS_EXPECTS(
+        light, open_,
+        throw_error(errc::wrong_order, state().job_rank(), operation, "the epoch is closed already"));
   }
 
   /// Marks the epoch as ended, for fence_all.
@@ -55,9 +57,10 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
 /// Throws unless all windows are different ones, with the same ranks in the same order.
 template <class First, class... More>
 void check_fenced_together(First const& first, More const&... more) {
-  static_assert((std::is_same_v<typename First::backend_type, typename More::backend_type> && ...),
-                "fence_all: the windows are on different backends, whose ranks have no common barrier; fence each "
-                "alone");
+  static_assert(
+      (std::is_same_v<typename First::backend_type, typename More::backend_type> && ...),
+      "fence_all: the windows are on different backends, whose ranks have no common barrier; fence each "
+      "alone");
   auto const refuse = [&](char const* sentence) {
     throw_error(errc::invalid_argument, first.job_rank(), "fence_all", sentence);
   };
@@ -76,7 +79,9 @@ void check_fenced_together(First const& first, More const&... more) {
     return false;
   };
   if ((has_other_ranks(more) || ...)) {
-    refuse("the windows do not have the same ranks in the same order; fence windows of different teams one by one");
+    refuse(
+        "the windows do not have the same ranks in the same order; fence windows of different teams one by "
+        "one");
   }
 }
 
@@ -166,8 +171,10 @@ fence_all(Windows const&...) -> fence_all<typename Windows::state_type...>;
 }  // namespace pgas::inline PGAS_ASSERTIONS
 
 template <class... States>
-struct std::tuple_size<pgas::fence_all<States...>> : std::integral_constant<std::size_t, sizeof...(States)> {};
+struct std::tuple_size<pgas::fence_all<States...>> : std::integral_constant<std::size_t, sizeof...(States)> {
+};
 template <std::size_t Number, class... States>
 struct std::tuple_element<Number, pgas::fence_all<States...>> {
-  using type = std::remove_reference_t<decltype(std::declval<pgas::fence_all<States...>&>().template get<Number>())>;
+  using type =
+      std::remove_reference_t<decltype(std::declval<pgas::fence_all<States...>&>().template get<Number>())>;
 };

@@ -114,8 +114,8 @@ class global_array {
     requires(sizeof...(Indices) == N && matrix_layout<Layout>)
   [[nodiscard]] index_type global_index(Indices... index) const noexcept {
     return layout().global_index(
-        rank(),
-        own_place_.first + detail::element_at(index_type{static_cast<std::size_t>(index)...}, own_place_.pitches));
+        rank(), own_place_.first +
+                    detail::element_at(index_type{static_cast<std::size_t>(index)...}, own_place_.pitches));
   }
 
   /// The rank that owns a cell. Throws errc::out_of_range.
@@ -227,8 +227,8 @@ inline constexpr bool is_global_array<global_array<T, N, Layout, Backend, Cohere
 /// - errc::no_space when there is too little memory, or when there are too few addresses.
 ///
 /// Costs make_window, and a barrier or two. MPI_Win_allocate; Global Arrays: ga_create.
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
-          layout_rule<N> Rule>
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols, layout_rule<N> Rule>
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
                               std::array<std::size_t, N> const& extents, Rule const& given,
                               std::type_identity_t<halos<N>> const& around = {}) {
@@ -244,11 +244,12 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
     throw error(errc::invalid_argument, self, operation, "no array of " + text + " can be made: " + *wrong);
   }
   if constexpr (!box_layout<layout_type>) {
-    PGAS_EXPECTS(light, !around.any(),
-                 throw error(errc::invalid_argument, self, operation,
-                             "no array of " + text +
-                                 " can be made: the cells of a rank are no box, so there are no ghost cells around "
-                                 "them; take a layout in which each rank owns one box"));
+    PGAS_EXPECTS(
+        light, !around.any(),
+        throw error(errc::invalid_argument, self, operation,
+                    "no array of " + text +
+                        " can be made: the cells of a rank are no box, so there are no ghost cells around "
+                        "them; take a layout in which each rank owns one box"));
   }
   array_shape<N, layout_type> const shape(extents, around, team.size(), rule, sizeof(T));
   if (shape.overflows(sizeof(T))) {
@@ -259,38 +260,46 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   return detail::join_window<array_type>(
       team, shape.part_size(team.rank()), "",
       [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },
-      [](Backend& b, typename Backend::handle handle, std::size_t bytes) { return b.attach_segment(handle, bytes); },
+      [](Backend& b, typename Backend::handle handle, std::size_t bytes) {
+        return b.attach_segment(handle, bytes);
+      },
       shape);
 }
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols,
           layout_rule<N> Rule>
   requires(N > 1)  // of one dimension {n} is n: below
-[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],
-                              Rule const& rule, std::type_identity_t<halos<N>> const& around = {}) {
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
+                              std::size_t const (&extents)[N], Rule const& rule,
+                              std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, std::to_array(extents), rule, around);
 }
-template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, layout_rule<1> Rule>
-[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t extent, Rule const& rule,
-                              halos<1> const& around = {}) {
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+          layout_rule<1> Rule>
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t extent,
+                              Rule const& rule, halos<1> const& around = {}) {
   return make_array<T>(team, std::array{extent}, rule, around);
 }
 
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols>
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
                               std::array<std::size_t, N> const& extents,
                               std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, extents, by_rows<N>{}, around);
 }
-template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols>
   requires(N > 1)
-[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, std::size_t const (&extents)[N],
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
+                              std::size_t const (&extents)[N],
                               std::type_identity_t<halos<N>> const& around = {}) {
   return make_array<T>(team, std::to_array(extents), around);
 }
 /// The same for extents of another integer type: `make_array<double>(team, {rows, cols})` with two of type
 /// int.
-template <transportable T, detail::other_extent Extent, std::size_t N, backend Backend, coherence_policy Coherence,
-          protocol_bundle Protocols, class... Rest>
+template <transportable T, detail::other_extent Extent, std::size_t N, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols, class... Rest>
   requires(N > 1)
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, Extent const (&extents)[N],
                               Rest const&... rest) {
@@ -298,7 +307,8 @@ template <transportable T, detail::other_extent Extent, std::size_t N, backend B
 }
 template <transportable T, detail::other_extent Extent, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols, class... Rest>
-[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, Extent extent, Rest const&... rest) {
+[[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, Extent extent,
+                              Rest const&... rest) {
   return make_array<T>(team, std::array{static_cast<std::size_t>(extent)}, rest...);
 }
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>

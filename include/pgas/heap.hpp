@@ -40,8 +40,8 @@ namespace detail {
 
 struct piece_key_hash {
   [[nodiscard]] std::size_t operator()(piece_handle const& h) const noexcept {
-    return static_cast<std::size_t>((h.number * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(h.rank) << 32U) ^
-                                    h.entry);
+    return static_cast<std::size_t>((h.number * 0x9e3779b97f4a7c15U) ^
+                                    (static_cast<std::uint64_t>(h.rank) << 32U) ^ h.entry);
   }
 };
 
@@ -54,7 +54,8 @@ class gaps {
   /// Takes `count` elements from the first gap that is large enough, and returns the index of the first.
   /// Returns nothing if no gap is. Requires count > 0.
   [[nodiscard]] std::optional<std::size_t> take(std::size_t count) {
-    auto const at = std::find_if(free_.begin(), free_.end(), [&](auto const& gap) { return gap.second >= count; });
+    auto const at =
+        std::find_if(free_.begin(), free_.end(), [&](auto const& gap) { return gap.second >= count; });
     if (at == free_.end()) return std::nullopt;
     auto const [first, size] = *at;
     free_.erase(at);
@@ -112,7 +113,8 @@ class heap_state {
         limits_(limits),
         gaps_(memory_.size()),
         known_(limits.cached) {
-    for (std::size_t i = limits.pieces; i > 0; --i) free_entries_.push_back(static_cast<std::uint32_t>(i - 1));
+    for (std::size_t i = limits.pieces; i > 0; --i)
+      free_entries_.push_back(static_cast<std::uint32_t>(i - 1));
   }
 
   static constexpr std::size_t entry_words = 3;
@@ -144,7 +146,8 @@ class heap_state {
   /// Frees a piece of this rank, and tells every other rank.
   void free(piece_handle h) {
     opened_piece const was = open(h, "free");
-    if (h.rank != rank()) refuse(errc::invalid_argument, "free", name_of(h) + " can be freed by that rank only");
+    if (h.rank != rank())
+      refuse(errc::invalid_argument, "free", name_of(h) + " can be freed by that rank only");
     epoch_.to(rank()).atomic_store(h.entry * entry_words, 0);
     ++freed_;
     for (rank_t at = 0; at < notices_.size(); ++at) {
@@ -162,7 +165,8 @@ class heap_state {
     if (h.rank == rank()) return read(h, operation);
     // acquire: pairs with the release in free(). The load precedes the reading of the table: if the piece
     // goes meanwhile, the next call notices.
-    word const freed = notices_.slot(rank(), static_cast<std::size_t>(h.rank), h.rank).load(std::memory_order_acquire);
+    word const freed =
+        notices_.slot(rank(), static_cast<std::size_t>(h.rank), h.rank).load(std::memory_order_acquire);
     if (auto const* known = known_.find(h, [&](place const& p) { return p.freed == freed; }))
       return {h.rank, known->first, known->count};
     opened_piece const found = read(h, operation);
@@ -198,8 +202,8 @@ class heap_state {
     if (!h) refuse(errc::invalid_argument, operation, "the handle names no piece: it was never set");
     if (h.heap != id_)
       refuse(errc::invalid_argument, operation,
-             name_of(h) + " is of " + job_wide_text("heap", h.heap) + ", but this is " + job_wide_text("heap", id_) +
-                 "; open it with the heap in which it was made");
+             name_of(h) + " is of " + job_wide_text("heap", h.heap) + ", but this is " +
+                 job_wide_text("heap", id_) + "; open it with the heap in which it was made");
     if (h.rank < 0 || h.rank >= memory_.ranks() || h.entry >= limits_.pieces) {
       refuse(errc::invalid_argument, operation,
              "the handle was damaged: it names entry " + std::to_string(h.entry) + " of rank " +
@@ -278,7 +282,8 @@ class heap {
  public:
   using value_type = T;
   using window_type = pgas::window<T, Backend, Coherence, Protocols>;
-  using state_type = detail::heap_state<window_type, pgas::window<std::uint64_t, Backend, Coherence, Protocols>>;
+  using state_type =
+      detail::heap_state<window_type, pgas::window<std::uint64_t, Backend, Coherence, Protocols>>;
 
   /// For make_heap.
   explicit heap(std::shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
@@ -320,14 +325,14 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   control_words const words{.slots = static_cast<std::size_t>(team.size()), .cells = 0};
   detail::handshake shake(members, operation);
   shake.require_same(limits.pieces, "pieces");
-  auto notices =
-      shake.attach([&] { return members.backend.reserve_control(words); },
-                   [&](typename Backend::handle made) { return members.backend.attach_control(made, words, label); });
+  auto notices = shake.attach(
+      [&] { return members.backend.reserve_control(words); },
+      [&](typename Backend::handle made) { return members.backend.attach_control(made, words, label); });
   shake.conclude();
   std::uint64_t id = detail::job_wide_number(members.backend.world_rank(0));
   members.collectives.broadcast(id, 0, operation);
-  auto state =
-      std::make_shared<typename heap_type::state_type>(std::move(memory), table, std::move(*notices), id, limits);
+  auto state = std::make_shared<typename heap_type::state_type>(std::move(memory), table, std::move(*notices),
+                                                                id, limits);
   return heap_type(std::move(state));
 }
 

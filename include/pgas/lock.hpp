@@ -33,10 +33,10 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
                            public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
   using base = detail::epoch<lock, State>;
   friend base;
-  static_assert(
-      target_lock_protocol<typename State::lock_protocol>,
-      "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, or sync::bakery where "
-      "words have no read-modify-write");
+  static_assert(target_lock_protocol<typename State::lock_protocol>,
+                "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, "
+                "or sync::bakery where "
+                "words have no read-modify-write");
 
  public:
   using base::state;
@@ -143,7 +143,8 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
 template <class Window, lock_kind Kind, hints... Given>
 lock(Window const&, rank_t, lock_kind_constant<Kind>, hint<Given>...)
     -> lock<typename Window::state_type, Kind,
-            (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... | Given)>;
+            (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... |
+             Given)>;
 
 /// Opens a lock epoch if no other lock must be waited for, else returns nothing. One-sided. MPI has no equal;
 /// OpenSHMEM: shmem_test_lock.

@@ -29,7 +29,8 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     requires std::same_as<typename Window::state_type, State>
   [[nodiscard]] explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
-    s.enter(operation, !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
+    s.enter(operation, !s.is_accessing(),
+            "an access epoch of this rank on the window is open; close it first");
     typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
     before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
@@ -37,7 +38,8 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     s.access_open = true;
     if constexpr (may_hold_all) holds_all_ = s.lock.holds_all();
   }
-  lock_all(lock_all&& other) noexcept : base(std::move(other)), holds_all_(std::exchange(other.holds_all_, false)) {}
+  lock_all(lock_all&& other) noexcept
+      : base(std::move(other)), holds_all_(std::exchange(other.holds_all_, false)) {}
   ~lock_all() { this->end(); }
 
   /// Ends the epoch: MPI's word for close().

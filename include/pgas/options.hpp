@@ -156,17 +156,20 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   static int run(command_line const& line, Body const& body) {
     for (auto const& [name, _] : line.others) {
       if ((!offers<Backends>(name) && ...))
-        throw error(errc::invalid_argument, -1, "--pgas-" + name + ": no such option; --pgas-help lists them");
+        throw error(errc::invalid_argument, -1,
+                    "--pgas-" + name + ": no such option; --pgas-help lists them");
     }
     int status = 0;
     bool fits = true;
     bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
     if (!found)
-      throw error(errc::invalid_argument, -1, "no such combination of backend, coherence and sync" + listing());
+      throw error(errc::invalid_argument, -1,
+                  "no such combination of backend, coherence and sync" + listing());
     if (!fits)
       throw error(
           errc::unsupported, -1,
-          "this coherence policy does not fit this backend's memory, or a protocol its control words" + listing());
+          "this coherence policy does not fit this backend's memory, or a protocol its control words" +
+              listing());
     return status;
   }
 
@@ -196,8 +199,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   template <class Backend>
   static void add_option(std::string& text) {
     if constexpr (backend_with_option<Backend>) {
-      text += "; --pgas-" + std::string(Backend::own_option::name) + ": " + std::string(Backend::own_option::value) +
-              ", on " + std::string(Backend::name);
+      text += "; --pgas-" + std::string(Backend::own_option::name) + ": " +
+              std::string(Backend::own_option::value) + ", on " + std::string(Backend::name);
     }
   }
   template <class Backend>
@@ -229,7 +232,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
 
   template <class Backend, class Body>
   static bool on_backend(command_line const& line, Body const& body, int& status, bool& fits) {
-    return chosen(line.backend, Backend::name) && (on_policy<Backend, Policies>(line, body, status, fits) || ...);
+    return chosen(line.backend, Backend::name) &&
+           (on_policy<Backend, Policies>(line, body, status, fits) || ...);
   }
   template <class Backend, class Policy, class Body>
   static bool on_policy(command_line const& line, Body const& body, int& status, bool& fits) {
@@ -253,10 +257,11 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
         }
       };
       if (line.trace && !recording_control<typename Backend::control_type>) {
-        throw error(errc::unsupported, -1,
-                    "--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
-                    "program backends::traced<" +
-                        std::string(Backend::name) + ">");
+        throw error(
+            errc::unsupported, -1,
+            "--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
+            "program backends::traced<" +
+                std::string(Backend::name) + ">");
       }
       [[maybe_unused]] auto const own = own_option_of<Backend>(line);
       if constexpr (backend_with_option<Backend>) {
@@ -296,7 +301,8 @@ int run(int argc, char const* const* argv, Body const& body) {
   try {
     auto const line = detail::command_line::parse(argc, argv);
     if (line.help) {
-      std::printf("options of pgas%s%s\n", dispatcher::listing().c_str(), dispatcher::other_options().c_str());
+      std::printf("options of pgas%s%s\n", dispatcher::listing().c_str(),
+                  dispatcher::other_options().c_str());
       return 0;
     }
     if (line.wait) ::setenv("PGAS_WAIT", line.wait->c_str(), 1);  // for ranks, which inherit it

@@ -75,7 +75,8 @@ struct model {
   }
   /// The cheaper way for k neighbours: a fence, or post and start.
   [[nodiscard]] round best_round(rank_t ranks, std::size_t k) const noexcept {
-    return seconds(round::fence, ranks, k) < seconds(round::neighbours, ranks, k) ? round::fence : round::neighbours;
+    return seconds(round::fence, ranks, k) < seconds(round::neighbours, ranks, k) ? round::fence
+                                                                                  : round::neighbours;
   }
 };
 
@@ -123,7 +124,8 @@ template <class Backend, class Coherence, class Protocols>
         accumulate.emplace_back(bytes, detail::median_seconds(
                                            t,
                                            [&] {
-                                             for (std::size_t i = 0; i < elements; ++i) epoch.accumulate(right, i, 1);
+                                             for (std::size_t i = 0; i < elements; ++i)
+                                               epoch.accumulate(right, i, 1);
                                              epoch.flush(right);
                                            },
                                            few));

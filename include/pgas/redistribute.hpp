@@ -21,7 +21,8 @@ void for_each_own_block(Own const& own, box<Own::dimensions> const& at, Other co
     auto const wanted = intersection(mine.cells, at);
     if (wanted.size() == 0) continue;
     box<Own::dimensions> cells = wanted;
-    for (std::size_t d = 0; d < Own::dimensions; ++d) cells.first[d] = cells.first[d] - at.first[d] + there[d];
+    for (std::size_t d = 0; d < Own::dimensions; ++d)
+      cells.first[d] = cells.first[d] - at.first[d] + there[d];
     for_each_block(other.layout(), cells, {mine.offset_of(wanted.first), mine.pitches}, move);
   }
 }
@@ -55,22 +56,22 @@ void copy_by_get(From const& from, box<From::dimensions> const& source, To const
                  box<From::dimensions> const& target) {
   bool const streams = is_past_caches(from, source);
   fence epoch{from, read_only};
-  for_each_own_block(to, target, from, source.first,
-                     [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                       [[maybe_unused]] auto const theirs = epoch.to(owner);
-                       if constexpr (To::is_contiguous && From::state_type::is_direct) {
-                         copy_block(to.window().local().data() + first, pitch,
-                                    from.window().part(owner).data() + block.first, block.pitch, block, streams);
-                       } else if constexpr (To::is_contiguous) {
-                         theirs.get(block, to.window().local().data() + first, pitch);
-                       } else {
-                         for (std::size_t row = 0; row < block.rows; ++row) {
-                           auto const own = stage(to.window(), first + row * pitch, block.cols, write_only);
-                           theirs.get(block.first + row * block.pitch, own.span());
-                           theirs.flush_local();
-                         }
-                       }
-                     });
+  for_each_own_block(
+      to, target, from, source.first, [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+        [[maybe_unused]] auto const theirs = epoch.to(owner);
+        if constexpr (To::is_contiguous && From::state_type::is_direct) {
+          copy_block(to.window().local().data() + first, pitch,
+                     from.window().part(owner).data() + block.first, block.pitch, block, streams);
+        } else if constexpr (To::is_contiguous) {
+          theirs.get(block, to.window().local().data() + first, pitch);
+        } else {
+          for (std::size_t row = 0; row < block.rows; ++row) {
+            auto const own = stage(to.window(), first + row * pitch, block.cols, write_only);
+            theirs.get(block.first + row * block.pitch, own.span());
+            theirs.flush_local();
+          }
+        }
+      });
   if (streams) end_streaming();
   epoch.close();
 }
@@ -116,22 +117,24 @@ void copy_by_put(From const& from, box<From::dimensions> const& source, To const
 /// it.
 /// Global Arrays: ga_copy_patch.
 template <any_global_array From, any_global_array To>
-  requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
-void copy(From const& from, typename From::box_type const& source, To const& to, typename To::index_type const& at) {
+  requires(From::dimensions == To::dimensions &&
+           std::same_as<typename From::value_type, typename To::value_type>)
+void copy(From const& from, typename From::box_type const& source, To const& to,
+          typename To::index_type const& at) {
   constexpr std::string_view operation = "copy";
   auto const check = [&](auto const& array, typename From::box_type const& cells, char const* which) {
-    PGAS_EXPECTS(
-        light, cells.is_within(array.extents()),
-        throw error(errc::out_of_range, array.state().job_rank(), operation,
-                    detail::joined(cells.count, " x ") + " cells do not fit at (" + detail::joined(cells.first, ", ") +
-                        ") in the array copied " + which + ", which has " + detail::joined(array.extents(), " x ")));
+    PGAS_EXPECTS(light, cells.is_within(array.extents()),
+                 throw error(errc::out_of_range, array.state().job_rank(), operation,
+                             detail::joined(cells.count, " x ") + " cells do not fit at (" +
+                                 detail::joined(cells.first, ", ") + ") in the array copied " + which +
+                                 ", which has " + detail::joined(array.extents(), " x ")));
   };
   check(from, source, "from");
   check(to, {at, source.count}, "to");
   PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
-               detail::throw_error(
-                   errc::invalid_argument, from.state().job_rank(), operation,
-                   "both arrays are one, and ranks would overwrite cells that others still read; make a second array"));
+               detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
+                                   "both arrays are one, and ranks would overwrite cells that others still "
+                                   "read; make a second array"));
   if (detail::all_tiles(from.layout()) < detail::all_tiles(to.layout())) {
     detail::copy_by_put(from, source, to, {at, source.count});
   } else {
@@ -142,7 +145,8 @@ void copy(From const& from, typename From::box_type const& source, To const& to,
 /// Copies all cells of one array to another of the same extents and any layout. Otherwise like copy of a box.
 /// Throws errc::invalid_argument when the extents differ. Global Arrays: ga_copy.
 template <any_global_array From, any_global_array To>
-  requires(From::dimensions == To::dimensions && std::same_as<typename From::value_type, typename To::value_type>)
+  requires(From::dimensions == To::dimensions &&
+           std::same_as<typename From::value_type, typename To::value_type>)
 void copy(From const& from, To const& to) {
   PGAS_EXPECTS(light, from.extents() == to.extents(),
                throw error(errc::invalid_argument, from.state().job_rank(), "copy",
@@ -158,7 +162,8 @@ void copy(From const& from, To const& to) {
 /// copy.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           layout_rule<Array::dimensions> Rule>
-[[nodiscard]] auto redistribute(team<Backend, Coherence, Protocols> const& team, Array const& from, Rule const& rule,
+[[nodiscard]] auto redistribute(team<Backend, Coherence, Protocols> const& team, Array const& from,
+                                Rule const& rule,
                                 std::type_identity_t<halos<Array::dimensions>> const& around = {}) {
   auto to = make_array<typename Array::value_type>(team, from.extents(), rule, around);
   copy(from, to);

@@ -28,7 +28,8 @@ inline std::optional<rank_t> ranks_from_environment() {
   char* end = nullptr;
   long const ranks = std::strtol(text, &end, 10);
   if (*end != '\0' || ranks < 1 || ranks > 1'000'000) {
-    throw error(errc::invalid_argument, -1, "run: PGAS_RANKS is '" + std::string(text) + "', not a number of ranks");
+    throw error(errc::invalid_argument, -1,
+                "run: PGAS_RANKS is '" + std::string(text) + "', not a number of ranks");
   }
   return static_cast<rank_t>(ranks);
 }
@@ -41,8 +42,9 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
   bool const launched = std::getenv("PGAS_RANK") != nullptr;
   if (given && launched && asked && *asked != *given) {
     throw error(errc::mismatch, -1,
-                "run: the program asks for " + std::to_string(*asked) + " ranks, but the launcher has started " +
-                    std::to_string(*given) + "; ask for no number, or for the same one");
+                "run: the program asks for " + std::to_string(*asked) +
+                    " ranks, but the launcher has started " + std::to_string(*given) +
+                    "; ask for no number, or for the same one");
   }
   if (asked && !(given && launched)) {
     if (*asked < 1)
@@ -83,30 +85,31 @@ template <class Team>
 void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
                   std::function<void(Team&, std::span<std::byte>)> const& body) {
   using backend_type = typename Team::backend_type;
-  auto job =
-      backend_type::launch(decide_ranks<backend_type>(asked), [&body, bytes = result.size()](auto&& b, auto& boot) {
-        Team world(make_world(b, boot));
-        auto const deferred = world.state()->deferred;
-        std::vector<std::byte> mine(bytes);
-        body(world, mine);
-        deferred->rethrow();
-        if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
-        boot.fence();  // no rank's memory goes before all ranks have returned
-      });
+  auto job = backend_type::launch(decide_ranks<backend_type>(asked),
+                                  [&body, bytes = result.size()](auto&& b, auto& boot) {
+                                    Team world(make_world(b, boot));
+                                    auto const deferred = world.state()->deferred;
+                                    std::vector<std::byte> mine(bytes);
+                                    body(world, mine);
+                                    deferred->rethrow();
+                                    if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
+                                    boot.fence();  // no rank's memory goes before all ranks have returned
+                                  });
   if (!result.empty()) job.get("result", result);
 }
 
 template <backend Backend, class Coherence, class Protocols, class Body>
 auto run_on(std::optional<rank_t> asked, Body const& body) {
   using team_type = team<Backend, Coherence, Protocols>;
-  static_assert(
-      std::invocable<Body const&, team_type&>,
-      "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or value, and do not "
-      "make the lambda mutable: ranks share no captured state");
+  static_assert(std::invocable<Body const&, team_type&>,
+                "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or "
+                "value, and do not "
+                "make the lambda mutable: ranks share no captured state");
   using result = std::invoke_result_t<Body const&, team_type&>;
   static_assert(
       std::is_void_v<result> || transportable<result>,
-      "run: rank 0's result travels to the caller as bytes, and this type keeps its values elsewhere, in memory that "
+      "run: rank 0's result travels to the caller as bytes, and this type keeps its values elsewhere, in "
+      "memory that "
       "ends with the rank; return a number, a std::array or a struct of such, or write the values to a file");
 
   if constexpr (std::is_void_v<result>) {
@@ -143,12 +146,13 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
 /// MPI: MPI_Init to MPI_Finalize.
 template <backend Backend, class Body>
 auto run(rank_t ranks, Body const& body) {
-  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(ranks, body);
+  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(ranks,
+                                                                                                     body);
 }
 template <backend Backend, class Body>
 auto run(Body const& body) {
-  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(std::nullopt,
-                                                                                                     body);
+  return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(
+      std::nullopt, body);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -50,7 +50,8 @@ class signals {
 
   /// Puts, then signals: epoch.put(target, first, values) and signal(epoch, target, tag). shmem_put_signal.
   template <open_epoch Epoch>
-  void put(Epoch& epoch, rank_t target, std::size_t first, std::span<value_type const> values, std::size_t tag = 0) {
+  void put(Epoch& epoch, rank_t target, std::size_t first, std::span<value_type const> values,
+           std::size_t tag = 0) {
     check(target, tag, "put with signal");
     check_same(epoch);
     epoch.put(target, first, values);
@@ -167,8 +168,9 @@ class signals {
     State const& opened = epoch.state();
     PGAS_EXPECTS(
         light, &opened == &*window_,
-        detail::throw_error(errc::invalid_argument, window_->job_rank(), "signal",
-                            "the epoch is on another window; open it on the window for which the signals were made"));
+        detail::throw_error(
+            errc::invalid_argument, window_->job_rank(), "signal",
+            "the epoch is on another window; open it on the window for which the signals were made"));
   }
 
   detail::local_shared_ptr<State> window_;
@@ -194,8 +196,9 @@ template <class Window>
   shake.require_same(tags, "tags");
   std::size_t const most = counts::most_slots / static_cast<std::size_t>(s.ranks());
   if (tags == 0 || tags > most) {
-    shake.refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " + std::to_string(s.ranks()) +
-                                             " ranks there can be 1 to " + std::to_string(most));
+    shake.refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " +
+                                             std::to_string(s.ranks()) + " ranks there can be 1 to " +
+                                             std::to_string(most));
   }
   auto control = shake.attach(
       [&] { return members.backend.reserve_control(words); },

@@ -97,8 +97,8 @@ class stencil : public stencil_sweep<Offsets...> {
   /// corners. It also throws if both arrays are one, or if a rank owns other cells in `to` than in `from`.
   /// Costs an exchange, for the rest of which the rank waits only after it has computed the inner cells.
   template <any_global_array From, any_global_array To, class Kernel>
-    requires(From::dimensions == dimensions && To::dimensions == dimensions && box_layout<typename From::layout_type> &&
-             box_layout<typename To::layout_type>)
+    requires(From::dimensions == dimensions && To::dimensions == dimensions &&
+             box_layout<typename From::layout_type> && box_layout<typename To::layout_type>)
   static void apply(From const& from, To const& to, Kernel kernel) {
     check("stencil::apply", from, to, 1);
     exchange_and_sweep(from, to, write_only, own_cells(from), kernel);
@@ -113,7 +113,8 @@ class stencil : public stencil_sweep<Offsets...> {
   /// Throws errc::invalid_argument also if an array is named twice.
   /// Costs the puts of all fields, and one post/start/complete/wait round.
   template <class... From, class... To, class Kernel>
-    requires(detail::are_fields<std::tuple<From...>, dimensions> && detail::are_fields<std::tuple<To...>, dimensions>)
+    requires(detail::are_fields<std::tuple<From...>, dimensions> &&
+             detail::are_fields<std::tuple<To...>, dimensions>)
   static void apply(std::tuple<From...> const& from, std::tuple<To...> const& to, Kernel kernel) {
     auto const with_each = [](auto const& fields, auto const& use) {
       std::apply([&](auto const&... field) { (use(field), ...); }, fields);
@@ -176,12 +177,14 @@ class stencil : public stencil_sweep<Offsets...> {
     }
     pending.finish();
     auto const in = stage(from, read_only);
-    for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
+    for_each_around(cells, inner,
+                    [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
   }
 
   /// Calls use(tuple of views) with all fields staged.
   template <std::size_t k = 0, class... Fields, hints Mode, class Use, class... Views>
-  static void with_staged(std::tuple<Fields...> const& fields, hint<Mode> mode, Use const& use, Views const&... views) {
+  static void with_staged(std::tuple<Fields...> const& fields, hint<Mode> mode, Use const& use,
+                          Views const&... views) {
     if constexpr (k == sizeof...(Fields)) {
       use(std::tuple(views...));
     } else {
@@ -193,7 +196,8 @@ class stencil : public stencil_sweep<Offsets...> {
   template <class... Fields>
   static void check_named_once(std::tuple<Fields...> const& fields) {
     auto const states = std::apply(
-        [](auto const&... field) { return std::array<void const*, sizeof...(Fields)>{&field.state()...}; }, fields);
+        [](auto const&... field) { return std::array<void const*, sizeof...(Fields)>{&field.state()...}; },
+        fields);
     for (std::size_t k = 1; k < states.size(); ++k) {
       if (std::find(states.begin(), states.begin() + k, states[k]) == states.begin() + k) continue;
       throw error(errc::invalid_argument, std::get<0>(fields).state().job_rank(), "stencil::apply",
@@ -205,7 +209,9 @@ class stencil : public stencil_sweep<Offsets...> {
     auto const refuse = [&](std::string const& sentence) {
       throw error(errc::invalid_argument, from.state().job_rank(), operation, sentence);
     };
-    auto const text = [](auto const& a) { return detail::array_text(a.extents(), a.shape().halos(), a.layout()); };
+    auto const text = [](auto const& a) {
+      return detail::array_text(a.extents(), a.shape().halos(), a.layout());
+    };
     if (static_cast<void const*>(&from.state()) == static_cast<void const*>(&to.state())) {
       refuse("the two arrays are one; make a second array for the results");
     }
@@ -223,8 +229,8 @@ class stencil : public stencil_sweep<Offsets...> {
     for (std::size_t d = 0; d < dimensions; ++d) {
       reached += before[d] != 0 || after[d] != 0 ? 1 : 0;
       // Each rank has computed the cells whose image it needs, even if it owns only one cell.
-      bool const has_image =
-          before[d] <= after[d] + 1 && after[d] <= before[d] + 1 && std::max(before[d], after[d]) <= from.extent(d);
+      bool const has_image = before[d] <= after[d] + 1 && after[d] <= before[d] + 1 &&
+                             std::max(before[d], after[d]) <= from.extent(d);
       no_image = no_image || (mirror::has_mirror(from, d) && !has_image);
     }
     if ((is_diagonal || (count > 1 && reached > 1)) && !from.shape().halos().corners()) {

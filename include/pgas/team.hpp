@@ -117,7 +117,8 @@ class team {
         members.front(), [&] { return sub.reserve_control(words); },
         [&](typename Backend::handle made) { return sub.attach_control(made, words, "team"); });
     shake.conclude();
-    return team(std::make_shared<detail::team_state<Backend>>(std::move(sub), std::move(*control), state_->deferred));
+    return team(
+        std::make_shared<detail::team_state<Backend>>(std::move(sub), std::move(*control), state_->deferred));
   }
 
   /// The team of this rank alone. Collective, like any split.

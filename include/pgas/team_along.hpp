@@ -19,8 +19,8 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
                                                              grid<N> const& places, std::size_t d) {
   PGAS_EXPECTS(light, d < N && places.size() > 0 && places.size() <= team.size(),
                throw error(errc::invalid_argument, team.world_rank(team.rank()), "team_along",
-                           "a grid of " + places.describe() + " has no lines along dimension " + std::to_string(d) +
-                               " in a team of " + std::to_string(team.size()) +
+                           "a grid of " + places.describe() + " has no lines along dimension " +
+                               std::to_string(d) + " in a team of " + std::to_string(team.size()) +
                                "; name a dimension of the grid, and give a grid over the ranks of the team"));
   if (!places.has(team.rank())) return team.split(places.size() + team.rank());
   auto at = places.place(team.rank());

@@ -50,10 +50,11 @@ void settle_reach(Team const& team, Window const& w, reach how) {
     throw error(errc::invalid_argument, self, operation, own.describe(who, worst));
   }
   if (worst.is_there() && how == reach::in_place) {
-    throw error(errc::unsupported, self, operation,
-                own.describe(who, worst) +
-                    "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
-                    "let make_window allocate the memory, or ask for reach::in_place_or_copies");
+    throw error(
+        errc::unsupported, self, operation,
+        own.describe(who, worst) +
+            "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
+            "let make_window allocate the memory, or ask for reach::in_place_or_copies");
   }
   if (!worst.is_there() && how != reach::copies) return;
   handshake shake(members, operation);
@@ -98,9 +99,10 @@ void settle_reach(Team const& team, Window const& w, reach how) {
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, std::span<T> memory,
                                reach how = reach::in_place) {
-  static_assert(user_memory_backend<Backend>,
-                "make_window: ranks of this backend cannot reach memory that it has not allocated; let it allocate, "
-                "make_window<T>(team, size), and use local()");
+  static_assert(
+      user_memory_backend<Backend>,
+      "make_window: ranks of this backend cannot reach memory that it has not allocated; let it allocate, "
+      "make_window<T>(team, size), and use local()");
   if constexpr (user_memory_backend<Backend>) {
     using segment_type = typename Backend::user_segment_type;
     using window_type = window<T, Backend, typename Backend::user_coherence, Protocols, segment_type>;

@@ -90,7 +90,8 @@ class cells_view : public ranges::view_facade<cells_view<View, N>, ranges::finit
     using value_type = typename View::value_type;
 
     cursor() = default;
-    cursor(View const& v, part_box<N> const& box, index_type const& at) noexcept : view_(v), box_(box), at_(at) {}
+    cursor(View const& v, part_box<N> const& box, index_type const& at) noexcept
+        : view_(v), box_(box), at_(at) {}
 
     [[nodiscard]] decltype(auto) read() const noexcept { return cell_at(view_, at_); }
     [[nodiscard]] bool equal(cursor const& other) const noexcept { return at_ == other.at_; }
@@ -111,7 +112,9 @@ class cells_view : public ranges::view_facade<cells_view<View, N>, ranges::finit
       }
       at_[0] = box_.first[0] + rest;
     }
-    [[nodiscard]] std::ptrdiff_t distance_to(cursor const& other) const noexcept { return other.number() - number(); }
+    [[nodiscard]] std::ptrdiff_t distance_to(cursor const& other) const noexcept {
+      return other.number() - number();
+    }
 
    private:
     [[nodiscard]] std::ptrdiff_t count(std::size_t d) const noexcept { return box_.end[d] - box_.first[d]; }
@@ -139,7 +142,8 @@ class cells_view : public ranges::view_facade<cells_view<View, N>, ranges::finit
 
  public:
   cells_view() = default;
-  cells_view(View const& v, part_box<N> const& box) noexcept : view_(v), box_(box.empty() ? part_box<N>{} : box) {}
+  cells_view(View const& v, part_box<N> const& box) noexcept
+      : view_(v), box_(box.empty() ? part_box<N>{} : box) {}
 };
 
 /// The cells of a few boxes, one box after the other.
@@ -156,7 +160,9 @@ class shell_view : public ranges::view_facade<shell_view<View, N>, ranges::finit
     cursor(shell_view const& v, std::size_t box) noexcept : shell_(&v), box_(box) { enter(); }
 
     [[nodiscard]] decltype(auto) read() const noexcept { return cell_at(shell_->view_, at_); }
-    [[nodiscard]] bool equal(cursor const& other) const noexcept { return box_ == other.box_ && at_ == other.at_; }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept {
+      return box_ == other.box_ && at_ == other.at_;
+    }
     void next() noexcept {
       part_box<N> const& box = shell_->boxes_[box_];
       std::size_t d = N - 1;
@@ -205,14 +211,18 @@ class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite
     using value_type = std::array<std::size_t, N>;
 
     cursor() = default;
-    cursor(Layout const* l, rank_t rank, std::size_t tile) noexcept : layout_(l), rank_(rank), tile_(tile) { enter(); }
+    cursor(Layout const* l, rank_t rank, std::size_t tile) noexcept : layout_(l), rank_(rank), tile_(tile) {
+      enter();
+    }
 
     [[nodiscard]] value_type read() const noexcept {
       value_type index = cells_.first;
       for (std::size_t d = 0; d < N; ++d) index[d] += at_[d];
       return index;
     }
-    [[nodiscard]] bool equal(cursor const& other) const noexcept { return tile_ == other.tile_ && at_ == other.at_; }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept {
+      return tile_ == other.tile_ && at_ == other.at_;
+    }
     void next() noexcept {
       if (detail::advance(at_, cells_.count)) return;
       ++tile_;
@@ -375,7 +385,8 @@ template <any_global_array Array>
   requires box_layout<typename Array::layout_type>
 [[nodiscard]] auto halo(Array const& a) {
   auto const own = detail::box_of_own(a);
-  return detail::shell_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, all_cells(a), own_cells(a));
+  return detail::shell_view<std::remove_const_t<decltype(own)>, Array::dimensions>(own, all_cells(a),
+                                                                                   own_cells(a));
 }
 
 /// The global indices of the cells that a rank owns, in the order of its memory. A forward view, for any

@@ -36,9 +36,10 @@ class window {
   static_assert(Coherence::template fits<Segment>,
                 "window: this coherence policy does not make copies agree on this backend's memory; take "
                 "Backend::default_coherence, or see the table in coherence/README.md");
-  static_assert(bundle_fits<Protocols, typename Backend::control_type>,
-                "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
-                "have; take protocols on slots only: dissemination for a fence, stamped for post, bakery for locks");
+  static_assert(
+      bundle_fits<Protocols, typename Backend::control_type>,
+      "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
+      "have; take protocols on slots only: dissemination for a fence, stamped for post, bakery for locks");
 
   /// For make_window.
   explicit window(detail::local_shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
@@ -93,8 +94,8 @@ class window {
       }
     }();
     PGAS_EXPECTS(normal, p.index >= 0 && static_cast<std::size_t>(p.index) < all.size(),
-                 detail::throw_out_of_range(state_->job_rank(), "local", p.rank, static_cast<std::size_t>(p.index), 1,
-                                            all.size()));
+                 detail::throw_out_of_range(state_->job_rank(), "local", p.rank,
+                                            static_cast<std::size_t>(p.index), 1, all.size()));
     return all.data() + p.index;
   }
 
@@ -150,8 +151,9 @@ template <class Coherence, class Protocols>
 std::array<char, 64> policy_names(std::string_view memory) noexcept {
   std::string all(memory);
   all += Coherence::name;
-  for (std::string_view name : {std::string_view(Protocols::fence::name), std::string_view(Protocols::post::name),
-                                std::string_view(Protocols::lock::name)}) {
+  for (std::string_view name :
+       {std::string_view(Protocols::fence::name), std::string_view(Protocols::post::name),
+        std::string_view(Protocols::lock::name)}) {
     all += '+';
     all += name;
   }
@@ -166,8 +168,8 @@ std::array<char, 64> policy_names(std::string_view memory) noexcept {
 /// each part) returns a handle. Each rank attaches to it: attach(backend, handle, own bytes) returns a
 /// segment. `more` goes to the constructor of the window's state.
 template <class Window, class Team, class Reserve, class Attach, class... More>
-Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve, Attach&& attach,
-                   More const&... more) {
+Window join_window(Team const& team, std::size_t size, std::string_view memory, Reserve&& reserve,
+                   Attach&& attach, More const&... more) {
   using value_type = typename Window::value_type;
   using state_type = typename Window::state_type;
   using control_type = typename state_type::control_type;
@@ -198,12 +200,13 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
                               [&](handle made) { return attach(backend, made, bytes); });
   control_words const words = state_type::words(team.size());
   std::string const label = "window " + std::to_string(members.windows);
-  auto control = shake.attach([&] { return backend.reserve_control(words); },
-                              [&](handle made) -> control_type { return backend.attach_control(made, words, label); });
+  auto control =
+      shake.attach([&] { return backend.reserve_control(words); },
+                   [&](handle made) -> control_type { return backend.attach_control(made, words, label); });
   shake.conclude();
   ++members.windows;
-  return Window(local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment), std::move(*control),
-                                             label, more...));
+  return Window(local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment),
+                                             std::move(*control), label, more...));
 }
 
 }  // namespace detail
@@ -215,12 +218,15 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
 /// Throws, on every rank, errc::no_space when there is too little memory, and errc::mismatch when ranks ask
 /// for different element types or policies. Costs a few barriers, and the first touch of the memory by its
 /// owner. MPI_Win_allocate.
-template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, std::integral Size>
+template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+          std::integral Size>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, Size size) {
   return detail::join_window<window<T, Backend, Coherence, Protocols>>(
       team, static_cast<std::size_t>(size), "",
       [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },
-      [](Backend& b, typename Backend::handle handle, std::size_t bytes) { return b.attach_segment(handle, bytes); });
+      [](Backend& b, typename Backend::handle handle, std::size_t bytes) {
+        return b.attach_segment(handle, bytes);
+      });
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

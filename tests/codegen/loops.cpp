@@ -60,7 +60,8 @@ template <class Access>
   for (std::size_t i = 0; i < n; ++i) target.put(i, value);
 }
 template <class Access>
-[[gnu::always_inline]] inline void put_values(Access const& target, std::size_t n, double const* __restrict from) {
+[[gnu::always_inline]] inline void put_values(Access const& target, std::size_t n,
+                                              double const* __restrict from) {
   for (std::size_t i = 0; i < n; ++i) target.put(i, from[i] * 2.0);
 }
 template <class Access>
@@ -115,8 +116,12 @@ std::uint64_t ours_get_words(ours<std::uint64_t> const& t, std::size_t n) { retu
 std::uint64_t raw_get_words(raw<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
 
 // An access through the epoch, which looks up the target's part each time.
-void epoch_put(fence<double>& e, pgas::rank_t target, std::size_t n, double v) { epoch_loop(e, target, n, v); }
-void epoch_put_locks(lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) { epoch_loop(e, target, n, v); }
+void epoch_put(fence<double>& e, pgas::rank_t target, std::size_t n, double v) {
+  epoch_loop(e, target, n, v);
+}
+void epoch_put_locks(lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) {
+  epoch_loop(e, target, n, v);
+}
 void epoch_put_passive(shared_lock_all<double>& e, pgas::rank_t target, std::size_t n, double v) {
   epoch_loop(e, target, n, v);
 }

@@ -36,7 +36,8 @@ void sweep(In const& in, Out const& out, pgas::part_box<Stencil::dimensions> con
 
 extern "C" {
 void ours_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
-  sweep<plus>(in, out, cells, [weight](double n, double s, double w, double e) { return weight * (n + s + w + e); });
+  sweep<plus>(in, out, cells,
+              [weight](double n, double s, double w, double e) { return weight * (n + s + w + e); });
 }
 void raw_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
   if (cells.empty()) return;
@@ -51,10 +52,13 @@ void raw_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& c
     }(to, cols, from - pitch, from + pitch, from - 1, from + 1);
   }
 }
-void ours_line(std::span<double const> const& in, std::span<double> const& out, pgas::part_box<1> const& cells) {
-  sweep<line>(in, out, cells, [](double before, double here, double after) { return before - 2 * here + after; });
+void ours_line(std::span<double const> const& in, std::span<double> const& out,
+               pgas::part_box<1> const& cells) {
+  sweep<line>(in, out, cells,
+              [](double before, double here, double after) { return before - 2 * here + after; });
 }
-void raw_line(std::span<double const> const& in, std::span<double> const& out, pgas::part_box<1> const& cells) {
+void raw_line(std::span<double const> const& in, std::span<double> const& out,
+              pgas::part_box<1> const& cells) {
   if (cells.empty()) return;
   double const* __restrict from = in.data() + cells.first[0];
   double* __restrict to = out.data() + cells.first[0];
@@ -72,9 +76,11 @@ void raw_coupled(in_view const& u, in_view const& v, out_view const& next_u, out
   if (cells.empty()) return;
   auto const [rows, cols] = cells.counts();
   for (std::size_t i = 0; i < rows; ++i) {
-    auto const row = [&](auto const& view) { return &view(cells.first[0] + std::ptrdiff_t(i), cells.first[1]); };
-    [cols = cols](double* __restrict a, double* __restrict b, double const* __restrict x, double const* __restrict y,
-                  std::ptrdiff_t u_pitch, std::ptrdiff_t v_pitch) {
+    auto const row = [&](auto const& view) {
+      return &view(cells.first[0] + std::ptrdiff_t(i), cells.first[1]);
+    };
+    [cols = cols](double* __restrict a, double* __restrict b, double const* __restrict x,
+                  double const* __restrict y, std::ptrdiff_t u_pitch, std::ptrdiff_t v_pitch) {
       for (std::size_t j = 0; j < cols; ++j) {
         double const* const x_here = x + j;
         double const* const y_here = y + j;

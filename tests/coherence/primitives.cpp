@@ -16,7 +16,9 @@ void clflushopt(unused, std::byte* p) { processor::x86_64::clflushopt{}(p); }
 void clflush(unused, std::byte* p) { processor::x86_64::clflush{}(p); }
 void put_8(unused, std::byte* p) { processor::x86_64::put_8(p, 1); }
 void put_4(unused, std::byte* p) { processor::x86_64::put_4(p, 1); }
-void put_masked(std::byte const (*value)[16], std::byte* p) { processor::x86_64::put_masked(p, *value, *value); }
+void put_masked(std::byte const (*value)[16], std::byte* p) {
+  processor::x86_64::put_masked(p, *value, *value);
+}
 #elif defined(__aarch64__)
 void dc_cvac(unused, std::byte* p) { processor::aarch64::dc_cvac{}(p); }
 void dc_civac(unused, std::byte* p) { processor::aarch64::dc_civac{}(p); }

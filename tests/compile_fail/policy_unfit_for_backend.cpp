@@ -4,6 +4,7 @@
 #include <pgas/pgas.hpp>
 
 int main() {
-  pgas::run<pgas::backends::process_map>(
-      2, [](auto& team) { auto w = pgas::make_window<int>(team.template with<pgas::coherence::write_back>(), 1); });
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto w = pgas::make_window<int>(team.template with<pgas::coherence::write_back>(), 1);
+  });
 }

@@ -4,5 +4,6 @@
 #include <string>
 
 int main() {
-  pgas::run<pgas::backends::process_map>(2, [](auto& team) { auto w = pgas::make_window<std::string>(team, 1); });
+  pgas::run<pgas::backends::process_map>(
+      2, [](auto& team) { auto w = pgas::make_window<std::string>(team, 1); });
 }

@@ -9,6 +9,6 @@ template <>
 inline constexpr bool pgas::holds_address<view> = true;
 
 int main() {
-  pgas::run<pgas::backends::process_map>(2,
-                                         [](auto& team) { auto w = pgas::make_window<std::array<view, 2>>(team, 1); });
+  pgas::run<pgas::backends::process_map>(
+      2, [](auto& team) { auto w = pgas::make_window<std::array<view, 2>>(team, 1); });
 }

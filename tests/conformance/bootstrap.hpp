@@ -60,7 +60,8 @@ TEST_CASE("backend: it knows where ranks run, and its clock never goes back") {
     auto const before = b.now();
     for (rank_t r = 0; r < b.size(); ++r) {
       require_equal(b.world_rank(r), r, "a rank of the world");
-      require((b.locality_of(r) == pgas::locality::self) == (r == b.rank()), "locality_of is self for this rank only");
+      require((b.locality_of(r) == pgas::locality::self) == (r == b.rank()),
+              "locality_of is self for this rank only");
     }
     b.charge(1000);
     b.check("check");

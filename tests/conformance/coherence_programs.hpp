@@ -138,8 +138,9 @@ struct forgetful_lock : Protocol {
   };
 };
 
-using forgetful = pgas::protocols<forgetful_fence<pgas::sync::dissemination>, forgetful_post<pgas::sync::match_vector>,
-                                  forgetful_lock<pgas::sync::shared_only>>;
+using forgetful =
+    pgas::protocols<forgetful_fence<pgas::sync::dissemination>, forgetful_post<pgas::sync::match_vector>,
+                    forgetful_lock<pgas::sync::shared_only>>;
 
 // ---- programs: each gives only right values if copies are made to agree -----------------------------------
 
@@ -236,7 +237,8 @@ struct by_neighbours {
 /// The same by post, start, complete and wait.
 template <bool ByTest>
 struct by_post {
-  static constexpr std::string_view name = ByTest ? "post, start, complete, test" : "post, start, complete, wait";
+  static constexpr std::string_view name =
+      ByTest ? "post, start, complete, test" : "post, start, complete, wait";
   static void run(auto& team, verdict v) {
     auto w = make_window<int>(team, part);
     rank_t const to = (team.rank() + 1) % team.size();

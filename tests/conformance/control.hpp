@@ -26,7 +26,9 @@ TEST_CASE("control: words are zero at first, and none overlaps another") {
       }
     }
     boot.fence();
-    auto const mark = [](rank_t owner, std::size_t i) { return static_cast<pgas::word>(owner) * 100 + i + 1; };
+    auto const mark = [](rank_t owner, std::size_t i) {
+      return static_cast<pgas::word>(owner) * 100 + i + 1;
+    };
     for (std::size_t i = 0; i < words.slots; ++i) {
       c.slot(self, i, self).store(mark(self, i), std::memory_order_release);
     }
@@ -35,10 +37,12 @@ TEST_CASE("control: words are zero at first, and none overlaps another") {
     boot.fence();
     for (rank_t owner = 0; owner < b.size(); ++owner) {
       for (std::size_t i = 0; i < words.slots; ++i) {
-        require_equal(c.slot(owner, i, owner).load(std::memory_order_acquire), mark(owner, i), "a slot after stores");
+        require_equal(c.slot(owner, i, owner).load(std::memory_order_acquire), mark(owner, i),
+                      "a slot after stores");
       }
       for (std::size_t i = 0; i < words.cells; ++i) {
-        require_equal(c.cell(owner, i).load(std::memory_order_acquire), mark(owner, 50 + i), "a cell after resets");
+        require_equal(c.cell(owner, i).load(std::memory_order_acquire), mark(owner, 50 + i),
+                      "a cell after resets");
       }
     }
     boot.fence();
@@ -53,8 +57,9 @@ TEST_CASE("control: a token travels through slots of the next rank hundreds of t
     if (b.size() == 1) return;
     for (pgas::word round = 1; round <= 300; ++round) {
       if (b.rank() == 0) c.slot(next, 0, 0).store(round, std::memory_order_release);
-      pgas::word const seen = c.wait_until(c.slot(b.rank(), 0, previous), [round](pgas::word w) { return w >= round; },
-                                           {.operation = "token", .awaited = pgas::group(&previous, 1)});
+      pgas::word const seen =
+          c.wait_until(c.slot(b.rank(), 0, previous), [round](pgas::word w) { return w >= round; },
+                       {.operation = "token", .awaited = pgas::group(&previous, 1)});
       require_equal(seen, round, "wait_until returns the value that satisfied it");
       if (b.rank() != 0) c.slot(next, 0, b.rank()).store(round, std::memory_order_release);
     }
@@ -68,7 +73,8 @@ TEST_CASE("control: a load that sees a release store also sees the writer's earl
     for (pgas::word round = 1; round <= 300; ++round) {
       if (b.rank() == writer) {
         for (rank_t to = 1; to < b.size(); ++to) {
-          for (std::size_t i = 0; i < 3; ++i) c.slot(to, i, writer).store(round * 10 + i, std::memory_order_relaxed);
+          for (std::size_t i = 0; i < 3; ++i)
+            c.slot(to, i, writer).store(round * 10 + i, std::memory_order_relaxed);
           c.slot(to, 3, writer).store(round, std::memory_order_release);
         }
         for (rank_t from = 1; from < b.size(); ++from) {
@@ -79,7 +85,8 @@ TEST_CASE("control: a load that sees a release store also sees the writer's earl
         c.wait_until(c.slot(b.rank(), 3, writer), [round](pgas::word w) { return w >= round; },
                      {.operation = "message", .awaited = pgas::group(&writer, 1)});
         for (std::size_t i = 0; i < 3; ++i) {
-          require_equal(c.slot(b.rank(), i, writer).load(std::memory_order_relaxed), round * 10 + i, "the message");
+          require_equal(c.slot(b.rank(), i, writer).load(std::memory_order_relaxed), round * 10 + i,
+                        "the message");
         }
         c.slot(b.rank(), 4, b.rank()).store(round, std::memory_order_release);
       }
@@ -102,10 +109,12 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
         pgas::word expected = c.cell(owner, 2).load(std::memory_order_acquire);
         while (!c.cell(owner, 2).compare_exchange(expected, expected + 2, std::memory_order_acq_rel)) {}
       }
-      for (std::size_t i = 1; i < seen.size(); ++i) require(seen[i] > seen[i - 1], "fetch_add returns the old value");
+      for (std::size_t i = 1; i < seen.size(); ++i)
+        require(seen[i] > seen[i - 1], "fetch_add returns the old value");
       boot.fence();
       require_equal(c.cell(owner, 0).load(std::memory_order_acquire), times * n, "sum");
-      require_equal(c.cell(owner, 1).load(std::memory_order_acquire), pgas::word{0}, "an even number of changes");
+      require_equal(c.cell(owner, 1).load(std::memory_order_acquire), pgas::word{0},
+                    "an even number of changes");
       require_equal(c.cell(owner, 2).load(std::memory_order_acquire), 2 * times * n, "compare_exchange");
       boot.fence();
       // exchange: each rank leaves a token and takes one; at the end each token is in exactly one place.
@@ -113,7 +122,8 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
       c.cell(owner, 0).fetch_add(mine, std::memory_order_acq_rel);
       boot.fence();
       pgas::word const last = c.cell(owner, 3).load(std::memory_order_acquire);
-      require_equal(c.cell(owner, 0).load(std::memory_order_acquire) + last, times * n + n * (n + 1) / 2, "tokens");
+      require_equal(c.cell(owner, 0).load(std::memory_order_acquire) + last, times * n + n * (n + 1) / 2,
+                    "tokens");
       boot.fence();
     }
   });
@@ -132,13 +142,15 @@ TEST_CASE("control: a cell may serve as a lock") {
         c.cell(0, 0).exchange(0, std::memory_order_release);
       }
       boot.fence();
-      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()), "counted");
+      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()),
+                    "counted");
       boot.fence();
     }
   });
 }
 
-TEST_CASE("control: the holder of a cell may release it by a reset while other ranks try in vain to take it") {
+TEST_CASE(
+    "control: the holder of a cell may release it by a reset while other ranks try in vain to take it") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 0, .cells = 2});
     if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
@@ -154,7 +166,8 @@ TEST_CASE("control: the holder of a cell may release it by a reset while other r
         lock.reset_unshared(0, std::memory_order_release);
       }
       boot.fence();
-      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()), "counted");
+      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()),
+                    "counted");
       boot.fence();
     }
   });
@@ -211,7 +224,8 @@ TEST_CASE("control: a pause ends by itself and lets the other ranks run") {
     auto c = make_control(b, boot, "c", {.slots = 1, .cells = 0});
     // Each rank retries until the rank before it has succeeded.
     rank_t const previous = (b.rank() - 1 + b.size()) % b.size();
-    for (unsigned attempt = 0; b.rank() != 0 && c.slot(previous, 0, previous).load(std::memory_order_acquire) == 0;)
+    for (unsigned attempt = 0;
+         b.rank() != 0 && c.slot(previous, 0, previous).load(std::memory_order_acquire) == 0;)
       c.pause(attempt++, {.operation = "try"});
     c.slot(b.rank(), 0, b.rank()).store(1, std::memory_order_release);
     c.pause(1000, {.operation = "try"});  // a pause is bounded
@@ -245,8 +259,8 @@ TEST_CASE("control: a wait ends when the awaited rank fails") {
       team.barrier();
     });
     REQUIRE_MESSAGE(e.has_value(), Model::name());
-    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos, Model::name(), ": ",
-                  std::string(e->what()));
+    CHECK_MESSAGE(std::string(e->what()).find("rank 1 threw: lost interest") != std::string::npos,
+                  Model::name(), ": ", std::string(e->what()));
   });
 }
 

@@ -18,8 +18,9 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
   // A slot and a cell before those of the lock, which the lock must not touch.
   constexpr pgas::control_words before{.slots = 1, .cells = 1};
   auto control = make_control(b, boot, std::string(key) + "c", before + lock::words());
-  auto segment = make_segment(b, boot, std::string(key) + "s",
-                              std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
+  auto segment =
+      make_segment(b, boot, std::string(key) + "s",
+                   std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
   rank_t const home = b.size() - 1;
   for (int i = 0; i < times; ++i) {
     lock const hold(control, before, home);
@@ -39,7 +40,8 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
   for (rank_t r = 0; r < b.size(); ++r) {
     require_equal(control.slot(r, 0, r).load(std::memory_order_acquire), pgas::word{0},
                   "a slot before those of the lock");
-    require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0}, "a cell before those of the lock");
+    require_equal(control.cell(r, 0).load(std::memory_order_acquire), pgas::word{0},
+                  "a cell before those of the lock");
   }
   boot.fence();
 }
@@ -52,8 +54,8 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   constexpr int turn = 30;
   constexpr pgas::control_words before{.slots = 1, .cells = 1};
   auto control = make_control(b, boot, "modes c", before + modes_type::words());
-  auto segment = make_segment(b, boot, "modes s",
-                              std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
+  auto segment = make_segment(
+      b, boot, "modes s", std::vector<std::size_t>(static_cast<std::size_t>(b.size()), sizeof(std::int64_t)));
   rank_t const home = 0;
   modes_type modes(control, before);
   auto const singly = [&] { segment.template fetch_op<std::int64_t>({home, 0}, 1, pgas::op::sum{}); };
@@ -100,11 +102,13 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   require(first && !second && third && fourth,
           "combining many elements is refused only while a user remembers the mode");
   boot.fence();
-  require_equal(control.cell(own, before.cells).load(std::memory_order_acquire), pgas::word{0}, "all have left");
+  require_equal(control.cell(own, before.cells).load(std::memory_order_acquire), pgas::word{0},
+                "all have left");
   boot.fence();
 }
 
-TEST_CASE("element modes: no update is lost while some ranks modify single elements and others combine many") {
+TEST_CASE(
+    "element modes: no update is lost while some ranks modify single elements and others combine many") {
   on_every_backend([]<class Backend>(Backend& b, auto& boot) {
     if constexpr (Backend::control_type::read_modify_write != pgas::rmw::none &&
                   pgas::atomic_segment<typename Backend::segment_type, std::int64_t, pgas::op::sum>) {

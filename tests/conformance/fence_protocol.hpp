@@ -30,7 +30,8 @@ void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_
 template <class Control>
 void require_untouched(Control& c, pgas::control_words first) {
   for (std::size_t i = 0; i < first.slots; ++i)
-    require_equal(c.slot(c.rank(), i, c.rank()).load(std::memory_order_acquire), 0U, "a slot that is not its own");
+    require_equal(c.slot(c.rank(), i, c.rank()).load(std::memory_order_acquire), 0U,
+                  "a slot that is not its own");
   for (std::size_t i = 0; i < first.cells; ++i)
     require_equal(c.cell(c.rank(), i).load(std::memory_order_acquire), 0U, "a cell that is not its own");
 }

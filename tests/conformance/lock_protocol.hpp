@@ -177,7 +177,8 @@ TEST_CASE("lock protocols: try_lock takes a free lock, and changes nothing when 
         boot.fence();
         if (b.rank() != 0) {
           bool const got = f.protocol.try_lock(0, wanted, nothing);
-          require(!got || (held == shared && wanted == shared), "a lock held in a conflicting mode is not got");
+          require(!got || (held == shared && wanted == shared),
+                  "a lock held in a conflicting mode is not got");
           require(got || held == exclusive || wanted == exclusive, "shared beside shared is got");
           if (got) f.protocol.unlock(0, wanted, nothing);
         }
@@ -196,7 +197,8 @@ TEST_CASE("lock protocols: try_lock takes a free lock, and changes nothing when 
   });
 }
 
-TEST_CASE("lock protocols: locks on several parts are held at once, and each release frees its own part only") {
+TEST_CASE(
+    "lock protocols: locks on several parts are held at once, and each release frees its own part only") {
   with_each_target_lock("several ", [](auto& f, auto& b, auto& boot) {
     using enum pgas::lock_kind;
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
@@ -214,30 +216,32 @@ TEST_CASE("lock protocols: locks on several parts are held at once, and each rel
 }
 
 TEST_CASE("lock protocols: the locks of two windows, side by side in one control, do not interfere") {
-  with_two_windows<lock_protocols>("side ", []<class Protocol>(Protocol, auto& one, auto& two, auto& b, auto& boot) {
-    if constexpr (pgas::target_lock_protocol<Protocol>) {
-      using enum pgas::lock_kind;
-      pgas::no_boundary nothing;
-      rank_t const last = b.size() - 1;
-      for (int round = 0; round < 10; ++round) {
-        if (b.rank() == last) hold(one, 0, exclusive, nothing);
-        boot.fence();
-        if (b.rank() == 0) {
-          require(two.try_lock(0, exclusive, nothing), "a lock on the part in another window does not interfere");
-          two.unlock(0, exclusive, nothing);
-        }
-        boot.fence();
-        if (b.rank() == last) one.unlock(0, exclusive, nothing);
-        // Both at once, in the same order on each rank.
-        hold(one, round % b.size(), exclusive, nothing);
-        two.lock_all(nothing);
-        two.trigger(last, nothing);
-        one.unlock(round % b.size(), exclusive, nothing);
-        two.unlock_all(nothing);
-        boot.fence();
-      }
-    }
-  });
+  with_two_windows<lock_protocols>("side ",
+                                   []<class Protocol>(Protocol, auto& one, auto& two, auto& b, auto& boot) {
+                                     if constexpr (pgas::target_lock_protocol<Protocol>) {
+                                       using enum pgas::lock_kind;
+                                       pgas::no_boundary nothing;
+                                       rank_t const last = b.size() - 1;
+                                       for (int round = 0; round < 10; ++round) {
+                                         if (b.rank() == last) hold(one, 0, exclusive, nothing);
+                                         boot.fence();
+                                         if (b.rank() == 0) {
+                                           require(two.try_lock(0, exclusive, nothing),
+                                                   "a lock on the part in another window does not interfere");
+                                           two.unlock(0, exclusive, nothing);
+                                         }
+                                         boot.fence();
+                                         if (b.rank() == last) one.unlock(0, exclusive, nothing);
+                                         // Both at once, in the same order on each rank.
+                                         hold(one, round % b.size(), exclusive, nothing);
+                                         two.lock_all(nothing);
+                                         two.trigger(last, nothing);
+                                         one.unlock(round % b.size(), exclusive, nothing);
+                                         two.unlock_all(nothing);
+                                         boot.fence();
+                                       }
+                                     }
+                                   });
 }
 
 }  // namespace pgas_test

@@ -41,8 +41,8 @@ TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole
       std::vector<std::byte> bytes(sizeof i + (i * 7) % (longest - sizeof i + 1));
       std::memcpy(bytes.data(), &i, sizeof i);
       for (std::size_t k = sizeof i; k < bytes.size(); ++k) {
-        bytes[k] =
-            static_cast<std::byte>(static_cast<std::size_t>(from) * 5 + static_cast<std::size_t>(to) * 3 + i + k);
+        bytes[k] = static_cast<std::byte>(static_cast<std::size_t>(from) * 5 +
+                                          static_cast<std::size_t>(to) * 3 + i + k);
       }
       return bytes;
     };
@@ -110,7 +110,8 @@ TEST_CASE("mailbox: a handler may send messages") {
     bool over = false;
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     auto const send = [&](int hops) {
-      while (!m.try_send((b.rank() + 1) % b.size(), std::as_bytes(std::span(&hops, 1)))) std::this_thread::yield();
+      while (!m.try_send((b.rank() + 1) % b.size(), std::as_bytes(std::span(&hops, 1))))
+        std::this_thread::yield();
     };
     if (b.rank() == 0) send(1);
     while (!over) {

@@ -44,9 +44,10 @@ enum class kind {
   atomic_store
 };
 inline constexpr char const* kind_names[] = {
-    "put_value",        "put_bulk",    "put_rows",         "put_own",         "rput",           "get_value", "get_bulk",
-    "get_rows",         "rget",        "accumulate_value", "accumulate_bulk", "get_accumulate", "fetch_add", "exchange",
-    "compare_exchange", "atomic_load", "atomic_store"};
+    "put_value",       "put_bulk",       "put_rows",  "put_own",  "rput",
+    "get_value",       "get_bulk",       "get_rows",  "rget",     "accumulate_value",
+    "accumulate_bulk", "get_accumulate", "fetch_add", "exchange", "compare_exchange",
+    "atomic_load",     "atomic_store"};
 
 /// One call, and the value that it must return.
 template <class T>
@@ -233,8 +234,9 @@ class maker {
     std::vector<run> runs;
     for (std::size_t first = 0; first < size && !origins.empty();) {
       std::size_t const count = std::min(size - first, 1 + rng_.below(12));
-      constexpr pgas::op_kind combines[] = {pgas::op_kind::sum,     pgas::op_kind::min,    pgas::op_kind::max,
-                                            pgas::op_kind::bit_and, pgas::op_kind::bit_or, pgas::op_kind::bit_xor};
+      constexpr pgas::op_kind combines[] = {pgas::op_kind::sum,    pgas::op_kind::min,
+                                            pgas::op_kind::max,    pgas::op_kind::bit_and,
+                                            pgas::op_kind::bit_or, pgas::op_kind::bit_xor};
       runs.push_back({.how = static_cast<typename run::use>(rng_.below(4)),
                       .first = first,
                       .count = count,
@@ -288,14 +290,16 @@ class maker {
       }
       case use::written: {
         if (index(run.origin) != origin) return;
-        constexpr kind writes[] = {kind::put_value, kind::put_bulk, kind::put_rows, kind::put_own, kind::rput};
+        constexpr kind writes[] = {kind::put_value, kind::put_bulk, kind::put_rows, kind::put_own,
+                                   kind::rput};
         a.what = writes[rng_.below(5)];
         std::vector<std::size_t> elements;
         if (a.what == kind::put_rows) {
           a.rows = rows_within();
           each_in_rows(a.rows, [&](std::size_t i) { elements.push_back(i); });
         } else {
-          for (std::size_t i = 0; i < (a.what == kind::put_value ? 1 : count); ++i) elements.push_back(a.first + i);
+          for (std::size_t i = 0; i < (a.what == kind::put_value ? 1 : count); ++i)
+            elements.push_back(a.first + i);
         }
         for (std::size_t i : elements) {
           if (run.done[i - run.first]) return;  // two puts to one element in one epoch are a race
@@ -304,8 +308,8 @@ class maker {
         if (a.what == kind::put_own) {
           // From elements of the own part that no rank changes in this epoch.
           auto const& own = runs[origin];
-          auto const found = std::find_if(own.begin(), own.end(),
-                                          [&](auto const& r) { return r.how == use::read && r.count >= count; });
+          auto const found = std::find_if(
+              own.begin(), own.end(), [&](auto const& r) { return r.how == use::read && r.count >= count; });
           if (found == own.end()) return;
           a.own_first = found->first + rng_.below(found->count - count + 1);
           for (std::size_t i = 0; i < count; ++i) a.values[i] = parts[origin][a.own_first + i];
@@ -480,7 +484,8 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
         break;
       case kind::get_accumulate: {
         std::vector<T> before(values.size());
-        with_op<T>(a.combine, [&](auto how) { epoch.get_accumulate(a.target, a.first, values, before, how); });
+        with_op<T>(a.combine,
+                   [&](auto how) { epoch.get_accumulate(a.target, a.first, values, before, how); });
         check_equal(before, a.expected, name(a));
         break;
       }
@@ -641,7 +646,8 @@ void play_on() {
   std::uint64_t seed = first;
   std::size_t models = 0;
   int failures = 0;
-  for (; failures < 5 && (seed == first || (fixed == nullptr && (seed < first + least || in_time()))); ++seed) {
+  for (; failures < 5 && (seed == first || (fixed == nullptr && (seed < first + least || in_time())));
+       ++seed) {
     auto const ranks = static_cast<rank_t>(seed % 5 + 1);
     models = 0;
     for_each_model<Models>([&]<class Model>(Model) {
@@ -660,13 +666,14 @@ void play_on() {
         run();
       } catch (std::exception const& e) {
         ++failures;
-        FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": " << std::string(e.what())
+        FAIL_CHECK(Model::name() << ", " << ranks << " ranks, PGAS_SEED=" << seed << ": "
+                                 << std::string(e.what())
                                  << in_fewest_switches<typename Model::backend>(run));
       }
     });
   }
-  std::cout << "covered: " << seed - first << " programs (seeds " << first << ".." << seed - 1 << ") on " << models
-            << " models\n";
+  std::cout << "covered: " << seed - first << " programs (seeds " << first << ".." << seed - 1 << ") on "
+            << models << " models\n";
 }
 
 }  // namespace pgas_test::random_programs

@@ -19,7 +19,8 @@ std::vector<std::size_t> even_sizes(Backend const& b, std::size_t bytes) {
 inline std::vector<std::byte> pattern(rank_t writer, std::size_t at, std::size_t count, unsigned round = 0) {
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < count; ++i) {
-    bytes[i] = static_cast<std::byte>(static_cast<std::size_t>(writer) * 37 + (at + i) * 11 + round * 101 + 1);
+    bytes[i] =
+        static_cast<std::byte>(static_cast<std::size_t>(writer) * 37 + (at + i) * 11 + round * 101 + 1);
   }
   return bytes;
 }
@@ -100,7 +101,8 @@ TEST_CASE("segment: the source of a put may be reused after flush_local") {
     s.flush(to);
     boot.fence();
     rank_t const from = (b.rank() - 1 + b.size()) % b.size();
-    require(got(s, {b.rank(), 0}, 4096) == pattern(from, 0, 4096), "the bytes are those at the time of the put");
+    require(got(s, {b.rank(), 0}, 4096) == pattern(from, 0, 4096),
+            "the bytes are those at the time of the put");
   });
 }
 
@@ -194,7 +196,8 @@ TEST_CASE("segment: a transfer of rows reaches the places of row by row transfer
       auto const written = pattern(from, 0, 5 * private_pitch);
       std::vector<std::byte> expected(600);
       for (std::size_t row = 0; row < 5; ++row) {
-        for (std::size_t i = 0; i < 24; ++i) expected[16 + row * pitch + i] = written[row * private_pitch + i];
+        for (std::size_t i = 0; i < 24; ++i)
+          expected[16 + row * pitch + i] = written[row * private_pitch + i];
       }
       require(got(s, {b.rank(), 0}, 600) == expected, "put_rows changes the named places only");
       std::vector<std::byte> back(5 * private_pitch);
@@ -220,7 +223,8 @@ TEST_CASE("segment: a put is a store on segments whose parts are reached by load
       boot.fence();
       rank_t const from = (b.rank() - 1 + b.size()) % b.size();
       require(got(s, {b.rank(), 0}, 128) == pattern(from, 0, 128), "a store is seen by a get");
-      require(std::equal(s.local().begin(), s.local().end(), pattern(from, 0, 128).begin()), "local() is the own part");
+      require(std::equal(s.local().begin(), s.local().end(), pattern(from, 0, 128).begin()),
+              "local() is the own part");
       boot.fence();
     }
   });
@@ -243,7 +247,8 @@ TEST_CASE("segment: atomic operations on one element lose no update under conten
         boot.fence();
         T seen = s.template atomic_load<T>(at);
         for (int i = 0; i < times; ++i) {
-          for (;;) {  // compare_exchange returns the value it found, and replaced it if that was the expected one
+          for (;;) {  // compare_exchange returns the value it found, and replaced it if that was the expected
+                      // one
             T const found = s.template compare_exchange<T>(at, seen, static_cast<T>(seen + 1));
             if (found == seen) break;
             seen = found;
@@ -251,7 +256,8 @@ TEST_CASE("segment: atomic operations on one element lose no update under conten
           ++seen;
         }
         boot.fence();
-        require_equal(s.template atomic_load<T>(at), static_cast<T>(2 * times * b.size()), "the sum of all exchanges");
+        require_equal(s.template atomic_load<T>(at), static_cast<T>(2 * times * b.size()),
+                      "the sum of all exchanges");
         boot.fence();  // all ranks have read
         if (b.rank() == 0) s.template atomic_store<T>(at, T{5});
         boot.fence();

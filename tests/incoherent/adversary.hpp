@@ -22,7 +22,9 @@ struct adversary {
   unsigned yield = 4;          ///< lets another rank run in a read-modify-write or before a store to a slot
   std::size_t line_bytes = 0;  ///< of a cache line; 0: the seed chooses 32, 64, 128 or 256
 
-  [[nodiscard]] std::size_t line() const noexcept { return line_bytes != 0 ? line_bytes : std::size_t{32} << seed % 4; }
+  [[nodiscard]] std::size_t line() const noexcept {
+    return line_bytes != 0 ? line_bytes : std::size_t{32} << seed % 4;
+  }
 };
 
 /// The longest possible line: programs must keep data of different writers this far apart.

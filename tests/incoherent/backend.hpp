@@ -62,7 +62,8 @@ class backend {
 
   handle reserve_control(pgas::control_words words) const {
     std::uint64_t const bytes = static_cast<std::uint64_t>(size()) * (words.slots + words.cells + 1) * 64;
-    return world_->words.add(allocate<home_words>(job_.rank(), bytes, size(), words), static_cast<std::size_t>(size()));
+    return world_->words.add(allocate<home_words>(job_.rank(), bytes, size(), words),
+                             static_cast<std::size_t>(size()));
   }
   control_type attach_control(handle which, pgas::control_words words, std::string_view label) const {
     auto home = world_->words.attach(which, job_.rank());

@@ -38,7 +38,8 @@ class control {
     void store(word value, std::memory_order order) const {
       if (self_->rank != writer_) refuse("rank " + std::to_string(writer_) + " is its writer");
       rank_t known = -1;
-      if (!at_->writer.compare_exchange_strong(known, writer_, std::memory_order_relaxed) && known != writer_) {
+      if (!at_->writer.compare_exchange_strong(known, writer_, std::memory_order_relaxed) &&
+          known != writer_) {
         refuse("rank " + std::to_string(known) + " has stored to it as its writer");
       }
       self_->maybe_yield();
@@ -52,8 +53,8 @@ class control {
 
     [[noreturn]] void refuse(std::string const& why) const {
       throw error(errc::wrong_order, self_->world_rank, "store",
-                  "rank " + std::to_string(self_->rank) + " stores to slot " + std::to_string(index_) + " of rank " +
-                      std::to_string(owner_) + " (" + self_->label + "), but " + why);
+                  "rank " + std::to_string(self_->rank) + " stores to slot " + std::to_string(index_) +
+                      " of rank " + std::to_string(owner_) + " (" + self_->label + "), but " + why);
     }
 
     home_words::control_word* at_;
@@ -82,7 +83,9 @@ class control {
       expected = modify([&](word old) { return old == wanted ? desired : old; });
       return expected == wanted;
     }
-    void reset_unshared(word value, std::memory_order order) const noexcept { at_->value.store(value, order); }
+    void reset_unshared(word value, std::memory_order order) const noexcept {
+      at_->value.store(value, order);
+    }
 
    private:
     friend control;
@@ -98,7 +101,8 @@ class control {
       word const old = at_->value.load(std::memory_order_acquire);
       self_->maybe_yield();
       // A change to the same value stores nothing: the word's holder may have reset it meanwhile.
-      if (word const changed = change(old); changed != old) at_->value.store(changed, std::memory_order_release);
+      if (word const changed = change(old); changed != old)
+        at_->value.store(changed, std::memory_order_release);
       register_->taken.clear(std::memory_order_release);
       return old;
     }
@@ -152,7 +156,9 @@ class control {
     return found;
   }
 
-  void pause(unsigned attempt, pgas::waiting_for const& why) const { pgas::detail::back_off(job_, attempt, why); }
+  void pause(unsigned attempt, pgas::waiting_for const& why) const {
+    pgas::detail::back_off(job_, attempt, why);
+  }
 
  private:
   void check(std::string_view operation, rank_t rank, std::size_t i, std::size_t count) const {

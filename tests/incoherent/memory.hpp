@@ -70,13 +70,17 @@ class home_words {
   };
 
   home_words(rank_t ranks, pgas::control_words words)
-      : words_(words), all_(static_cast<std::size_t>(ranks) * each()), registers_(static_cast<std::size_t>(ranks)) {}
+      : words_(words),
+        all_(static_cast<std::size_t>(ranks) * each()),
+        registers_(static_cast<std::size_t>(ranks)) {}
 
   [[nodiscard]] pgas::control_words words() const noexcept { return words_; }
   [[nodiscard]] control_word& at(rank_t owner, std::size_t i) noexcept {
     return all_[static_cast<std::size_t>(owner) * each() + i];
   }
-  [[nodiscard]] test_and_set& register_of(rank_t owner) noexcept { return registers_[static_cast<std::size_t>(owner)]; }
+  [[nodiscard]] test_and_set& register_of(rank_t owner) noexcept {
+    return registers_[static_cast<std::size_t>(owner)];
+  }
 
  private:
   [[nodiscard]] std::size_t each() const noexcept { return words_.slots + words_.cells; }
@@ -103,7 +107,8 @@ class registry {
     auto const found = entries_.find(which);
     if (found == entries_.end()) {
       throw error(errc::invalid_argument, self, "attach",
-                  "there is no reserved memory " + std::to_string(which) + ", or all its ranks have attached already");
+                  "there is no reserved memory " + std::to_string(which) +
+                      ", or all its ranks have attached already");
     }
     auto memory = found->second.memory;
     if (--found->second.missing == 0) entries_.erase(found);
@@ -123,7 +128,8 @@ class registry {
 
 /// Makes `Memory` of about `bytes` bytes. Throws errc::no_space before the machine runs out of memory.
 template <class Memory, class... Arguments>
-[[nodiscard]] std::shared_ptr<Memory> allocate(rank_t self, std::uint64_t bytes, Arguments const&... arguments) {
+[[nodiscard]] std::shared_ptr<Memory> allocate(rank_t self, std::uint64_t bytes,
+                                               Arguments const&... arguments) {
   auto const refuse = [&](std::string const& why) {
     throw error(errc::no_space, self, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
   };

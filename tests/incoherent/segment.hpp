@@ -87,7 +87,8 @@ class segment {
   };
 
   state& check(std::string_view operation, location at, std::size_t count) {
-    if (at.rank < 0 || at.rank >= size()) pgas::detail::throw_bad_rank(world_rank(), operation, at.rank, size());
+    if (at.rank < 0 || at.rank >= size())
+      pgas::detail::throw_bad_rank(world_rank(), operation, at.rank, size());
     std::size_t const bytes = part_bytes(at.rank);
     if (!pgas::detail::fits(at.offset, count, bytes)) {
       throw error(errc::out_of_range, world_rank(), operation,

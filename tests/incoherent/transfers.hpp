@@ -18,7 +18,11 @@ class transfers {
   using ticket = std::uint64_t;
 
   transfers(home_memory& home, adversary const& a, dice& d, counters& c)
-      : home_(&home), against_(&a), dice_(&d), counters_(&c), targets_(static_cast<std::size_t>(home.size())) {}
+      : home_(&home),
+        against_(&a),
+        dice_(&d),
+        counters_(&c),
+        targets_(static_cast<std::size_t>(home.size())) {}
 
   void put(location at, bytes_in from) {
     ++counters_->puts;
@@ -64,7 +68,8 @@ class transfers {
       if (put.number == t) put.take();
     }
     auto& gets = to(target).gets;
-    auto const found = std::find_if(gets.begin(), gets.end(), [&](auto const& get) { return get.number == t; });
+    auto const found =
+        std::find_if(gets.begin(), gets.end(), [&](auto const& get) { return get.number == t; });
     if (found == gets.end()) return;
     deliver(target);  // a get sees this rank's earlier puts
     home_->read(found->at, found->into);
@@ -137,7 +142,8 @@ class transfers {
 /// The request of an rput or rget.
 class pending {
  public:
-  pending(transfers& of, rank_t target, transfers::ticket t) noexcept : of_(&of), target_(target), ticket_(t) {}
+  pending(transfers& of, rank_t target, transfers::ticket t) noexcept
+      : of_(&of), target_(target), ticket_(t) {}
 
   [[nodiscard]] bool test() { return of_->test(target_, ticket_); }
   void wait() { of_->finish(target_, ticket_); }

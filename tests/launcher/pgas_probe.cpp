@@ -41,7 +41,8 @@ int main(int argc, char** argv) try {
     }
     pgas::rank_t const awaited[] = {1};
     pgas::detail::wait_for(
-        job, [] { return false; }, {.operation = "coffee break"}, "table", [&]() -> auto const& { return awaited; });
+        job, [] { return false; }, {.operation = "coffee break"}, "table",
+        [&]() -> auto const& { return awaited; });
   });
   if (returned) job.mark_finished(job.rank());
   // The failed rank ends slowly: ranks that only learned of the failure must not be blamed for ending

@@ -33,7 +33,8 @@ void chat(int lines) {
     text += "rank=" + rank() + " line=" + std::to_string(i) + ' ' +
             std::string(static_cast<std::size_t>(i * 37 % 201), 'x') + "|\n";
   }
-  for (std::size_t at = 0, n = 1; at < text.size(); at += n, n = n * 7 % 97 + 1) write_all(text.substr(at, n));
+  for (std::size_t at = 0, n = 1; at < text.size(); at += n, n = n * 7 % 97 + 1)
+    write_all(text.substr(at, n));
 }
 
 /// Prints the open descriptors, except the one that reads the list, and the value of PGAS_JOB_FD.
@@ -56,7 +57,8 @@ void signals() {
   for (int s = 1; s < 32; ++s) {
     if (::sigismember(&mask, s) == 1) blocked += ' ' + std::to_string(s);
     struct ::sigaction action;
-    if (::sigaction(s, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) ignored += ' ' + std::to_string(s);
+    if (::sigaction(s, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      ignored += ' ' + std::to_string(s);
   }
   std::printf("blocked:%s ignored:%s\n", blocked.c_str(), ignored.c_str());
 }

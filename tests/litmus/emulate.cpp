@@ -63,7 +63,8 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
     for (auto const& op : test.cores[static_cast<std::size_t>(r)]) {
       if (op.kind == 'S') at.flags[op.what] = {at.flags.size(), r};
       if (op.kind == 'S' || op.kind == 'L' || op.kind == 'A' || op.what.empty()) continue;
-      if (!at.lines.contains(op.what[0])) at.lines[op.what[0]] = chip->dram().reserve(0, chip_parts::line_bytes);
+      if (!at.lines.contains(op.what[0]))
+        at.lines[op.what[0]] = chip->dram().reserve(0, chip_parts::line_bytes);
     }
   }
   pgas::control_words const words{.slots = at.flags.size() + 1, .cells = 0};
@@ -78,7 +79,8 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
       pgas::detail::scc_control const control(chip, home, team, "flags");
       unsigned const entry = self == 0 ? 0 : core.map(chip->dram().first_page(0));
       auto const where = [&](std::string const& word) {
-        return static_cast<chip_parts::physical_address>(entry * chip_parts::page_bytes + at.lines.at(word[0]) +
+        return static_cast<chip_parts::physical_address>(entry * chip_parts::page_bytes +
+                                                         at.lines.at(word[0]) +
                                                          4U * static_cast<unsigned>(word[1] - '0'));
       };
       auto const load = [&](page_type type, operation const& op) {
@@ -127,8 +129,8 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
             break;
           case 'A': {
             auto const least = std::stoul(op.with);
-            static_cast<void>(control.wait_until(flag(op.what), [&](pgas::word seen) { return seen >= least; },
-                                                 {.operation = "litmus"}));
+            static_cast<void>(control.wait_until(
+                flag(op.what), [&](pgas::word seen) { return seen >= least; }, {.operation = "litmus"}));
             break;
           }
           default:
@@ -143,7 +145,8 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
     return "deadlock";
   }
   std::string text;
-  for (auto const& [name, value] : registers) text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  for (auto const& [name, value] : registers)
+    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
   text += " |";
   char const* separator = "";
   for (auto const& [name, address] : at.lines) {

@@ -49,7 +49,9 @@ class emulated_cache {
     s.drops.clear();
     return s.view.front().bytes;
   }
-  static void unmap(std::byte*, std::uint64_t bytes) noexcept { pgas::processor_cache::unmap(here().home, bytes); }
+  static void unmap(std::byte*, std::uint64_t bytes) noexcept {
+    pgas::processor_cache::unmap(here().home, bytes);
+  }
 
   static void clean(std::byte* address, std::size_t bytes) noexcept {
     if (Flaw == flaw::clean_does_nothing) return;
@@ -63,7 +65,8 @@ class emulated_cache {
   }
   static void drop(std::byte* address, std::size_t bytes) noexcept {
     if (Flaw == flaw::drop_does_nothing) return;
-    pgas::processor::each_line(address, bytes, line, [](std::byte* at) { here().drops.push_back(index(at)); });
+    pgas::processor::each_line(address, bytes, line,
+                               [](std::byte* at) { here().drops.push_back(index(at)); });
   }
   static void put_past(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     if (bytes == 0) return;
@@ -135,14 +138,16 @@ class emulated_cache {
     state& s = here();
     if (std::memcmp(s.view[l].bytes, s.filled[l].bytes, line) == 0) return;
     for (std::size_t i = 0; i < line / 8; ++i) {
-      std::atomic_ref(words(s.home + l * line)[i]).store(words(s.view[l].bytes)[i], std::memory_order_release);
+      std::atomic_ref(words(s.home + l * line)[i])
+          .store(words(s.view[l].bytes)[i], std::memory_order_release);
     }
     s.filled[l] = s.view[l];
   }
   static void fill(std::size_t l) noexcept {
     state& s = here();
     for (std::size_t i = 0; i < line / 8; ++i) {
-      words(s.view[l].bytes)[i] = std::atomic_ref(words(s.home + l * line)[i]).load(std::memory_order_acquire);
+      words(s.view[l].bytes)[i] =
+          std::atomic_ref(words(s.home + l * line)[i]).load(std::memory_order_acquire);
     }
     s.filled[l] = s.view[l];
   }

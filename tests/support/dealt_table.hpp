@@ -28,7 +28,8 @@ class table {
     for (auto const& [size, owner] : blocks) {
       if (size == 0) continue;
       auto const r = static_cast<std::size_t>(owner);
-      for (std::size_t phase = 0; phase < size; ++phase) entries_.push_back({owner, sizes_[r]++, courses_[r], phase});
+      for (std::size_t phase = 0; phase < size; ++phase)
+        entries_.push_back({owner, sizes_[r]++, courses_[r], phase});
       ++courses_[r];
     }
   }

@@ -32,7 +32,8 @@ class json {
     throw std::runtime_error("no JSON: " + why + ", before: " + std::string(at.substr(0, 40)));
   }
   static void skip(std::string_view& from) {
-    while (!from.empty() && std::isspace(static_cast<unsigned char>(from.front())) != 0) from.remove_prefix(1);
+    while (!from.empty() && std::isspace(static_cast<unsigned char>(from.front())) != 0)
+      from.remove_prefix(1);
   }
   /// Consumes the character if it comes next; returns whether it did.
   static bool take(std::string_view& from, char wanted) {
@@ -49,7 +50,8 @@ class json {
     std::string all;
     while (!from.starts_with('"')) {
       if (from.starts_with('\\')) from.remove_prefix(1);
-      if (from.empty() || static_cast<unsigned char>(from.front()) < ' ') fail("a string without an end", from);
+      if (from.empty() || static_cast<unsigned char>(from.front()) < ' ')
+        fail("a string without an end", from);
       all += from.front();
       from.remove_prefix(1);
     }

@@ -20,7 +20,8 @@ class leftovers {
   /// Fails the current case for each such resource that exists now and did not when this object was made.
   void check(std::string const& after) const {
     for (auto const& name : names_in("/dev/shm")) {
-      if (name.find("pgas") != std::string::npos) CHECK_MESSAGE(files_.contains(name), after, ": left /dev/shm/", name);
+      if (name.find("pgas") != std::string::npos)
+        CHECK_MESSAGE(files_.contains(name), after, ": left /dev/shm/", name);
     }
     CHECK_MESSAGE(names_in("/proc/self/fd").size() == descriptors_, after, ": descriptors");
     errno = 0;

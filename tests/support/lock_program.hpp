@@ -29,7 +29,8 @@ inline constexpr step tx{act::try_exclusive};
 inline constexpr step ts{act::try_shared};
 
 inline std::vector<program> of_two() {
-  return {{{x, x}, {x}}, {{x}, {s, x}}, {{x, x}, {a}}, {{s, ts}, {x, tx}}, {{tx, x}, {ts, s}}, {{tx, x}, {a, a}}};
+  return {{{x, x}, {x}},      {{x}, {s, x}},      {{x, x}, {a}},
+          {{s, ts}, {x, tx}}, {{tx, x}, {ts, s}}, {{tx, x}, {a, a}}};
 }
 inline std::vector<program> of_three() {
   return {{{x}, {x}, {x}}, {{x}, {x}, {s}},  {{x}, {s}, {s}},  {{x}, {x}, {a}},     {{x}, {a}, {s}},

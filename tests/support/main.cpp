@@ -7,7 +7,8 @@
 
 namespace {
 
-/// Ends the program with an error if the filters on its command line leave no case. Such a test could not fail.
+/// Ends the program with an error if the filters on its command line leave no case. Such a test could not
+/// fail.
 struct no_empty_run : doctest::IReporter {
   explicit no_empty_run(doctest::ContextOptions const& given) : options(given) {}
   void test_run_end(doctest::TestRunStats const& stats) override {

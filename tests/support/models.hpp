@@ -44,7 +44,8 @@ struct model {
   using team = pgas::team<Backend, Coherence, Protocols>;
 
   static std::string name() {
-    return std::string(Backend::name) + "+" + std::string(Coherence::name) + "+" + pgas::protocols_name<Protocols>();
+    return std::string(Backend::name) + "+" + std::string(Coherence::name) + "+" +
+           pgas::protocols_name<Protocols>();
   }
 };
 
@@ -64,16 +65,19 @@ using pool_model = model<pool_backend>;
 // all_models: each backend once, for the conformance and unit suites; all_backends follows from it.
 // coherent_models, incoherent_models: with each policy, for the random programs.
 #if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before this header
-using all_models = std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
-                              model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
+using all_models =
+    std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
+               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
 #elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
 using all_models = std::tuple<thread_model, write_back_model, scc_model>;
 using coherent_models = std::tuple<thread_model, loopback_model>;
 using incoherent_models = std::tuple<write_back_model, scc_model>;
-#else                                // thread_map is process_map with threads as ranks: the sanitizer builds run it
-using all_models = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
+#else  // thread_map is process_map with threads as ranks: the sanitizer builds run it
+using all_models =
+    std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
 using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
-using incoherent_models = std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
+using incoherent_models =
+    std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
 #endif
 
 #if defined(PGAS_TEST_ONE_BACKEND)
@@ -95,22 +99,24 @@ using all_segments = std::tuple<PGAS_TEST_SEGMENTS>;
 using all_segments = all_backends;
 #endif
 
-using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
-                                   pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
+using fence_protocols =
+    std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
+               pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
 // A match list has a place for each rank of the largest test.
-using post_protocols =
-    std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array, pgas::sync::match_list<128>,
-               pgas::sync::two_vectors, pgas::sync::post_messages, pgas::sync::immediate<pgas::sync::match_vector>>;
+using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array,
+                                  pgas::sync::match_list<128>, pgas::sync::two_vectors,
+                                  pgas::sync::post_messages, pgas::sync::immediate<pgas::sync::match_vector>>;
 using two_level_variants =
     std::tuple<pgas::sync::two_level<>, pgas::sync::two_level<pgas::sync::waiting_readers::undo>,
                pgas::sync::two_level<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                pgas::sync::two_level<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
 using target_lock_protocols = decltype(std::tuple_cat(
-    std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery, pgas::sync::lock_messages,
-               pgas::sync::deferred<pgas::sync::lock_messages>, pgas::sync::biased<pgas::sync::queued>,
-               pgas::sync::biased<pgas::sync::bakery>>{},
+    std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
+               pgas::sync::lock_messages, pgas::sync::deferred<pgas::sync::lock_messages>,
+               pgas::sync::biased<pgas::sync::queued>, pgas::sync::biased<pgas::sync::bakery>>{},
     two_level_variants{}));
-using lock_protocols = decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
+using lock_protocols =
+    decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 
 /// Locks, and makes sure that the part is held, with any protocol.
 template <class Protocol, class Boundary>

@@ -37,8 +37,8 @@ std::size_t all_but_last_line(S const& s, pgas::rank_t rank) {
 template <pgas::cache_controlled S>
 void put_whole_lines(S& s, pgas::location at, pgas::bytes_in from) {
   std::size_t const first = at.offset / S::line_bytes * S::line_bytes;
-  std::size_t const end =
-      std::min(s.part_bytes(at.rank), (at.offset + from.size() + S::line_bytes - 1) / S::line_bytes * S::line_bytes);
+  std::size_t const end = std::min(
+      s.part_bytes(at.rank), (at.offset + from.size() + S::line_bytes - 1) / S::line_bytes * S::line_bytes);
   std::vector<std::byte> lines(end - first);
   s.get({at.rank, first}, lines);
   s.flush_local(at.rank);

@@ -44,7 +44,8 @@ void for_each_in_part(Array const& a, rank_t rank, Use&& use) {
   auto const own = a.box_of(rank);
   if (own.size() == 0) return;
   cell_index<N> all;
-  for (std::size_t d = 0; d < N; ++d) all[d] = own.count[d] + a.shape().halo(d).width + a.shape().halo(d).after;
+  for (std::size_t d = 0; d < N; ++d)
+    all[d] = own.count[d] + a.shape().halo(d).width + a.shape().halo(d).after;
   cell_index<N> i{};
   do {
     place<N> local;
@@ -77,7 +78,8 @@ struct halo_range {
   std::size_t least_after = 0;
 };
 template <std::size_t N>
-pgas::halos<N> some_halos(random_source& same, std::array<halo_range, N> const& ranges, bool may_reflect = true) {
+pgas::halos<N> some_halos(random_source& same, std::array<halo_range, N> const& ranges,
+                          bool may_reflect = true) {
   auto const one = [&](halo_range const& range) {
     constexpr pgas::edge kinds[] = {pgas::edge::fixed, pgas::edge::periodic, pgas::edge::reflecting};
     auto const edges = kinds[same.below(may_reflect ? 3 : 2)];
@@ -106,7 +108,8 @@ cell_index<N> some_extents(random_source& same, std::size_t largest) {
 
 /// The rule on some grid, or with rows that start on lines.
 template <class Rule>
-Rule some_places(random_source& same, Rule const& rule, cell_index<Rule::dimensions> const& extents, rank_t ranks) {
+Rule some_places(random_source& same, Rule const& rule, cell_index<Rule::dimensions> const& extents,
+                 rank_t ranks) {
   constexpr std::size_t N = Rule::dimensions;
   Rule chosen = same.one_in(3) ? rule.padded(64) : rule;
   if (same.one_in(3)) {  // all ranks along one dimension, which need not be the first

@@ -32,7 +32,9 @@ class post_fixture {
   void write(rank_t target, rank_t writer, pgas::word value) {
     payload(target, writer).store(value, std::memory_order_relaxed);
   }
-  pgas::word read(rank_t target, rank_t writer) { return payload(target, writer).load(std::memory_order_relaxed); }
+  pgas::word read(rank_t target, rank_t writer) {
+    return payload(target, writer).load(std::memory_order_relaxed);
+  }
 
  private:
   rank_t n_;

@@ -60,8 +60,9 @@ template <class A, class E>
 void require_equal(A const& actual, E const& expected, std::string_view what,
                    std::source_location const& where = std::source_location::current()) {
   if (!(actual == expected)) {
-    detail::broken(std::string(what) + ": is " + detail::shown(actual) + ", should be " + detail::shown(expected),
-                   where);
+    detail::broken(
+        std::string(what) + ": is " + detail::shown(actual) + ", should be " + detail::shown(expected),
+        where);
   }
 }
 
@@ -208,7 +209,8 @@ template <class Models = all_models, class Use>
 void for_each_model(Use const& use) {
   std::apply(
       [&](auto... model) {
-        ((chosen(decltype(model)::backend::name) ? static_cast<void>(use(model)) : static_cast<void>(0)), ...);
+        ((chosen(decltype(model)::backend::name) ? static_cast<void>(use(model)) : static_cast<void>(0)),
+         ...);
       },
       Models{});
 }
@@ -225,7 +227,9 @@ class random_source {
     return z ^ (z >> 31U);
   }
   std::size_t below(std::size_t bound) noexcept { return static_cast<std::size_t>((*this)() % bound); }
-  rank_t rank_below(rank_t bound) noexcept { return static_cast<rank_t>(below(static_cast<std::size_t>(bound))); }
+  rank_t rank_below(rank_t bound) noexcept {
+    return static_cast<rank_t>(below(static_cast<std::size_t>(bound)));
+  }
   bool one_in(std::size_t n) noexcept { return below(n) == 0; }
 
  private:

@@ -47,7 +47,8 @@ void fill(Array const& a, std::vector<T> const& serial) {
   for (auto const tile : tiles(a)) {
     for_each_cell(a.extents(), tile.cells(), [&](std::size_t in_all, std::size_t k) {
       cell_index<Array::dimensions> i{};
-      for (std::size_t d = Array::dimensions; d-- > 0; k /= tile.cells().count[d]) i[d] = k % tile.cells().count[d];
+      for (std::size_t d = Array::dimensions; d-- > 0; k /= tile.cells().count[d])
+        i[d] = k % tile.cells().count[d];
       at(tile.view(), i) = serial[in_all];
     });
   }
@@ -57,7 +58,8 @@ void check(Array const& a, std::vector<T> const& serial) {
   for (auto const tile : tiles(a)) {
     for_each_cell(a.extents(), tile.cells(), [&](std::size_t in_all, std::size_t k) {
       cell_index<Array::dimensions> i{};
-      for (std::size_t d = Array::dimensions; d-- > 0; k /= tile.cells().count[d]) i[d] = k % tile.cells().count[d];
+      for (std::size_t d = Array::dimensions; d-- > 0; k /= tile.cells().count[d])
+        i[d] = k % tile.cells().count[d];
       require_equal(static_cast<T>(at(tile.view(), i)), serial[in_all], "cell loaded");
     });
   }

@@ -37,7 +37,8 @@ class scarce : public Inner {
   handle reserve_control(pgas::control_words words) {
     return take(memory_step::reserve_control), Inner::reserve_control(words);
   }
-  typename Inner::control_type attach_control(handle which, pgas::control_words words, std::string_view label) {
+  typename Inner::control_type attach_control(handle which, pgas::control_words words,
+                                              std::string_view label) {
     return take(memory_step::attach_control), Inner::attach_control(which, words, label);
   }
   scarce sub_team(pgas::group members, pgas::rank_t rank) {

@@ -37,7 +37,8 @@ struct watcher {
     return c.exchange(value, order);
   }
   template <class Cell>
-  bool compare_exchange(Cell const& c, word_access, pgas::word& expected, pgas::word desired, std::memory_order order) {
+  bool compare_exchange(Cell const& c, word_access, pgas::word& expected, pgas::word desired,
+                        std::memory_order order) {
     return c.compare_exchange(expected, desired, order);
   }
   template <class Cell>
@@ -70,9 +71,15 @@ class watched_control {
     Watcher* watches;
     word_access at;
     [[nodiscard]] pgas::word load(std::memory_order order) const { return watches->load(inner, at, order); }
-    pgas::word fetch_add(pgas::word v, std::memory_order o) const { return watches->fetch_add(inner, at, v, o); }
-    pgas::word fetch_xor(pgas::word v, std::memory_order o) const { return watches->fetch_xor(inner, at, v, o); }
-    pgas::word exchange(pgas::word v, std::memory_order o) const { return watches->exchange(inner, at, v, o); }
+    pgas::word fetch_add(pgas::word v, std::memory_order o) const {
+      return watches->fetch_add(inner, at, v, o);
+    }
+    pgas::word fetch_xor(pgas::word v, std::memory_order o) const {
+      return watches->fetch_xor(inner, at, v, o);
+    }
+    pgas::word exchange(pgas::word v, std::memory_order o) const {
+      return watches->exchange(inner, at, v, o);
+    }
     bool compare_exchange(pgas::word& expected, pgas::word desired, std::memory_order o) const {
       return watches->compare_exchange(inner, at, expected, desired, o);
     }
@@ -86,7 +93,9 @@ class watched_control {
   slot_type slot(pgas::rank_t owner, std::size_t i, pgas::rank_t writer) {
     return {inner_->slot(owner, i, writer), watches_, {rank(), owner, i}};
   }
-  cell_type cell(pgas::rank_t owner, std::size_t i) { return {inner_->cell(owner, i), watches_, {rank(), owner, i}}; }
+  cell_type cell(pgas::rank_t owner, std::size_t i) {
+    return {inner_->cell(owner, i), watches_, {rank(), owner, i}};
+  }
 
   template <class Word, std::predicate<pgas::word> Predicate>
   pgas::word wait_until(Word w, Predicate&& predicate, pgas::waiting_for const& why) {

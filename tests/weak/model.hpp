@@ -86,8 +86,12 @@ class model {
   using view = std::array<std::uint16_t, most_words>;
 
   model(rank_t ranks, pgas::control_words words)
-      : ranks_(ranks), words_(words), per_rank_(words.slots + words.cells), threads_(static_cast<std::size_t>(ranks)) {
-    std::size_t const used = static_cast<std::size_t>(ranks) * (per_rank_ + 1 + static_cast<std::size_t>(ranks));
+      : ranks_(ranks),
+        words_(words),
+        per_rank_(words.slots + words.cells),
+        threads_(static_cast<std::size_t>(ranks)) {
+    std::size_t const used =
+        static_cast<std::size_t>(ranks) * (per_rank_ + 1 + static_cast<std::size_t>(ranks));
     if (used > most_words) throw std::logic_error("more words than a view has");
     histories_.resize(used);
   }
@@ -206,7 +210,8 @@ class model {
   void write(rank_t self, rank_t part) {
     point();
     require_seen(self, payload(part), "a write that does not come after an earlier one");
-    for (rank_t r = 0; r < ranks_; ++r) require_seen(self, mark(part, r), "a write that does not come after a read");
+    for (rank_t r = 0; r < ranks_; ++r)
+      require_seen(self, mark(part, r), "a write that does not come after a read");
     append(self, payload(part), histories_[payload(part)].size(), std::memory_order_relaxed, false);
   }
   void read(rank_t self, rank_t part) {
@@ -333,7 +338,9 @@ class model {
     if (threads_[index(self)].now[at] + std::size_t{1} != histories_[at].size()) throw violation(sentence);
   }
 
-  [[nodiscard]] bool can_go_on(thread const& t) const { return !t.done && (t.waits == nullptr || t.is_ready(t.waits)); }
+  [[nodiscard]] bool can_go_on(thread const& t) const {
+    return !t.done && (t.waits == nullptr || t.is_ready(t.waits));
+  }
 
   void maybe_switch() {
     if (within_.switches == 0) return;
@@ -375,17 +382,17 @@ class model {
       t.now.fill(0);
       t.done = t.pauses = false;
       t.waits = nullptr;
-      t.context =
-          boost::context::fiber(std::allocator_arg, pooled_stack{}, [this, r, &body](boost::context::fiber&& f) {
-            scheduler_ = std::move(f);
-            try {
-              body(r);
-            } catch (std::exception const& e) {
-              wrong_ = "rank " + std::to_string(r) + ": " + e.what();
-            }
-            threads_[index(r)].done = true;
-            return std::move(scheduler_);
-          });
+      t.context = boost::context::fiber(std::allocator_arg, pooled_stack{},
+                                        [this, r, &body](boost::context::fiber&& f) {
+                                          scheduler_ = std::move(f);
+                                          try {
+                                            body(r);
+                                          } catch (std::exception const& e) {
+                                            wrong_ = "rank " + std::to_string(r) + ": " + e.what();
+                                          }
+                                          threads_[index(r)].done = true;
+                                          return std::move(scheduler_);
+                                        });
     }
     while (wrong_.empty() && next()) {
       auto& t = threads_[index(current_)];
@@ -455,7 +462,9 @@ class control {
    public:
     word_at(model& m, rank_t self, std::size_t at, bool is_cell, std::size_t index)
         : model_(&m), self_(self), at_(at), is_cell_(is_cell), index_(index) {}
-    [[nodiscard]] word load(std::memory_order order) const { return model_->load(self_, at_, named("load", order)); }
+    [[nodiscard]] word load(std::memory_order order) const {
+      return model_->load(self_, at_, named("load", order));
+    }
     [[nodiscard]] std::size_t number() const noexcept { return at_; }
     [[nodiscard]] site named(char const* what, std::memory_order order) const {
       return {what, is_cell_, index_, order};
@@ -470,7 +479,9 @@ class control {
   };
   struct slot_type : word_at {
     using word_at::word_at;
-    void store(word value, std::memory_order order) const { model_->store(self_, at_, value, named("store", order)); }
+    void store(word value, std::memory_order order) const {
+      model_->store(self_, at_, value, named("store", order));
+    }
   };
   struct cell_type : word_at, pgas::detail::refuses_store {
     using pgas::detail::refuses_store::store;

@@ -36,18 +36,19 @@ class terminal_input {
       });
       return;
     }
-    terminal_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
-      if (error || !rank_.is_open()) return;
-      if (::tcgetpgrp(terminal_.native_handle()) == ::getpgrp()) {
-        auto const n = ::read(terminal_.native_handle(), buffer_.data(), buffer_.size());
-        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
-          stop();
-          return;
-        }
-        if (n > 0) left_ = {buffer_.data(), static_cast<std::size_t>(n)};
-      }
-      pass_on();
-    });
+    terminal_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this](boost::system::error_code error) {
+                           if (error || !rank_.is_open()) return;
+                           if (::tcgetpgrp(terminal_.native_handle()) == ::getpgrp()) {
+                             auto const n = ::read(terminal_.native_handle(), buffer_.data(), buffer_.size());
+                             if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
+                               stop();
+                               return;
+                             }
+                             if (n > 0) left_ = {buffer_.data(), static_cast<std::size_t>(n)};
+                           }
+                           pass_on();
+                         });
   }
 
   void stop() {
@@ -64,9 +65,10 @@ class terminal_input {
       if (n >= 0) {
         left_.remove_prefix(static_cast<std::size_t>(n));
       } else if (errno == EAGAIN) {
-        rank_.async_wait(boost::asio::posix::stream_descriptor::wait_write, [this](boost::system::error_code error) {
-          if (!error) pass_on();
-        });
+        rank_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                         [this](boost::system::error_code error) {
+                           if (!error) pass_on();
+                         });
         return;
       } else if (errno != EINTR) {  // rank 0 no longer reads
         stop();

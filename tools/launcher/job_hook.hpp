@@ -22,7 +22,9 @@ class job_hook {
 
   /// Wakes all ranks: their waits throw and name `rank`.
   void failed(int rank, std::string_view what) const noexcept { job_.mark_failed(rank, what); }
-  void timed_out(int rank, std::string_view what) const noexcept { job_.mark_failed(rank, what, errc::timed_out); }
+  void timed_out(int rank, std::string_view what) const noexcept {
+    job_.mark_failed(rank, what, errc::timed_out);
+  }
 
   /// Marks `rank` as gone. The library's search for deadlocks then ends any wait for it.
   void finished(int rank) const noexcept { job_.mark_finished(rank); }

@@ -70,7 +70,8 @@ inline std::chrono::milliseconds parse_seconds(std::string_view option, std::str
   double value = 0;
   auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
   // The limit of one year is as good as never, and fits into every clock.
-  if (wrong != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0 || value > 3.2e7) {
+  if (wrong != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0 ||
+      value > 3.2e7) {
     throw usage_error(std::string(option) + " takes a number of seconds, not '" + std::string(text) + "'");
   }
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(value));

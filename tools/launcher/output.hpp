@@ -64,7 +64,8 @@ class sink {
   void flush() {
     if (waiting_) return;
     for (int i = 0; i < pieces_at_once && !empty() && ready(); ++i) {
-      auto const n = ::write(output_.native_handle(), queue_.data() + at_, std::min(piece, queue_.size() - at_));
+      auto const n =
+          ::write(output_.native_handle(), queue_.data() + at_, std::min(piece, queue_.size() - at_));
       if (n < 0) {
         if (errno == EINTR) continue;
         if (errno == EAGAIN) break;
@@ -81,12 +82,13 @@ class sink {
       if (at_ > queue_.size() / 2) queue_.erase(0, std::exchange(at_, 0));
       waiting_ = true;
       // A file is always ready and cannot be waited for. Its handler comes with an error, at once.
-      output_.async_wait(boost::asio::posix::stream_descriptor::wait_write, [this](boost::system::error_code) {
-        waiting_ = false;
-        flush();
-        if (!full()) resume();
-        if (empty() && drained_) drained_();
-      });
+      output_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                         [this](boost::system::error_code) {
+                           waiting_ = false;
+                           flush();
+                           if (!full()) resume();
+                           if (empty() && drained_) drained_();
+                         });
     }
   }
 
@@ -119,7 +121,8 @@ class sink {
 /// One rank's standard output or error. It reads the rank's pipe and passes whole lines on.
 class stream {
  public:
-  stream(boost::asio::io_context& context, descriptor pipe, sink& to, std::string tag, std::function<void()> ended)
+  stream(boost::asio::io_context& context, descriptor pipe, sink& to, std::string tag,
+         std::function<void()> ended)
       : pipe_(context, pipe.release()), sink_(to), tag_(std::move(tag)), ended_(std::move(ended)) {
     pipe_.non_blocking(true);
   }
@@ -136,12 +139,14 @@ class stream {
       return;
     }
     waiting_ = true;
-    pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
-      waiting_ = false;
-      if (error || !open()) return;
-      if (!sink_.full()) read_available(1);  // another stream may have filled the sink meanwhile
-      start();
-    });
+    pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [this](boost::system::error_code error) {
+                       waiting_ = false;
+                       if (error || !open()) return;
+                       if (!sink_.full())
+                         read_available(1);  // another stream may have filled the sink meanwhile
+                       start();
+                     });
   }
 
   /// Passes on the bytes that are in the pipe now, so that a rank's last output precedes the report of its

@@ -52,7 +52,8 @@ class environment {
       : own_{"PGAS_RANK=" + std::to_string(rank), "PGAS_RANKS=" + std::to_string(with.ranks),
              "PGAS_JOB_FD=" + std::to_string(with.job_fd)} {
     for (char** entry = environ; *entry != nullptr; ++entry) {
-      std::string_view const name = std::string_view(*entry).substr(0, std::string_view(*entry).find('=') + 1);
+      std::string_view const name =
+          std::string_view(*entry).substr(0, std::string_view(*entry).find('=') + 1);
       bool ours = false;
       for (auto const& variable : own_) ours = ours || variable.starts_with(name);
       if (!ours) pointers_.push_back(*entry);
@@ -103,7 +104,8 @@ inline started_rank start(int rank, start_conditions const& with, int input) {
   ::pid_t const pid = ::fork();
   if (pid < 0) throw_errno("cannot start rank " + std::to_string(rank));
   if (pid == 0) {
-    int const why = detail::become(with, environment.get(), launcher, input, output.write.get(), errors.write.get());
+    int const why =
+        detail::become(with, environment.get(), launcher, input, output.write.get(), errors.write.get());
     [[maybe_unused]] auto const told = ::write(failure.write.get(), &why, sizeof why);
     ::_exit(127);
   }
@@ -120,7 +122,10 @@ inline started_rank start(int rank, start_conditions const& with, int input) {
   }
   // The process is our child and not yet reaped, so the number is its own even if it has ended.
   descriptor watch(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  return {.pid = pid, .watch = std::move(watch), .output = std::move(output.read), .errors = std::move(errors.read)};
+  return {.pid = pid,
+          .watch = std::move(watch),
+          .output = std::move(output.read),
+          .errors = std::move(errors.read)};
 }
 
 /// A process below this one: its number and its group.
@@ -167,10 +172,11 @@ inline std::vector<descendant> descendants() {
 inline std::string signal_name(int signal) {
   if (signal >= SIGRTMIN && signal <= SIGRTMAX) return "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
   static constexpr std::pair<int, char const*> names[] = {
-      {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},       {SIGTRAP, "SIGTRAP"},
-      {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},     {SIGUSR1, "SIGUSR1"},
-      {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"}, {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"},     {SIGTERM, "SIGTERM"},
-      {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},   {SIGVTALRM, "SIGVTALRM"}, {SIGPROF, "SIGPROF"},
+      {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
+      {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
+      {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"},     {SIGUSR2, "SIGUSR2"},
+      {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},     {SIGXCPU, "SIGXCPU"},
+      {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},   {SIGVTALRM, "SIGVTALRM"}, {SIGPROF, "SIGPROF"},
       {SIGIO, "SIGIO"},     {SIGPWR, "SIGPWR"}};
   for (auto const& [number, name] : names) {
     if (number == signal) return name;

@@ -60,8 +60,8 @@ class signals_of_interest {
 /// process.
 class supervisor {
  public:
-  supervisor(options const& o, job_hook const& job, std::vector<started_rank> started, descriptor terminal_pipe,
-             signals_of_interest const& signals)
+  supervisor(options const& o, job_hook const& job, std::vector<started_rank> started,
+             descriptor terminal_pipe, signals_of_interest const& signals)
       : options_(o),
         job_(job),
         errors_(context_, 2, [this](int why) { output_broke("standard error", why); }),
@@ -73,12 +73,12 @@ class supervisor {
       auto const rank = static_cast<int>(ranks_.size());
       std::string const tag = o.tag_output ? '[' + std::to_string(rank) + "] " : "";
       auto const ended = [this] { look_for_end(); };
-      ranks_.push_back(std::make_unique<process>(
-          process{.rank = rank,
-                  .pid = s.pid,
-                  .watch = s.watch.get() >= 0 ? std::make_unique<pidfd>(context_, s.watch.release()) : nullptr,
-                  .output = std::make_unique<stream>(context_, std::move(s.output), output(), tag, ended),
-                  .errors = std::make_unique<stream>(context_, std::move(s.errors), errors_, tag, ended)}));
+      ranks_.push_back(std::make_unique<process>(process{
+          .rank = rank,
+          .pid = s.pid,
+          .watch = s.watch.get() >= 0 ? std::make_unique<pidfd>(context_, s.watch.release()) : nullptr,
+          .output = std::make_unique<stream>(context_, std::move(s.output), output(), tag, ended),
+          .errors = std::make_unique<stream>(context_, std::move(s.errors), errors_, tag, ended)}));
     }
     running_ = static_cast<int>(ranks_.size());
     if (terminal_pipe.get() >= 0) input_.emplace(context_, std::move(terminal_pipe));
@@ -133,7 +133,8 @@ class supervisor {
     std::string what;
   };
 
-  static constexpr std::chrono::milliseconds to_hear_of_it{1500};  // on a busy machine a yielding wait looks rarely
+  static constexpr std::chrono::milliseconds to_hear_of_it{
+      1500};  // on a busy machine a yielding wait looks rarely
   static constexpr std::chrono::milliseconds to_notice_it{500};
   static constexpr std::chrono::milliseconds between_kills{50};
   static constexpr int most_kills = 40;
@@ -154,8 +155,8 @@ class supervisor {
     if (r.rank == 0 && input_) input_->stop();
 
     std::optional<failure> failed;
-    std::string const who =
-        "rank " + std::to_string(r.rank) + " (pid " + std::to_string(r.pid) + ", " + options_.program[0] + ")";
+    std::string const who = "rank " + std::to_string(r.rank) + " (pid " + std::to_string(r.pid) + ", " +
+                            options_.program[0] + ")";
     if (WIFSIGNALED(status)) {
       int const signal = WTERMSIG(status);
       failed = {.rank = r.rank,
@@ -211,12 +212,15 @@ class supervisor {
     for (auto const& r : ranks_) {
       if (!r->running) continue;
       if (first < 0) first = r->rank;
-      list += (list.empty() ? "rank " : ", rank ") + std::to_string(r->rank) + " (pid " + std::to_string(r->pid);
-      if (auto const operation = job_.waits_in(r->rank); !operation.empty()) list += ", waits in " + operation;
+      list +=
+          (list.empty() ? "rank " : ", rank ") + std::to_string(r->rank) + " (pid " + std::to_string(r->pid);
+      if (auto const operation = job_.waits_in(r->rank); !operation.empty())
+        list += ", waits in " + operation;
       list += ')';
     }
     exit_code_ = 124;
-    say("still running after " + std::string(seconds) + " s: " + list + "; ending " + (running_ == 1 ? "it" : "them"));
+    say("still running after " + std::string(seconds) + " s: " + list + "; ending " +
+        (running_ == 1 ? "it" : "them"));
     job_.timed_out(first, "the launcher's timeout of " + std::string(seconds) + " s is over");
     bound_flush_ = true;
     end_after(patience());
@@ -265,7 +269,8 @@ class supervisor {
   void output_broke(std::string const& which, int why) {
     if (exit_code_) return;
     exit_code_ = why == EPIPE ? 128 + SIGPIPE : 1;
-    say((why == EPIPE ? "nobody reads " + which + " any more" : "cannot write " + which + ": " + std::strerror(why)) +
+    say((why == EPIPE ? "nobody reads " + which + " any more"
+                      : "cannot write " + which + ": " + std::strerror(why)) +
         (running_ > 0 ? "; ending " + others("") : ""));
     if (stage_ == stage::none || stage_ == stage::let_end) end_after(std::chrono::milliseconds(0));
   }
@@ -291,7 +296,8 @@ class supervisor {
   void kill_all(int times = 0) {
     stage_ = times < most_kills ? stage::killed : stage::abandoned;
     signal_all(SIGKILL);
-    if (stage_ == stage::abandoned) {  // a process hangs in the kernel, or has passed a pipe to an unrelated one
+    if (stage_ ==
+        stage::abandoned) {  // a process hangs in the kernel, or has passed a pipe to an unrelated one
       for (auto const& r : ranks_) {
         r->output->close();
         r->errors->close();
@@ -333,12 +339,13 @@ class supervisor {
   /// Limits the wait for a reader after a timeout or an interrupt.
   void bound_flush() {
     flush_limit_.expires_after(std::max(options_.grace, between_kills));
-    flush_limit_.async_wait([this, before = output().written() + errors_.written()](boost::system::error_code error) {
-      if (error) return;
-      if (output().written() + errors_.written() == before) stop_now_ = true;
-      look_for_end();
-      if (!done_) bound_flush();
-    });
+    flush_limit_.async_wait(
+        [this, before = output().written() + errors_.written()](boost::system::error_code error) {
+          if (error) return;
+          if (output().written() + errors_.written() == before) stop_now_ = true;
+          look_for_end();
+          if (!done_) bound_flush();
+        });
   }
 
   // Means
@@ -383,8 +390,8 @@ class supervisor {
   void signal_all(int signal) {
     pass_on(signal);
     for (auto const& d : descendants()) {
-      bool const reached =
-          std::any_of(ranks_.begin(), ranks_.end(), [&](auto const& r) { return r->running && r->pid == d.group; });
+      bool const reached = std::any_of(ranks_.begin(), ranks_.end(),
+                                       [&](auto const& r) { return r->running && r->pid == d.group; });
       if (!reached) ::kill(d.pid, signal);
     }
   }

@@ -12,10 +12,9 @@
 /// `--pgas-trace FILE` or `--pgas-heat FILE.svg`.
 namespace example {
 
-using backends =
-    pgas::backend_list<pgas::backends::traced<pgas::backends::process_map>,
-                       pgas::backends::traced<pgas::backends::thread_map>,
-                       pgas::backends::traced<pgas::backends::loopback>, pgas::backends::traced<pgas::backends::scc>>;
+using backends = pgas::backend_list<
+    pgas::backends::traced<pgas::backends::process_map>, pgas::backends::traced<pgas::backends::thread_map>,
+    pgas::backends::traced<pgas::backends::loopback>, pgas::backends::traced<pgas::backends::scc>>;
 using policies = pgas::coherence_list<pgas::default_coherence, pgas::coherence::unsafe_none>;
 
 }  // namespace example

@@ -18,7 +18,8 @@ template <std::size_t N>
 constexpr std::array<std::size_t, N> index_of(std::uint64_t number,
                                               std::array<std::size_t, N> const& extents) noexcept {
   std::array<std::size_t, N> index{};
-  for (std::size_t d = N; d-- > 0; number /= extents[d]) index[d] = static_cast<std::size_t>(number % extents[d]);
+  for (std::size_t d = N; d-- > 0; number /= extents[d])
+    index[d] = static_cast<std::size_t>(number % extents[d]);
   return index;
 }
 

@@ -59,7 +59,8 @@ void for_each_index(Array const& a, F f) {
 /// Stores value to each own cell. Otherwise like for_each.
 template <any_global_array Array>
 void fill(Array const& a, typename Array::value_type const& value) {
-  detail::for_each_own_row(a, write_only, [&](auto const&, auto row) { std::fill(row.begin(), row.end(), value); });
+  detail::for_each_own_row(a, write_only,
+                           [&](auto const&, auto row) { std::fill(row.begin(), row.end(), value); });
 }
 
 /// Stores first + k to each own cell, where k is the number of the cell in row-major order of the whole

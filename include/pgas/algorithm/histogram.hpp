@@ -26,11 +26,12 @@ template <any_global_array Array, class Bucket, any_global_array Counts>
            std::is_invocable_r_v<std::size_t, Bucket&, typename Array::value_type const&>)
 void histogram(Array const& a, Bucket bucket, Counts const& counts) {
   using count_type = typename Counts::value_type;
-  PGAS_EXPECTS(light, a.ranks() == counts.ranks(),
-               throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
-                           "the array of " + detail::joined(a.extents(), " x ") + " is on " +
-                               std::to_string(a.ranks()) + " ranks, that of " + std::to_string(counts.size()) +
-                               " counts on " + std::to_string(counts.ranks()) + "; make both on one team"));
+  PGAS_EXPECTS(
+      light, a.ranks() == counts.ranks(),
+      throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
+                  "the array of " + detail::joined(a.extents(), " x ") + " is on " +
+                      std::to_string(a.ranks()) + " ranks, that of " + std::to_string(counts.size()) +
+                      " counts on " + std::to_string(counts.ranks()) + "; make both on one team"));
   std::vector<count_type> own(counts.size());
   detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
     for (auto const& cell : row) {
@@ -57,10 +58,11 @@ void histogram(Array const& a, Bucket bucket, Counts const& counts) {
 template <any_global_array Array, any_global_array Counts>
   requires(Counts::dimensions == 1 && std::integral<typename Counts::value_type>)
 void histogram(Array const& a, std::span<typename Array::value_type const> edges, Counts const& counts) {
-  PGAS_EXPECTS(light, edges.size() == counts.size() + 1,
-               throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
-                           std::to_string(edges.size()) + " edges given for " + std::to_string(counts.size()) +
-                               " counts; give one edge more than there are counts"));
+  PGAS_EXPECTS(
+      light, edges.size() == counts.size() + 1,
+      throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
+                  std::to_string(edges.size()) + " edges given for " + std::to_string(counts.size()) +
+                      " counts; give one edge more than there are counts"));
   PGAS_EXPECTS(light, std::is_sorted(edges.begin(), edges.end()),
                throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
                            "the " + std::to_string(edges.size()) + " edges do not ascend; sort them"));
@@ -68,7 +70,8 @@ void histogram(Array const& a, std::span<typename Array::value_type const> edges
   histogram(
       a,
       [edges](typename Array::value_type const& cell) {
-        return static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), cell) - edges.begin()) - 1;
+        return static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), cell) - edges.begin()) -
+               1;
       },
       counts);
 }

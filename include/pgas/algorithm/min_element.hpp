@@ -43,13 +43,15 @@ struct numbered {
 
 /// The smallest and the largest of this rank's own cells.
 template <any_global_array Array, class Less, class Greater>
-std::array<numbered<typename Array::value_type>, 2> own_extremes(Array const& a, Less& less, Greater& greater) {
+std::array<numbered<typename Array::value_type>, 2> own_extremes(Array const& a, Less& less,
+                                                                 Greater& greater) {
   std::array<numbered<typename Array::value_type>, 2> own;
   auto const pitches = dense_pitches(a.extents());
   for_each_own_row(a, read_only, [&](auto const& index, auto row) {
     std::uint64_t const number = element_at(index, pitches);
     auto const of_row = [&](auto found) {
-      return numbered<typename Array::value_type>{*found, number + static_cast<std::uint64_t>(found - row.begin())};
+      return numbered<typename Array::value_type>{*found,
+                                                  number + static_cast<std::uint64_t>(found - row.begin())};
     };
     // The first largest cell is the first smallest one in reversed order.
     own[0].improve(of_row(std::min_element(row.begin(), row.end(), std::ref(less))), less);

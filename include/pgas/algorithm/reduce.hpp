@@ -10,7 +10,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The order in which reduce combines cells.
 enum class reduction_order {
-  by_owner,  ///< own cells, then the ranks' results in rank order: the same bits for the same layout and ranks
+  by_owner,  ///< own cells, then the ranks' results in rank order: the same bits for the same layout and
+             ///< ranks
   by_row     ///< the cells of each row, then the rows' results in order: the same bits on every layout
 };
 
@@ -19,11 +20,12 @@ namespace detail {
 /// Refuses another team than the array's: the collective call would wait for ranks that never join it.
 template <class Team, class Array>
 void check_team(Team const& team, Array const& a, std::string_view operation) {
-  PGAS_EXPECTS(light, static_cast<void const*>(team.state().get()) == static_cast<void const*>(a.state().team.get()),
+  PGAS_EXPECTS(light,
+               static_cast<void const*>(team.state().get()) == static_cast<void const*>(a.state().team.get()),
                throw error(errc::invalid_argument, a.state().job_rank(), operation,
-                           "the team of " + std::to_string(team.size()) + " ranks is not the team of the array of " +
-                               joined(a.extents(), " x ") + " on " + std::to_string(a.ranks()) +
-                               " ranks; pass the array's team"));
+                           "the team of " + std::to_string(team.size()) +
+                               " ranks is not the team of the array of " + joined(a.extents(), " x ") +
+                               " on " + std::to_string(a.ranks()) + " ranks; pass the array's team"));
 }
 
 template <class T, class Op>
@@ -57,7 +59,8 @@ std::vector<typename Array::value_type> fold_rows(Array const& a, index_range ro
   fence epoch{a, read_only};
   for (std::size_t r = rows.first; r < rows.first + rows.count; ++r) {
     box<dimensions> cells;
-    for (std::size_t d = 0, rest = r * length; d < dimensions; rest %= pitches[d++]) cells.first[d] = rest / pitches[d];
+    for (std::size_t d = 0, rest = r * length; d < dimensions; rest %= pitches[d++])
+      cells.first[d] = rest / pitches[d];
     cells.count.fill(1);
     cells.count[dimensions - 1] = length;
     epoch.get(cells, row);
@@ -84,7 +87,8 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
           class Op = op::sum>
   requires operation_on<Op, typename Array::value_type>
 [[nodiscard]] typename Array::value_type reduce(team<Backend, Coherence, Protocols> team, Array const& a,
-                                                std::type_identity_t<typename Array::value_type> init, Op op = {},
+                                                std::type_identity_t<typename Array::value_type> init,
+                                                Op op = {},
                                                 reduction_order order = reduction_order::by_owner) {
   using T = typename Array::value_type;
   detail::check_team(team, a, "reduce");

@@ -15,7 +15,9 @@ struct tile_numbers {
   std::size_t step = 1;
   std::vector<std::size_t> each;
 
-  [[nodiscard]] std::size_t operator[](std::size_t k) const { return each.empty() ? first + k * step : each[k]; }
+  [[nodiscard]] std::size_t operator[](std::size_t k) const {
+    return each.empty() ? first + k * step : each[k];
+  }
 };
 
 /// Facts that are the same on all ranks: whether each rank has at most one tile, the number of ranks with
@@ -53,7 +55,8 @@ tile_numbers number_tiles(Team& team, Layout const& l, std::size_t owners) {
   }
   if (team.all_reduce(in_turn, op::min{}) != 0) return found;
   std::vector<std::size_t> firsts;  // of all tiles
-  for_each_tile(l, {{}, l.extents()}, [&](auto const&, box<1> const& piece) { firsts.push_back(piece.first[0]); });
+  for_each_tile(l, {{}, l.extents()},
+                [&](auto const&, box<1> const& piece) { firsts.push_back(piece.first[0]); });
   for (std::size_t k = 0; k < own; ++k) {
     auto const at = std::lower_bound(firsts.begin(), firsts.end(), l.tile_of(rank, k).cells.first[0]);
     found.each.push_back(static_cast<std::size_t>(at - firsts.begin()));
@@ -64,7 +67,8 @@ tile_numbers number_tiles(Team& team, Layout const& l, std::size_t owners) {
 /// Calls use(owner, elements in its part, first of own tiles) for the elements of a block-distributed array
 /// that have this rank's tile numbers plus `shift`. Elements at equal distances on one owner take one call.
 template <class Use>
-void for_each_numbered(tile_numbers const& numbers, std::size_t shift, std::size_t own, block const& dealt, Use&& use) {
+void for_each_numbered(tile_numbers const& numbers, std::size_t shift, std::size_t own, block const& dealt,
+                       Use&& use) {
   for (std::size_t k = 0; k < own;) {
     std::size_t const number = numbers[k] + shift;
     rank_t const owner = dealt.owner(number);
@@ -87,7 +91,8 @@ std::vector<std::optional<T>> scan_ranks(Team& team, Layout const& l, std::vecto
   if (!own.empty()) mine = {own[0], l.tile_of(team.rank(), 0).cells.first[0]};
   auto offers = team.all_gather(mine);
   // The offers are sorted by their cells, which may lie in another order than the ranks.
-  std::stable_sort(offers.begin(), offers.end(), [](offer const& x, offer const& y) { return x.first < y.first; });
+  std::stable_sort(offers.begin(), offers.end(),
+                   [](offer const& x, offer const& y) { return x.first < y.first; });
   std::optional<T> before;
   for (offer const& one : offers) {
     if (one.first >= mine.first) break;
@@ -146,8 +151,8 @@ std::vector<std::optional<T>> scan_tiles(Team& team, Layout const& l, tile_count
 
 /// The exclusive scan if there is an init, otherwise the inclusive scan.
 template <class Team, class From, class To, class Op>
-void scan(Team& team, From const& from, To const& to, std::optional<typename From::value_type> const& init, Op& op,
-          std::string_view operation) {
+void scan(Team& team, From const& from, To const& to, std::optional<typename From::value_type> const& init,
+          Op& op, std::string_view operation) {
   using T = typename From::value_type;
   check_team(team, from, operation);
   check_team(team, to, operation);
@@ -160,10 +165,11 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
   std::uint8_t const fits = aligned ? 1 : 0;
   if (team.all_reduce(fits, op::min{}) == 0) {
     // All ranks throw, also those whose own cells are aligned: they would wait for the others.
-    throw error(errc::invalid_argument, from.state().job_rank(), operation,
-                "an array of " + joined(from.extents(), " x ") + ", " + l.describe() + ", and one of " +
-                    joined(to.extents(), " x ") + ", " + to.layout().describe() +
-                    ", do not have the same cells on each rank; copy one of them to the other's layout first");
+    throw error(
+        errc::invalid_argument, from.state().job_rank(), operation,
+        "an array of " + joined(from.extents(), " x ") + ", " + l.describe() + ", and one of " +
+            joined(to.extents(), " x ") + ", " + to.layout().describe() +
+            ", do not have the same cells on each rank; copy one of them to the other's layout first");
   }
   std::vector<T> own;
   own.reserve(tiles);
@@ -179,7 +185,8 @@ void scan(Team& team, From const& from, To const& to, std::optional<typename Fro
   for (std::size_t k = 0; k < tiles; ++k) {
     auto const mine = l.tile_of(from.rank(), k);
     auto const in = stage(from.window(), mine.offset, mine.cells.count[0], read_only);
-    auto const out = stage(to.window(), to.layout().tile_of(to.rank(), k).offset, mine.cells.count[0], write_only);
+    auto const out =
+        stage(to.window(), to.layout().tile_of(to.rank(), k).offset, mine.cells.count[0], write_only);
     std::optional<T> so_far = before[k];
     std::size_t i = 0;
     if (init) {

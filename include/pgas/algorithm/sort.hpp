@@ -26,7 +26,8 @@ inline std::size_t sample_distance(std::size_t cells, std::size_t ranks) noexcep
 template <class T>
 std::vector<sort_sample<T>> samples_of(std::span<T const> sorted, std::uint64_t rank, std::size_t distance) {
   std::vector<sort_sample<T>> samples;
-  for (std::size_t i = distance; i <= sorted.size(); i += distance) samples.push_back({sorted[i - 1], rank, i - 1});
+  for (std::size_t i = distance; i <= sorted.size(); i += distance)
+    samples.push_back({sorted[i - 1], rank, i - 1});
   return samples;
 }
 
@@ -128,7 +129,8 @@ void sort(team<Backend, Coherence, Protocols> team, Array const& a, Less less = 
   auto const self = static_cast<std::size_t>(team.rank());
 
   std::size_t own = 0;
-  for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) own += a.layout().tile_of(a.rank(), k).cells.count[0];
+  for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k)
+    own += a.layout().tile_of(a.rank(), k).cells.count[0];
   auto const runs = make_window<T>(team, own);
   std::vector<detail::sort_sample<T>> samples;
   {
@@ -140,7 +142,8 @@ void sort(team<Backend, Coherence, Protocols> team, Array const& a, Less less = 
     samples = detail::samples_of<T>(mine.span(), self, detail::sample_distance(a.size(), ranks));
   }
   auto const splitters = detail::splitters_of(detail::gather_all(team, samples), ranks, less);
-  auto const cuts = detail::gather_all(team, detail::cuts_of<T>(stage(runs, read_only).span(), self, splitters, less));
+  auto const cuts =
+      detail::gather_all(team, detail::cuts_of<T>(stage(runs, read_only).span(), self, splitters, less));
 
   // This rank's bucket consists of one sorted run from each rank.
   std::vector<std::size_t> ends{0};

@@ -17,7 +17,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           transportable T, class Op, class F>
   requires(operation_on<Op, T> && std::is_invocable_r_v<T, F&, typename Array::value_type const&>)
-[[nodiscard]] T transform_reduce(team<Backend, Coherence, Protocols> team, Array const& a, T init, Op op, F f) {
+[[nodiscard]] T transform_reduce(team<Backend, Coherence, Protocols> team, Array const& a, T init, Op op,
+                                 F f) {
   detail::check_team(team, a, "transform_reduce");
   std::optional<T> own;
   detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
@@ -37,10 +38,11 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
 /// The standard: std::transform_reduce; BLAS: dot.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array First,
           any_global_array Second, transportable T, class Op = op::sum, class F = std::multiplies<>>
-  requires(First::dimensions == Second::dimensions && operation_on<Op, T> &&
-           std::is_invocable_r_v<T, F&, typename First::value_type const&, typename Second::value_type const&>)
-[[nodiscard]] T transform_reduce(team<Backend, Coherence, Protocols> team, First const& a, Second const& b, T init,
-                                 Op op = {}, F f = {}) {
+  requires(
+      First::dimensions == Second::dimensions && operation_on<Op, T> &&
+      std::is_invocable_r_v<T, F&, typename First::value_type const&, typename Second::value_type const&>)
+[[nodiscard]] T transform_reduce(team<Backend, Coherence, Protocols> team, First const& a, Second const& b,
+                                 T init, Op op = {}, F f = {}) {
   constexpr std::string_view operation = "transform_reduce";
   detail::check_team(team, a, operation);
   detail::check_team(team, b, operation);

@@ -62,7 +62,8 @@ void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
     if (dense == last) {
       std::copy_n(source, count[last], target);
     } else {
-      transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense], streams);
+      transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense],
+                      streams);
     }
   } while (advance(index, outer));
 }
@@ -70,14 +71,16 @@ void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
 /// Fills this rank's part of `to` by loads from the parts of `from`, which must be memory that this rank can
 /// read.
 template <class From, class To>
-void transpose_by_load(From const& from, To const& to, permutation<From::dimensions> const& axes, std::size_t dense) {
+void transpose_by_load(From const& from, To const& to, permutation<From::dimensions> const& axes,
+                       std::size_t dense) {
   constexpr std::size_t dimensions = From::dimensions;
   using T = typename From::value_type;
   T* const own = to.window().local().data();
   bool const streams = to.window().size() * sizeof(T) > half_of_second_level();
   for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
     auto const mine = to.layout().tile_of(to.rank(), k);
-    box<dimensions> const source{permuted_back(mine.cells.first, axes), permuted_back(mine.cells.count, axes)};
+    box<dimensions> const source{permuted_back(mine.cells.first, axes),
+                                 permuted_back(mine.cells.count, axes)};
     for_each_tile(from.layout(), source, [&](tile<dimensions> const& theirs, box<dimensions> const& piece) {
       copy_permuted<T, dimensions>(permuted(piece.count, axes),
                                    from.window().part(theirs.owner).data() + theirs.offset_of(piece.first),
@@ -90,7 +93,8 @@ void transpose_by_load(From const& from, To const& to, permutation<From::dimensi
 
 /// Fills this rank's part of `to` by gets: each piece is fetched and then transposed here.
 template <array_epoch Epoch, class To>
-void transpose_by_get(Epoch& from, To const& to, permutation<Epoch::dimensions> const& axes, std::size_t dense) {
+void transpose_by_get(Epoch& from, To const& to, permutation<Epoch::dimensions> const& axes,
+                      std::size_t dense) {
   constexpr std::size_t dimensions = Epoch::dimensions;
   using T = typename Epoch::value_type;
   std::vector<T> got;
@@ -109,7 +113,8 @@ void transpose_by_get(Epoch& from, To const& to, permutation<Epoch::dimensions> 
       } else {
         ordered.resize(got.size());
         auto const dense_in_order = dense_pitches(piece.count);
-        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, ordered.data(), dense_in_order, false);
+        copy_permuted<T, dimensions>(piece.count, got.data(), pitches, dense, ordered.data(), dense_in_order,
+                                     false);
         std::array<std::size_t, dimensions> row{};
         do {
           auto index = piece.first;
@@ -145,18 +150,18 @@ void transpose(From const& from, To const& to, permutation<From::dimensions> con
   constexpr std::string_view operation = "transpose";
   PGAS_EXPECTS(light, detail::is_permutation(axes),
                throw error(errc::invalid_argument, from.state().job_rank(), operation,
-                           "(" + detail::joined(axes, ", ") + ") is no order of " + std::to_string(From::dimensions) +
-                               " dimensions; name each dimension once"));
+                           "(" + detail::joined(axes, ", ") + ") is no order of " +
+                               std::to_string(From::dimensions) + " dimensions; name each dimension once"));
   PGAS_EXPECTS(light, detail::permuted(from.extents(), axes) == to.extents(),
                throw error(errc::invalid_argument, from.state().job_rank(), operation,
-                           "an array of " + detail::joined(from.extents(), " x ") + " with its dimensions in order (" +
-                               detail::joined(axes, ", ") + ") has " +
+                           "an array of " + detail::joined(from.extents(), " x ") +
+                               " with its dimensions in order (" + detail::joined(axes, ", ") + ") has " +
                                detail::joined(detail::permuted(from.extents(), axes), " x ") +
                                " cells and does not fit one of " + detail::joined(to.extents(), " x ")));
   PGAS_EXPECTS(light, static_cast<void const*>(&from.state()) != static_cast<void const*>(&to.state()),
-               detail::throw_error(
-                   errc::invalid_argument, from.state().job_rank(), operation,
-                   "both arrays are one, and ranks would overwrite cells that others still read; make a second array"));
+               detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
+                                   "both arrays are one, and ranks would overwrite cells that others still "
+                                   "read; make a second array"));
   std::size_t dense = 0;  // the dimension of `to` that is dense in `from`
   while (axes[dense] != From::dimensions - 1) ++dense;
   fence epoch{from, read_only};

@@ -172,7 +172,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     }
   }
   void check_cell(std::string_view operation, index_type const& index) const {
-    PGAS_EXPECTS(normal, shape().has_cell(index), throw_no_cell(job_rank(), operation, index, shape().extents()));
+    PGAS_EXPECTS(normal, shape().has_cell(index),
+                 throw_no_cell(job_rank(), operation, index, shape().extents()));
   }
   void check_transfer(std::string_view operation, box_type const& at, std::size_t values) const {
     check_box(operation, at);
@@ -193,12 +194,14 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     static_cast<Epoch const&>(*this).check_open(operation);
     check_list(job_rank(), operation, indices, values);
     if constexpr (assertions >= assertion_level::normal) {
-      for (std::size_t k = 0; k < indices.size(); ++k) check_cell(operation, index_at<dimensions>(indices, k));
+      for (std::size_t k = 0; k < indices.size(); ++k)
+        check_cell(operation, index_at<dimensions>(indices, k));
     }
     check_owners(operation, each_of(indices));
   }
   template <class Mask>
-  void check_masked(std::string_view operation, box_type const& at, Mask const& mask, std::size_t values) const {
+  void check_masked(std::string_view operation, box_type const& at, Mask const& mask,
+                    std::size_t values) const {
     check_box(operation, at);
     check_mask(job_rank(), operation, at, mask, values);
     check_owners(operation, each_in(at, mask));

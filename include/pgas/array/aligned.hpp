@@ -11,7 +11,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 template <any_global_array First, any_global_array Second>
 [[noreturn, gnu::cold]] void throw_not_aligned(std::string_view operation, First const& a, Second const& b) {
-  auto const text = [](auto const& array) { return joined(array.extents(), " x ") + ", " + array.layout().describe(); };
+  auto const text = [](auto const& array) {
+    return joined(array.extents(), " x ") + ", " + array.layout().describe();
+  };
   throw error(errc::invalid_argument, a.state().job_rank(), operation,
               "an array of " + text(a) + ", and one of " + text(b) +
                   ", are not aligned; copy one of them to the other's layout first");
@@ -23,7 +25,8 @@ template <any_global_array First, any_global_array Second, class Use>
 void for_each_common_box(First const& a, Second const& b, Use&& use) {
   for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
     auto const mine = a.layout().tile_of(a.rank(), k);
-    for_each_tile(b.layout(), mine.cells, [&](auto const& theirs, auto const& piece) { use(mine, theirs, piece); });
+    for_each_tile(b.layout(), mine.cells,
+                  [&](auto const& theirs, auto const& piece) { use(mine, theirs, piece); });
   }
 }
 
@@ -44,8 +47,8 @@ bool owns_the_same(First const& a, Second const& b) {
   if (has_layout_of(a, b)) return true;
   bool all = a.extents() == b.extents() && a.ranks() == b.ranks();
   if (all) {
-    for_each_common_box(a, b,
-                        [&](auto const&, auto const& theirs, auto const&) { all = all && theirs.owner == a.rank(); });
+    for_each_common_box(
+        a, b, [&](auto const&, auto const& theirs, auto const&) { all = all && theirs.owner == a.rank(); });
   }
   return all;
 }

@@ -36,8 +36,8 @@ struct box_in {
 /// `count` cells is moved. Dimensions that are one run on both sides are joined, so that there are as few
 /// calls as two-dimensional blocks allow.
 template <std::size_t N, class Move>
-constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N> const& there, box_in<N> const& here,
-                              Move&& move) {
+constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N> const& there,
+                              box_in<N> const& here, Move&& move) {
   struct level {
     std::size_t count;
     std::size_t there;
@@ -73,8 +73,8 @@ constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N>
       move(rows_of{.first = at_there, .rows = 1, .cols = levels[0].count, .pitch = levels[0].count}, at_here,
            levels[0].count);
     } else {
-      move(rows_of{.first = at_there, .rows = rows.count, .cols = levels[0].count, .pitch = rows.there}, at_here,
-           rows.here);
+      move(rows_of{.first = at_there, .rows = rows.count, .cols = levels[0].count, .pitch = rows.there},
+           at_here, rows.here);
     }
   } while (advance(index, outer));
 }
@@ -100,7 +100,8 @@ constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<
 /// Calls move(owner, rows in its part, first element at `here`, elements between rows at `here`) until the
 /// cells of a box are moved between their owners' parts and `here`.
 template <layout L, class Move>
-void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimensions> const& here, Move&& move) {
+void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimensions> const& here,
+                    Move&& move) {
   constexpr std::size_t dimensions = L::dimensions;
   if constexpr (requires { l.has_many_short_rows(cells); }) {
     if (l.has_many_short_rows(cells)) {
@@ -115,9 +116,10 @@ void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimen
   for_each_tile(l, cells, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
     std::size_t first = here.first;
     for (std::size_t d = 0; d < dimensions; ++d) first += (piece.first[d] - cells.first[d]) * here.pitches[d];
-    for_each_block<dimensions>(
-        piece.count, {in.offset_of(piece.first), in.pitches}, {first, here.pitches},
-        [&](rows_of block, std::size_t at_here, std::size_t pitch) { move(in.owner, block, at_here, pitch); });
+    for_each_block<dimensions>(piece.count, {in.offset_of(piece.first), in.pitches}, {first, here.pitches},
+                               [&](rows_of block, std::size_t at_here, std::size_t pitch) {
+                                 move(in.owner, block, at_here, pitch);
+                               });
   });
 }
 

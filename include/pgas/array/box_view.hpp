@@ -19,7 +19,8 @@ class cell_places {
 
   constexpr cell_places() = default;
   /// Cells of these extents; neighbours in dimension d are pitches[d] elements apart.
-  constexpr cell_places(std::array<std::size_t, N> const& extents, std::array<std::size_t, N> const& pitches) noexcept
+  constexpr cell_places(std::array<std::size_t, N> const& extents,
+                        std::array<std::size_t, N> const& pitches) noexcept
       : extents_(extents) {
     for (std::size_t d = 0; d < N; ++d) strides_[d] = static_cast<index_type>(pitches[d]);
   }

@@ -32,7 +32,9 @@ class halos {
  public:
   constexpr halos() = default;
   /// The same halo in all dimensions.
-  constexpr halos(halo all) noexcept { each_.fill(all); }  // NOLINT(google-explicit-constructor): the same in all
+  constexpr halos(halo all) noexcept {
+    each_.fill(all);
+  }  // NOLINT(google-explicit-constructor): the same in all
   template <std::same_as<halo>... More>
     requires(sizeof...(More) + 2 == N)
   constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}

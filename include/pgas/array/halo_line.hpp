@@ -35,7 +35,8 @@ class halo_line {
     if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;
     planner<D> const p(indices, h, self);
     p.sends([&](run const& r) { sends_.push_back(r); });
-    std::stable_sort(sends_.begin(), sends_.end(), [](run const& a, run const& b) { return a.target < b.target; });
+    std::stable_sort(sends_.begin(), sends_.end(),
+                     [](run const& a, run const& b) { return a.target < b.target; });
     p.sources([&](rank_t origin) { origins_.push_back(origin); });
     std::sort(origins_.begin(), origins_.end());
     origins_.erase(std::unique(origins_.begin(), origins_.end()), origins_.end());

@@ -30,11 +30,13 @@ class matrix_view {
   /// A view of `rows` rows from `data` on, `pitch` elements apart; without a pitch, rows are adjacent.
   constexpr matrix_view(T* data, std::size_t rows, std::size_t cols, std::size_t pitch) noexcept
       : data_(data), rows_(rows), cols_(cols), pitch_(static_cast<index_type>(pitch)) {}
-  constexpr matrix_view(T* data, std::size_t rows, std::size_t cols) noexcept : matrix_view(data, rows, cols, cols) {}
+  constexpr matrix_view(T* data, std::size_t rows, std::size_t cols) noexcept
+      : matrix_view(data, rows, cols, cols) {}
   template <class U>
     requires std::same_as<U const, T>
   constexpr matrix_view(matrix_view<U> other) noexcept  // NOLINT(google-explicit-constructor): adds const
-      : matrix_view(other.data_handle(), other.extent(0), other.extent(1), static_cast<std::size_t>(other.stride(0))) {}
+      : matrix_view(other.data_handle(), other.extent(0), other.extent(1),
+                    static_cast<std::size_t>(other.stride(0))) {}
 
   /// The number of dimensions.
   static constexpr rank_type rank() noexcept { return 2; }
@@ -54,7 +56,8 @@ class matrix_view {
   /// A cell by its row and column, which may be negative in a halo.
   template <std::integral Row, std::integral Col>
   [[nodiscard]] constexpr T& operator()(Row row, Col col) const noexcept {
-    auto const at = static_cast<size_type>(row) * static_cast<size_type>(pitch_) + static_cast<size_type>(col);
+    auto const at =
+        static_cast<size_type>(row) * static_cast<size_type>(pitch_) + static_cast<size_type>(col);
     return data_[static_cast<index_type>(at)];
   }
   /// A cell by its indices, as in std::mdspan.
@@ -70,7 +73,8 @@ class matrix_view {
   }
   /// The view of `rows` x `cols` cells from (row, col) on.
   template <std::integral Row, std::integral Col>
-  [[nodiscard]] constexpr matrix_view submatrix(Row row, Col col, std::size_t rows, std::size_t cols) const noexcept {
+  [[nodiscard]] constexpr matrix_view submatrix(Row row, Col col, std::size_t rows,
+                                                std::size_t cols) const noexcept {
     return {&(*this)(row, col), rows, cols, static_cast<std::size_t>(pitch_)};
   }
 
@@ -94,7 +98,8 @@ class local_matrix {
 
   local_matrix() = default;
   /// A view of `rows` rows of the own part, `pitch` elements apart, from element `first` on.
-  local_matrix(State& state, std::size_t first, std::size_t rows, std::size_t cols, std::size_t pitch) noexcept
+  local_matrix(State& state, std::size_t first, std::size_t rows, std::size_t cols,
+               std::size_t pitch) noexcept
       : state_(&state),
         first_(static_cast<index_type>(first)),
         rows_(rows),

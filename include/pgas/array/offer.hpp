@@ -57,7 +57,8 @@ struct array_offer {
 
 /// The description of an array: its extents, its halo, and its layout if that is not the default.
 template <std::size_t N, class Layout>
-std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around, Layout const& rule) {
+std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around,
+                       Layout const& rule) {
   std::string widths;
   std::string edges;
   for (std::size_t d = 0; d < N; ++d) {
@@ -81,8 +82,10 @@ void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents,
   array_offer mine{N, {}, std::hash<std::string>{}(text)};
   std::copy(extents.begin(), extents.end(), mine.extents.begin());
   std::vector<array_offer> offers;
-  members.collectives.all_gather(mine, operation, [&](rank_t, auto const& offer) { offers.push_back(offer); });
-  auto const other = std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
+  members.collectives.all_gather(mine, operation,
+                                 [&](rank_t, auto const& offer) { offers.push_back(offer); });
+  auto const other =
+      std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
   if (other == offers.end()) return;
 
   // All ranks have seen the same offers, so all ranks come here together.

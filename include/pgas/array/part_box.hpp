@@ -87,7 +87,8 @@ template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] constexpr part_box<Array::dimensions> own_cells(Array const& a) noexcept {
   part_box<Array::dimensions> own;
-  for (std::size_t d = 0; d < Array::dimensions; ++d) own.end[d] = static_cast<std::ptrdiff_t>(a.local_extents()[d]);
+  for (std::size_t d = 0; d < Array::dimensions; ++d)
+    own.end[d] = static_cast<std::ptrdiff_t>(a.local_extents()[d]);
   return own.empty() ? part_box<Array::dimensions>{} : own;
 }
 

@@ -59,7 +59,8 @@ void check_list(rank_t self, std::string_view operation, Indices const& list, st
 /// The same for a mask: it must have as many places as its box has cells, and choose as many cells as there
 /// are values.
 template <std::size_t N, cell_mask Mask>
-void check_mask(rank_t self, std::string_view operation, box<N> const& at, Mask const& mask, std::size_t values) {
+void check_mask(rank_t self, std::string_view operation, box<N> const& at, Mask const& mask,
+                std::size_t values) {
   PGAS_EXPECTS(light, mask.size() == at.size(),
                throw error(errc::invalid_argument, self, operation,
                            "a mask of " + std::to_string(mask.size()) + " given for a box of " +
@@ -135,7 +136,9 @@ class collected_cells {
   template <class ForEachCell>
   explicit collected_cells(std::size_t count, ForEachCell const& for_each_cell) {
     cells_.reserve(count);
-    for_each_cell([this](rank_t owner, std::size_t offset) { cells_.push_back({owner, offset, cells_.size()}); });
+    for_each_cell([this](rank_t owner, std::size_t offset) {
+      cells_.push_back({owner, offset, cells_.size()});
+    });
     auto const before = [](cell const& a, cell const& b) {
       return std::tie(a.owner, a.offset, a.value) < std::tie(b.owner, b.offset, b.value);
     };
@@ -199,8 +202,9 @@ class collected_cells {
   /// The distance to the next cell. It is 0 if there is none, if another rank owns it, or if it is the same
   /// cell.
   [[nodiscard]] std::size_t step_after(std::size_t i) const noexcept {
-    return i + 1 == cells_.size() || cells_[i + 1].owner != cells_[i].owner ? 0
-                                                                            : cells_[i + 1].offset - cells_[i].offset;
+    return i + 1 == cells_.size() || cells_[i + 1].owner != cells_[i].owner
+               ? 0
+               : cells_[i + 1].offset - cells_[i].offset;
   }
 
   std::vector<cell> cells_;
@@ -208,7 +212,8 @@ class collected_cells {
 };
 
 template <open_epoch Epoch>
-inline constexpr bool has_direct_parts = std::remove_cvref_t<decltype(std::declval<Epoch&>().state())>::is_direct;
+inline constexpr bool has_direct_parts =
+    std::remove_cvref_t<decltype(std::declval<Epoch&>().state())>::is_direct;
 
 template <open_epoch Epoch, class T, class ForEachCell>
 void put_cells(Epoch& epoch, std::span<T const> values, ForEachCell const& for_each_cell) {
@@ -220,8 +225,9 @@ void put_cells(Epoch& epoch, std::span<T const> values, ForEachCell const& for_e
     collected_cells const cells(values.size(), for_each_cell);
     std::vector<T> copy;
     T const* const from = cells.sorted(values.data(), copy);
-    cells.for_each_run(
-        false, [&](rank_t owner, rows_of block, std::size_t i) { epoch.to(owner).put(block, from + i, block.cols); });
+    cells.for_each_run(false, [&](rank_t owner, rows_of block, std::size_t i) {
+      epoch.to(owner).put(block, from + i, block.cols);
+    });
     if (!copy.empty()) cells.for_each_owner([&](rank_t owner) { epoch.to(owner).flush_local(); });
   }
 }
@@ -236,8 +242,9 @@ void get_cells(Epoch& epoch, std::span<T> values, ForEachCell const& for_each_ce
     collected_cells const cells(values.size(), for_each_cell);
     std::vector<T> aside;
     T* const into = cells.room(values.data(), aside);
-    cells.for_each_run(
-        false, [&](rank_t owner, rows_of block, std::size_t i) { epoch.to(owner).get(block, into + i, block.cols); });
+    cells.for_each_run(false, [&](rank_t owner, rows_of block, std::size_t i) {
+      epoch.to(owner).get(block, into + i, block.cols);
+    });
     cells.for_each_owner([&](rank_t owner) { epoch.to(owner).flush_local(); });
     cells.spread(aside, values.data());
   }

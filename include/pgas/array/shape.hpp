@@ -24,7 +24,8 @@ struct by_rows_of<std::index_sequence<Other...>> {
 };
 
 template <std::size_t N>
-[[noreturn]] void throw_no_cell(rank_t self, std::string_view operation, std::array<std::size_t, N> const& index,
+[[noreturn]] void throw_no_cell(rank_t self, std::string_view operation,
+                                std::array<std::size_t, N> const& index,
                                 std::array<std::size_t, N> const& extents) {
   throw error(errc::out_of_range, self, operation,
               "cell (" + index_text(index) + ") does not exist in an array of " + joined(extents, " x "));
@@ -34,8 +35,8 @@ template <std::size_t N>
 [[noreturn]] void throw_no_box(rank_t self, std::string_view operation, box<N> const& cells,
                                std::array<std::size_t, N> const& extents) {
   throw error(errc::out_of_range, self, operation,
-              joined(cells.count, " x ") + " cells do not fit at (" + index_text(cells.first) + ") in an array of " +
-                  joined(extents, " x "));
+              joined(cells.count, " x ") + " cells do not fit at (" + index_text(cells.first) +
+                  ") in an array of " + joined(extents, " x "));
 }
 
 }  // namespace detail
@@ -64,7 +65,9 @@ class array_shape {
   /// The owner and the place of each cell.
   [[nodiscard]] constexpr Layout const& layout() const noexcept { return layout_; }
   /// The number of cells in each dimension.
-  [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept { return layout_.extents(); }
+  [[nodiscard]] constexpr std::array<std::size_t, N> const& extents() const noexcept {
+    return layout_.extents();
+  }
   /// The number of cells in dimension d.
   [[nodiscard]] constexpr std::size_t extent(std::size_t d) const noexcept { return extents()[d]; }
   /// The halo of dimension d.
@@ -79,7 +82,9 @@ class array_shape {
     return layout_.box_of(rank);
   }
   /// The number of elements in a rank's part, ghost cells included.
-  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return layout_.part_size(rank); }
+  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept {
+    return layout_.part_size(rank);
+  }
   /// The offset of a cell in its owner's part.
   [[nodiscard]] constexpr std::size_t offset(std::array<std::size_t, N> const& index) const noexcept {
     return layout_.offset(index);

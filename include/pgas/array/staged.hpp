@@ -90,7 +90,8 @@ class staged_array {
     typename Array::index_type row{};
     try {
       do {
-        auto const piece = stage(window_, place_.first + detail::element_at(row, place_.pitches), length, write_only);
+        auto const piece =
+            stage(window_, place_.first + detail::element_at(row, place_.pitches), length, write_only);
         std::copy_n(data_ + detail::element_at(row, copy_pitches_), length, piece.begin());
       } while (detail::advance(row, own_, dimensions - 1));
     } catch (...) {
@@ -106,9 +107,9 @@ class staged_array {
       if (index[d] >= -before && index[d] < own + after) continue;
       throw error(errc::out_of_range, window_.state().job_rank(), "stage",
                   "index " + std::to_string(index[d]) + " of dimension " + std::to_string(d) +
-                      " is neither an own cell, 0 to " + std::to_string(own - 1) + ", nor one of the ghost cells, " +
-                      std::to_string(before) + " before and " + std::to_string(after) +
-                      " after them; make the array with a wider halo");
+                      " is neither an own cell, 0 to " + std::to_string(own - 1) +
+                      ", nor one of the ghost cells, " + std::to_string(before) + " before and " +
+                      std::to_string(after) + " after them; make the array with a wider halo");
     }
   }
 

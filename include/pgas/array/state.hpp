@@ -21,8 +21,8 @@ struct array_state : window_state<T, Backend, Coherence, Protocols, typename Bac
 
   static constexpr std::size_t dimensions = N;
 
-  array_state(std::shared_ptr<team_state<Backend>> t, typename base::segment_type s, typename base::control_type c,
-              std::string l, shape_type const& of)
+  array_state(std::shared_ptr<team_state<Backend>> t, typename base::segment_type s,
+              typename base::control_type c, std::string l, shape_type const& of)
       : base(std::move(t), std::move(s), std::move(c), std::move(l)), shape(of) {}
 
   shape_type const shape;

@@ -19,7 +19,8 @@ struct stencil_mirror {
 
   /// The first and the last index of the array along a dimension, counted from this rank's first own cell.
   template <class Array>
-  static constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> range_of(Array const& a, std::size_t d) noexcept {
+  static constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> range_of(Array const& a,
+                                                                      std::size_t d) noexcept {
     auto const first = -static_cast<std::ptrdiff_t>(a.own_box().first[d]);
     return {first, first + static_cast<std::ptrdiff_t>(a.extent(d))};
   }

@@ -29,7 +29,8 @@ class stencil_sweep : public stencil_reach<Offsets...> {
   static void sweep(From const& from, To const& to, part_box_type const& cells, Kernel kernel) {
     static_assert(
         !std::is_pointer_v<Kernel>,
-        "stencil: pass a lambda or a function object; a function pointer is called for each cell, which keeps "
+        "stencil: pass a lambda or a function object; a function pointer is called for each cell, which "
+        "keeps "
         "compilers from vectorizing the loop. Write [](auto... u) { return f(u...); } in place of f");
     if (cells.empty()) return;
     auto const in = detail::memory_of<dimensions>(from);
@@ -56,8 +57,8 @@ class stencil_sweep : public stencil_reach<Offsets...> {
         auto at = cells.first;
         for (std::size_t d = 0; d < dimensions; ++d) at[d] += static_cast<std::ptrdiff_t>(row[d]);
         results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::sweep_row(
-            std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts().back(), kernel, distances,
-            std::get<t>(out).at(at)..., std::get<f>(in).at(at)...);
+            std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts().back(), kernel,
+            distances, std::get<t>(out).at(at)..., std::get<f>(in).at(at)...);
       } while (detail::advance(row, outer));
     }(std::index_sequence_for<From...>{}, std::index_sequence_for<To...>{});
   }
@@ -76,8 +77,8 @@ class stencil_sweep : public stencil_reach<Offsets...> {
   /// kernel is inlined as well.
   template <std::size_t d, class T, class U, class Kernel>
   [[gnu::always_inline]] static inline void sweep_from(T const* in, pitches_type const& in_pitches, U* out,
-                                                       pitches_type const& out_pitches, index_type const& counts,
-                                                       Kernel const& kernel) {
+                                                       pitches_type const& out_pitches,
+                                                       index_type const& counts, Kernel const& kernel) {
     if constexpr (d + 1 == dimensions) {
       sweep_row(out, counts[d], kernel, (in + distance<Offsets>(in_pitches))...);
     } else {
@@ -89,17 +90,19 @@ class stencil_sweep : public stencil_reach<Offsets...> {
   /// __restrict states that results and sources are different memory; without it no compiler vectorizes the
   /// loop.
   template <class U, class Kernel, class... T>
-  [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count, Kernel const& kernel,
-                                                      T const* __restrict... in) {
+  [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count,
+                                                      Kernel const& kernel, T const* __restrict... in) {
     for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<U>(kernel(in[i]...));
   }
 
-  static constexpr std::array<std::ptrdiff_t, offsets> distances_to_neighbours(pitches_type const& pitches) noexcept {
+  static constexpr std::array<std::ptrdiff_t, offsets> distances_to_neighbours(
+      pitches_type const& pitches) noexcept {
     return {distance<Offsets>(pitches)...};
   }
   template <class T, std::size_t... k>
   [[gnu::always_inline]] static inline std::array<T, offsets> neighbours(
-      T const* cell, std::array<std::ptrdiff_t, offsets> const& distances, std::index_sequence<k...>) noexcept {
+      T const* cell, std::array<std::ptrdiff_t, offsets> const& distances,
+      std::index_sequence<k...>) noexcept {
     return {cell[distances[k]]...};
   }
   /// The row loop of several fields. No lambda captures the pointers: g++ would forget that they are

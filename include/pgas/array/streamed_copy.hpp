@@ -31,15 +31,16 @@ class streamed_copy {
   template <class T>
     requires transportable<std::remove_const_t<T>>
   void operator()(matrix_view<T> from, matrix_view<std::remove_const_t<T>> to) const {
-    PGAS_EXPECTS(light, from.extent(0) == to.extent(0) && from.extent(1) == to.extent(1),
-                 throw error(errc::invalid_argument, -1,
-                             "streamed_copy: " + std::to_string(from.extent(0)) + " x " +
-                                 std::to_string(from.extent(1)) + " cells do not fit " + std::to_string(to.extent(0)) +
-                                 " x " + std::to_string(to.extent(1)) + "; give two views of the same extents"));
+    PGAS_EXPECTS(
+        light, from.extent(0) == to.extent(0) && from.extent(1) == to.extent(1),
+        throw error(errc::invalid_argument, -1,
+                    "streamed_copy: " + std::to_string(from.extent(0)) + " x " +
+                        std::to_string(from.extent(1)) + " cells do not fit " + std::to_string(to.extent(0)) +
+                        " x " + std::to_string(to.extent(1)) + "; give two views of the same extents"));
     auto const bytes = [](std::ptrdiff_t cells) { return static_cast<std::size_t>(cells) * sizeof(T); };
     detail::copy_rows(reinterpret_cast<std::byte*>(to.data_handle()), bytes(to.stride(0)),
-                      reinterpret_cast<std::byte const*>(from.data_handle()), bytes(from.stride(0)), from.extent(0),
-                      from.extent(1) * sizeof(T), streams_);
+                      reinterpret_cast<std::byte const*>(from.data_handle()), bytes(from.stride(0)),
+                      from.extent(0), from.extent(1) * sizeof(T), streams_);
   }
 
  private:

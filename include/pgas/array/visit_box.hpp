@@ -25,8 +25,8 @@ void for_each_piece(box<N> const& cells, std::size_t most, Use&& use) {
       use(std::as_const(piece));
       continue;
     }
-    auto const longest =
-        static_cast<std::size_t>(std::max_element(piece.count.begin(), piece.count.end()) - piece.count.begin());
+    auto const longest = static_cast<std::size_t>(std::max_element(piece.count.begin(), piece.count.end()) -
+                                                  piece.count.begin());
     auto other = piece;
     piece.count[longest] /= 2;
     other.first[longest] += piece.count[longest];

@@ -63,8 +63,9 @@ class loopback {
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
-      throw error(errc::unsupported, detail::job::supervisor,
-                  "run: loopback ranks are threads of one process: start the program itself, without pgas-run");
+      throw error(
+          errc::unsupported, detail::job::supervisor,
+          "run: loopback ranks are threads of one process: start the program itself, without pgas-run");
     }
     auto job = detail::job::create(ranks, false);
     detail::loopback::agents const agents(job);
@@ -87,8 +88,9 @@ class loopback {
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     std::uint64_t total = 0;
     for (std::size_t const bytes : sizes) {
-      total = bytes > std::numeric_limits<std::uint64_t>::max() - total ? std::numeric_limits<std::uint64_t>::max()
-                                                                        : total + bytes;
+      total = bytes > std::numeric_limits<std::uint64_t>::max() - total
+                  ? std::numeric_limits<std::uint64_t>::max()
+                  : total + bytes;
     }
     if (std::uint64_t const available = detail::available_memory(); total > available) {
       throw error(errc::no_space, agent_->rank(), "reserve",
@@ -107,7 +109,9 @@ class loopback {
   }
   /// The agent serves memory that its rank already has, wherever that memory lies.
   handle reserve_user_segment(std::span<std::size_t const>) const { return reserve(); }
-  user_segment_type attach_user_segment(handle memory, bytes_out own) const { return {agent_, memory, own, ranks_}; }
+  user_segment_type attach_user_segment(handle memory, bytes_out own) const {
+    return {agent_, memory, own, ranks_};
+  }
   handle reserve_control(control_words) const { return reserve(); }
   control_type attach_control(handle memory, control_words words, std::string_view label) const {
     return {agent_, memory, words, ranks_, label};

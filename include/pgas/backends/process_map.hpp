@@ -64,14 +64,17 @@ class basic_process_map {
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     return detail::mapped_segment::reserve(job_, sizes);
   }
-  segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const { return {{job_, extent}, ranks_}; }
+  segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const {
+    return {{job_, extent}, ranks_};
+  }
   /// Reserves the table of the parts' addresses only, since the memory that ranks already have stays in
   /// place.
   handle reserve_user_segment(std::span<std::size_t const> sizes) const {
     return reserve_segment(std::vector<std::size_t>(sizes.size(), user_segment_type::entry_bytes()));
   }
   user_segment_type attach_user_segment(handle extent, bytes_out own) const {
-    return {attach_segment(extent, user_segment_type::entry_bytes()), ranks_, job_, own, Kind == ranks_are::threads};
+    return {attach_segment(extent, user_segment_type::entry_bytes()), ranks_, job_, own,
+            Kind == ranks_are::threads};
   }
   handle reserve_control(control_words words) const {
     return job_.reserve(detail::mapped_control::bytes(size(), words), size());

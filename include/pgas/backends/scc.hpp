@@ -36,7 +36,8 @@ class rank_bootstrap {
   }
   void fence() const {
     auto& m = chip_->meeting();
-    std::uint64_t const all = (m.arrived / static_cast<std::uint64_t>(size()) + 1) * static_cast<std::uint64_t>(size());
+    std::uint64_t const all =
+        (m.arrived / static_cast<std::uint64_t>(size()) + 1) * static_cast<std::uint64_t>(size());
     if (++m.arrived == all) {
       if (auto* const oracle = chip_->oracle()) oracle->all_met();
       chip_->turns().wake(std::exchange(m.waiting, 0));
@@ -99,9 +100,9 @@ class scc {
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
-      throw error(
-          errc::unsupported, detail::job::supervisor,
-          "run: the cores of the emulated chip are fibers of one process: start the program itself, without pgas-run");
+      throw error(errc::unsupported, detail::job::supervisor,
+                  "run: the cores of the emulated chip are fibers of one process: start the program itself, "
+                  "without pgas-run");
     }
     if (ranks > max_ranks) {
       throw error(errc::invalid_argument, detail::job::supervisor,
@@ -151,7 +152,8 @@ class scc {
     return {chip_, std::move(home), ranks_};
   }
   handle reserve_control(control_words words) const {
-    return chip_->words.add(std::make_shared<detail::scc::home_words>(size(), words), static_cast<std::size_t>(size()));
+    return chip_->words.add(std::make_shared<detail::scc::home_words>(size(), words),
+                            static_cast<std::size_t>(size()));
   }
   control_type attach_control(handle which, control_words words, std::string_view label) const {
     auto home = chip_->words.attach(which, job_.rank());
@@ -246,14 +248,16 @@ class scc {
   }
   /// Prints the counters of the last launch as a table.
   static void report(std::FILE* to) {
-    std::fprintf(
-        to, "core    loads   stores  L1 hits  L2 hits    fills  uncached  write-backs   pushes  drops  words  spins\n");
+    std::fprintf(to,
+                 "core    loads   stores  L1 hits  L2 hits    fills  uncached  write-backs   pushes  drops  "
+                 "words  spins\n");
     rank_t number = 0;
     for (auto const& c : last_counters()) {
-      std::fprintf(to, "%4d %8zu %8zu %8zu %8zu %8zu %9zu %12zu %8zu %6zu %6zu %6zu\n", number++, std::size_t{c.loads},
-                   std::size_t{c.stores}, std::size_t{c.l1_hits}, std::size_t{c.l2_hits}, std::size_t{c.fills},
-                   std::size_t{c.reads + c.writes}, std::size_t{c.write_backs}, std::size_t{c.pushes},
-                   std::size_t{c.tagged_drops}, std::size_t{c.word_accesses}, std::size_t{c.register_spins});
+      std::fprintf(to, "%4d %8zu %8zu %8zu %8zu %8zu %9zu %12zu %8zu %6zu %6zu %6zu\n", number++,
+                   std::size_t{c.loads}, std::size_t{c.stores}, std::size_t{c.l1_hits},
+                   std::size_t{c.l2_hits}, std::size_t{c.fills}, std::size_t{c.reads + c.writes},
+                   std::size_t{c.write_backs}, std::size_t{c.pushes}, std::size_t{c.tagged_drops},
+                   std::size_t{c.word_accesses}, std::size_t{c.register_spins});
     }
   }
 

@@ -35,8 +35,12 @@ class self {
     [[nodiscard]] std::byte* part(rank_t) noexcept { return part_.data(); }
     [[nodiscard]] bytes_out local() noexcept { return part_; }
 
-    void put(location at, bytes_in from) noexcept { copy_out_(part(0) + at.offset, from.data(), from.size()); }
-    void get(location at, bytes_out into) noexcept { copy_in_(into.data(), part(0) + at.offset, into.size()); }
+    void put(location at, bytes_in from) noexcept {
+      copy_out_(part(0) + at.offset, from.data(), from.size());
+    }
+    void get(location at, bytes_out into) noexcept {
+      copy_in_(into.data(), part(0) + at.offset, into.size());
+    }
     done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
     done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
     static void flush(rank_t) noexcept {}
@@ -148,7 +152,9 @@ class self {
    public:
     [[nodiscard]] static rank_t rank() noexcept { return 0; }
     [[nodiscard]] static rank_t size() noexcept { return 1; }
-    void put(std::string_view key, bytes_in value) { values_[std::string(key)].assign(value.begin(), value.end()); }
+    void put(std::string_view key, bytes_in value) {
+      values_[std::string(key)].assign(value.begin(), value.end());
+    }
     void get(std::string_view key, bytes_out into) const {
       auto const& value = values_.at(std::string(key));
       if (!into.empty()) std::memcpy(into.data(), value.data(), into.size());
@@ -196,7 +202,9 @@ class self {
   static handle reserve_user_segment(std::span<std::size_t const>) noexcept { return {}; }
   static segment_type attach_user_segment(handle, bytes_out own) noexcept { return segment_type(own); }
   static handle reserve_control(control_words) noexcept { return {}; }
-  static control_type attach_control(handle, control_words words, std::string_view label) { return {words, label}; }
+  static control_type attach_control(handle, control_words words, std::string_view label) {
+    return {words, label};
+  }
   static self sub_team(group, rank_t) noexcept { return {}; }
 
   static void fail(std::string_view) noexcept {}   // an exception passes; no other rank has to know

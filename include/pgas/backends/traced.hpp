@@ -86,7 +86,8 @@ class trace_file {
   }
   [[noreturn]] void fail(int error_number) const {
     throw error(errc::bad_file, -1,
-                "trace: '" + path_.string() + "' cannot be written: " + std::generic_category().message(error_number) +
+                "trace: '" + path_.string() +
+                    "' cannot be written: " + std::generic_category().message(error_number) +
                     "; name a file in a folder where you may write");
   }
 
@@ -124,9 +125,9 @@ class traced : public Inner {
       return Inner::launch(ranks, [&](auto&& b, auto& boot) { main(traced(std::move(b), nullptr), boot); });
     }
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
-      throw error(
-          errc::unsupported, -1,
-          "trace: ranks that a launcher starts have no file in common: start the program itself, without pgas-run");
+      throw error(errc::unsupported, -1,
+                  "trace: ranks that a launcher starts have no file in common: start the program itself, "
+                  "without pgas-run");
     }
     if constexpr (requires { Inner::use_clock(); }) Inner::use_clock();
     detail::trace_file file(*path);

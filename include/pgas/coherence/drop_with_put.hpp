@@ -36,6 +36,7 @@ struct drop_with_put {
   static void load(tagged_segment auto& s, location at, bytes_out into) { s.load_tagged(at, into); }
   static void store(tagged_segment auto& s, location at, bytes_in from) { s.store_through(at, from); }
 };
-static_assert(coherence_policy<drop_with_put> && coherence_policy_for<drop_with_put, detail::remote_drop_archetype>);
+static_assert(coherence_policy<drop_with_put> &&
+              coherence_policy_for<drop_with_put, detail::remote_drop_archetype>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::coherence

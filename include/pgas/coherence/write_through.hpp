@@ -35,6 +35,7 @@ struct write_through {
   static void load(tagged_segment auto& s, location at, bytes_out into) { s.load_tagged(at, into); }
   static void store(tagged_segment auto& s, location at, bytes_in from) { s.store_through(at, from); }
 };
-static_assert(coherence_policy<write_through> && coherence_policy_for<write_through, detail::tagged_archetype>);
+static_assert(coherence_policy<write_through> &&
+              coherence_policy_for<write_through, detail::tagged_archetype>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::coherence

@@ -107,7 +107,8 @@ class slot_collectives {
     for (std::size_t at = 0; at < own.size(); at += slots) {
       write(own, at);
       meet(operation);
-      for (std::size_t rank = 0; rank < all.size(); ++rank) read_chunk(static_cast<rank_t>(rank), all[rank], at);
+      for (std::size_t rank = 0; rank < all.size(); ++rank)
+        read_chunk(static_cast<rank_t>(rank), all[rank], at);
       ++round_;
     }
     for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -77,19 +77,20 @@ static_assert(remote_drop_segment<remote_drop_archetype>);
 /// `name` is the policy's name in messages and after --pgas-coherence.
 /// `fits<S>` says whether the policy makes copies agree on segment S; a window checks it.
 template <class P, class S>
-concept coherence_policy_for = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, rank_t rank) {
-  P::clean_own(s);
-  P::clean_remote(s, rank);
-  P::drop_own(s);
-  P::drop_remote(s, rank);
-  P::drain_stores(s);
-  P::drain_all(s);
-  P::put(s, at, from);
-  P::get(s, at, into);
-  P::get_now(s, at, into);
-  P::load(s, at, into);
-  P::store(s, at, from);
-};
+concept coherence_policy_for =
+    segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, rank_t rank) {
+      P::clean_own(s);
+      P::clean_remote(s, rank);
+      P::drop_own(s);
+      P::drop_remote(s, rank);
+      P::drain_stores(s);
+      P::drain_all(s);
+      P::put(s, at, from);
+      P::get(s, at, into);
+      P::get_now(s, at, into);
+      P::load(s, at, into);
+      P::store(s, at, from);
+    };
 
 /// A coherence policy, for the segments it fits.
 template <class P>

@@ -57,9 +57,10 @@ inline constexpr bool always_false = false;
 struct refuses_store {
   template <class Value>
   static void store(Value, std::memory_order = {}) {
-    static_assert(always_false<Value>,
-                  "cell: a word with many writers has no store, since the store could be lost; use exchange, or "
-                  "reset_unshared(value, order) while no other rank may modify it, or make the word a slot");
+    static_assert(
+        always_false<Value>,
+        "cell: a word with many writers has no store, since the store could be lost; use exchange, or "
+        "reset_unshared(value, order) while no other rank may modify it, or make the word a slot");
   }
 };
 
@@ -82,21 +83,23 @@ concept control_slot = std::copyable<S> && requires(S const& s, word value, std:
 /// and may try a compare_exchange that must fail, since that stores nothing. `store` does not compile: see
 /// detail::refuses_store.
 template <class C>
-concept control_cell = std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
-  { c.load(order) } -> std::same_as<word>;
-  { c.fetch_add(value, order) } -> std::same_as<word>;
-  { c.fetch_xor(value, order) } -> std::same_as<word>;
-  { c.exchange(value, order) } -> std::same_as<word>;
-  { c.compare_exchange(expected, value, order) } -> std::same_as<bool>;
-  c.reset_unshared(value, order);
-};
+concept control_cell =
+    std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
+      { c.load(order) } -> std::same_as<word>;
+      { c.fetch_add(value, order) } -> std::same_as<word>;
+      { c.fetch_xor(value, order) } -> std::same_as<word>;
+      { c.exchange(value, order) } -> std::same_as<word>;
+      { c.compare_exchange(expected, value, order) } -> std::same_as<bool>;
+      c.reset_unshared(value, order);
+    };
 
 /// Such a cell makes any change in one read-modify-write, and returns the value before. Behind a register
 /// every change takes equally long, and a compare_exchange that fails costs as much as any.
 template <class C>
-concept changing_cell = control_cell<C> && requires(C const& c, word (*change)(word), std::memory_order order) {
-  { c.update(change, order) } -> std::same_as<word>;
-};
+concept changing_cell =
+    control_cell<C> && requires(C const& c, word (*change)(word), std::memory_order order) {
+      { c.update(change, order) } -> std::same_as<word>;
+    };
 
 /// A control is the memory of one team or window for words that synchronize, apart from payload.
 ///

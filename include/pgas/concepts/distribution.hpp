@@ -100,8 +100,8 @@ class owned_indices {
 
    private:
     constexpr void enter() noexcept {
-      block_ =
-          local_block_ < distribution_->blocks(rank_) ? distribution_->block_of(rank_, local_block_) : index_range{};
+      block_ = local_block_ < distribution_->blocks(rank_) ? distribution_->block_of(rank_, local_block_)
+                                                           : index_range{};
     }
 
     D const* distribution_ = nullptr;
@@ -121,7 +121,9 @@ class owned_indices {
   /// Iterators are valid as long as the range.
   [[nodiscard]] constexpr iterator begin() const noexcept { return {distribution_, rank_, 0}; }
   /// The end of the indices.
-  [[nodiscard]] constexpr iterator end() const noexcept { return {distribution_, rank_, distribution_.blocks(rank_)}; }
+  [[nodiscard]] constexpr iterator end() const noexcept {
+    return {distribution_, rank_, distribution_.blocks(rank_)};
+  }
 
  private:
   D distribution_;

@@ -18,19 +18,19 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// for: an access has a group, a lock has one target. Functions on open epochs leave the closing to the code
 /// that opened them.
 template <class E>
-concept open_epoch =
-    requires(E& e, E const& closed_or_open, rank_t target, global_ptr<typename E::value_type> pointer, std::size_t i,
-             std::span<typename E::value_type const> from, std::span<typename E::value_type> into) {
-      e.state();
-      { e.to(target).rank() } -> std::same_as<rank_t>;
-      { e.to(target).size() } -> std::same_as<std::size_t>;
-      e.put(target, i, from);
-      e.get(target, i, into);
-      e[pointer];
-      e.flush(target);
-      e.flush_local(target);
-      { closed_or_open.is_open() } noexcept -> std::same_as<bool>;
-    };
+concept open_epoch = requires(
+    E& e, E const& closed_or_open, rank_t target, global_ptr<typename E::value_type> pointer, std::size_t i,
+    std::span<typename E::value_type const> from, std::span<typename E::value_type> into) {
+  e.state();
+  { e.to(target).rank() } -> std::same_as<rank_t>;
+  { e.to(target).size() } -> std::same_as<std::size_t>;
+  e.put(target, i, from);
+  e.get(target, i, into);
+  e[pointer];
+  e.flush(target);
+  e.flush_local(target);
+  { closed_or_open.is_open() } noexcept -> std::same_as<bool>;
+};
 
 /// Such an epoch is open to every rank: a fence, a lock_all, or one window of a fence_all.
 template <class E>
@@ -41,13 +41,13 @@ concept epoch_to_all = open_epoch<E> && requires(E& e) {
 
 /// An epoch on an array knows the array's shape, and accesses cells by their global indices.
 template <class E>
-concept array_epoch =
-    open_epoch<E> && requires(E& e, E const& ce, box<E::dimensions> const& at,
-                              std::span<typename E::value_type const> from, std::span<typename E::value_type> into) {
-      { ce.shape().extents() } -> std::convertible_to<std::array<std::size_t, E::dimensions>>;
-      ce.shape().layout();
-      e.put(at, from);
-      e.get(at, into);
-    };
+concept array_epoch = open_epoch<E> && requires(E& e, E const& ce, box<E::dimensions> const& at,
+                                                std::span<typename E::value_type const> from,
+                                                std::span<typename E::value_type> into) {
+  { ce.shape().extents() } -> std::convertible_to<std::array<std::size_t, E::dimensions>>;
+  ce.shape().layout();
+  e.put(at, from);
+  e.get(at, into);
+};
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

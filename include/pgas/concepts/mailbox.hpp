@@ -15,10 +15,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// `poll(handler)` calls handler(from, bytes) for messages that have arrived: at least one from each sender
 /// that has sent any. It returns the number of calls. A handler may send; it must not poll.
 template <class M>
-concept mailbox = std::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in)) {
-  { m.try_send(to, message) } -> std::same_as<bool>;
-  { m.poll(handler) } -> std::same_as<std::size_t>;
-  { M::max_message_bytes } -> std::convertible_to<std::size_t>;
-};
+concept mailbox =
+    std::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in)) {
+      { m.try_send(to, message) } -> std::same_as<bool>;
+      { m.poll(handler) } -> std::same_as<std::size_t>;
+      { M::max_message_bytes } -> std::convertible_to<std::size_t>;
+    };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -67,16 +67,17 @@ concept protocol = requires(rank_t ranks) {
   { P::words(ranks) } -> std::same_as<control_words>;
   { P::needs } -> std::convertible_to<rmw>;
   typename P::template on<detail::control_archetype>;
-  requires std::constructible_from<typename P::template on<detail::control_archetype>, detail::control_archetype&,
-                                   control_words>;
+  requires std::constructible_from<typename P::template on<detail::control_archetype>,
+                                   detail::control_archetype&, control_words>;
 };
 
 /// A fence protocol closes one collective epoch and opens the next. MPI_Win_fence.
 ///
 /// `fence` is publish(everyone), arrive, wait for all, refresh(everyone).
 template <class P>
-concept fence_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
-                                                 std::string_view operation) { p.fence(b, operation); };
+concept fence_protocol =
+    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                            std::string_view operation) { p.fence(b, operation); };
 
 /// An origin's knowledge of its targets' exposures.
 enum class exposure_state {
@@ -95,15 +96,16 @@ enum class exposure_state {
 /// origins. `wait` blocks until all of them have completed, then refreshes. `test` is wait without blocking:
 /// it returns true once, when wait would not block. A group names a rank once.
 template <class P>
-concept post_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
-                                                group g, rank_t target, exposure_state state) {
-  p.post(g, b);
-  p.wait(g, b);
-  { p.test(g, b) } -> std::same_as<bool>;
-  p.start(g, b, state);
-  p.trigger(target, b, state);
-  p.complete(g, b, state);
-};
+concept post_protocol =
+    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b, group g,
+                            rank_t target, exposure_state state) {
+      p.post(g, b);
+      p.wait(g, b);
+      { p.test(g, b) } -> std::same_as<bool>;
+      p.start(g, b, state);
+      p.trigger(target, b, state);
+      p.complete(g, b, state);
+    };
 
 /// A lock protocol lets this rank access other ranks, which take no part: passive target. MPI_Win_lock_all.
 ///
@@ -111,12 +113,12 @@ concept post_protocol = protocol<P> && requires(typename P::template on<detail::
 /// The epoch calls `trigger(t, b)` before its first access to t, and may call it again. A protocol that locks
 /// part by part takes the lock of t then. A part is refreshed after it is locked.
 template <class P>
-concept lock_protocol =
-    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b, rank_t target) {
-      p.lock_all(b);
-      p.trigger(target, b);
-      p.unlock_all(b);
-    };
+concept lock_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
+                                                no_boundary& b, rank_t target) {
+  p.lock_all(b);
+  p.trigger(target, b);
+  p.unlock_all(b);
+};
 
 /// In a whole lock protocol lock_all may hold every part from the start. `holds_all` says whether it does.
 /// The answer stays the same from lock_all to unlock_all. While it is true, `trigger` does nothing.
@@ -139,12 +141,13 @@ enum class lock_kind {
 /// `try_lock` returns false if it would have to wait, and has then changed nothing. `unlock` publishes, then
 /// releases the lock.
 template <class P>
-concept target_lock_protocol = lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
-                                                            no_boundary& b, rank_t target, lock_kind kind) {
-  p.lock(target, kind, b);
-  { p.try_lock(target, kind, b) } -> std::same_as<bool>;
-  p.unlock(target, kind, b);
-};
+concept target_lock_protocol =
+    lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+                                 rank_t target, lock_kind kind) {
+      p.lock(target, kind, b);
+      { p.try_lock(target, kind, b) } -> std::same_as<bool>;
+      p.unlock(target, kind, b);
+    };
 
 /// Here `lock` on another rank's part may leave everything to `first_access(t, b)`. The epoch calls that
 /// before its first access, and may call it again. It returns when this rank holds the part, refreshed.
@@ -172,8 +175,8 @@ constexpr bool can_carry(rmw has, rmw needs) noexcept { return needs == rmw::non
 
 /// True if the words of `Control` can carry every protocol of a bundle; a window checks it.
 template <protocol_bundle P, control Control>
-inline constexpr bool bundle_fits =
-    can_carry(Control::read_modify_write, P::fence::needs) && can_carry(Control::read_modify_write, P::post::needs) &&
-    can_carry(Control::read_modify_write, P::lock::needs);
+inline constexpr bool bundle_fits = can_carry(Control::read_modify_write, P::fence::needs) &&
+                                    can_carry(Control::read_modify_write, P::post::needs) &&
+                                    can_carry(Control::read_modify_write, P::lock::needs);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

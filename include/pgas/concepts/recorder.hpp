@@ -41,11 +41,11 @@ constexpr std::string_view name_of(span_kind kind) noexcept {
 /// Such a control records what its rank does. A span lasts from begin_span until end() or its destructor;
 /// forget() discards it. `ranks` are the ranks that the span concerns. See backends::traced.
 template <class C>
-concept recording_control =
-    control<C> && requires(C const& c, span_kind kind, std::string_view operation, group ranks, std::size_t bytes) {
-      c.begin_span(kind, operation, ranks, bytes).end();
-      c.begin_span(kind, operation, ranks, bytes).forget();
-    };
+concept recording_control = control<C> && requires(C const& c, span_kind kind, std::string_view operation,
+                                                   group ranks, std::size_t bytes) {
+  c.begin_span(kind, operation, ranks, bytes).end();
+  c.begin_span(kind, operation, ranks, bytes).forget();
+};
 
 namespace detail {
 
@@ -57,8 +57,8 @@ struct no_span {
 
 /// Begins a span if the control records spans.
 template <class Control>
-[[nodiscard]] constexpr auto begin_span(Control const& c, span_kind kind, std::string_view operation, group ranks = {},
-                                        std::size_t bytes = 0) {
+[[nodiscard]] constexpr auto begin_span(Control const& c, span_kind kind, std::string_view operation,
+                                        group ranks = {}, std::size_t bytes = 0) {
   if constexpr (recording_control<Control>) {
     return c.begin_span(kind, operation, ranks, bytes);
   } else {

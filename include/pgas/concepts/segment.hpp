@@ -81,20 +81,21 @@ concept strided_segment = segment<S> && requires(S& s, location at, row_shape sh
 /// ones back first. `drain_stores` orders cleans and puts before later signals; `drain_all` orders drops
 /// before later loads. The names are those of RISC-V's cache operations. Sizes are in bytes.
 template <class S>
-concept cache_controlled = segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
-  s.load(at, into);
-  s.store(at, from);
-  s.clean(at, count);
-  s.drop(at, count);
-  s.drain_stores();
-  s.drain_all();
-  { S::line_bytes } -> std::convertible_to<std::size_t>;
-  { S::writeback_is_masked } -> std::convertible_to<bool>;
-  { S::has_speculative_fill } -> std::convertible_to<bool>;
-  { S::drop_may_write_back } -> std::convertible_to<bool>;
-  { S::write_allocates } -> std::convertible_to<bool>;
-  { S::tagged_drop } -> std::convertible_to<bool>;
-};
+concept cache_controlled =
+    segment<S> && requires(S& s, location at, bytes_in from, bytes_out into, std::size_t count) {
+      s.load(at, into);
+      s.store(at, from);
+      s.clean(at, count);
+      s.drop(at, count);
+      s.drain_stores();
+      s.drain_all();
+      { S::line_bytes } -> std::convertible_to<std::size_t>;
+      { S::writeback_is_masked } -> std::convertible_to<bool>;
+      { S::has_speculative_fill } -> std::convertible_to<bool>;
+      { S::drop_may_write_back } -> std::convertible_to<bool>;
+      { S::write_allocates } -> std::convertible_to<bool>;
+      { S::tagged_drop } -> std::convertible_to<bool>;
+    };
 
 /// Copies can also be tagged, and one step forgets all tagged copies of this rank, of whatever part.
 ///
@@ -158,11 +159,12 @@ concept race_checked_segment = segment<S> && requires(S& s) {
 /// value before. All four operations are atomic against each other. `is_atomic<T>` says whether they exist
 /// for T; `atomic_load(at)` has acquire order, and `atomic_store(at, value)` release order.
 template <class S, class T, class Op>
-concept atomic_segment = segment<S> && S::template is_atomic<T> && requires(S& s, location at, T value, Op op) {
-  { s.template fetch_op<T>(at, value, op) } -> std::same_as<T>;
-  { s.template compare_exchange<T>(at, value, value) } -> std::same_as<T>;
-  { s.template atomic_load<T>(at) } -> std::same_as<T>;
-  s.template atomic_store<T>(at, value);
-};
+concept atomic_segment =
+    segment<S> && S::template is_atomic<T> && requires(S& s, location at, T value, Op op) {
+      { s.template fetch_op<T>(at, value, op) } -> std::same_as<T>;
+      { s.template compare_exchange<T>(at, value, value) } -> std::same_as<T>;
+      { s.template atomic_load<T>(at) } -> std::same_as<T>;
+      s.template atomic_store<T>(at, value);
+    };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

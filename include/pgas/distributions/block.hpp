@@ -21,7 +21,9 @@ class block {
         larger_(extent % static_cast<std::size_t>(ranks)),
         base_(extent / static_cast<std::size_t>(ranks)),
         base_and_one_(base() + 1) {}
-  [[nodiscard]] constexpr block over(std::size_t extent, rank_t ranks) const noexcept { return {extent, ranks}; }
+  [[nodiscard]] constexpr block over(std::size_t extent, rank_t ranks) const noexcept {
+    return {extent, ranks};
+  }
   [[nodiscard]] std::string describe() const { return "block"; }
 
   [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
@@ -29,7 +31,8 @@ class block {
 
   [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
     std::size_t const in_larger = larger() * (base() + 1);
-    return static_cast<rank_t>(i < in_larger ? base_and_one_.quotient(i) : larger() + base_.quotient(i - in_larger));
+    return static_cast<rank_t>(i < in_larger ? base_and_one_.quotient(i)
+                                             : larger() + base_.quotient(i - in_larger));
   }
   [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
     return base() + (static_cast<std::size_t>(rank) < larger() ? 1 : 0);
@@ -39,14 +42,18 @@ class block {
     auto const r = static_cast<std::size_t>(rank);
     return r * base() + (r < larger() ? r : larger());
   }
-  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept { return i - first(owner(i)); }
+  [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept {
+    return i - first(owner(i));
+  }
   [[nodiscard]] constexpr std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
     return first(rank) + i;
   }
 
   [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return local_index(i); }
   [[nodiscard]] constexpr std::size_t local_block(std::size_t) const noexcept { return 0; }
-  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept { return local_size(rank) == 0 ? 0 : 1; }
+  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept {
+    return local_size(rank) == 0 ? 0 : 1;
+  }
   [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t) const noexcept {
     return {first(rank), local_size(rank)};
   }

@@ -57,11 +57,14 @@ class block_cyclic {
     return local_block(i) * block_size() + phase(i);
   }
   [[nodiscard]] constexpr std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
-    return (divide_.quotient(i) * size() + static_cast<std::size_t>(rank)) * block_size() + divide_.remainder(i);
+    return (divide_.quotient(i) * size() + static_cast<std::size_t>(rank)) * block_size() +
+           divide_.remainder(i);
   }
 
   [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return divide_.remainder(i); }
-  [[nodiscard]] constexpr std::size_t local_block(std::size_t i) const noexcept { return divide_.quotient(i) / size(); }
+  [[nodiscard]] constexpr std::size_t local_block(std::size_t i) const noexcept {
+    return divide_.quotient(i) / size();
+  }
   [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept {
     std::size_t const all = divide_.quotient(extent_) + (divide_.remainder(extent_) != 0 ? 1 : 0);
     return all / size() + (static_cast<std::size_t>(rank) < all % size() ? 1 : 0);

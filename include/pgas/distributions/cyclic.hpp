@@ -13,13 +13,17 @@ class cyclic {
   constexpr cyclic() = default;
   /// `extent` indices over `ranks` ranks. A program writes cyclic{}, and make_array gives both numbers.
   constexpr cyclic(std::size_t extent, rank_t ranks) noexcept : extent_(extent), ranks_(ranks) {}
-  [[nodiscard]] constexpr cyclic over(std::size_t extent, rank_t ranks) const noexcept { return {extent, ranks}; }
+  [[nodiscard]] constexpr cyclic over(std::size_t extent, rank_t ranks) const noexcept {
+    return {extent, ranks};
+  }
   [[nodiscard]] std::string describe() const { return "cyclic"; }
 
   [[nodiscard]] constexpr std::size_t extent() const noexcept { return extent_; }
   [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
 
-  [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept { return static_cast<rank_t>(i % size()); }
+  [[nodiscard]] constexpr rank_t owner(std::size_t i) const noexcept {
+    return static_cast<rank_t>(i % size());
+  }
   [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
     return extent_ / size() + (static_cast<std::size_t>(rank) < extent_ % size() ? 1 : 0);
   }

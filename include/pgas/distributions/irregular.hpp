@@ -30,11 +30,12 @@ class irregular {
   /// Returns the same distribution, because the table determines both extent and ranks.
   [[nodiscard]] irregular over(std::size_t, rank_t) const noexcept { return *this; }
   [[nodiscard]] std::optional<std::string> error_for(std::size_t extent, rank_t ranks) const {
-    if (extent == this->extent() && ranks == this->ranks() && std::is_sorted(firsts_->begin(), firsts_->end()))
+    if (extent == this->extent() && ranks == this->ranks() &&
+        std::is_sorted(firsts_->begin(), firsts_->end()))
       return std::nullopt;
-    return "the sizes of " + std::to_string(this->ranks()) + " blocks are given, " + std::to_string(this->extent()) +
-           " indices together, for " + std::to_string(extent) + " indices on " + std::to_string(ranks) +
-           " ranks; give one size for each rank";
+    return "the sizes of " + std::to_string(this->ranks()) + " blocks are given, " +
+           std::to_string(this->extent()) + " indices together, for " + std::to_string(extent) +
+           " indices on " + std::to_string(ranks) + " ranks; give one size for each rank";
   }
   [[nodiscard]] std::string describe() const {
     std::string sizes;
@@ -51,9 +52,13 @@ class irregular {
     return static_cast<rank_t>(after - firsts_->begin() - 1);
   }
   [[nodiscard]] std::size_t local_size(rank_t rank) const noexcept { return first(rank + 1) - first(rank); }
-  [[nodiscard]] std::size_t first(rank_t rank) const noexcept { return (*firsts_)[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::size_t first(rank_t rank) const noexcept {
+    return (*firsts_)[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] std::size_t local_index(std::size_t i) const noexcept { return i - first(owner(i)); }
-  [[nodiscard]] std::size_t global_index(rank_t rank, std::size_t i) const noexcept { return first(rank) + i; }
+  [[nodiscard]] std::size_t global_index(rank_t rank, std::size_t i) const noexcept {
+    return first(rank) + i;
+  }
 
   [[nodiscard]] std::size_t phase(std::size_t i) const noexcept { return local_index(i); }
   [[nodiscard]] std::size_t local_block(std::size_t) const noexcept { return 0; }

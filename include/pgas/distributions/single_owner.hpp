@@ -21,8 +21,8 @@ class single_owner {
   }
   [[nodiscard]] std::optional<std::string> error_for(std::size_t, rank_t ranks) const {
     if (owner_ >= 0 && owner_ < ranks) return std::nullopt;
-    return "rank " + std::to_string(owner_) + " is to own all indices, but there are " + std::to_string(ranks) +
-           " ranks; name one of them";
+    return "rank " + std::to_string(owner_) + " is to own all indices, but there are " +
+           std::to_string(ranks) + " ranks; name one of them";
   }
   [[nodiscard]] std::string describe() const { return "single_owner(" + std::to_string(owner_) + ")"; }
 
@@ -30,14 +30,20 @@ class single_owner {
   [[nodiscard]] constexpr rank_t ranks() const noexcept { return ranks_; }
 
   [[nodiscard]] constexpr rank_t owner(std::size_t) const noexcept { return owner_; }
-  [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept { return rank == owner_ ? extent_ : 0; }
-  [[nodiscard]] constexpr std::size_t first(rank_t rank) const noexcept { return rank <= owner_ ? 0 : extent_; }
+  [[nodiscard]] constexpr std::size_t local_size(rank_t rank) const noexcept {
+    return rank == owner_ ? extent_ : 0;
+  }
+  [[nodiscard]] constexpr std::size_t first(rank_t rank) const noexcept {
+    return rank <= owner_ ? 0 : extent_;
+  }
   [[nodiscard]] constexpr std::size_t local_index(std::size_t i) const noexcept { return i; }
   [[nodiscard]] constexpr std::size_t global_index(rank_t, std::size_t i) const noexcept { return i; }
 
   [[nodiscard]] constexpr std::size_t phase(std::size_t i) const noexcept { return i; }
   [[nodiscard]] constexpr std::size_t local_block(std::size_t) const noexcept { return 0; }
-  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept { return local_size(rank) == 0 ? 0 : 1; }
+  [[nodiscard]] constexpr std::size_t blocks(rank_t rank) const noexcept {
+    return local_size(rank) == 0 ? 0 : 1;
+  }
   [[nodiscard]] constexpr index_range block_of(rank_t rank, std::size_t) const noexcept {
     return {first(rank), local_size(rank)};
   }

@@ -73,21 +73,23 @@ class file {
   static void check_limit(std::uint64_t bytes) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) {
-      throw file_failure(errc::no_space, "would be " + std::to_string(bytes) + " bytes long, and files of more than " +
-                                             std::to_string(limit.rlim_cur) +
-                                             " are not allowed (ulimit -f, RLIMIT_FSIZE)");
+      throw file_failure(errc::no_space,
+                         "would be " + std::to_string(bytes) + " bytes long, and files of more than " +
+                             std::to_string(limit.rlim_cur) + " are not allowed (ulimit -f, RLIMIT_FSIZE)");
     }
   }
 
   /// Writes pieces of memory one after the other, from byte `first` of the file on. Changes `pieces`.
   void write(std::span<iovec> pieces, std::uint64_t first) const {
-    move_all(pieces, first, "written",
-             [this](iovec const* some, int count, off_t at) { return ::pwritev(descriptor_, some, count, at); });
+    move_all(pieces, first, "written", [this](iovec const* some, int count, off_t at) {
+      return ::pwritev(descriptor_, some, count, at);
+    });
   }
   /// Fills pieces of memory one after the other, from byte `first` of the file on. Changes `pieces`.
   void read(std::span<iovec> pieces, std::uint64_t first) const {
-    move_all(pieces, first, "read",
-             [this](iovec const* some, int count, off_t at) { return ::preadv(descriptor_, some, count, at); });
+    move_all(pieces, first, "read", [this](iovec const* some, int count, off_t at) {
+      return ::preadv(descriptor_, some, count, at);
+    });
   }
   void read(void* to, std::size_t bytes, std::uint64_t first) const {
     iovec piece{to, bytes};
@@ -99,7 +101,8 @@ class file {
   }
   /// Returns when all written bytes are on the disk.
   void sync() const {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL) throw file_failure("cannot be synced to the disk", errno);
+    if (::fsync(descriptor_) != 0 && errno != EINVAL)
+      throw file_failure("cannot be synced to the disk", errno);
   }
 
  private:
@@ -118,7 +121,8 @@ class file {
           move(pieces.data(), static_cast<int>(std::min(pieces.size(), most_pieces)), static_cast<off_t>(at));
       if (moved < 0 && errno == EINTR) continue;
       if (moved <= 0) {
-        std::string const text = "bytes " + std::to_string(at) + " to " + std::to_string(end) + " cannot be " + what;
+        std::string const text =
+            "bytes " + std::to_string(at) + " to " + std::to_string(end) + " cannot be " + what;
         if (moved == 0) throw file_failure(errc::bad_file, text + ": the file ends before");
         throw file_failure(text, errno);
       }

@@ -137,7 +137,8 @@ inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string co
   std::vector<hsize_t> const counts(extents.begin(), extents.end());
   hdf5_handle const file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
                          "cannot be opened to be written");
-  hdf5_handle const space(H5Screate_simple(static_cast<int>(counts.size()), counts.data(), nullptr), H5Sclose, text);
+  hdf5_handle const space(H5Screate_simple(static_cast<int>(counts.size()), counts.data(), nullptr), H5Sclose,
+                          text);
   hdf5_handle const how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, text);
   require_hdf5(H5Pset_layout(how, H5D_CONTIGUOUS), text);
   require_hdf5(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), text);
@@ -145,7 +146,8 @@ inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string co
   require_hdf5(H5Pset_obj_track_times(how, false), text);
   hdf5_handle const where(H5Pcreate(H5P_LINK_CREATE), H5Pclose, text);
   require_hdf5(H5Pset_create_intermediate_group(where, 1), text);
-  hdf5_handle const set(H5Dcreate2(file, dataset.c_str(), type, space, where, how, H5P_DEFAULT), H5Dclose, text);
+  hdf5_handle const set(H5Dcreate2(file, dataset.c_str(), type, space, where, how, H5P_DEFAULT), H5Dclose,
+                        text);
   haddr_t const first = H5Dget_offset(set);
   require_hdf5(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot be written");
   return first == HADDR_UNDEF ? 0 : first;  // an empty dataset has no address
@@ -155,9 +157,12 @@ inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string co
 /// type and shape. Throws file_failure otherwise.
 inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string const& dataset, hid_t type,
                                   std::span<std::size_t const> extents, std::uint64_t bytes_of_file) {
-  if (H5Fis_hdf5(path.c_str()) <= 0) throw file_failure(errc::bad_file, "is no HDF5 file, or not the beginning of one");
-  hdf5_handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "cannot be read as HDF5");
-  hdf5_handle const set(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose, "has no dataset '" + dataset + "'");
+  if (H5Fis_hdf5(path.c_str()) <= 0)
+    throw file_failure(errc::bad_file, "is no HDF5 file, or not the beginning of one");
+  hdf5_handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose,
+                         "cannot be read as HDF5");
+  hdf5_handle const set(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose,
+                        "has no dataset '" + dataset + "'");
   std::string const text = "has a dataset '" + dataset + "' that cannot be inspected";
   auto const refuse = [&](std::string const& what) {
     throw file_failure(errc::bad_file, "has a dataset '" + dataset + "' " + what);
@@ -165,14 +170,15 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
   hdf5_handle const found(H5Dget_type(set), H5Tclose, text);
   if (H5Tequal(found, type) <= 0) {
     bool const alike = hdf5_text(found) == hdf5_text(type);
-    refuse("of " + hdf5_text(found) + ", but the array's are " + (alike ? "others of that size" : hdf5_text(type)));
+    refuse("of " + hdf5_text(found) + ", but the array's are " +
+           (alike ? "others of that size" : hdf5_text(type)));
   }
   hdf5_handle const space(H5Dget_space(set), H5Sclose, text);
   std::vector<hsize_t> shape(static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space), 0)));
   require_hdf5(H5Sget_simple_extent_dims(space, shape.data(), nullptr), text);
   if (!std::equal(shape.begin(), shape.end(), extents.begin(), extents.end())) {
-    refuse("of " + (shape.empty() ? "no dimensions" : joined(shape, " x ")) + ", but " + joined(extents, " x ") +
-           " cells are to be loaded; load a box of the dataset's shape");
+    refuse("of " + (shape.empty() ? "no dimensions" : joined(shape, " x ")) + ", but " +
+           joined(extents, " x ") + " cells are to be loaded; load a box of the dataset's shape");
   }
   std::uint64_t bytes = H5Tget_size(type);
   for (std::size_t e : extents) bytes *= e;
@@ -180,13 +186,14 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
   hdf5_handle const how(H5Dget_create_plist(set), H5Pclose, text);
   if (H5Pget_layout(how) != H5D_CONTIGUOUS || H5Pget_external_count(how) != 0) {
     refuse(
-        "that is not contiguous in the file, but chunked, compressed or external; convert it with h5repack -l CONTI");
+        "that is not contiguous in the file, but chunked, compressed or external; convert it with h5repack "
+        "-l CONTI");
   }
   haddr_t const first = H5Dget_offset(set);
   if (first == HADDR_UNDEF) refuse("whose elements were never written");
   if (bytes_of_file < first || bytes_of_file - first < bytes) {
-    throw file_failure(errc::bad_file, "is cut off: it has " + std::to_string(bytes_of_file) + " bytes, and needs " +
-                                           std::to_string(first + bytes));
+    throw file_failure(errc::bad_file, "is cut off: it has " + std::to_string(bytes_of_file) +
+                                           " bytes, and needs " + std::to_string(first + bytes));
   }
   return first;
 }
@@ -210,8 +217,8 @@ void save(Array const& a, std::type_identity_t<typename Array::box_type> const& 
                           std::uint64_t first = 0;
                           {
                             detail::hdf5_session const alone;
-                            first = detail::make_hdf5(unfinished, where.dataset, detail::hdf5_type<value_type>(),
-                                                      cells.count);
+                            first = detail::make_hdf5(unfinished, where.dataset,
+                                                      detail::hdf5_type<value_type>(), cells.count);
                           }
                           detail::file to(unfinished, O_WRONLY, "to be written");
                           to.reserve(std::max(to.size(), first + cells.size() * sizeof(value_type)));
@@ -240,7 +247,8 @@ void load(Array const& a, std::type_identity_t<typename Array::box_type> const& 
   detail::load_elements(a, cells, where.file, where.dataset, progress, [&](detail::file const& from) {
     std::uint64_t const bytes = from.size();
     detail::hdf5_session const alone;
-    return detail::find_in_hdf5(where.file, where.dataset, detail::hdf5_type<value_type>(), cells.count, bytes);
+    return detail::find_in_hdf5(where.file, where.dataset, detail::hdf5_type<value_type>(), cells.count,
+                                bytes);
   });
 }
 

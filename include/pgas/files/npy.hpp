@@ -90,12 +90,15 @@ struct npy_place {
 };
 inline npy_place npy_header_place(std::string_view begins) {
   if (begins.starts_with(npy_magic) && begins.size() < npy_preamble) {
-    throw file_failure(errc::bad_file, "ends after " + std::to_string(begins.size()) + " bytes, before its header");
+    throw file_failure(errc::bad_file,
+                       "ends after " + std::to_string(begins.size()) + " bytes, before its header");
   }
   if (!begins.starts_with(npy_magic)) {
     throw file_failure(errc::bad_file, "is no NPY file: it does not begin with \\x93NUMPY");
   }
-  auto const byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(begins[i])); };
+  auto const byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(begins[i]));
+  };
   std::size_t const major = byte(6);
   if (major != 1 && major != 2) {
     throw file_failure(errc::bad_file,
@@ -123,9 +126,9 @@ class npy_parser {
       if (key == "descr" && !type) {
         skip_blanks();
         if (rest_.starts_with('[') || rest_.starts_with('{')) {
-          throw file_failure(
-              errc::bad_file,
-              "holds records of several fields, but only one field can be read; save each field in its own file");
+          throw file_failure(errc::bad_file,
+                             "holds records of several fields, but only one field can be read; save each "
+                             "field in its own file");
         }
         type = quoted();
       } else if (key == "fortran_order" && !is_fortran) {
@@ -152,7 +155,8 @@ class npy_parser {
                                            std::to_string(all_ - rest_.size()) + ": " + what);
   }
   void skip_blanks() {
-    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n' || rest_[0] == '\t')) rest_.remove_prefix(1);
+    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n' || rest_[0] == '\t'))
+      rest_.remove_prefix(1);
   }
   bool accept(char c) {
     skip_blanks();
@@ -217,7 +221,8 @@ inline opened_npy read_npy_header(file const& from) {
   from.read(begins.data(), begins.size(), 0);
   auto const place = npy_header_place(begins);
   if (place.bytes > size - place.first) {
-    throw file_failure(errc::bad_file, "ends after " + std::to_string(size) + " bytes, and its header is to have " +
+    throw file_failure(errc::bad_file, "ends after " + std::to_string(size) +
+                                           " bytes, and its header is to have " +
                                            std::to_string(place.bytes));
   }
   std::string text(place.bytes, '\0');
@@ -237,8 +242,8 @@ void check_npy(opened_npy const& found, Extents const& extents, std::uint64_t by
                                              "' can be read; convert it with astype");
     }
     if (!same_but_order || (sizeof(T) > 1 && type[0] != '=')) {
-      throw file_failure(errc::bad_file, "holds elements of type '" + type + "', but the array's are '" + wanted +
-                                             "'; convert it with astype");
+      throw file_failure(errc::bad_file, "holds elements of type '" + type + "', but the array's are '" +
+                                             wanted + "'; convert it with astype");
     }
   }
   if (is_fortran) {
@@ -247,14 +252,16 @@ void check_npy(opened_npy const& found, Extents const& extents, std::uint64_t by
                        "numpy.ascontiguousarray");
   }
   if (!std::equal(shape.begin(), shape.end(), extents.begin(), extents.end())) {
-    throw file_failure(errc::bad_file, "holds an array of " + (shape.empty() ? "no dimensions" : joined(shape, " x ")) +
+    throw file_failure(errc::bad_file, "holds an array of " +
+                                           (shape.empty() ? "no dimensions" : joined(shape, " x ")) +
                                            ", but " + joined(extents, " x ") +
                                            " cells are to be loaded; load a box of the file's shape");
   }
   std::uint64_t cells = 1;
   for (std::size_t e : extents) cells *= e;
   if (bytes_of_file < found.first || (bytes_of_file - found.first) / sizeof(T) < cells) {
-    throw file_failure(errc::bad_file, "is cut off: it has " + std::to_string(bytes_of_file) + " bytes, and needs " +
+    throw file_failure(errc::bad_file, "is cut off: it has " + std::to_string(bytes_of_file) +
+                                           " bytes, and needs " +
                                            std::to_string(found.first + cells * sizeof(T)));
   }
 }

@@ -49,7 +49,8 @@ class progress_bar {
                   static_cast<double>(total) / scale, units[unit]);
     char percent[16];
     std::snprintf(percent, sizeof percent, " %3d%% [", static_cast<int>(part * 100));
-    std::string const line = "\r" + label_ + percent + bar + "] " + numbers + "\x1b[K" + (done < total ? "" : "\n");
+    std::string const line =
+        "\r" + label_ + percent + bar + "] " + numbers + "\x1b[K" + (done < total ? "" : "\n");
     // A failed write to the terminal must not end a transfer.
     [[maybe_unused]] auto const written = ::write(descriptor_, line.data(), line.size());
   }

@@ -18,23 +18,26 @@ class file_transfer {
   using box_type = typename Array::box_type;
 
   /// `within` names a part of the file if it has several.
-  file_transfer(Array const& a, box_type const& cells, std::filesystem::path const& path, std::string_view within,
-                std::string_view operation)
+  file_transfer(Array const& a, box_type const& cells, std::filesystem::path const& path,
+                std::string_view within, std::string_view operation)
       : array_(&a), path_(path), operation_(operation) {
-    std::size_t const mine = std::hash<std::string>{}(path.string() + ":" + std::string(within) + ":" +
-                                                      joined(cells.first, " ") + ": " + joined(cells.count, " "));
+    std::size_t const mine =
+        std::hash<std::string>{}(path.string() + ":" + std::string(within) + ":" + joined(cells.first, " ") +
+                                 ": " + joined(cells.count, " "));
     std::vector<std::uint64_t> all;
-    collectives().all_gather(std::uint64_t{mine}, operation_, [&](rank_t, std::uint64_t h) { all.push_back(h); });
+    collectives().all_gather(std::uint64_t{mine}, operation_,
+                             [&](rank_t, std::uint64_t h) { all.push_back(h); });
     auto const other = std::find_if(all.begin(), all.end(), [&](std::uint64_t h) { return h != all[0]; });
     if (other != all.end()) {
       throw error(errc::mismatch, a.state().job_rank(), operation_,
                   "rank " + std::to_string(other - all.begin()) +
                       " names another file or box than rank 0; all ranks must name the same");
     }
-    PGAS_EXPECTS(light, cells.is_within(a.extents()),
-                 throw error(errc::out_of_range, a.state().job_rank(), operation_,
-                             joined(cells.count, " x ") + " cells do not fit at (" + joined(cells.first, ", ") +
-                                 ") in an array of " + joined(a.extents(), " x ")));
+    PGAS_EXPECTS(
+        light, cells.is_within(a.extents()),
+        throw error(errc::out_of_range, a.state().job_rank(), operation_,
+                    joined(cells.count, " x ") + " cells do not fit at (" + joined(cells.first, ", ") +
+                        ") in an array of " + joined(a.extents(), " x ")));
   }
 
   /// Calls act() unless this rank has failed before, and stores its failure.
@@ -57,8 +60,8 @@ class file_transfer {
   void agree() {
     rank_t first = -1;
     errc code{};
-    collectives().all_gather(std::uint64_t{failed_ ? static_cast<std::uint64_t>(failed_->code()) : 0}, operation_,
-                             [&](rank_t rank, std::uint64_t theirs) {
+    collectives().all_gather(std::uint64_t{failed_ ? static_cast<std::uint64_t>(failed_->code()) : 0},
+                             operation_, [&](rank_t rank, std::uint64_t theirs) {
                                if (theirs == 0 || first >= 0) return;
                                first = rank;
                                code = static_cast<errc>(theirs);
@@ -213,12 +216,13 @@ template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> P
 void save(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,
           std::filesystem::path const& path, Progress&& progress = {}) {
   using value_type = typename Array::value_type;
-  static_assert(npy_element<value_type>,
-                "save: an NPY file holds integers, floating point numbers, complex numbers or bool; copy the members "
-                "of a struct to arrays of their own, and save each");
+  static_assert(
+      npy_element<value_type>,
+      "save: an NPY file holds integers, floating point numbers, complex numbers or bool; copy the members "
+      "of a struct to arrays of their own, and save each");
   if constexpr (npy_element<value_type>) {
-    std::string const begins =
-        detail::npy_beginning({detail::npy_type<value_type>(), false, {cells.count.begin(), cells.count.end()}});
+    std::string const begins = detail::npy_beginning(
+        {detail::npy_type<value_type>(), false, {cells.count.begin(), cells.count.end()}});
     std::uint64_t const bytes = begins.size() + cells.size() * sizeof(value_type);
     detail::save_elements(a, cells, path, "", bytes, progress, [&](std::filesystem::path const& unfinished) {
       detail::file to(unfinished, O_WRONLY | O_CREAT | O_EXCL, "to be written");
@@ -248,9 +252,10 @@ template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> P
 void load(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,
           std::filesystem::path const& path, Progress&& progress = {}) {
   using value_type = typename Array::value_type;
-  static_assert(npy_element<value_type>,
-                "load: an NPY file holds integers, floating point numbers, complex numbers or bool; load each member "
-                "of a struct to an array of its own");
+  static_assert(
+      npy_element<value_type>,
+      "load: an NPY file holds integers, floating point numbers, complex numbers or bool; load each member "
+      "of a struct to an array of its own");
   if constexpr (npy_element<value_type>) {
     detail::load_elements(a, cells, path, "", progress, [&](detail::file const& from) {
       auto const found = detail::read_npy_header(from);

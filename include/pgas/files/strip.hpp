@@ -66,7 +66,8 @@ class strip {
   /// Returns this rank's failure; the rank has taken part in all collective steps even then. Throws
   /// exceptions of epochs and of `progress`.
   template <class Progress>
-  [[nodiscard]] std::optional<file_failure> write(file const* to, std::uint64_t first, Progress& progress) const {
+  [[nodiscard]] std::optional<file_failure> write(file const* to, std::uint64_t first,
+                                                  Progress& progress) const {
     if (is_own_) {
       return in_chunks(to != nullptr, progress, [&](index_range chunk, auto&) {
         auto pieces = own_pieces(chunk);
@@ -87,7 +88,8 @@ class strip {
 
   /// Reads the strip; like write.
   template <class Progress>
-  [[nodiscard]] std::optional<file_failure> read(file const* from, std::uint64_t first, Progress& progress) const {
+  [[nodiscard]] std::optional<file_failure> read(file const* from, std::uint64_t first,
+                                                 Progress& progress) const {
     if (is_own_) {
       return in_chunks(from != nullptr, progress, [&](index_range chunk, auto&) {
         auto pieces = own_pieces(chunk);
@@ -110,7 +112,8 @@ class strip {
 
  private:
   static constexpr bool has_rows = box_layout<typename Array::layout_type> && Array::is_contiguous;
-  static constexpr std::size_t chunk_cells = std::max<std::size_t>(1, (std::size_t{8} << 20U) / sizeof(value_type));
+  static constexpr std::size_t chunk_cells =
+      std::max<std::size_t>(1, (std::size_t{8} << 20U) / sizeof(value_type));
   /// Shorter runs of memory are gathered first: a system call takes at most 1024 runs.
   static constexpr std::size_t short_run = 256;
 
@@ -141,13 +144,14 @@ class strip {
       for_each_box(cells_.count, chunk, [&](box_type const& b, std::size_t) {
         auto first = shifted(b).first;
         for (std::size_t d = 0; d < dimensions; ++d) first[d] -= own.first[d];
-        for_each_block<dimensions>(b.count, {0, dense_pitches(cells_.count)},
-                                   {place.first + element_at(first, place.pitches), place.pitches},
-                                   [&](rows_of block, std::size_t at, std::size_t pitch) {
-                                     for (std::size_t row = 0; row < block.rows; ++row) {
-                                       pieces.push_back({part + at + row * pitch, block.cols * sizeof(value_type)});
-                                     }
-                                   });
+        for_each_block<dimensions>(
+            b.count, {0, dense_pitches(cells_.count)},
+            {place.first + element_at(first, place.pitches), place.pitches},
+            [&](rows_of block, std::size_t at, std::size_t pitch) {
+              for (std::size_t row = 0; row < block.rows; ++row) {
+                pieces.push_back({part + at + row * pitch, block.cols * sizeof(value_type)});
+              }
+            });
       });
     }
     return pieces;
@@ -159,8 +163,8 @@ class strip {
       auto const* const bytes = static_cast<unsigned char const*>(memory);
       auto const* const odd = std::find_if(bytes, bytes + count, [](unsigned char b) { return b > 1; });
       if (odd == bytes + count) return;
-      throw file_failure(errc::bad_file, "holds no bool: one of the bytes from " + std::to_string(first) + " on is " +
-                                             std::to_string(*odd));
+      throw file_failure(errc::bad_file, "holds no bool: one of the bytes from " + std::to_string(first) +
+                                             " on is " + std::to_string(*odd));
     }
   }
 

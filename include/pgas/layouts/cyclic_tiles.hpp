@@ -33,7 +33,8 @@ class cyclic_tiles {
     other.line_bytes_ = line_bytes;
     return other;
   }
-  [[nodiscard]] constexpr cyclic_tiles over(index_type const& extents, rank_t ranks, std::size_t element_bytes = 1,
+  [[nodiscard]] constexpr cyclic_tiles over(index_type const& extents, rank_t ranks,
+                                            std::size_t element_bytes = 1,
                                             margins<dimensions> const& = {}) const noexcept {
     cyclic_tiles other = *this;
     other.extents_ = extents;
@@ -76,7 +77,9 @@ class cyclic_tiles {
     }
     return index;
   }
-  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept { return tiles(rank) * tile_size_; }
+  [[nodiscard]] constexpr std::size_t part_size(rank_t rank) const noexcept {
+    return tiles(rank) * tile_size_;
+  }
 
   [[nodiscard]] constexpr std::size_t tiles(rank_t rank) const noexcept {
     std::size_t const all = box_type{{}, counts()}.size();

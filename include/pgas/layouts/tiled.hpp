@@ -49,7 +49,8 @@ class tiled {
 
   constexpr tiled() = default;
   /// One distribution for each dimension.
-  constexpr tiled(D const&... each) noexcept  // NOLINT(google-explicit-constructor): a distribution is a layout
+  constexpr tiled(
+      D const&... each) noexcept  // NOLINT(google-explicit-constructor): a distribution is a layout
     requires(dimensions > 0)
       : each_(each...) {}
 
@@ -76,7 +77,9 @@ class tiled {
     other.padding_ = line_bytes_ == 0 ? 1 : line_bytes_ / std::gcd(line_bytes_, element_bytes);
     other.around_ = around;
     other.around_.before[last] = other.rounded(around.before[last]);
-    with_each([&](auto d) { std::get<d>(other.each_) = std::get<d>(each_).over(extents[d], other.grid_.extent(d)); });
+    with_each([&](auto d) {
+      std::get<d>(other.each_) = std::get<d>(each_).over(extents[d], other.grid_.extent(d));
+    });
     return other;
   }
   [[nodiscard]] std::optional<std::string> error_for(index_type const& extents, rank_t ranks) const {
@@ -86,7 +89,8 @@ class tiled {
     with_each([&](auto d) {
       auto const& one = std::get<d>(each_);
       std::optional<std::string> mine;
-      if constexpr (requires { one.error_for(extents[d], ranks); }) mine = one.error_for(extents[d], places.extent(d));
+      if constexpr (requires { one.error_for(extents[d], ranks); })
+        mine = one.error_for(extents[d], places.extent(d));
       if (detail::is_undivided<std::tuple_element_t<d, std::tuple<D...>>>() && places.extent(d) != 1) {
         mine = "it is undivided, but the grid of " + places.describe() + " divides it";
       }
@@ -115,12 +119,15 @@ class tiled {
     return std::get<d>(each_);
   }
 
-  [[nodiscard]] constexpr rank_t owner(index_type const& index) const noexcept { return grid_.rank(place_of(index)); }
+  [[nodiscard]] constexpr rank_t owner(index_type const& index) const noexcept {
+    return grid_.rank(place_of(index));
+  }
   [[nodiscard]] constexpr std::size_t offset(index_type const& index) const noexcept {
     return place_and_offset(index).second;
   }
   /// The owner and the offset of a cell; costs less than both calls.
-  [[nodiscard]] constexpr std::pair<rank_t, std::size_t> owner_and_offset(index_type const& index) const noexcept {
+  [[nodiscard]] constexpr std::pair<rank_t, std::size_t> owner_and_offset(
+      index_type const& index) const noexcept {
     auto const [place, offset] = place_and_offset(index);
     return {grid_.rank(place), offset};
   }
@@ -176,7 +183,8 @@ class tiled {
     return tile_at(place, local_block);
   }
   [[nodiscard]] constexpr tile_type tile_at(index_type const& index) const noexcept {
-    return tile_at(place_of(index), each([&](auto const& one, std::size_t d) { return one.local_block(index[d]); }));
+    return tile_at(place_of(index),
+                   each([&](auto const& one, std::size_t d) { return one.local_block(index[d]); }));
   }
   /// True if for_each_share is faster than for_each_tile: the rows of tiles are short, and there are many.
   [[nodiscard]] constexpr bool has_many_short_rows(box_type const& cells) const noexcept {
@@ -258,7 +266,8 @@ class tiled {
   template <distribution One>
   static std::vector<band> bands_of(One const& one, index_range range) {
     std::vector<band> found;
-    std::vector<std::size_t> last_of(static_cast<std::size_t>(one.ranks()), SIZE_MAX);  // each owner's last band
+    std::vector<std::size_t> last_of(static_cast<std::size_t>(one.ranks()),
+                                     SIZE_MAX);  // each owner's last band
     std::size_t const end = range.first + range.count;
     for (std::size_t i = range.first; i < end;) {
       rank_t const owner = one.owner(i);
@@ -272,7 +281,8 @@ class tiled {
         if (before->blocks++ == 1) before->step = i - before->first;
       } else {
         known = found.size();
-        found.push_back({.owner = owner, .first = i, .local = local, .blocks = 1, .length = length, .step = 0});
+        found.push_back(
+            {.owner = owner, .first = i, .local = local, .blocks = 1, .length = length, .step = 0});
       }
       i += length;
     }
@@ -318,14 +328,17 @@ class tiled {
     for (std::size_t d = last; d > 0; --d) pitch[d - 1] = pitch[d] * part_extent(d, own[d]);
     return pitch;
   }
-  [[nodiscard]] constexpr std::pair<place_type, std::size_t> place_and_offset(index_type const& index) const noexcept {
+  [[nodiscard]] constexpr std::pair<place_type, std::size_t> place_and_offset(
+      index_type const& index) const noexcept {
     auto const place = place_of(index);
     auto const pitch = pitches_at(place);
     std::size_t at = 0;
-    with_each([&](auto d) { at += (around_.before[d] + std::get<d>(each_).local_index(index[d])) * pitch[d]; });
+    with_each(
+        [&](auto d) { at += (around_.before[d] + std::get<d>(each_).local_index(index[d])) * pitch[d]; });
     return {place, at};
   }
-  [[nodiscard]] constexpr tile_type tile_at(place_type const& place, index_type const& local_block) const noexcept {
+  [[nodiscard]] constexpr tile_type tile_at(place_type const& place,
+                                            index_type const& local_block) const noexcept {
     tile_type found{.owner = grid_.rank(place), .cells = {}, .offset = 0, .pitches = pitches_at(place)};
     with_each([&](auto d) {
       auto const& one = std::get<d>(each_);

@@ -13,7 +13,7 @@
 #elif defined(__riscv)
 #include <pgas/platform/processor/riscv.hpp>
 #else
-#error "platform/processor.hpp: the cache instructions of this processor are missing; add them in platform/processor/"
+#error "pgas knows no cache instructions of this processor; add a header with them to platform/processor/"
 #endif
 
 /// The cache maintenance of real processors, for memory that hardware does not keep coherent.

@@ -11,8 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 inline constexpr std::size_t combined_at_once = 16;
 
 template <class T, class Op>
-[[gnu::always_inline]] inline void combine_blocks(T* __restrict to, T const* __restrict from, std::size_t count,
-                                                  Op op) noexcept {
+[[gnu::always_inline]] inline void combine_blocks(T* __restrict to, T const* __restrict from,
+                                                  std::size_t count, Op op) noexcept {
   std::size_t i = 0;
   for (; count - i >= combined_at_once; i += combined_at_once) {
     for (std::size_t k = 0; k < combined_at_once; ++k) to[i + k] = op(to[i + k], from[i + k]);
@@ -22,7 +22,8 @@ template <class T, class Op>
 
 #if defined(__x86_64__)
 template <class T, class Op>
-[[gnu::target("avx2"), gnu::noinline]] void combine_wide(T* to, T const* from, std::size_t count, Op op) noexcept {
+[[gnu::target("avx2"), gnu::noinline]] void combine_wide(T* to, T const* from, std::size_t count,
+                                                         Op op) noexcept {
   combine_blocks(to, from, count, op);
 }
 #endif
@@ -32,7 +33,8 @@ template <class T, class Op>
 template <class T, class Op>
 void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 #if defined(__x86_64__)
-  if (count >= 2 * combined_at_once && __builtin_cpu_supports("avx2")) return combine_wide(to, from, count, op);
+  if (count >= 2 * combined_at_once && __builtin_cpu_supports("avx2"))
+    return combine_wide(to, from, count, op);
 #endif
   combine_blocks(to, from, count, op);
 }

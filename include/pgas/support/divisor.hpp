@@ -38,7 +38,9 @@ class divisor {
     auto const high = static_cast<std::size_t>((wide{magic_} * i) >> 64U);
     return (((i - high) >> 1U) + high) >> shift_;
   }
-  [[nodiscard]] constexpr std::size_t remainder(std::size_t i) const noexcept { return i - quotient(i) * value_; }
+  [[nodiscard]] constexpr std::size_t remainder(std::size_t i) const noexcept {
+    return i - quotient(i) * value_;
+  }
 
   friend constexpr bool operator==(divisor, divisor) = default;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #if __cplusplus < 202002L
-#error "pgas needs C++20: compile with -std=c++20 (Meson: cpp_std=c++20; CMake: target_compile_features cxx_std_20)"
+#error "pgas needs C++20: compile with -std=c++20 (Meson: cpp_std=c++20; CMake: cxx_std_20 as a feature)"
 #include <pgas-needs-C++20>  // no such file: the compiler stops here instead of refusing each later line
 #endif
 

@@ -109,7 +109,8 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 #if defined(__x86_64__)
 /// Stores a register as large as a line past the caches, at the beginning of a line.
 template <class Vector>
-[[gnu::always_inline, gnu::target("avx512f")]] inline void stream_register(std::byte* to, Vector const& line) noexcept {
+[[gnu::always_inline, gnu::target("avx512f")]] inline void stream_register(std::byte* to,
+                                                                           Vector const& line) noexcept {
   static_assert(sizeof(Vector) == 64);
 #if defined(PGAS_STREAMS)
   asm volatile("vmovntdq %[line], (%[to])" : : [line] "v"(line), [to] "r"(to) : "memory");
@@ -165,7 +166,8 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
   for (; rows > 0; --rows, to += to_pitch, from += from_pitch) {
     if (streams) {
       if (is_short && rows > ahead) {
-        for (std::size_t k = 0; k < row_bytes; k += 64) __builtin_prefetch(from + ahead * from_pitch + k, 0, 2);
+        for (std::size_t k = 0; k < row_bytes; k += 64)
+          __builtin_prefetch(from + ahead * from_pitch + k, 0, 2);
       }
       stream_part(to, from, row_bytes);
     } else {
@@ -208,7 +210,9 @@ class streaming_copier {
 
   // Threads of one rank may copy at the same time. Then runs are not recognized, and the copies are still
   // right.
-  [[nodiscard]] std::uintptr_t end() noexcept { return std::atomic_ref(end_).load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uintptr_t end() noexcept {
+    return std::atomic_ref(end_).load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::size_t run() noexcept { return std::atomic_ref(run_).load(std::memory_order_relaxed); }
   void set_run(std::uintptr_t end, std::size_t length) noexcept {
     std::atomic_ref(end_).store(end, std::memory_order_relaxed);

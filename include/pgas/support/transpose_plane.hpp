@@ -13,10 +13,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A vector of `Bytes` bytes. Each of its lanes is an element, or a part of one that is larger than 8 bytes.
 template <std::size_t Bytes, std::size_t ElementBytes>
 struct register_of {
-  using lane =
-      std::conditional_t<ElementBytes % 8 == 0, std::uint64_t,
-                         std::conditional_t<ElementBytes == 4, std::uint32_t,
-                                            std::conditional_t<ElementBytes == 2, std::uint16_t, std::uint8_t>>>;
+  using lane = std::conditional_t<
+      ElementBytes % 8 == 0, std::uint64_t,
+      std::conditional_t<ElementBytes == 4, std::uint32_t,
+                         std::conditional_t<ElementBytes == 2, std::uint16_t, std::uint8_t>>>;
   typedef lane vector __attribute__((vector_size(Bytes)));
   static constexpr std::size_t count = Bytes / sizeof(lane);
   static constexpr std::size_t an_element = ElementBytes / sizeof(lane);
@@ -40,7 +40,8 @@ template <std::size_t Step, class Lanes, std::size_t Rows>
   if constexpr (Step < Rows) {
     for (std::size_t r = 0; r < Rows; ++r) {
       if ((r & Step) == 0) {
-        swap_squares<Step * Lanes::an_element>(rows[r], rows[r + Step], std::make_index_sequence<Lanes::count>());
+        swap_squares<Step * Lanes::an_element>(rows[r], rows[r + Step],
+                                               std::make_index_sequence<Lanes::count>());
       }
     }
     transpose_rows<2 * Step, Lanes>(rows);
@@ -50,8 +51,8 @@ template <std::size_t Step, class Lanes, std::size_t Rows>
 /// Transposes rows x cols elements in squares that fit registers of `Bytes` bytes, and the remaining ones one
 /// by one.
 template <std::size_t Bytes, std::size_t ElementBytes>
-[[gnu::always_inline]] inline void transpose_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
-                                                     std::size_t to_pitch, std::size_t rows,
+[[gnu::always_inline]] inline void transpose_squares(std::byte const* from, std::size_t from_pitch,
+                                                     std::byte* to, std::size_t to_pitch, std::size_t rows,
                                                      std::size_t cols) noexcept {
   constexpr std::size_t side = ElementBytes < Bytes && Bytes % ElementBytes == 0 ? Bytes / ElementBytes : 1;
   std::size_t square_rows = 0;
@@ -77,7 +78,8 @@ template <std::size_t Bytes, std::size_t ElementBytes>
   }
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = i < square_rows ? square_cols : 0; j < cols; ++j) {
-      std::memcpy(to + j * to_pitch + i * ElementBytes, from + i * from_pitch + j * ElementBytes, ElementBytes);
+      std::memcpy(to + j * to_pitch + i * ElementBytes, from + i * from_pitch + j * ElementBytes,
+                  ElementBytes);
     }
   }
 }
@@ -89,9 +91,9 @@ template <std::size_t Bytes, std::size_t ElementBytes>
 /// lies in one set of the cache. The next block is prefetched while one is stored. Blocks follow each other
 /// along the rows of `from`, so a page serves several.
 template <std::size_t Bytes, std::size_t ElementBytes>
-[[gnu::always_inline]] inline void transpose_blocks(std::byte const* from, std::size_t from_pitch, std::byte* to,
-                                                    std::size_t to_pitch, std::size_t rows, std::size_t cols,
-                                                    bool streams) noexcept {
+[[gnu::always_inline]] inline void transpose_blocks(std::byte const* from, std::size_t from_pitch,
+                                                    std::byte* to, std::size_t to_pitch, std::size_t rows,
+                                                    std::size_t cols, bool streams) noexcept {
   constexpr std::size_t line = 64;
   constexpr std::size_t most = std::clamp<std::size_t>(4 * line / ElementBytes, 1, line);
   alignas(line) std::byte block[most * most * ElementBytes];
@@ -122,9 +124,9 @@ template <std::size_t Bytes, std::size_t ElementBytes>
 
 #if defined(__x86_64__)
 template <std::size_t ElementBytes>
-[[gnu::target("avx512f")]] void transpose_blocks_wide(std::byte const* from, std::size_t from_pitch, std::byte* to,
-                                                      std::size_t to_pitch, std::size_t rows, std::size_t cols,
-                                                      bool streams) noexcept {
+[[gnu::target("avx512f")]] void transpose_blocks_wide(std::byte const* from, std::size_t from_pitch,
+                                                      std::byte* to, std::size_t to_pitch, std::size_t rows,
+                                                      std::size_t cols, bool streams) noexcept {
   transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams);
 }
 
@@ -136,7 +138,8 @@ template <std::size_t ElementBytes>
 /// one, since the processor keeps the addresses of about so many pages.
 template <std::size_t ElementBytes>
 [[gnu::target("avx512f")]] void stream_squares(std::byte const* from, std::size_t from_pitch, std::byte* to,
-                                               std::size_t to_pitch, std::size_t rows, std::size_t cols) noexcept {
+                                               std::size_t to_pitch, std::size_t rows,
+                                               std::size_t cols) noexcept {
   using in_register = register_of<64, ElementBytes>;
   constexpr std::size_t side = 64 / ElementBytes;
   constexpr std::size_t most = std::min<std::size_t>(512, 4096 / ElementBytes);
@@ -178,7 +181,8 @@ void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::b
   auto const blocks = [&](std::size_t row, std::size_t col, std::size_t height, std::size_t width) {
     if (height == 0 || width == 0) return;
     transpose_blocks_wide<ElementBytes>(from + row * from_pitch + col * ElementBytes, from_pitch,
-                                        to + col * to_pitch + row * ElementBytes, to_pitch, height, width, true);
+                                        to + col * to_pitch + row * ElementBytes, to_pitch, height, width,
+                                        true);
   };
   std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) % 64;
   if (to_pitch % 64 != 0 || past_line % ElementBytes != 0) return blocks(0, 0, rows, cols);
@@ -186,7 +190,8 @@ void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::b
   std::size_t const height = (rows - head) / side * side;
   std::size_t const width = cols / side * side;
   blocks(0, 0, head, cols);
-  stream_squares<ElementBytes>(from + head * from_pitch, from_pitch, to + head * ElementBytes, to_pitch, height, width);
+  stream_squares<ElementBytes>(from + head * from_pitch, from_pitch, to + head * ElementBytes, to_pitch,
+                               height, width);
   blocks(head, width, height, cols - width);
   blocks(head + height, 0, rows - head - height, cols);
 }
@@ -204,14 +209,15 @@ void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t t
 #if defined(__x86_64__)
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) {  // squares that fit the registers
     if (__builtin_cpu_supports("avx512f")) {
-      return streams ? transpose_past_caches<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T),
-                                                        rows, cols)
-                     : transpose_blocks_wide<sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T),
-                                                        rows, cols, false);
+      return streams ? transpose_past_caches<sizeof(T)>(source, from_pitch * sizeof(T), target,
+                                                        to_pitch * sizeof(T), rows, cols)
+                     : transpose_blocks_wide<sizeof(T)>(source, from_pitch * sizeof(T), target,
+                                                        to_pitch * sizeof(T), rows, cols, false);
     }
   }
 #endif
-  transpose_blocks<16, sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T), rows, cols, streams);
+  transpose_blocks<16, sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T), rows, cols,
+                                  streams);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

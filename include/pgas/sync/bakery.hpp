@@ -74,7 +74,8 @@ struct bakery {
 
     template <boundary Boundary>
     void lock_all(Boundary& b) {
-      for (rank_t target = 0; target < control_->size(); ++target) take(target, lock_kind::shared, "lock_all");
+      for (rank_t target = 0; target < control_->size(); ++target)
+        take(target, lock_kind::shared, "lock_all");
       b.refresh(everyone);
     }
     template <boundary Boundary>
@@ -91,7 +92,9 @@ struct bakery {
     static constexpr word one_ticket = 4;
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
-    auto ticket(rank_t target, rank_t of) { return control_->slot(target, first_ + static_cast<std::size_t>(of), of); }
+    auto ticket(rank_t target, rank_t of) {
+      return control_->slot(target, first_ + static_cast<std::size_t>(of), of);
+    }
     // seq_cst: see Order above. As an acquire it pairs with the release in give_back.
     word look(rank_t target, rank_t other) { return ticket(target, other).load(std::memory_order_seq_cst); }
 

@@ -27,7 +27,8 @@ class bias_on_cells {
     word seen = entered_ * one_epoch;
     // relaxed: no exclusive lock has been taken before an entry that succeeds; lock words order what follows
     // a failure.
-    if (!gate(control_->rank()).compare_exchange(seen, seen + one_epoch, std::memory_order_relaxed)) return false;
+    if (!gate(control_->rank()).compare_exchange(seen, seen + one_epoch, std::memory_order_relaxed))
+      return false;
     ++entered_;
     return true;
   }
@@ -46,7 +47,8 @@ class bias_on_cells {
     for (rank_t rank = 0; rank < control_->size(); ++rank) {
       // relaxed: the gate gives the number of epochs to wait for, and the wait orders their accesses.
       word seen = gate(rank).load(std::memory_order_relaxed);
-      while ((seen & ended) == 0 && !gate(rank).compare_exchange(seen, seen + ended, std::memory_order_relaxed)) {}
+      while ((seen & ended) == 0 &&
+             !gate(rank).compare_exchange(seen, seen + ended, std::memory_order_relaxed)) {}
     }
     for (rank_t rank = 0; rank < control_->size(); ++rank) {
       word const epochs = gate(rank).load(std::memory_order_relaxed) / one_epoch;
@@ -55,7 +57,8 @@ class bias_on_cells {
     word seen = gate(0).load(std::memory_order_relaxed);
     // release: pairs with the acquire above; carries the accesses of the ranks that have left. If the change
     // fails, another rank has made the same one.
-    if ((seen & ended_for_all) == 0) gate(0).compare_exchange(seen, seen + ended_for_all, std::memory_order_release);
+    if ((seen & ended_for_all) == 0)
+      gate(0).compare_exchange(seen, seen + ended_for_all, std::memory_order_release);
     return true;
   }
 
@@ -108,7 +111,8 @@ class bias_on_slots {
   template <class Wait>
   [[nodiscard]] bool end(Wait const& wait) {
     rank_t const self = control_->rank();
-    for (rank_t rank = 0; rank < control_->size(); ++rank) ended(rank, self).store(1, std::memory_order_seq_cst);
+    for (rank_t rank = 0; rank < control_->size(); ++rank)
+      ended(rank, self).store(1, std::memory_order_seq_cst);
     for (rank_t rank = 0; rank < control_->size(); ++rank) {
       if (inside(rank).load(std::memory_order_seq_cst) != 0 && !wait(inside(rank), 0, rank)) return false;
     }
@@ -117,7 +121,9 @@ class bias_on_slots {
 
  private:
   auto inside(rank_t rank) { return control_->slot(rank, first_, rank); }
-  auto ended(rank_t rank, rank_t by) { return control_->slot(rank, first_ + 1 + static_cast<std::size_t>(by), by); }
+  auto ended(rank_t rank, rank_t by) {
+    return control_->slot(rank, first_ + 1 + static_cast<std::size_t>(by), by);
+  }
 
   Control* control_;
   std::size_t first_;
@@ -156,8 +162,8 @@ struct biased {
  private:
   static constexpr auto joined = detail::name_after<Lock>("biased_");
   template <control Control>
-  using bias_on =
-      std::conditional_t<Lock::needs == rmw::none, detail::bias_on_slots<Control>, detail::bias_on_cells<Control>>;
+  using bias_on = std::conditional_t<Lock::needs == rmw::none, detail::bias_on_slots<Control>,
+                                     detail::bias_on_cells<Control>>;
 
  public:
   static constexpr std::string_view name{joined.data(), joined.size()};
@@ -230,8 +236,9 @@ struct biased {
     [[nodiscard]] bool try_to_end_bias() {
       may_last_ = false;
       // acquire: pairs with the release in leave.
-      has_ended_ = bias_.end(
-          [](auto const& left, word epochs, rank_t) { return left.load(std::memory_order_acquire) == epochs; });
+      has_ended_ = bias_.end([](auto const& left, word epochs, rank_t) {
+        return left.load(std::memory_order_acquire) == epochs;
+      });
       return has_ended_;
     }
 

@@ -15,7 +15,9 @@ template <fence_protocol Few, fence_protocol Many, rank_t most>
 struct by_size {
   static constexpr std::string_view name = "by_size";
   static constexpr rmw needs = Many::needs;
-  static constexpr control_words words(rank_t ranks) noexcept { return Few::words(ranks) + Many::words(ranks); }
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return Few::words(ranks) + Many::words(ranks);
+  }
 
   template <control Control>
   class on {

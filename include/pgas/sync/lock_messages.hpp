@@ -50,7 +50,8 @@ struct lock_messages {
   template <control Control>
   class on {
    public:
-    on(Control& control, control_words first) : control_(&control), lanes_(control, first), first_(first.cells) {}
+    on(Control& control, control_words first)
+        : control_(&control), lanes_(control, first), first_(first.cells) {}
 
     template <boundary Boundary>
     void lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -102,7 +103,9 @@ struct lock_messages {
     auto first(rank_t target) { return cell(target, 3); }
     auto last(rank_t target) { return cell(target, 4); }
     auto request(rank_t target, word number) { return cell(target, of_each + number % size()); }
-    auto heard(rank_t target, rank_t from) { return cell(target, of_each + size() + static_cast<std::size_t>(from)); }
+    auto heard(rank_t target, rank_t from) {
+      return cell(target, of_each + size() + static_cast<std::size_t>(from));
+    }
 
     // relaxed: only the receiver changes these words. The bell carries the stores of one receiver to the
     // next.
@@ -119,7 +122,8 @@ struct lock_messages {
     bool ask(rank_t target, message what, std::string_view operation) {
       ++asked_;
       tell(target, what);
-      return control_->wait_until(answer(control_->rank()), [asked = asked_](word seen) { return seen / 2 == asked; },
+      return control_->wait_until(answer(control_->rank()),
+                                  [asked = asked_](word seen) { return seen / 2 == asked; },
                                   {.operation = operation}) %
                  2 ==
              yes;

@@ -36,7 +36,9 @@ struct match_list {
   static_assert(places > 0, "match_list: a list needs places, one for each target that may have posted");
   static constexpr std::string_view name = "match_list";
   static constexpr rmw needs = rmw::test_and_set;
-  static constexpr control_words words(rank_t ranks) noexcept { return {.slots = 0, .cells = 1 + length(ranks)}; }
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return {.slots = 0, .cells = 1 + length(ranks)};
+  }
 
   template <control Control>
   class on {
@@ -46,7 +48,8 @@ struct match_list {
           completions_(control, first.cells),
           list_(first.cells + completions_type::words.cells),
           length_(length(control.size())) {
-      for (std::size_t place = 0; place < length_; ++place) own_.push_back(control.cell(control.rank(), list_ + place));
+      for (std::size_t place = 0; place < length_; ++place)
+        own_.push_back(control.cell(control.rank(), list_ + place));
     }
 
     template <boundary Boundary>
@@ -110,23 +113,27 @@ struct match_list {
         word free = 0;
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish in
         // post, so that the origin finds this part as this rank left it.
-        if (control_->cell(origin, list_ + place).compare_exchange(free, name_of(self()), std::memory_order_release))
+        if (control_->cell(origin, list_ + place)
+                .compare_exchange(free, name_of(self()), std::memory_order_release))
           return;
       }
-      throw error(errc::no_space, self(), "post",
-                  "the match list of rank " + std::to_string(origin) + " has " + std::to_string(length_) +
-                      " places, and as many targets have posted for it; choose match_list<places> with a place for "
-                      "each of its targets, or match_vector");
+      throw error(
+          errc::no_space, self(), "post",
+          "the match list of rank " + std::to_string(origin) + " has " + std::to_string(length_) +
+              " places, and as many targets have posted for it; choose match_list<places> with a place for "
+              "each of its targets, or match_vector");
     }
 
     [[nodiscard]] auto find(rank_t target) noexcept {
-      return std::find_if(matched_.begin(), matched_.end(), [target](found const& f) { return f.target == target; });
+      return std::find_if(matched_.begin(), matched_.end(),
+                          [target](found const& f) { return f.target == target; });
     }
     [[nodiscard]] bool is_matched(rank_t target) noexcept { return find(target) != matched_.end(); }
 
     void match(rank_t target, std::string_view operation) {
-      std::size_t const place = control_->wait_any(std::span(own_), [target](word w) { return w == name_of(target); },
-                                                   {.operation = operation, .awaited = group(&target, 1)});
+      std::size_t const place =
+          control_->wait_any(std::span(own_), [target](word w) { return w == name_of(target); },
+                             {.operation = operation, .awaited = group(&target, 1)});
       matched_.push_back({target, place});
     }
 

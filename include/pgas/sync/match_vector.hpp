@@ -87,7 +87,9 @@ struct match_vector {
     using completions_type = detail::completion_counter<Control>;
 
     static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank) / bits; }
-    static constexpr word bit(rank_t rank) noexcept { return word{1} << (static_cast<std::size_t>(rank) % bits); }
+    static constexpr word bit(rank_t rank) noexcept {
+      return word{1} << (static_cast<std::size_t>(rank) % bits);
+    }
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] std::size_t vector_words() const noexcept { return index(control_->size() - 1) + 1; }

@@ -70,7 +70,8 @@ struct mcs {
 
     template <boundary Boundary>
     void lock_all(Boundary& b) {
-      for (rank_t target = 0; target < control_->size(); ++target) take(target, lock_kind::shared, "lock_all");
+      for (rank_t target = 0; target < control_->size(); ++target)
+        take(target, lock_kind::shared, "lock_all");
       b.refresh(everyone);
     }
     template <boundary Boundary>
@@ -78,7 +79,8 @@ struct mcs {
     template <boundary Boundary>
     void unlock_all(Boundary& b) {
       b.publish(everyone);
-      for (rank_t target = 0; target < control_->size(); ++target) let_go(target, lock_kind::shared, "unlock_all");
+      for (rank_t target = 0; target < control_->size(); ++target)
+        let_go(target, lock_kind::shared, "unlock_all");
     }
 
    private:
@@ -92,7 +94,9 @@ struct mcs {
     // active.
     static constexpr word one_shared = word{1} << 32U;
     static constexpr bool is_held_shared(word active) noexcept { return active >= one_shared; }
-    static constexpr rank_t writer_in(word active) noexcept { return static_cast<rank_t>(active % one_shared) - 1; }
+    static constexpr rank_t writer_in(word active) noexcept {
+      return static_cast<rank_t>(active % one_shared) - 1;
+    }
     static constexpr word as_waiting_writer(rank_t rank) noexcept { return static_cast<word>(rank) + 1; }
 
     // state.
@@ -128,7 +132,8 @@ struct mcs {
                                   {.operation = operation, .awaited = by});
     }
     word wait_for_next(rank_t target, std::string_view operation) {
-      return control_->wait_until(next(self(), target), [](word now) { return now != 0; }, {.operation = operation});
+      return control_->wait_until(next(self(), target), [](word now) { return now != 0; },
+                                  {.operation = operation});
     }
 
     void take(rank_t target, lock_kind kind, std::string_view operation) {
@@ -149,7 +154,8 @@ struct mcs {
         return;
       }
       rank_t const by = rank_of(before);
-      next(by, target).reset_unshared(request_for(lock_kind::exclusive), std::memory_order_release);  // as for shared
+      next(by, target)
+          .reset_unshared(request_for(lock_kind::exclusive), std::memory_order_release);  // as for shared
       // Behind a shared request the last active rank lets this one in; no word tells yet which rank that will
       // be.
       wait_to_be_let_in(target, operation, is_exclusive(before) ? group(&by, 1) : group{});
@@ -161,7 +167,8 @@ struct mcs {
       // acquire: pairs with the release in stop_being_active. A value of 0 means that all ranks before it
       // have stopped.
       if (active(target).load(std::memory_order_acquire) == 0) return true;
-      if (is_held_shared(active(target).fetch_add(as_waiting_writer(self()), std::memory_order_acq_rel))) return false;
+      if (is_held_shared(active(target).fetch_add(as_waiting_writer(self()), std::memory_order_acq_rel)))
+        return false;
       active(target).reset_unshared(0, std::memory_order_relaxed);  // later ranks are behind this one
       return true;
     }
@@ -237,14 +244,17 @@ struct mcs {
 
     bool try_exclusive(rank_t target) {
       // relaxed: only the operations below decide.
-      if (tail(target).load(std::memory_order_relaxed) != 0 || active(target).load(std::memory_order_relaxed) != 0)
+      if (tail(target).load(std::memory_order_relaxed) != 0 ||
+          active(target).load(std::memory_order_relaxed) != 0)
         return false;
       prepare(target);
       word expected = 0;
       // acq_rel: as the exchange in take.
-      if (!tail(target).compare_exchange(expected, request_for(lock_kind::exclusive), std::memory_order_acq_rel))
+      if (!tail(target).compare_exchange(expected, request_for(lock_kind::exclusive),
+                                         std::memory_order_acq_rel))
         return false;
-      if (active(target).load(std::memory_order_acquire) == 0) return true;  // acquire: as in nobody_is_active
+      if (active(target).load(std::memory_order_acquire) == 0)
+        return true;  // acquire: as in nobody_is_active
       // Shared holders that had left the queue were active. This rank leaves again, as if it had been its
       // turn.
       word const successor = leave_queue(target, lock_kind::exclusive, "try_lock");
@@ -253,7 +263,8 @@ struct mcs {
       if (!is_exclusive(successor)) {
         become_active(target);
         let_in(who, target);
-      } else if (!is_held_shared(active(target).fetch_add(as_waiting_writer(who), std::memory_order_acq_rel))) {
+      } else if (!is_held_shared(
+                     active(target).fetch_add(as_waiting_writer(who), std::memory_order_acq_rel))) {
         let_writer_in(target, who);
       }
       return false;

@@ -98,11 +98,13 @@ struct mcs_wp {
       word const before = readers(target).exchange(me(), std::memory_order_acq_rel);
       // acq_rel: either a later change lets this rank in and has seen it join, or this rank comes after the
       // last writer and lets all in.
-      if (before == 0 && (state(target).fetch_add(listed, std::memory_order_acq_rel) & (writer | door_closed)) == 0)
+      if (before == 0 &&
+          (state(target).fetch_add(listed, std::memory_order_acq_rel) & (writer | door_closed)) == 0)
         let_readers_in(target);
       wait_to_be_woken(operation);
       if (before == 0) return;
-      state(target).fetch_add(one_reader, std::memory_order_relaxed);  // this rank is counted: no writer is active
+      state(target).fetch_add(one_reader,
+                              std::memory_order_relaxed);  // this rank is counted: no writer is active
       wake(before);
     }
 
@@ -118,9 +120,12 @@ struct mcs_wp {
     auto readers(rank_t target) { return control_->cell(target, first_ + 1); }
     auto writers(rank_t target) { return control_->cell(target, first_ + 2); }
     auto first(rank_t target) { return control_->cell(target, first_ + 3); }
-    auto woken(word rank_plus_one) { return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 4); }
+    auto woken(word rank_plus_one) {
+      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 4);
+    }
     auto next(word rank_plus_one, rank_t target) {
-      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 5 + static_cast<std::size_t>(target));
+      return control_->cell(static_cast<rank_t>(rank_plus_one - 1),
+                            first_ + 5 + static_cast<std::size_t>(target));
     }
 
     void wake(word who) {
@@ -162,7 +167,8 @@ struct mcs_wp {
       // acq_rel: the changes of all readers are one release sequence, which the last one hands to the writer.
       word const seen = state(target).fetch_add(minus(one_reader), std::memory_order_acq_rel);
       if ((seen & ~listed) != one_reader + writer + door_closed) return;
-      wake(first(target).load(std::memory_order_relaxed));  // relaxed: written before `writer`, which `seen` has
+      wake(first(target).load(
+          std::memory_order_relaxed));  // relaxed: written before `writer`, which `seen` has
     }
 
     // Writers.
@@ -189,7 +195,8 @@ struct mcs_wp {
     /// Announces a writer, the first in the queue. Returns whether it may go on at once; if not, the last
     /// active reader wakes it.
     bool announce(rank_t target, word who) {
-      first(target).reset_unshared(who, std::memory_order_relaxed);  // the next change of the state publishes it
+      first(target).reset_unshared(who,
+                                   std::memory_order_relaxed);  // the next change of the state publishes it
       // acq_rel, twice: publishes `first` to the last reader; comes after all readers that have ended.
       if ((state(target).fetch_add(writer, std::memory_order_acq_rel) & listed) != 0) return false;
       return state(target).fetch_add(door_closed, std::memory_order_acq_rel) < one_reader;
@@ -212,21 +219,23 @@ struct mcs_wp {
       word last = me();
       // release: a rank that finds the queue empty comes after this one.
       if (writers(target).compare_exchange(last, 0, std::memory_order_release)) return;
-      word const successor =
-          control_->wait_until(next(me(), target), [](word now) { return now != 0; }, {.operation = operation});
+      word const successor = control_->wait_until(next(me(), target), [](word now) { return now != 0; },
+                                                  {.operation = operation});
       if (announce(target, successor)) wake(successor);
     }
 
     [[nodiscard]] bool try_write(rank_t target) {
       // relaxed: only the operations below decide.
-      if (state(target).load(std::memory_order_relaxed) != 0 || writers(target).load(std::memory_order_relaxed) != 0)
+      if (state(target).load(std::memory_order_relaxed) != 0 ||
+          writers(target).load(std::memory_order_relaxed) != 0)
         return false;
       prepare_to_write(target);
       word expected = 0;
       // release: a successor sees this rank's words; the state carries the accesses to the part.
       if (!writers(target).compare_exchange(expected, me(), std::memory_order_release)) return false;
       // acquire: pairs with the releases of all ranks that have ended, one release sequence.
-      if (state(target).compare_exchange(expected = 0, writer + door_closed, std::memory_order_acquire)) return true;
+      if (state(target).compare_exchange(expected = 0, writer + door_closed, std::memory_order_acquire))
+        return true;
       leave_queue(target, "try_lock");
       return false;
     }

@@ -90,14 +90,17 @@ struct post_array {
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] std::size_t size() const noexcept { return index(control_->size()); }
-    auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_ + index(target), target); }
+    auto post_of(rank_t target, rank_t origin) {
+      return control_->slot(origin, first_ + index(target), target);
+    }
 
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] = true;
       if (exposures == exposure_state::known) return;
-      control_->wait_until(post_of(target, self()),
-                           [completed = completed_[index(target)]](word posted) { return posted != completed; },
-                           {.operation = operation, .awaited = group(&target, 1)});
+      control_->wait_until(
+          post_of(target, self()),
+          [completed = completed_[index(target)]](word posted) { return posted != completed; },
+          {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;

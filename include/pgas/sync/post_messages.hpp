@@ -118,10 +118,10 @@ struct post_messages {
     void receive_until(rank_t from, std::string_view operation, Enough const& enough) {
       heard& h = of(from);
       while (!enough(h)) {
-        count(h,
-              control_->wait_until(next_from(from),
-                                   [number = h.messages + 1](word value) { return channel_type::holds(value, number); },
-                                   {.operation = operation, .awaited = group(&from, 1)}));
+        count(h, control_->wait_until(
+                     next_from(from),
+                     [number = h.messages + 1](word value) { return channel_type::holds(value, number); },
+                     {.operation = operation, .awaited = group(&from, 1)}));
       }
     }
 

@@ -103,7 +103,9 @@ struct queued {
     [[nodiscard]] word me() const noexcept { return static_cast<word>(self()) + 1; }
     auto held(rank_t target) { return control_->cell(target, first_); }
     auto tail(rank_t target) { return control_->cell(target, first_ + 1); }
-    auto next_of(word rank_plus_one) { return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 2); }
+    auto next_of(word rank_plus_one) {
+      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 2);
+    }
     auto first_in_queue(word rank_plus_one) {
       return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 3);
     }
@@ -129,7 +131,8 @@ struct queued {
       if (kind == lock_kind::exclusive) {
         // acquire: pairs with the release in let_go of the rank that had it before; the releases of several
         // shared holders are one release sequence.
-        return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1, std::memory_order_acquire);
+        return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1,
+                                             std::memory_order_acquire);
       }
       // acquire: pairs with the release in let_go of the last exclusive holder.
       if constexpr (changing_cell<decltype(held(target))>) {
@@ -175,8 +178,8 @@ struct queued {
       word last = me();
       // relaxed: an empty queue carries nothing; accesses to the part go with `held`.
       if (tail(target).compare_exchange(last, 0, std::memory_order_relaxed)) return;
-      word const next =
-          control_->wait_until(next_of(me()), [](word successor) { return successor != 0; }, {.operation = operation});
+      word const next = control_->wait_until(next_of(me()), [](word successor) { return successor != 0; },
+                                             {.operation = operation});
       // relaxed: the successor looks at `held` next, with acquire.
       first_in_queue(next).exchange(1, std::memory_order_relaxed);
     }

@@ -96,7 +96,8 @@ class signal_counts {
     sources_.clear();
     for (signal_from const& from : all) {
       awaited_.push_back(own(from));
-      if (std::find(sources_.begin(), sources_.end(), from.source) == sources_.end()) sources_.push_back(from.source);
+      if (std::find(sources_.begin(), sources_.end(), from.source) == sources_.end())
+        sources_.push_back(from.source);
     }
     std::size_t const which = control_->wait_any(
         std::span(awaited_), [this](word seen) { return (seen >> name_bits) > taken_[seen % most_slots]; },
@@ -122,7 +123,9 @@ class signal_counts {
   [[nodiscard]] slot_type slot(rank_t target, rank_t source, std::size_t tag) const {
     return control_->slot(target, index(source, tag), source);
   }
-  [[nodiscard]] slot_type own(signal_from from) const { return slot(control_->rank(), from.source, from.tag); }
+  [[nodiscard]] slot_type own(signal_from from) const {
+    return slot(control_->rank(), from.source, from.tag);
+  }
 
   Control* control_;
   std::size_t tags_;

@@ -57,7 +57,8 @@ struct stamped {
     [[nodiscard]] bool test(group origins, Boundary& b) {
       for (rank_t origin : origins) {
         // acquire: pairs with the release store in complete of `origin`.
-        if (completion_of(origin, self()).load(std::memory_order_acquire) != exposed_[index(origin)]) return false;
+        if (completion_of(origin, self()).load(std::memory_order_acquire) != exposed_[index(origin)])
+          return false;
       }
       b.refresh(origins);
       return true;
@@ -93,7 +94,9 @@ struct stamped {
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] std::size_t size() const noexcept { return index(control_->size()); }
     // Each slot lies with the rank that waits for it.
-    auto post_of(rank_t target, rank_t origin) { return control_->slot(origin, first_ + index(target), target); }
+    auto post_of(rank_t target, rank_t origin) {
+      return control_->slot(origin, first_ + index(target), target);
+    }
     auto completion_of(rank_t origin, rank_t target) {
       return control_->slot(target, first_ + size() + index(origin), origin);
     }
@@ -101,9 +104,10 @@ struct stamped {
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] = true;
       if (exposures == exposure_state::known) return;
-      control_->wait_until(post_of(target, self()),
-                           [completed = completed_[index(target)]](word posted) { return posted != completed; },
-                           {.operation = operation, .awaited = group(&target, 1)});
+      control_->wait_until(
+          post_of(target, self()),
+          [completed = completed_[index(target)]](word posted) { return posted != completed; },
+          {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;

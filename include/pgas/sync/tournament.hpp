@@ -25,7 +25,9 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct tournament {
   static constexpr std::string_view name = "tournament";
   static constexpr rmw needs = rmw::none;
-  static constexpr control_words words(rank_t ranks) noexcept { return {.slots = rounds(ranks) + 1, .cells = 0}; }
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return {.slots = rounds(ranks) + 1, .cells = 0};
+  }
 
   template <control Control>
   class on {

@@ -49,8 +49,9 @@ enum class retries {
 template <waiting_readers Readers = waiting_readers::stay, retries Retries = retries::after_pause>
 struct two_level {
   static constexpr std::string_view name =
-      Readers == waiting_readers::stay ? (Retries == retries::at_once ? "two_level_at_once" : "two_level")
-                                       : (Retries == retries::at_once ? "two_level_undo_at_once" : "two_level_undo");
+      Readers == waiting_readers::stay
+          ? (Retries == retries::at_once ? "two_level_at_once" : "two_level")
+          : (Retries == retries::at_once ? "two_level_undo_at_once" : "two_level_undo");
   static constexpr rmw needs = rmw::test_and_set;
   static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 2}; }
 
@@ -193,7 +194,8 @@ struct two_level {
     /// Waits until `part` has no writer, or another writer than `seen`. The wait names the rank it is for.
     word wait_for_writer(rank_t target, word seen) {
       auto const writer = static_cast<rank_t>(writer_of(seen) - 1);
-      return control_->wait_until(part(target), [seen](word now) { return writer_of(now) != writer_of(seen); },
+      return control_->wait_until(part(target),
+                                  [seen](word now) { return writer_of(now) != writer_of(seen); },
                                   {.operation = "lock", .awaited = group(&writer, 1)});
     }
 

@@ -27,7 +27,9 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct two_vectors {
   static constexpr std::string_view name = "two_vectors";
   static constexpr rmw needs = rmw::test_and_set;
-  static constexpr control_words words(rank_t ranks) noexcept { return {.slots = 0, .cells = 2 * cells(ranks)}; }
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return {.slots = 0, .cells = 2 * cells(ranks)};
+  }
 
   template <control Control>
   class on {
@@ -54,9 +56,8 @@ struct two_vectors {
     void wait(group origins, Boundary& b) {
       for (rank_t origin : origins) {
         control_->wait_until(completion_of(origin),
-                             [before = completed_[index(origin)] & bit(origin), mask = bit(origin)](word vector) {
-                               return (vector & mask) != before;
-                             },
+                             [before = completed_[index(origin)] & bit(origin),
+                              mask = bit(origin)](word vector) { return (vector & mask) != before; },
                              {.operation = "wait", .awaited = group(&origin, 1)});
       }
       end(origins);
@@ -96,13 +97,16 @@ struct two_vectors {
         posted_[index(target)] ^= bit(target);
         // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which
         // publish has made complete.
-        control_->cell(target, completions_ + index(self())).fetch_xor(bit(self()), std::memory_order_release);
+        control_->cell(target, completions_ + index(self()))
+            .fetch_xor(bit(self()), std::memory_order_release);
       }
     }
 
    private:
     static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank) / bits; }
-    static constexpr word bit(rank_t rank) noexcept { return word{1} << (static_cast<std::size_t>(rank) % bits); }
+    static constexpr word bit(rank_t rank) noexcept {
+      return word{1} << (static_cast<std::size_t>(rank) % bits);
+    }
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     auto completion_of(rank_t origin) { return control_->cell(self(), completions_ + index(origin)); }

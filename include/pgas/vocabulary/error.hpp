@@ -95,7 +95,10 @@ class error : public std::system_error {
 
   /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
   error(errc code, rank_t rank, std::string const& sentence)
-      : std::system_error(make_error_code(code), sentence), rank_(rank), operation_("run"), description_(sentence) {}
+      : std::system_error(make_error_code(code), sentence),
+        rank_(rank),
+        operation_("run"),
+        description_(sentence) {}
 
   /// The rank that met the failure, as its number in the job, not in a sub-team.
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
@@ -144,7 +147,8 @@ std::string index_text(std::array<std::size_t, N> const& index) {
               "rank " + std::to_string(target) + " does not exist in a team of " + std::to_string(size));
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self, std::string_view operation,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self,
+                                                               std::string_view operation,
                                                                char const* sentence) {
   throw error(code, self, operation, sentence);
 }

@@ -48,11 +48,13 @@ class grid {
   }
 
   /// A sentence that says what is wrong with this grid for `ranks` ranks, or nothing if the grid fits.
-  [[nodiscard]] std::optional<std::string> error_for(rank_t ranks, std::array<bool, N> const& undivided = {}) const {
+  [[nodiscard]] std::optional<std::string> error_for(rank_t ranks,
+                                                     std::array<bool, N> const& undivided = {}) const {
     std::optional<std::string> found = error_of_extents(ranks);
     if (found) return found;
     rank_t const places = extents_over(ranks, undivided).size();
-    if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0)) return std::nullopt;
+    if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0))
+      return std::nullopt;
     return "a grid of " + describe() + " needs a number of places that " + std::to_string(ranks_per_node_) +
            " divides, and " + std::to_string(places) + " are there";
   }
@@ -116,7 +118,8 @@ class grid {
     return ones;
   }
 
-  [[nodiscard]] constexpr grid extents_over(rank_t ranks, std::array<bool, N> const& undivided) const noexcept {
+  [[nodiscard]] constexpr grid extents_over(rank_t ranks,
+                                            std::array<bool, N> const& undivided) const noexcept {
     grid best(extents_);
     rank_t rest = ranks;
     bool any_free = false;
@@ -137,13 +140,14 @@ class grid {
     for (rank_t e : extents_) {
       any_free = any_free || e == 0;
       if (e < 0 || (e > 0 && fixed > ranks / e)) {
-        return "a grid of " + describe() + " needs more than the " + std::to_string(ranks) + " ranks there are";
+        return "a grid of " + describe() + " needs more than the " + std::to_string(ranks) +
+               " ranks there are";
       }
       if (e > 0) fixed *= e;
     }
     if (!any_free || ranks % fixed == 0) return std::nullopt;
-    return "a grid of " + describe() + " needs a number of ranks that " + std::to_string(fixed) + " divides, and " +
-           std::to_string(ranks) + " are there";
+    return "a grid of " + describe() + " needs a number of ranks that " + std::to_string(fixed) +
+           " divides, and " + std::to_string(ranks) + " are there";
   }
 
   /// The block of `places` places that divides the grid and separates the fewest pairs of neighbours.

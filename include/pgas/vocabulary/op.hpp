@@ -130,10 +130,11 @@ inline constexpr bool is_standard_function<std::bit_xor<T>> = true;
 /// True, or a refusal by the compiler that names a replacement for a function object of the standard library.
 template <class Op>
 consteval bool has_name_of_operation() {
-  static_assert(!is_standard_function<Op>,
-                "pgas: a message names the operation for its target, and std::plus has no such name; write "
-                "pgas::op::sum, product, bit_and, bit_or or bit_xor instead of std::plus, multiplies, bit_and, bit_or "
-                "or bit_xor");
+  static_assert(
+      !is_standard_function<Op>,
+      "pgas: a message names the operation for its target, and std::plus has no such name; write "
+      "pgas::op::sum, product, bit_and, bit_or or bit_xor instead of std::plus, multiplies, bit_and, bit_or "
+      "or bit_xor");
   return true;
 }
 

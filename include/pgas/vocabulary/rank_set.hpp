@@ -14,7 +14,9 @@ class rank_set {
   explicit rank_set(rank_t ranks) : has_(static_cast<std::size_t>(ranks)) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] bool contains(rank_t rank) const noexcept { return has_[static_cast<std::size_t>(rank)] != 0; }
+  [[nodiscard]] bool contains(rank_t rank) const noexcept {
+    return has_[static_cast<std::size_t>(rank)] != 0;
+  }
   /// Requires that the rank is not in the set.
   void insert(rank_t rank) noexcept {
     has_[static_cast<std::size_t>(rank)] = 1;

@@ -20,7 +20,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// The members of a struct are not known to the library. A struct that holds an address says so itself:
 /// `template <> inline constexpr bool pgas::holds_address<my_view> = true;`.
 template <class T>
-inline constexpr bool holds_address = std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T>;
+inline constexpr bool holds_address =
+    std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T>;
 template <class T>
 inline constexpr bool holds_address<T const> = holds_address<T>;
 template <class T, std::size_t N>

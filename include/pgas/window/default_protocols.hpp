@@ -38,7 +38,8 @@ struct default_protocols_on_slots {
 
 /// The default protocols of a given backend.
 template <class Backend>
-using default_protocols_on = std::conditional_t<bundle_fits<default_protocols, typename Backend::control_type>,
-                                                default_protocols, default_protocols_on_slots>;
+using default_protocols_on =
+    std::conditional_t<bundle_fits<default_protocols, typename Backend::control_type>, default_protocols,
+                       default_protocols_on_slots>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -18,7 +18,8 @@ using element_lock_on =
 template <class State>
 class element_lock : public State::element_lock_type {
  public:
-  element_lock(State& s, rank_t target) : State::element_lock_type(s.control, State::lock_words(s.ranks()), target) {}
+  element_lock(State& s, rank_t target)
+      : State::element_lock_type(s.control, State::lock_words(s.ranks()), target) {}
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

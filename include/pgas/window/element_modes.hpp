@@ -145,7 +145,8 @@ class element_modes {
     }
   }
   void wait_until_free(rank_t target) {
-    control_->wait_until(cell(target), [](word now) { return (now & held) == 0; }, {.operation = "accumulate"});
+    control_->wait_until(cell(target), [](word now) { return (now & held) == 0; },
+                         {.operation = "accumulate"});
   }
 
   Control* control_;

@@ -33,7 +33,8 @@ class element_operations {
       return old;
     } else if constexpr (is_native<Op>) {
       modify_one_by_one();
-      if constexpr (State::is_direct && requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
+      if constexpr (State::is_direct &&
+                    requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
         return segment_type::fetch_op(part_.elements()[i], value, op);  // reads nothing of the segment
       } else {
         return segment().template fetch_op<value_type>(part_.location_of(i), value, op);
@@ -123,7 +124,8 @@ class element_operations {
   template <class Op>
   void modify_each(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      value_type const old = segment().template fetch_op<value_type>(part_.location_of(first + i), values[i], op);
+      value_type const old =
+          segment().template fetch_op<value_type>(part_.location_of(first + i), values[i], op);
       if (before != nullptr) before[i] = old;
     }
   }

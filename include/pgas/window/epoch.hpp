@@ -41,8 +41,9 @@ class epoch {
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the epoch is open.
   void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(light, open_,
-                 throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
+    PGAS_EXPECTS(
+        light, open_,
+        throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
   }
 
  protected:
@@ -106,8 +107,12 @@ class accesses {
 
   /// Puts one element, many from private memory, a piece of the own part, or rows: see target_view::put.
   /// MPI_Put.
-  [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) { to(target).put(i, value); }
-  void put(rank_t target, std::size_t first, std::span<value_type const> values) { to(target).put(first, values); }
+  [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) {
+    to(target).put(i, value);
+  }
+  void put(rank_t target, std::size_t first, std::span<value_type const> values) {
+    to(target).put(first, values);
+  }
   template <std::same_as<own_part> Piece>
   void put(rank_t target, std::size_t first, Piece from) {
     to(target).put(first, from);
@@ -166,13 +171,16 @@ class accesses {
   }
   /// Replaces an element that has the bytes of `expected` and returns true; else copies it to `expected`.
   /// MPI_Compare_and_swap.
-  [[nodiscard]] bool compare_exchange(rank_t target, std::size_t i, value_type& expected, value_type const& desired) {
+  [[nodiscard]] bool compare_exchange(rank_t target, std::size_t i, value_type& expected,
+                                      value_type const& desired) {
     return to(target).compare_exchange(i, expected, desired);
   }
   /// Returns an element with acquire order: a loop may wait for a value. shmem_atomic_fetch.
   [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
   /// Replaces an element with release order. shmem_atomic_set.
-  void atomic_store(rank_t target, std::size_t i, value_type const& value) { to(target).atomic_store(i, value); }
+  void atomic_store(rank_t target, std::size_t i, value_type const& value) {
+    to(target).atomic_store(i, value);
+  }
 
   /// The same for a piece of a heap, `epoch.put(heap.open(handle), i, value)`. Indices count from the first
   /// element of the piece. Throws errc::out_of_range past its last one.
@@ -193,7 +201,8 @@ class accesses {
     accumulate(piece.rank, in(piece, "accumulate", i, 1), value, op);
   }
   template <operation_on<value_type> Op = op::sum>
-  void accumulate(opened_piece const& piece, std::size_t first, std::span<value_type const> values, Op op = {}) {
+  void accumulate(opened_piece const& piece, std::size_t first, std::span<value_type const> values,
+                  Op op = {}) {
     accumulate(piece.rank, in(piece, "accumulate", first, values.size()), values, op);
   }
 
@@ -213,10 +222,11 @@ class accesses {
   /// The position of a piece's elements in their rank's part.
   [[nodiscard]] std::size_t in(opened_piece const& piece, std::string_view operation, std::size_t first,
                                std::size_t count) const {
-    PGAS_EXPECTS(light, fits(first, count, piece.count),
-                 throw error(errc::out_of_range, static_cast<Derived const&>(*this).state().job_rank(), operation,
-                             std::to_string(count) + " elements do not fit at " + std::to_string(first) +
-                                 " in a piece of " + std::to_string(piece.count)));
+    PGAS_EXPECTS(
+        light, fits(first, count, piece.count),
+        throw error(errc::out_of_range, static_cast<Derived const&>(*this).state().job_rank(), operation,
+                    std::to_string(count) + " elements do not fit at " + std::to_string(first) +
+                        " in a piece of " + std::to_string(piece.count)));
     return piece.first + first;
   }
 };

@@ -12,7 +12,8 @@ class exchange_lock {
  public:
   static constexpr control_words words() noexcept { return {.slots = 0, .cells = 1}; }
 
-  exchange_lock(Control& control, control_words first, rank_t target) : cell_(control.cell(target, first.cells)) {
+  exchange_lock(Control& control, control_words first, rank_t target)
+      : cell_(control.cell(target, first.cells)) {
     // acquire: pairs with the release in the destructor of the last holder.
     while (cell_.exchange(1, std::memory_order_acquire) != 0) {
       control.wait_until(cell_, [](word held) { return held == 0; }, {.operation = "accumulate"});

@@ -33,13 +33,18 @@ class local_ref {
     State::coherence_type::store(state_->segment, at(), std::as_bytes(std::span(&value, 1)));
     return *this;
   }
-  local_ref& operator=(local_ref const& other) {  // NOLINT(bugprone-unhandled-self-assignment): a = a is harmless
+  local_ref& operator=(
+      local_ref const& other) {  // NOLINT(bugprone-unhandled-self-assignment): a = a is harmless
     return static_cast<void>(std::as_const(*this) = static_cast<value_type>(other)), *this;
   }
   /// Loads the element, adds and stores: two accesses.
-  local_ref const& operator+=(value_type const& v) const { return *this = static_cast<value_type>(*this) + v; }
+  local_ref const& operator+=(value_type const& v) const {
+    return *this = static_cast<value_type>(*this) + v;
+  }
   /// Loads the element, subtracts and stores: two accesses.
-  local_ref const& operator-=(value_type const& v) const { return *this = static_cast<value_type>(*this) - v; }
+  local_ref const& operator-=(value_type const& v) const {
+    return *this = static_cast<value_type>(*this) - v;
+  }
 
   /// Exchanges the two elements.
   friend void swap(local_ref a, local_ref b) {
@@ -106,7 +111,8 @@ class local_view {
   };
 
   /// The view of `size` elements of the own part from `first` on.
-  local_view(State& state, std::size_t first, std::size_t size) noexcept : state_(&state), first_(first), size_(size) {}
+  local_view(State& state, std::size_t first, std::size_t size) noexcept
+      : state_(&state), first_(first), size_(size) {}
 
   /// The number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

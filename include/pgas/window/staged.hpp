@@ -14,16 +14,19 @@ namespace detail {
 /// True if a hint is a mode of stage. write_only: the program overwrites all of the piece. read_write: it
 /// changes some of the piece; changed bytes are written back, others are not touched.
 template <hints Mode>
-inline constexpr bool is_stage_mode = Mode == read_only.value || Mode == write_only.value || Mode == read_write.value;
+inline constexpr bool is_stage_mode =
+    Mode == read_only.value || Mode == write_only.value || Mode == read_write.value;
 
 /// A piece of the own part as a real span. It is in place if the part is plain memory, else a copy, which the
 /// destructor writes back.
 template <hints Mode, class Window>
 class staged {
  public:
-  static_assert(is_stage_mode<Mode>, "stage: its mode is pgas::read_only, pgas::write_only or pgas::read_write");
+  static_assert(is_stage_mode<Mode>,
+                "stage: its mode is pgas::read_only, pgas::write_only or pgas::read_write");
   static constexpr bool is_update = Mode == read_write.value;
-  using element = std::conditional_t<Mode.read_only, typename Window::value_type const, typename Window::value_type>;
+  using element =
+      std::conditional_t<Mode.read_only, typename Window::value_type const, typename Window::value_type>;
 
   // Inlined, as its callers are, so that a report of the emulated chip names the program's line.
   [[gnu::always_inline]] staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
@@ -34,7 +37,8 @@ class staged {
       copy_.resize(count);
       if (count != 0 && !Mode.write_only) {
         [[maybe_unused]] auto const unread = copying();
-        Window::state_type::coherence_type::load(state_->segment, at(0), std::as_writable_bytes(std::span(copy_)));
+        Window::state_type::coherence_type::load(state_->segment, at(0),
+                                                 std::as_writable_bytes(std::span(copy_)));
       }
       if constexpr (is_update) before_ = copy_;
       span_ = copy_;
@@ -112,7 +116,8 @@ class staged {
 /// changes some of it and writes back the changed bytes alone. Free if memory is plain; else up to two
 /// copies.
 template <class Window, hints Mode>
-[[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, std::size_t first, std::size_t count, hint<Mode>) {
+[[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, std::size_t first, std::size_t count,
+                                                    hint<Mode>) {
   PGAS_EXPECTS(light, detail::fits(first, count, w.size()),
                detail::throw_out_of_range(w.state().job_rank(), "stage", w.rank(), first, count, w.size()));
   return detail::staged<Mode, Window>(w, first, count);

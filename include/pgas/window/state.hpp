@@ -41,13 +41,18 @@ struct window_state {
   static constexpr bool is_direct = shared_segment<segment_type> && !cache_controlled<segment_type>;
 
   static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
-  static constexpr control_words post_words(rank_t ranks) { return fence_words(ranks) + Protocols::post::words(ranks); }
-  static constexpr control_words lock_words(rank_t ranks) { return post_words(ranks) + Protocols::lock::words(ranks); }
+  static constexpr control_words post_words(rank_t ranks) {
+    return fence_words(ranks) + Protocols::post::words(ranks);
+  }
+  static constexpr control_words lock_words(rank_t ranks) {
+    return post_words(ranks) + Protocols::lock::words(ranks);
+  }
   using lock_protocol = typename Protocols::lock;
   /// One instruction can modify an element.
   static constexpr bool has_native_elements = is_direct && atomic_segment<segment_type, T, op::replace>;
   using element_lock_type = element_lock_on<control_type>;
-  using element_modes_type = std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
+  using element_modes_type =
+      std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
   /// The words of all protocols, and of the guard of elements.
   static constexpr control_words words(rank_t ranks) {
     return lock_words(ranks) +
@@ -100,8 +105,8 @@ struct window_state {
 
   /// Tells every rank that this one left `operation` by an exception, so that no rank waits for it.
   void abandon(std::string_view operation) noexcept {
-    team->backend.fail("rank " + std::to_string(team->backend.world_rank(rank())) + " left " + std::string(operation) +
-                       " (" + label + ") by an exception");
+    team->backend.fail("rank " + std::to_string(team->backend.world_rank(rank())) + " left " +
+                       std::string(operation) + " (" + label + ") by an exception");
   }
 
   std::shared_ptr<team_state<Backend>> team;

@@ -52,7 +52,8 @@ class target_part {
       segment().put_rows(at, pitch, from, from_pitch, shape);
     } else {
       for (std::size_t row = 0; row < shape.rows; ++row) {
-        coherence_type::put(segment(), {at.rank, at.offset + row * pitch}, {from + row * from_pitch, shape.row_bytes});
+        coherence_type::put(segment(), {at.rank, at.offset + row * pitch},
+                            {from + row * from_pitch, shape.row_bytes});
       }
     }
   }
@@ -71,7 +72,8 @@ class target_part {
     if (!values.empty()) get_bytes(location_of(first), std::as_writable_bytes(values));
   }
   /// Gets rows of bytes; pitches are in bytes.
-  void get_rows(std::size_t first, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) const {
+  void get_rows(std::size_t first, std::size_t pitch, std::byte* into, std::size_t into_pitch,
+                row_shape shape) const {
     location const at = location_of(first);
     if constexpr (moves_rows) {
       segment().get_rows(at, pitch, into, into_pitch, shape);

@@ -249,7 +249,8 @@ class target_view : detail::target_part<State, Hints> {
   /// at return. MPI_Win_flush.
   void flush() const {
     typename State::template boundary_type<boundary_of::remote, Hints> b(segment());
-    rank_t const target = rank();  // a local: through `this` the compiler keeps a test of the group's end in a loop
+    rank_t const target =
+        rank();  // a local: through `this` the compiler keeps a test of the group's end in a loop
     b.publish(group(&target, 1));
     b.refresh(group(&target, 1));
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -269,11 +270,13 @@ class target_view : detail::target_part<State, Hints> {
   using operations = detail::element_operations<State, Hints>;
 
   static constexpr void check_writes() noexcept {
-    static_assert(!Hints.read_only,
-                  "put: this epoch was opened read_only; open it without that hint to put, accumulate or store");
+    static_assert(
+        !Hints.read_only,
+        "put: this epoch was opened read_only; open it without that hint to put, accumulate or store");
   }
   static constexpr void check_reads() noexcept {
-    static_assert(!Hints.write_only, "get: this epoch was opened write_only; open it without that hint to get or load");
+    static_assert(!Hints.write_only,
+                  "get: this epoch was opened write_only; open it without that hint to get or load");
   }
 
   void check_element(std::string_view operation, std::size_t i) const {
@@ -289,9 +292,10 @@ class target_view : detail::target_part<State, Hints> {
                  s.refuse_elements(operation, s.rank(), part.first, part.count));
   }
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
-    PGAS_EXPECTS(light, given == needed,
-                 throw error(errc::invalid_argument, base::state().job_rank(), operation,
-                             std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
+    PGAS_EXPECTS(
+        light, given == needed,
+        throw error(errc::invalid_argument, base::state().job_rank(), operation,
+                    std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
   }
   void check_rows(rows_of block, std::size_t private_pitch) const {
     PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),

@@ -102,7 +102,8 @@ class agent {
   }
 
   /// Sends a one-way message whose order and completion matter. It has copied the body when it returns.
-  void tell(rank_t to, message m, std::byte const* rows = nullptr, std::size_t pitch = 0, row_shape shape = {}) {
+  void tell(rank_t to, message m, std::byte const* rows = nullptr, std::size_t pitch = 0,
+            row_shape shape = {}) {
     wait_for_room("put");
     m.number = ++sent_[index(to)];
     if (m.kind == message_kind::word_store) asked_[index(to)] = m.number;
@@ -199,7 +200,8 @@ class agent {
         throw error(errc::out_of_range, rank(), operation,
                     "the access is past the end of the memory of " + who + ", or is not aligned");
       case outcome::unsupported:
-        throw error(errc::unsupported, rank(), operation, who + " has no such operation for elements of this type");
+        throw error(errc::unsupported, rank(), operation,
+                    who + " has no such operation for elements of this type");
       default:
         throw error(errc::wrong_order, rank(), operation,
                     who + " has not attached this memory yet, or all ranks have released it");
@@ -259,10 +261,11 @@ class agent {
     if (ended_.load(std::memory_order_relaxed)) check("send");
     under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);
     std::uint64_t const ticket = expected ? tickets_ : 0;
-    boost::asio::post(context_, [this, to, bytes = std::move(bytes), expected = std::move(expected), ticket]() mutable {
-      if (expected) awaited_.emplace(ticket, std::move(expected));
-      links_[index(to)]->write(std::move(bytes));
-    });
+    boost::asio::post(context_,
+                      [this, to, bytes = std::move(bytes), expected = std::move(expected), ticket]() mutable {
+                        if (expected) awaited_.emplace(ticket, std::move(expected));
+                        links_[index(to)]->write(std::move(bytes));
+                      });
   }
 
   // Called by the agent's thread
@@ -303,11 +306,12 @@ class agent {
   std::atomic<std::size_t> under_way_{0};  ///< bytes not yet written, or requested and not yet received
 
   // The rank's thread uses these
-  std::vector<std::uint64_t> sent_;               ///< the number of the last one-way message to each rank
-  std::vector<std::uint64_t> asked_;              ///< the number up to which this rank has asked for an answer
-  std::vector<std::atomic<std::uint64_t>> done_;  ///< the last number that rank has answered; the agent stores it
-  std::vector<bool> is_open_;                     ///< true if a rank is in open_
-  std::vector<rank_t> open_;                      ///< ranks that may not have carried out all messages
+  std::vector<std::uint64_t> sent_;   ///< the number of the last one-way message to each rank
+  std::vector<std::uint64_t> asked_;  ///< the number up to which this rank has asked for an answer
+  std::vector<std::atomic<std::uint64_t>>
+      done_;                   ///< the last number that rank has answered; the agent stores it
+  std::vector<bool> is_open_;  ///< true if a rank is in open_
+  std::vector<rank_t> open_;   ///< ranks that may not have carried out all messages
   std::uint64_t tickets_ = 0;
   std::uint64_t reservations_ = 0;
 
@@ -327,17 +331,19 @@ class agents {
       for (auto const& a : agents_) a->start();
     } catch (std::exception const& e) {
       stop();
-      throw error(
-          errc::no_space, job::supervisor,
-          "run: loopback needs a descriptor for every pair of ranks at each of them, and a thread for each rank; " +
-              std::to_string(all.size()) + " ranks cannot be connected: " + e.what());
+      throw error(errc::no_space, job::supervisor,
+                  "run: loopback needs a descriptor for every pair of ranks at each of them, and a thread "
+                  "for each rank; " +
+                      std::to_string(all.size()) + " ranks cannot be connected: " + e.what());
     }
   }
   agents(agents const&) = delete;
   agents& operator=(agents const&) = delete;
   ~agents() { stop(); }
 
-  [[nodiscard]] agent& operator[](rank_t rank) const noexcept { return *agents_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] agent& operator[](rank_t rank) const noexcept {
+    return *agents_[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] std::shared_ptr<agent> const& share(rank_t rank) const noexcept {
     return agents_[static_cast<std::size_t>(rank)];
   }
@@ -355,7 +361,8 @@ class agents {
 class held_memory {
  public:
   template <class Memory>
-  held_memory(std::shared_ptr<agent> a, memory_id id, std::shared_ptr<Memory> memory) : agent_(std::move(a)), id_(id) {
+  held_memory(std::shared_ptr<agent> a, memory_id id, std::shared_ptr<Memory> memory)
+      : agent_(std::move(a)), id_(id) {
     agent_->memory().attach(id, std::move(memory));
   }
   held_memory(held_memory&& other) noexcept = default;

@@ -118,10 +118,10 @@ class message_control {
     void reset_unshared(word value, std::memory_order order) const { write(value, order); }
   };
 
-  message_control(std::shared_ptr<loopback::agent> a, loopback::memory_id id, control_words words, team_ranks ranks,
-                  std::string_view label)
-      : message_control(std::move(a), id, std::make_shared<loopback::word_block>(words.slots + words.cells), words,
-                        std::move(ranks), label) {}
+  message_control(std::shared_ptr<loopback::agent> a, loopback::memory_id id, control_words words,
+                  team_ranks ranks, std::string_view label)
+      : message_control(std::move(a), id, std::make_shared<loopback::word_block>(words.slots + words.cells),
+                        words, std::move(ranks), label) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
@@ -148,7 +148,8 @@ class message_control {
     wait(
         [&] {
           for (found = 0; found < words.size(); ++found) {
-            if (predicate(words[found].load(std::memory_order_acquire))) return true;  // acquire: as in wait_until
+            if (predicate(words[found].load(std::memory_order_acquire)))
+              return true;  // acquire: as in wait_until
           }
           return false;
         },
@@ -156,12 +157,19 @@ class message_control {
     return found;
   }
 
-  void pause(unsigned attempt, waiting_for const& why) const { back_off(held_.owner().of_job(), attempt, why); }
+  void pause(unsigned attempt, waiting_for const& why) const {
+    back_off(held_.owner().of_job(), attempt, why);
+  }
 
  private:
-  message_control(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::shared_ptr<loopback::word_block> own,
-                  control_words words, team_ranks ranks, std::string_view label)
-      : held_(std::move(a), id, own), ranks_(std::move(ranks)), own_(std::move(own)), words_(words), label_(label) {}
+  message_control(std::shared_ptr<loopback::agent> a, loopback::memory_id id,
+                  std::shared_ptr<loopback::word_block> own, control_words words, team_ranks ranks,
+                  std::string_view label)
+      : held_(std::move(a), id, own),
+        ranks_(std::move(ranks)),
+        own_(std::move(own)),
+        words_(words),
+        label_(label) {}
 
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
     auto* const own = owner == ranks_.self() ? &own_->at(i) : nullptr;

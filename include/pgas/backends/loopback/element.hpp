@@ -9,8 +9,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
 /// A type whose elements the owner, or its agent beside it, can modify in one step.
 template <class T>
-inline constexpr bool is_atomic_element =
-    std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
+inline constexpr bool is_atomic_element = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> &&
+                                          sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
 
 template <class T>
 constexpr element_kind element_kind_of() noexcept {
@@ -23,7 +23,8 @@ constexpr element_kind element_kind_of() noexcept {
   if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? element_kind::f32 : element_kind::f64;
   return nth(std::is_signed_v<T> ? element_kind::i8 : element_kind::u8);
 }
-static_assert(element_kind_of<std::int64_t>() == element_kind::i64 && element_kind_of<char16_t>() == element_kind::u16);
+static_assert(element_kind_of<std::int64_t>() == element_kind::i64 &&
+              element_kind_of<char16_t>() == element_kind::u16);
 
 // acq_rel: each access to an element pairs with each other access to it, by the owner and by its agent. A
 // program may therefore synchronize through elements.
@@ -40,7 +41,8 @@ T modify(T& at, T value, Op op) noexcept {
     return element.load(std::memory_order_acquire);
   } else {
     T old = element.load(std::memory_order_relaxed);
-    while (!element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel, std::memory_order_relaxed)) {}
+    while (!element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel,
+                                          std::memory_order_relaxed)) {}
     return old;
   }
 }

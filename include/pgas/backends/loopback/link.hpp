@@ -23,7 +23,8 @@ class link {
  public:
   using socket_type = boost::asio::local::stream_protocol::socket;
 
-  link(Owner& owner, rank_t peer, boost::asio::io_context& context) : owner_(&owner), peer_(peer), socket_(context) {}
+  link(Owner& owner, rank_t peer, boost::asio::io_context& context)
+      : owner_(&owner), peer_(peer), socket_(context) {}
   link(link const&) = delete;
   link& operator=(link const&) = delete;
 
@@ -63,12 +64,13 @@ class link {
     std::vector<boost::asio::const_buffer> buffers;
     buffers.reserve(writing_.size());
     for (packet const& p : writing_) buffers.emplace_back(p.data(), p.size());
-    boost::asio::async_write(socket_, buffers, [this](boost::system::error_code const& error, std::size_t bytes) {
-      if (error) return owner_->broken(peer_, error);
-      owner_->written(bytes);
-      writing_.clear();
-      if (!queued_.empty()) write_queued();
-    });
+    boost::asio::async_write(socket_, buffers,
+                             [this](boost::system::error_code const& error, std::size_t bytes) {
+                               if (error) return owner_->broken(peer_, error);
+                               owner_->written(bytes);
+                               writing_.clear();
+                               if (!queued_.empty()) write_queued();
+                             });
   }
 
   Owner* owner_;

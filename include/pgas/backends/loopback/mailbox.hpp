@@ -16,17 +16,19 @@ class message_mailbox {
 
   message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id, team_ranks const& ranks)
       : message_mailbox(std::move(a), id,
-                        std::make_shared<loopback::letter_box>(static_cast<std::size_t>(ranks.size())), ranks) {}
+                        std::make_shared<loopback::letter_box>(static_cast<std::size_t>(ranks.size())),
+                        ranks) {}
 
   /// Sends if the receiver has room. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     loopback::agent& mine = held_.owner();
     if (message.size() > max_message_bytes) {
-      throw error(
-          errc::invalid_argument, mine.rank(), "try_send",
-          std::to_string(message.size()) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
+      throw error(errc::invalid_argument, mine.rank(), "try_send",
+                  std::to_string(message.size()) + " bytes exceed the largest message, " +
+                      std::to_string(max_message_bytes));
     }
-    mine.settle("try_send", ranks_.to_world(to));  // the receiver of the letter finds this rank's earlier stores
+    mine.settle("try_send",
+                ranks_.to_world(to));  // the receiver of the letter finds this rank's earlier stores
     if (!box_->take_room(static_cast<std::size_t>(to))) return false;
     if (to == ranks_.self()) {
       box_->add(static_cast<std::size_t>(to), message);
@@ -58,8 +60,8 @@ class message_mailbox {
   }
 
  private:
-  message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::shared_ptr<loopback::letter_box> box,
-                  team_ranks const& ranks)
+  message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id,
+                  std::shared_ptr<loopback::letter_box> box, team_ranks const& ranks)
       : held_(std::move(a), id, box), ranks_(ranks), box_(std::move(box)) {}
 
   [[nodiscard]] loopback::message head(loopback::message_kind kind) const noexcept {

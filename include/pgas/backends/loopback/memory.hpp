@@ -143,7 +143,8 @@ class directory {
   }
 
  private:
-  using any_memory = std::variant<std::shared_ptr<part>, std::shared_ptr<word_block>, std::shared_ptr<letter_box>>;
+  using any_memory =
+      std::variant<std::shared_ptr<part>, std::shared_ptr<word_block>, std::shared_ptr<letter_box>>;
   struct reservation {
     std::vector<rank_t> holders;
     std::size_t left;

@@ -56,7 +56,8 @@ struct message {
   std::uint64_t body = 0;    ///< how many bytes follow
   std::uint64_t memory = 0;  ///< the handle of its memory
   std::uint64_t ticket = 0;  ///< of a question, repeated in its answer; 0: no answer is awaited
-  std::uint64_t number = 0;  ///< the latest one-way message from the asker to the owner, repeated in the answer
+  std::uint64_t number =
+      0;  ///< the latest one-way message from the asker to the owner, repeated in the answer
   std::uint64_t offset = 0;  ///< in bytes; of a word its index
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;

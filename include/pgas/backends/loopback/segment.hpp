@@ -23,7 +23,8 @@ class message_segment {
   template <class T>
   static constexpr bool is_atomic = loopback::is_atomic_element<T>;
 
-  message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::size_t own_bytes, team_ranks ranks)
+  message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::size_t own_bytes,
+                  team_ranks ranks)
       : message_segment(std::move(a), id, std::make_shared<loopback::part>(own_bytes), std::move(ranks)) {}
   /// Wraps memory that this rank already has; its agent accesses that memory for other ranks.
   message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, bytes_out own, team_ranks ranks)
@@ -45,7 +46,8 @@ class message_segment {
   void put(location at, bytes_in from) { put_rows(at, 0, from.data(), 0, {1, from.size()}); }
   void get(location at, bytes_out into) { get_rows(at, 0, into.data(), 0, {1, into.size()}); }
 
-  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch, row_shape shape) {
+  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
+                row_shape shape) {
     if (is_own(at.rank)) return copy_rows(own_->data() + at.offset, pitch, from, from_pitch, shape);
     in_pieces(shape, [&](std::size_t row, std::size_t skip, row_shape piece) {
       auto m = message_for(kind::put, {at.rank, at.offset + row * pitch + skip}, pitch, piece);
@@ -61,7 +63,8 @@ class message_segment {
   [[nodiscard]] request_type rput(location at, bytes_in from) {
     put(at, from);
     if (is_own(at.rank) || from.empty()) return {};
-    return {held_.shared_owner(), {std::make_shared<loopback::transfer>(ask_flush(at.rank), world(at.rank), "rput")}};
+    return {held_.shared_owner(),
+            {std::make_shared<loopback::transfer>(ask_flush(at.rank), world(at.rank), "rput")}};
   }
   [[nodiscard]] request_type rget(location at, bytes_out into) {
     if (is_own(at.rank)) return get(at, into), request_type{};
@@ -108,8 +111,10 @@ class message_segment {
   /// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
   template <class T>
   T compare_exchange(location at, T expected, T desired) {
-    if (is_own(at.rank)) return settled(at.rank), loopback::compare_exchange(element<T>(at), expected, desired);
-    return on_element<T>(message_for(kind::element_compare, at), at.rank, desired, expected, "compare_exchange");
+    if (is_own(at.rank))
+      return settled(at.rank), loopback::compare_exchange(element<T>(at), expected, desired);
+    return on_element<T>(message_for(kind::element_compare, at), at.rank, desired, expected,
+                         "compare_exchange");
   }
   template <class T>
   T atomic_load(location at) {
@@ -129,8 +134,8 @@ class message_segment {
   /// The most bytes of a put or get in one message, so that other messages can come between two pieces.
   static constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 
-  message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::shared_ptr<loopback::part> own,
-                  team_ranks ranks)
+  message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id,
+                  std::shared_ptr<loopback::part> own, team_ranks ranks)
       : held_(std::move(a), id, own),
         ranks_(std::move(ranks)),
         own_(std::move(own)),
@@ -195,12 +200,14 @@ class message_segment {
     in_pieces(shape, [&](std::size_t row, std::size_t skip, row_shape piece) {
       auto const m = message_for(kind::get, {at.rank, at.offset + row * pitch + skip}, pitch, piece);
       queue& open = gets_[at.rank];
-      while (!open.empty() && open.front()->has_arrived()) {  // a finished get would keep its bytes until the flush
+      while (!open.empty() &&
+             open.front()->has_arrived()) {  // a finished get would keep its bytes until the flush
         open.front()->finish(agent());
         open.pop_front();
       }
-      open.push_back(std::make_shared<loopback::transfer>(agent().ask(world(at.rank), m), world(at.rank), operation,
-                                                          into + row * into_pitch + skip, into_pitch, piece));
+      open.push_back(std::make_shared<loopback::transfer>(agent().ask(world(at.rank), m), world(at.rank),
+                                                          operation, into + row * into_pitch + skip,
+                                                          into_pitch, piece));
       started.push_back(open.back());
     });
     return started;
@@ -224,7 +231,9 @@ class message_segment {
   std::map<rank_t, queue> gets_;
   mutable std::map<rank_t, std::size_t> sizes_;
 };
-static_assert(local_segment<message_segment> && !shared_segment<message_segment> && strided_segment<message_segment>);
-static_assert(atomic_segment<message_segment, double, op::sum> && atomic_segment<message_segment, char, op::bit_xor>);
+static_assert(local_segment<message_segment> && !shared_segment<message_segment> &&
+              strided_segment<message_segment>);
+static_assert(atomic_segment<message_segment, double, op::sum> &&
+              atomic_segment<message_segment, char, op::bit_xor>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -49,7 +49,8 @@ class server {
       case message_kind::word_compare:
         return on_word(m);
       case message_kind::letter:
-        if (auto const box = memory_->find<letter_box>(m.memory)) box->add(static_cast<std::size_t>(m.sender), body);
+        if (auto const box = memory_->find<letter_box>(m.memory))
+          box->add(static_cast<std::size_t>(m.sender), body);
         return std::nullopt;
       case message_kind::credit:
         if (auto const box = memory_->find<letter_box>(m.memory)) {
@@ -112,7 +113,8 @@ class server {
     auto const found = memory_->find<part>(m.memory);
     if (!found) return answer(m, outcome::unknown_memory);
     std::size_t const bytes = element_bytes(m.element);
-    if (m.offset % bytes != 0 || !fits(m.offset, bytes, found->size())) return answer(m, outcome::out_of_range);
+    if (m.offset % bytes != 0 || !fits(m.offset, bytes, found->size()))
+      return answer(m, outcome::out_of_range);
     auto const value = carry_out(m, found->data() + m.offset);
     return value ? answer(m, outcome::done, *value) : answer(m, outcome::unsupported);
   }
@@ -145,7 +147,8 @@ class server {
   }
 
   directory* memory_;
-  std::map<std::pair<rank_t, memory_id>, outcome> refused_;  ///< refused puts, until their sender's next flush
+  std::map<std::pair<rank_t, memory_id>, outcome>
+      refused_;  ///< refused puts, until their sender's next flush
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

@@ -15,8 +15,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 /// may have freed.
 class transfer {
  public:
-  transfer(std::shared_ptr<reply> expected, rank_t owner, std::string_view operation, std::byte* into = nullptr,
-           std::size_t pitch = 0, row_shape shape = {})
+  transfer(std::shared_ptr<reply> expected, rank_t owner, std::string_view operation,
+           std::byte* into = nullptr, std::size_t pitch = 0, row_shape shape = {})
       : expected_(std::move(expected)),
         owner_(owner),
         operation_(operation),

@@ -49,14 +49,17 @@ class pool_control {
     bool compare_exchange(word&, Value, std::memory_order) const {
       return refuse<Value>() != 0;
     }
-    void reset_unshared(word value, std::memory_order order) const noexcept { store_through(at_, value, order); }
+    void reset_unshared(word value, std::memory_order order) const noexcept {
+      store_through(at_, value, order);
+    }
 
    private:
     template <class Value>
     static word refuse() {
-      static_assert(always_false<Value>,
-                    "cell: hosts that share a pool have no read-modify-write in common; use slots, each with one "
-                    "writer, and protocols whose `needs` is rmw::none");
+      static_assert(
+          always_false<Value>,
+          "cell: hosts that share a pool have no read-modify-write in common; use slots, each with one "
+          "writer, and protocols whose `needs` is rmw::none");
       return 0;
     }
 
@@ -126,8 +129,9 @@ class pool_control {
   }
 
   [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
-    return reinterpret_cast<word*>(
-        extent_.data() + (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * pool<Cache>::line);
+    return reinterpret_cast<word*>(extent_.data() +
+                                   (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) *
+                                       pool<Cache>::line);
   }
 
   held_pool_extent<Cache> extent_;

@@ -40,10 +40,10 @@ struct pool_from_environment {
   static pool_memory open() {
     char const* const path = std::getenv("PGAS_POOL");
     if (path == nullptr || *path == '\0') {
-      throw error(
-          errc::invalid_argument, -1,
-          "pool_map: there is no memory; set PGAS_POOL to the path of a file or device, and PGAS_POOL_OFFSET and "
-          "PGAS_POOL_BYTES to use a part of it");
+      throw error(errc::invalid_argument, -1,
+                  "pool_map: there is no memory; set PGAS_POOL to the path of a file or device, and "
+                  "PGAS_POOL_OFFSET and "
+                  "PGAS_POOL_BYTES to use a part of it");
     }
     pool_memory memory{.fd = -1, .offset = number("PGAS_POOL_OFFSET"), .bytes = number("PGAS_POOL_BYTES")};
     memory.fd = ::open(path, O_RDWR | O_CLOEXEC);
@@ -61,8 +61,9 @@ struct pool_from_environment {
     std::uint64_t value = 0;
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (!text.empty() && (problem != std::errc{} || end != text.data() + text.size())) {
-      throw error(errc::invalid_argument, -1,
-                  "pool_map: " + std::string(name) + " is '" + std::string(text) + "', not a number of bytes");
+      throw error(
+          errc::invalid_argument, -1,
+          "pool_map: " + std::string(name) + " is '" + std::string(text) + "', not a number of bytes");
     }
     return value;
   }
@@ -71,9 +72,10 @@ static_assert(pool_source<pool_from_environment>);
 
 /// A rank's access to a pool, through this processor's cache. Tests use an emulated cache in its place.
 struct processor_cache {
-  static_assert(processor::puts_are_exact,
-                "pool_map: this processor cannot store past its cache, so a put would write back whole lines with "
-                "neighbours' old bytes; use process_map");
+  static_assert(
+      processor::puts_are_exact,
+      "pool_map: this processor cannot store past its cache, so a put would write back whole lines with "
+      "neighbours' old bytes; use process_map");
 
   /// The bytes of a cache line.
   static std::size_t line_bytes() noexcept { return processor::line_bytes(); }
@@ -107,17 +109,20 @@ class pool {
 
   static pool map(pool_memory given) {
     descriptor const owned{given.fd};
-    auto const refuse = [](std::string const& why) { throw error(errc::invalid_argument, -1, "pool_map: " + why); };
+    auto const refuse = [](std::string const& why) {
+      throw error(errc::invalid_argument, -1, "pool_map: " + why);
+    };
     struct ::stat info {};
-    if (::fstat(given.fd, &info) != 0) refuse(std::string("the descriptor of its memory: ") + std::strerror(errno));
+    if (::fstat(given.fd, &info) != 0)
+      refuse(std::string("the descriptor of its memory: ") + std::strerror(errno));
     if (S_ISREG(info.st_mode)) {
       // A store past the end of a file would end the rank by a signal.
       auto const size = static_cast<std::uint64_t>(info.st_size);
       std::uint64_t const left = given.offset < size ? size - given.offset : 0;
       if (given.bytes == 0) given.bytes = left;
       if (given.bytes > left || left == 0) {
-        refuse("the file has " + std::to_string(size) + " bytes, not " + std::to_string(given.bytes) + " from " +
-               std::to_string(given.offset) + " on");
+        refuse("the file has " + std::to_string(size) + " bytes, not " + std::to_string(given.bytes) +
+               " from " + std::to_string(given.offset) + " on");
       }
     }
     if (given.bytes == 0) refuse("the size of a device is unknown; set PGAS_POOL_BYTES");

@@ -49,13 +49,15 @@ class pool_segment {
     if (largest > p.bytes() / sizes.size()) {
       throw error(errc::no_space, j.rank(), "reserve",
                   std::to_string(largest) + " bytes on each of " + std::to_string(ranks) +
-                      " ranks were asked for: the memory given to pool_map has only " + std::to_string(p.bytes()));
+                      " ranks were asked for: the memory given to pool_map has only " +
+                      std::to_string(p.bytes()));
     }
     std::uint64_t const stride = (largest + line_bytes - 1) / line_bytes * line_bytes;
     std::uint64_t const extent = p.reserve(j, header_bytes(ranks) + stride * sizes.size(), ranks);
     std::byte* const header = p.data() + extent;
     Cache::put_past(header, reinterpret_cast<std::byte const*>(&stride), sizeof stride);
-    Cache::put_past(header + sizeof stride, reinterpret_cast<std::byte const*>(sizes.data()), sizes.size_bytes());
+    Cache::put_past(header + sizeof stride, reinterpret_cast<std::byte const*>(sizes.data()),
+                    sizes.size_bytes());
     Cache::drain_stores();
     return extent;
   }
@@ -65,11 +67,14 @@ class pool_segment {
   // Reads through the cache, since the header never changes.
   [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
     std::size_t bytes = 0;
-    std::memcpy(&bytes, header_ + sizeof stride_ + static_cast<std::size_t>(rank) * sizeof bytes, sizeof bytes);
+    std::memcpy(&bytes, header_ + sizeof stride_ + static_cast<std::size_t>(rank) * sizeof bytes,
+                sizeof bytes);
     return bytes;
   }
 
-  void put(location at, bytes_in from) const noexcept { Cache::put_past(address(at), from.data(), from.size()); }
+  void put(location at, bytes_in from) const noexcept {
+    Cache::put_past(address(at), from.data(), from.size());
+  }
   void get(location at, bytes_out into) const noexcept {
     drop(at, into.size());
     drain_all();
@@ -101,7 +106,9 @@ class pool_segment {
     return (bytes + line_bytes - 1) / line_bytes * line_bytes;
   }
 
-  [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
+  [[nodiscard]] std::byte* part(rank_t rank) const noexcept {
+    return base_ + static_cast<std::size_t>(rank) * stride_;
+  }
   [[nodiscard]] std::byte* address(location at) const noexcept { return part(at.rank) + at.offset; }
 
   held_pool_extent<Cache> extent_;
@@ -110,6 +117,7 @@ class pool_segment {
   std::byte* base_;
   std::uint64_t stride_ = 0;
 };
-static_assert(cache_controlled<pool_segment<processor_cache>> && !local_segment<pool_segment<processor_cache>>);
+static_assert(cache_controlled<pool_segment<processor_cache>> &&
+              !local_segment<pool_segment<processor_cache>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

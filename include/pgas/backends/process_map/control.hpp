@@ -20,8 +20,12 @@ class mapped_control {
   class slot_type {
    public:
     explicit slot_type(word* at) noexcept : at_(at) {}
-    [[nodiscard]] word load(std::memory_order order) const noexcept { return std::atomic_ref(*at_).load(order); }
-    void store(word value, std::memory_order order) const noexcept { std::atomic_ref(*at_).store(value, order); }
+    [[nodiscard]] word load(std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).load(order);
+    }
+    void store(word value, std::memory_order order) const noexcept {
+      std::atomic_ref(*at_).store(value, order);
+    }
 
    private:
     word* at_;
@@ -30,7 +34,9 @@ class mapped_control {
   class cell_type : public refuses_store {
    public:
     explicit cell_type(word* at) noexcept : at_(at) {}
-    [[nodiscard]] word load(std::memory_order order) const noexcept { return std::atomic_ref(*at_).load(order); }
+    [[nodiscard]] word load(std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).load(order);
+    }
     word fetch_add(word value, std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).fetch_add(value, order);
     }
@@ -69,7 +75,9 @@ class mapped_control {
   [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t /*writer*/) const noexcept {
     return slot_type(at(slots_, owner, i));
   }
-  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept { return cell_type(at(cells_, owner, i)); }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept {
+    return cell_type(at(cells_, owner, i));
+  }
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {

@@ -22,14 +22,15 @@ class mapped_mailbox {
     return static_cast<std::uint64_t>(ranks) * static_cast<std::uint64_t>(ranks) * sizeof(ring);
   }
 
-  mapped_mailbox(held_extent extent, team_ranks ranks) : extent_(std::move(extent)), ranks_(std::move(ranks)) {}
+  mapped_mailbox(held_extent extent, team_ranks ranks)
+      : extent_(std::move(extent)), ranks_(std::move(ranks)) {}
 
   /// Sends unless the ring is full. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {
-      throw error(
-          errc::invalid_argument, ranks_.self(), "try_send",
-          std::to_string(message.size()) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
+      throw error(errc::invalid_argument, ranks_.self(), "try_send",
+                  std::to_string(message.size()) + " bytes exceed the largest message, " +
+                      std::to_string(max_message_bytes));
     }
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
@@ -54,7 +55,8 @@ class mapped_mailbox {
       for (; taken != sent; ++handled) {
         entry const& e = r.entries[taken % capacity];
         handler(from, bytes_in(e.data, e.bytes));
-        std::atomic_ref(r.taken).store(++taken, std::memory_order_release);  // pairs with the acquire in try_send
+        std::atomic_ref(r.taken).store(++taken,
+                                       std::memory_order_release);  // pairs with the acquire in try_send
       }
     }
     return handled;

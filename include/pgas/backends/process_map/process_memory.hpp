@@ -24,8 +24,8 @@ class process_memory {
 
   /// Moves rows between this process and address `there`. Returns 0 or an errno: EPERM or ENOSYS if moves are
   /// forbidden, ESRCH if the process is gone, EFAULT if it has no such memory, or none that can be written.
-  [[nodiscard]] int put(std::uint64_t there, std::size_t there_pitch, std::byte const* from, std::size_t from_pitch,
-                        row_shape shape) const noexcept {
+  [[nodiscard]] int put(std::uint64_t there, std::size_t there_pitch, std::byte const* from,
+                        std::size_t from_pitch, row_shape shape) const noexcept {
     // iovec has no const; process_vm_writev only reads here.
     return move(::process_vm_writev, const_cast<std::byte*>(from), from_pitch, there, there_pitch, shape);
   }
@@ -53,7 +53,8 @@ class process_memory {
       for (std::size_t i = 0; i < rows; ++i) {
         std::size_t const gone = i == 0 ? skip : 0;
         here_rows[i] = {here + (first + i) * here_pitch + gone, shape.row_bytes - gone};
-        there_rows[i] = {reinterpret_cast<void*>(there + (first + i) * there_pitch + gone), shape.row_bytes - gone};
+        there_rows[i] = {reinterpret_cast<void*>(there + (first + i) * there_pitch + gone),
+                         shape.row_bytes - gone};
       }
       ::ssize_t const moved = call(process_, here_rows.data(), rows, there_rows.data(), rows, 0);
       if (moved <= 0) return moved < 0 ? errno : EFAULT;

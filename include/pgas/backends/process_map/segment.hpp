@@ -20,11 +20,13 @@ class mapped_segment {
  public:
   /// The types whose elements the processor modifies atomically.
   template <class T>
-  static constexpr bool is_atomic =
-      std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 && std::atomic_ref<T>::is_always_lock_free;
+  static constexpr bool is_atomic = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 &&
+                                    std::atomic_ref<T>::is_always_lock_free;
 
-  mapped_segment(held_extent extent, team_ranks ranks) : mapped_segment(extent.data(), nullptr, std::move(ranks)) {
-    if (has_own_pages(stride_)) extent.populate(static_cast<std::uint64_t>(part(rank()) - header_), own_pages());
+  mapped_segment(held_extent extent, team_ranks ranks)
+      : mapped_segment(extent.data(), nullptr, std::move(ranks)) {
+    if (has_own_pages(stride_))
+      extent.populate(static_cast<std::uint64_t>(part(rank()) - header_), own_pages());
     memory_ = std::make_shared<held_extent const>(std::move(extent));
   }
   /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.
@@ -73,11 +75,17 @@ class mapped_segment {
     // of elements.
     return *std::launder(reinterpret_cast<std::size_t const*>(header_ + sizeof stride_) + rank);
   }
-  [[nodiscard]] std::byte* part(rank_t rank) const noexcept { return base_ + static_cast<std::size_t>(rank) * stride_; }
+  [[nodiscard]] std::byte* part(rank_t rank) const noexcept {
+    return base_ + static_cast<std::size_t>(rank) * stride_;
+  }
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
 
-  void put(location at, bytes_in from) noexcept { copy_out_(part(at.rank) + at.offset, from.data(), from.size()); }
-  void get(location at, bytes_out into) noexcept { copy_in_(into.data(), part(at.rank) + at.offset, into.size()); }
+  void put(location at, bytes_in from) noexcept {
+    copy_out_(part(at.rank) + at.offset, from.data(), from.size());
+  }
+  void get(location at, bytes_out into) noexcept {
+    copy_in_(into.data(), part(at.rank) + at.offset, into.size());
+  }
   done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
   done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
 
@@ -116,7 +124,8 @@ class mapped_segment {
     constexpr bool has_bits = std::is_integral_v<T> && !std::is_same_v<T, bool>;
     if constexpr (std::is_integral_v<T> && Op::kind == op_kind::sum) {
       return element.fetch_add(value, std::memory_order_acq_rel);
-    } else if constexpr (has_bits && Op::kind == op_kind::bit_and) {  // one instruction if the old value is unused
+    } else if constexpr (has_bits &&
+                         Op::kind == op_kind::bit_and) {  // one instruction if the old value is unused
       return element.fetch_and(value, std::memory_order_acq_rel);
     } else if constexpr (has_bits && Op::kind == op_kind::bit_or) {
       return element.fetch_or(value, std::memory_order_acq_rel);
@@ -128,15 +137,16 @@ class mapped_segment {
       return element.load(std::memory_order_acquire);
     } else {
       T old = element.load(std::memory_order_relaxed);
-      while (
-          !element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel, std::memory_order_relaxed)) {}
+      while (!element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {}
       return old;
     }
   }
   /// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
   template <class T>
   T compare_exchange(location at, T expected, T desired) const noexcept {
-    std::atomic_ref<T>(at_element<T>(at)).compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
+    std::atomic_ref<T>(at_element<T>(at))
+        .compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
     return expected;
   }
   template <class T>

@@ -57,9 +57,9 @@ class user_segment {
         probe_(std::make_unique<std::uint64_t>()) {
     *probe_ = reinterpret_cast<std::uintptr_t>(probe_.get()) ^
               static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    ::new (table_.local().data())
-        entry{::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
-              static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.get())), *probe_};
+    ::new (table_.local().data()) entry{
+        ::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
+        static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.get())), *probe_};
     // Yama may allow tracing to ancestors only. This call then allows it to the ranks' parent and its
     // descendants, so to this job alone. Without Yama the call fails, and needs no effect.
     if (!ranks_are_threads_) ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
@@ -130,25 +130,29 @@ class user_segment {
   static void flush_local(rank_t) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void flush_local_all() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch, row_shape shape) const {
+  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
+                row_shape shape) const {
     if (shape.rows == 0 || shape.row_bytes == 0) return;
     if (copies_) return copies_->put_rows(at, pitch, from, from_pitch, shape);
     entry const& there = of(at.rank);
     if (is_here(at.rank)) {
       return mapped_segment::copy_rows(at_address(there) + at.offset, pitch, from, from_pitch, shape);
     }
-    int const why = process_memory(there.process).put(there.address + at.offset, pitch, from, from_pitch, shape);
+    int const why =
+        process_memory(there.process).put(there.address + at.offset, pitch, from, from_pitch, shape);
     if (why != 0) [[unlikely]]
       refuse("put", at, pitch, shape, why);
   }
-  void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) const {
+  void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch,
+                row_shape shape) const {
     if (shape.rows == 0 || shape.row_bytes == 0) return;
     if (copies_) return copies_->get_rows(at, pitch, into, into_pitch, shape);
     entry const& there = of(at.rank);
     if (is_here(at.rank)) {
       return mapped_segment::copy_rows(into, into_pitch, at_address(there) + at.offset, pitch, shape);
     }
-    int const why = process_memory(there.process).get(there.address + at.offset, pitch, into, into_pitch, shape);
+    int const why =
+        process_memory(there.process).get(there.address + at.offset, pitch, into, into_pitch, shape);
     if (why != 0) [[unlikely]]
       refuse("get", at, pitch, shape, why);
   }
@@ -165,7 +169,9 @@ class user_segment {
   [[nodiscard]] entry const& of(rank_t rank) const noexcept {
     return *std::launder(reinterpret_cast<entry const*>(table_.part(rank)));
   }
-  [[nodiscard]] bool is_here(rank_t rank) const noexcept { return ranks_are_threads_ || rank == this->rank(); }
+  [[nodiscard]] bool is_here(rank_t rank) const noexcept {
+    return ranks_are_threads_ || rank == this->rank();
+  }
   static std::byte* at_address(entry const& there) noexcept {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(there.address));
   }
@@ -212,8 +218,8 @@ class user_segment {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(char const* operation, location at, std::size_t pitch,
                                                      row_shape shape, int why) const {
     job_.check(operation);  // the rank may be gone
-    std::string const who =
-        "rank " + std::to_string(ranks_.to_world(at.rank)) + " (process " + std::to_string(of(at.rank).process) + ")";
+    std::string const who = "rank " + std::to_string(ranks_.to_world(at.rank)) + " (process " +
+                            std::to_string(of(at.rank).process) + ")";
     if (why == ESRCH) throw error(errc::rank_failed, job_.rank(), operation, who + " is gone");
     std::string const what = std::to_string((shape.rows - 1) * pitch + shape.row_bytes) + " bytes at byte " +
                              std::to_string(at.offset) + " of the memory of " + who +
@@ -221,10 +227,11 @@ class user_segment {
     if (why != EFAULT)
       throw error(errc::unsupported, job_.rank(), operation,
                   what + "; it was reachable when the window was made, so the system's rules have changed");
-    throw error(errc::invalid_argument, job_.rank(), operation,
-                what +
-                    "; keep the memory, and the sources and destinations of transfers, until the window's last "
-                    "epoch has ended, and keep memory that is put into writable");
+    throw error(
+        errc::invalid_argument, job_.rank(), operation,
+        what +
+            "; keep the memory, and the sources and destinations of transfers, until the window's last "
+            "epoch has ended, and keep memory that is put into writable");
   }
 
   mapped_segment table_;

@@ -21,11 +21,13 @@ struct blocked {
   [[nodiscard]] std::string awaited() const {
     std::string text = "rank";
     char separator = ' ';
-    for (rank_t rank : ranks->to_world(why->awaited)) text += std::exchange(separator, ',') + std::to_string(rank);
+    for (rank_t rank : ranks->to_world(why->awaited))
+      text += std::exchange(separator, ',') + std::to_string(rank);
     return text;
   }
   [[noreturn]] void throw_late(rank_t self) const {
-    throw error(errc::timed_out, self, why->operation, "waited too long (" + std::string(label) + ") for " + awaited());
+    throw error(errc::timed_out, self, why->operation,
+                "waited too long (" + std::string(label) + ") for " + awaited());
   }
 };
 
@@ -39,7 +41,8 @@ struct blocked {
     if (b.why == nullptr) {
       sentence += " has returned";
     } else {
-      sentence += " waits in " + std::string(b.why->operation) + " (" + std::string(b.label) + ") for " + b.awaited();
+      sentence +=
+          " waits in " + std::string(b.why->operation) + " (" + std::string(b.label) + ") for " + b.awaited();
     }
   }
   return sentence + "; none of them can go on";

@@ -127,7 +127,8 @@ class checker {
       }
       for (; both != 0; both &= both - 1) {
         std::size_t const byte = first_of(both);
-        if (seen[byte - in_line] != truths_[head][byte]) return {fault::stale, last(r), byte, truths_[head][byte]};
+        if (seen[byte - in_line] != truths_[head][byte])
+          return {fault::stale, last(r), byte, truths_[head][byte]};
       }
     }
     if (!may_race) note(head, mine, self, mask, false, true, where);
@@ -165,7 +166,9 @@ class checker {
   using chunk = std::array<std::uint32_t, chunk_lines>;
 
   static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
-  static std::size_t first_of(std::uint32_t mask) noexcept { return static_cast<std::size_t>(std::countr_zero(mask)); }
+  static std::size_t first_of(std::uint32_t mask) noexcept {
+    return static_cast<std::size_t>(std::countr_zero(mask));
+  }
   static std::uint32_t mask_of(std::size_t in_line, std::size_t count) noexcept {
     std::uint32_t const ones = count == line_bytes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
     return ones << in_line;
@@ -174,17 +177,21 @@ class checker {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::max(a[i], b[i]);
   }
 
-  [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept { return clocks_[index(self)][index(self)]; }
+  [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept {
+    return clocks_[index(self)][index(self)];
+  }
   static bool is_of(rank_t self, record const& r) noexcept { return static_cast<rank_t>(r.rank) == self; }
   /// True if the access of the record happened before the rank's present.
   [[nodiscard]] bool is_before(rank_t self, record const& r) const noexcept {
     return is_of(self, r) || clocks_[index(self)][r.rank] >= r.clock;
   }
-  [[nodiscard]] access last(record const& r) const noexcept { return {static_cast<rank_t>(r.rank), sites_[r.where]}; }
+  [[nodiscard]] access last(record const& r) const noexcept {
+    return {static_cast<rank_t>(r.rank), sites_[r.where]};
+  }
 
   /// Adds an access to a record of its rank, or to a new one.
-  void note(std::uint32_t& head, std::uint32_t mine, rank_t self, std::uint32_t mask, bool through_cache, bool is_read,
-            site where) {
+  void note(std::uint32_t& head, std::uint32_t mine, rank_t self, std::uint32_t mask, bool through_cache,
+            bool is_read, site where) {
     if (mine == 0) {
       mine = make();
       if (head == 0) {

@@ -35,7 +35,8 @@ class registry {
     auto const found = entries_.find(which);
     if (found == entries_.end()) {
       throw error(errc::invalid_argument, self, "attach",
-                  "there is no reserved memory " + std::to_string(which) + ", or all its ranks have attached already");
+                  "there is no reserved memory " + std::to_string(which) +
+                      ", or all its ranks have attached already");
     }
     auto memory = found->second.memory;
     if (--found->second.missing == 0) entries_.erase(found);
@@ -88,7 +89,8 @@ struct chip_word {
 
 /// The control words of one team or window.
 struct home_words {
-  home_words(rank_t ranks, control_words w) : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)) {}
+  home_words(rank_t ranks, control_words w)
+      : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)) {}
 
   [[nodiscard]] chip_word& at(rank_t owner, std::size_t i) noexcept {
     return all[static_cast<std::size_t>(owner) * (words.slots + words.cells) + i];
@@ -105,7 +107,10 @@ class home_sections;
 class chip {
  public:
   chip(job const& j, options const& how)
-      : job_(j), turns_(j, how), memory_(j.size(), how.own_pages), registers_(static_cast<std::size_t>(j.size())) {
+      : job_(j),
+        turns_(j, how),
+        memory_(j.size(), how.own_pages),
+        registers_(static_cast<std::size_t>(j.size())) {
     if (how.clock != nullptr) clock_.emplace(*how.clock, turns_);
     if (how.check) oracle_.emplace(j.size());
     for (rank_t r = 0; r < j.size(); ++r) {
@@ -119,7 +124,9 @@ class chip {
   [[nodiscard]] memory& dram() noexcept { return memory_; }
   [[nodiscard]] core& at(rank_t rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] interrupt_pin& pin_of(rank_t rank) noexcept { return pins_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] test_and_set& register_of(rank_t rank) noexcept { return registers_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] test_and_set& register_of(rank_t rank) noexcept {
+    return registers_[static_cast<std::size_t>(rank)];
+  }
   /// The increment registers of the system interface: two for each core that the chip can have.
   [[nodiscard]] std::array<std::int64_t, 2 * std::size_t{scheduler::most_cores}>& increments() noexcept {
     return increments_;
@@ -137,8 +144,9 @@ class chip {
   /// The station that holds a core's control words.
   [[nodiscard]] station words_of(rank_t owner) const noexcept {
     auto const& how = turns_.how();
-    return how.words == pgas::scc::placement::central ? station::at(station::controller, how.central_controller % 4)
-                                                      : station::memory_of(owner);
+    return how.words == pgas::scc::placement::central
+               ? station::at(station::controller, how.central_controller % 4)
+               : station::memory_of(owner);
   }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
 
@@ -151,7 +159,8 @@ class chip {
       }
     } catch (...) {
       while (done-- > 0) {
-        if (wanted[done].bytes != 0) memory_.release(wanted[done].owner, wanted[done].offset, wanted[done].bytes);
+        if (wanted[done].bytes != 0)
+          memory_.release(wanted[done].owner, wanted[done].offset, wanted[done].bytes);
       }
       throw;
     }
@@ -197,8 +206,8 @@ class chip {
     switch (v.what) {
       case checker::fault::stale:
         code = errc::stale_copy;
-        text = me + " reads " + place + " at " + mine_at + " and finds an old value; " + other + " wrote it last, at " +
-               theirs_at + ": " + missing(v, self, byte);
+        text = me + " reads " + place + " at " + mine_at + " and finds an old value; " + other +
+               " wrote it last, at " + theirs_at + ": " + missing(v, self, byte);
         break;
       case checker::fault::race:
         text = me + (writes ? " writes " : " reads ") + place + " at " + mine_at + ", unordered with the " +
@@ -206,8 +215,8 @@ class chip {
                ": end the epoch of the first, or send a signal, before the second";
         break;
       case checker::fault::false_sharing:
-        text = me + " writes beside " + place + " at " + mine_at + ", in one line with what " + other + " wrote at " +
-               theirs_at +
+        text = me + " writes beside " + place + " at " + mine_at + ", in one line with what " + other +
+               " wrote at " + theirs_at +
                ", unordered: a line goes back whole, so one of the two writes can be lost; give each writer "
                "lines of its own";
         break;
@@ -253,13 +262,15 @@ class chip {
         case core::found::modified:
           return who + " never cleaned it before it signalled: it is still in its cache";
         case core::found::combined:
-          return who + " did not drain its stores before it signalled: it is still in its write-combining buffer";
+          return who +
+                 " did not drain its stores before it signalled: it is still in its write-combining buffer";
         case core::found::copied:
         case core::found::nowhere:
           break;
       }
     }
-    return "it is in no cache and not in memory: a drop without a clean lost it, or another rank's line went back "
+    return "it is in no cache and not in memory: a drop without a clean lost it, or another rank's line went "
+           "back "
            "whole "
            "over it";
   }

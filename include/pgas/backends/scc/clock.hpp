@@ -71,7 +71,8 @@ class clock {
     auto const tile_name = [](tile t) {
       return '(' + std::to_string(column_of(t)) + ',' + std::to_string(row_of(t)) + ')';
     };
-    constexpr std::array<char const*, mesh::directions> ways{" east", " west", " north", " south", " out", " in"};
+    constexpr std::array<char const*, mesh::directions> ways{" east",  " west", " north",
+                                                             " south", " out",  " in"};
     for (tile t = 0; t < tiles; ++t) {
       for (unsigned d = 0; d < mesh::directions; ++d) {
         all.links.push_back(load_of(mesh_.look(t, static_cast<mesh::direction>(d)), tile_name(t) + ways[d]));
@@ -84,7 +85,8 @@ class clock {
           load_of(uses_[station::at(station::controller, c).index()], "controller " + std::to_string(c)));
     }
     all.interface = load_of(uses_[station::at(station::interface, 0).index()], "system interface");
-    for (rank_t r = 0; r < turns_->cores(); ++r) all.clocks.push_back(timing_.in_core_cycles(turns_->time().now(r)));
+    for (rank_t r = 0; r < turns_->cores(); ++r)
+      all.clocks.push_back(timing_.in_core_cycles(turns_->time().now(r)));
     return all;
   }
 
@@ -118,7 +120,9 @@ class clock {
       case station::controller:
         break;
     }
-    auto const& dram = what == asks::write_line ? t.memory_line_write : is_write(what) ? t.memory_write : t.memory_read;
+    auto const& dram = what == asks::write_line ? t.memory_line_write
+                       : is_write(what)         ? t.memory_write
+                                                : t.memory_read;
     return in_ticks(dram, dram, is_write(what) ? t.memory_write_holds : t.memory_read_holds);
   }
   struct packets {
@@ -126,7 +130,9 @@ class clock {
   };
 
   static constexpr std::size_t index(asks what) noexcept { return static_cast<std::size_t>(what); }
-  static constexpr bool is_write(asks what) noexcept { return what == asks::write_word || what == asks::write_line; }
+  static constexpr bool is_write(asks what) noexcept {
+    return what == asks::write_word || what == asks::write_line;
+  }
   /// The flits of a request and its answer: one for the header, and one for each 16 bytes.
   static constexpr packets flits(asks what) noexcept {
     switch (what) {
@@ -188,8 +194,8 @@ class clock {
   std::array<use, station::count> uses_;
   std::array<gate, station::count> gates_;
   std::array<std::array<cost, 4>, 4> costs_{};
-  std::array<ticks, scheduler::most_cores> done_{};                       ///< the end of each core's last access
-  std::array<ticks, scheduler::most_cores> queued_{};                     ///< how long each core's last access waited
+  std::array<ticks, scheduler::most_cores> done_{};    ///< the end of each core's last access
+  std::array<ticks, scheduler::most_cores> queued_{};  ///< how long each core's last access waited
   std::array<ticks, scheduler::most_cores> came_{}, holds_{}, served_{};  ///< of waiting accesses
 };
 

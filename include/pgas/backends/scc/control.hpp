@@ -40,7 +40,8 @@ class scc_control {
       chip_->reach(self_, scc::station::registers_of(owner_), what);
     }
     void acquire() const {
-      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->clock) oracle->acquire(self_, *at_->clock);
+      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->clock)
+        oracle->acquire(self_, *at_->clock);
     }
     void release() const {
       auto* const oracle = chip_->oracle();
@@ -168,7 +169,8 @@ class scc_control {
         break;
       }
       chip_->turns().wait(
-          std::span(&waiting, 1), [&] { return take_interrupt(), w.home().value != seen; }, why, label_, ranks_);
+          std::span(&waiting, 1), [&] { return take_interrupt(), w.home().value != seen; }, why, label_,
+          ranks_);
     }
     chip_->waited(ranks_.to_world(rank()), why.operation);
     return seen;

@@ -109,8 +109,8 @@ class core {
   /// Drops the tagged copies of a range that another core has written.
   void forget_tagged(physical_address first, std::size_t bytes) noexcept {
     if (bytes == 0) return;
-    for (line_number n = line_of(first), last = line_of(static_cast<physical_address>(first + bytes - 1)); n <= last;
-         ++n) {
+    for (line_number n = line_of(first), last = line_of(static_cast<physical_address>(first + bytes - 1));
+         n <= last; ++n) {
       if (auto const i = l1_.look(n); i != l1_.none && l1_.is_tagged(i)) l1_.forget(i);
     }
   }
@@ -153,7 +153,8 @@ class core {
     line_number const last = line_of(static_cast<physical_address>(first + bytes - 1));
     l1_.forget_lines(begin, last);
     l2_.forget_lines(begin, last);
-    if (!combined_.is_empty() && combined_.number() >= begin && combined_.number() <= last) combined_.forget();
+    if (!combined_.is_empty() && combined_.number() >= begin && combined_.number() <= last)
+      combined_.forget();
     // The adversary must not refill a line either: the memory is zeroed for its next window.
     mischief_.forget(begin, last);
   }
@@ -262,7 +263,8 @@ class core {
       mischief_.fetched({number, tagged});
     }
     std::size_t const i = l1_.place_for(number);
-    if (l1_.holds(i) && l1_.is_modified(i)) spend(&timing::l2_line);  // the victim travels to L2 like the fill
+    if (l1_.holds(i) && l1_.is_modified(i))
+      spend(&timing::l2_line);  // the victim travels to L2 like the fill
     give_up_l1(i);
     l1_.put(i, number, fetched, tagged);
     return i;

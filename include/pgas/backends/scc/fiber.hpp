@@ -84,7 +84,8 @@ class fiber {
     exchange_exceptions();
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(&fake_stack, static_cast<std::byte*>(stack_.sp) - stack_.size, stack_.size);
+    __sanitizer_start_switch_fiber(&fake_stack, static_cast<std::byte*>(stack_.sp) - stack_.size,
+                                   stack_.size);
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     tsan_caller_ = __tsan_get_current_fiber();

@@ -33,7 +33,9 @@ class heat_drawing {
     draw_busiest(chip_bottom + 118);
   }
 
-  [[nodiscard]] std::string finished() const { return out_.finished(2 * margin + chip_width, chip_bottom + 270); }
+  [[nodiscard]] std::string finished() const {
+    return out_.finished(2 * margin + chip_width, chip_bottom + 270);
+  }
 
  private:
   using load = pgas::scc::load;
@@ -72,12 +74,13 @@ class heat_drawing {
     double const part = at - static_cast<double>(i);
     auto const mix = [&](double stop::*c) { return stops[i].*c + (stops[i + 1].*c - stops[i].*c) * part; };
     std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "rgb(%.0f,%.0f,%.0f)", mix(&stop::r), mix(&stop::g), mix(&stop::b));
+    std::snprintf(text.data(), text.size(), "rgb(%.0f,%.0f,%.0f)", mix(&stop::r), mix(&stop::g),
+                  mix(&stop::b));
     return text.data();
   }
   static std::string says(load const& l, std::string const& what) {
-    return what + ": " + grouped(static_cast<double>(l.requests)) + " requests, in use for " + grouped(l.busy) +
-           " core cycles; they waited " + grouped(l.queued) + " in all";
+    return what + ": " + grouped(static_cast<double>(l.requests)) + " requests, in use for " +
+           grouped(l.busy) + " core cycles; they waited " + grouped(l.queued) + " in all";
   }
 
   void box(double x, double y, double width, double height, load const& l, std::string const& label,
@@ -106,8 +109,10 @@ class heat_drawing {
     double const second = x + 16 + wide, low = y + 31 + tall;
     box(x + 8, y + 26, wide, tall, traffic_.buffers[t], "buffer", "buffer of tile " + name, 12);
     box(second, y + 26, wide, tall, traffic_.registers[t], "registers", "registers of tile " + name, 12);
-    box(x + 8, low, wide, tall, link_of(t, mesh::out_of_cores), "cores out", "link from the cores of " + name, 12);
-    box(second, low, wide, tall, link_of(t, mesh::into_cores), "cores in", "link to the cores of " + name, 12);
+    box(x + 8, low, wide, tall, link_of(t, mesh::out_of_cores), "cores out", "link from the cores of " + name,
+        12);
+    box(second, low, wide, tall, link_of(t, mesh::into_cores), "cores in", "link to the cores of " + name,
+        12);
   }
 
   [[nodiscard]] load const& link_of(tile t, mesh::direction d) const {
@@ -157,8 +162,8 @@ class heat_drawing {
     double const x = is_left ? left_of(t) - 22 - width : left_of(t) + side + 22;
     double const edge = is_left ? left_of(t) : left_of(t) + side;
     out_.line(edge, y + tall / 2, is_left ? x + width : x, y + tall / 2, "stroke='#b8c2cc' stroke-width='3'");
-    box(x, y, width, tall, traffic_.controllers[c], "controller " + std::to_string(c), traffic_.controllers[c].name,
-        17);
+    box(x, y, width, tall, traffic_.controllers[c], "controller " + std::to_string(c),
+        traffic_.controllers[c].name, 17);
   }
   void draw_interface() {
     double const x = left_of(interface_tile) - 10, y = chip_bottom + 22;
@@ -181,7 +186,8 @@ class heat_drawing {
     }
     out_.rect(x, y + 74, 22, 14, "fill='" + colour(0) + "' stroke='#d5dbe1' rx='3'");
     out_.text(x + 30, y + 81, "never used", "note start");
-    out_.text(x, y + 106, "Arrows are links of one direction; a pointer on a part shows its requests.", "note start");
+    out_.text(x, y + 106, "Arrows are links of one direction; a pointer on a part shows its requests.",
+              "note start");
   }
 
   /// Lists the busiest parts, which most likely limit the run.
@@ -209,7 +215,8 @@ class heat_drawing {
       std::array<char, 24> waits{};
       std::snprintf(waits.data(), waits.size(), "%.1f",
                     l->requests == 0 ? 0 : l->queued / static_cast<double>(l->requests));
-      out_.rect(x, row - 7, 14, 14, "fill='" + colour(share(*l)) + "' rx='3' stroke='#d5dbe1' stroke-width='.8'");
+      out_.rect(x, row - 7, 14, 14,
+                "fill='" + colour(share(*l)) + "' rx='3' stroke='#d5dbe1' stroke-width='.8'");
       out_.text(x + 22, row, name, "label start");
       out_.text(x + columns[1], row, percent(share(*l)), "label end");
       out_.text(x + columns[2], row, grouped(static_cast<double>(l->requests)), "label end");
@@ -236,13 +243,15 @@ namespace scc {
 /// errc::bad_file if the file cannot be written.
 inline void write_heat_map(traffic const& t, std::filesystem::path const& file) {
   if (t.links.empty()) {
-    throw error(errc::wrong_order, -1, "heat map: no run has had a clock yet; choose one by scc::options::clock");
+    throw error(errc::wrong_order, -1,
+                "heat map: no run has had a clock yet; choose one by scc::options::clock");
   }
   std::ofstream out(file);
   out << heat_map(t, file.stem().string());
   if (!out.flush()) {
-    throw error(errc::bad_file, -1,
-                "heat map: '" + file.string() + "' cannot be written; name a file in a folder where you may write");
+    throw error(
+        errc::bad_file, -1,
+        "heat map: '" + file.string() + "' cannot be written; name a file in a folder where you may write");
   }
 }
 

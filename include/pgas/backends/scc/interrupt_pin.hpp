@@ -74,7 +74,8 @@ class interrupt_pin {
       look();
       ticks const begin = time.now(core_);
       computes_ = true;
-      turns_->until(is_up_ ? std::min(begin + left, since_) : begin + left);  // the raise may be later than now
+      turns_->until(is_up_ ? std::min(begin + left, since_)
+                           : begin + left);  // the raise may be later than now
       computes_ = false;
       ticks const passed = time.due(core_) - begin;
       time_->spend(core_, passed);

@@ -32,7 +32,10 @@ class interrupts {
    private:
     friend class interrupts;
     handler(std::shared_ptr<detail::scc::chip> c, rank_t self, std::function<void()> what)
-        : chip_(std::move(c)), self_(self), what_(std::move(what)), before_(chip_->pin_of(self_).handle_by(&what_)) {}
+        : chip_(std::move(c)),
+          self_(self),
+          what_(std::move(what)),
+          before_(chip_->pin_of(self_).handle_by(&what_)) {}
 
     std::shared_ptr<detail::scc::chip> chip_;
     rank_t self_;
@@ -56,7 +59,9 @@ class interrupts {
   ///
   /// The handler may do all that a program may, and is not itself interrupted. A wait in the handler must not
   /// depend on the interrupted code. The interrupted code throws the handler's exceptions.
-  [[nodiscard]] handler on_interrupt(std::function<void()> what) const { return {chip_, self_, std::move(what)}; }
+  [[nodiscard]] handler on_interrupt(std::function<void()> what) const {
+    return {chip_, self_, std::move(what)};
+  }
 
   /// Sleeps until the condition holds. It is checked first and after each interrupt, with interrupts masked,
   /// so none is missed. The core does not poll, and the mesh stays idle. Requires a handler, since without

@@ -36,14 +36,16 @@ class home_sections {
   }
   /// The clock of a section's messages, or of its room.
   [[nodiscard]] vector_clock& clock(rank_t receiver, rank_t sender, bool of_room) noexcept {
-    return clocks_[(static_cast<std::size_t>(receiver) * members_.size() + static_cast<std::size_t>(sender)) * 2 +
+    return clocks_[(static_cast<std::size_t>(receiver) * members_.size() + static_cast<std::size_t>(sender)) *
+                       2 +
                    (of_room ? 1 : 0)];
   }
 
  private:
   [[nodiscard]] std::size_t bytes() const noexcept { return members_.size() * section_bytes; }
   void release() {
-    for (std::size_t i = 0; i < starts_.size(); ++i) chip_->dram().release_buffer(members_[i], starts_[i], bytes());
+    for (std::size_t i = 0; i < starts_.size(); ++i)
+      chip_->dram().release_buffer(members_[i], starts_[i], bytes());
   }
 
   chip* chip_;
@@ -74,9 +76,9 @@ class scc_mailbox {
   /// long.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {
-      throw error(
-          errc::invalid_argument, core_->number(), "try_send",
-          std::to_string(message.size()) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
+      throw error(errc::invalid_argument, core_->number(), "try_send",
+                  std::to_string(message.size()) + " bytes exceed the largest message, " +
+                      std::to_string(max_message_bytes));
     }
     auto const section = at(to, ranks_.self());
     std::uint32_t const sent = number(section);
@@ -120,7 +122,8 @@ class scc_mailbox {
 
   [[nodiscard]] scc::physical_address at(rank_t receiver, rank_t sender) const noexcept {
     return static_cast<scc::physical_address>(
-        (scc::lookup_table::first_buffer + static_cast<std::size_t>(ranks_.to_world(receiver))) * scc::page_bytes +
+        (scc::lookup_table::first_buffer + static_cast<std::size_t>(ranks_.to_world(receiver))) *
+            scc::page_bytes +
         home_->start(receiver, sender));
   }
   [[nodiscard]] std::uint32_t number(scc::physical_address at) {

@@ -70,8 +70,8 @@ class extents {
 class memory {
  public:
   memory(rank_t cores, unsigned own_pages) : cores_(static_cast<std::size_t>(cores)), own_pages_(own_pages) {
-    void* const base =
-        ::mmap(nullptr, dram_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const base = ::mmap(nullptr, dram_bytes(), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
       throw error(errc::no_space, -1,
                   "run: scc: there is no address space for " + std::to_string(dram_bytes()) +
@@ -129,8 +129,9 @@ class memory {
     auto const at = free_buffers_[static_cast<std::size_t>(owner)].reserve(whole(bytes, line_bytes));
     if (!at) {
       throw error(errc::no_space, owner, "reserve_mailbox",
-                  std::to_string(bytes) + " bytes of the message passing buffer of core " + std::to_string(owner) +
-                      " were asked for: of its " + std::to_string(mpb_bytes) + " fewer are left");
+                  std::to_string(bytes) + " bytes of the message passing buffer of core " +
+                      std::to_string(owner) + " were asked for: of its " + std::to_string(mpb_bytes) +
+                      " fewer are left");
     }
     return *at;
   }

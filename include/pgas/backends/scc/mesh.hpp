@@ -22,7 +22,7 @@ struct load {
 
 /// The loads of all parts of the chip in a run with a clock: for heat maps.
 struct traffic {
-  std::vector<load> links;        ///< of each tile: to the east, west, north, south, out of its cores and into them
+  std::vector<load> links;  ///< of each tile: to the east, west, north, south, out of its cores and into them
   std::vector<load> buffers;      ///< of each tile
   std::vector<load> registers;    ///< of each tile
   std::vector<load> controllers;  ///< the memory controllers
@@ -51,7 +51,8 @@ constexpr unsigned hops(tile from, tile to) noexcept {
 }
 /// The controller of a core: the nearest of four, each with a quarter of the chip.
 constexpr unsigned domain_of(rank_t core) noexcept {
-  return (column_of(tile_of(core)) >= tile_columns / 2 ? 1U : 0U) + (row_of(tile_of(core)) >= tile_rows / 2 ? 2U : 0U);
+  return (column_of(tile_of(core)) >= tile_columns / 2 ? 1U : 0U) +
+         (row_of(tile_of(core)) >= tile_rows / 2 ? 2U : 0U);
 }
 /// The tile whose router a controller is at: (0,0), (5,0), (0,2) or (5,2).
 constexpr tile controller_tile(unsigned controller) noexcept {
@@ -68,7 +69,9 @@ struct station {
   static constexpr station buffer_of(rank_t core) noexcept { return at(buffer, tile_of(core)); }
   static constexpr station registers_of(rank_t core) noexcept { return at(registers, tile_of(core)); }
   static constexpr station memory_of(rank_t core) noexcept { return at(controller, domain_of(core)); }
-  static constexpr station at(kind k, unsigned number) noexcept { return {k, static_cast<std::uint8_t>(number)}; }
+  static constexpr station at(kind k, unsigned number) noexcept {
+    return {k, static_cast<std::uint8_t>(number)};
+  }
   static constexpr std::size_t count = 2 * tiles + controllers + 1;
 
   [[nodiscard]] constexpr tile where() const noexcept {
@@ -218,7 +221,8 @@ class arbiter {
   /// The input by which packets of a tile reach a router. The last turn of their route decides.
   static unsigned input(tile from, tile router) noexcept {
     if (row_of(from) != row_of(router)) return row_of(from) > row_of(router) ? mesh::north : mesh::south;
-    if (column_of(from) != column_of(router)) return column_of(from) > column_of(router) ? mesh::east : mesh::west;
+    if (column_of(from) != column_of(router))
+      return column_of(from) > column_of(router) ? mesh::east : mesh::west;
     return own;
   }
 

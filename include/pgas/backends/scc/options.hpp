@@ -17,9 +17,9 @@ inline timing const& timing_named(std::string_view name) {
     if (t->name == name) return *t;
     known += (known.empty() ? "" : ", ") + std::string(t->name);
   }
-  throw error(
-      errc::invalid_argument, -1,
-      "PGAS_CLOCK: no set of parameters of the chip is called " + std::string(name) + "; choose one of " + known);
+  throw error(errc::invalid_argument, -1,
+              "PGAS_CLOCK: no set of parameters of the chip is called " + std::string(name) +
+                  "; choose one of " + known);
 }
 
 /// The caches' unasked actions. A number n means: at one in n of the accesses that leave a core; 0 means
@@ -31,7 +31,8 @@ struct adversary {
   unsigned fill = 0;   ///< fetches one of the latest lines again, or a neighbour
   unsigned evict = 0;  ///< evicts a copy, and writes it back if it was modified
   unsigned drain = 0;  ///< empties the write-combining buffer early
-  unsigned defer = 0;  ///< defers an interrupt: one in n of the possible instructions takes it; 0: the first does
+  unsigned defer =
+      0;  ///< defers an interrupt: one in n of the possible instructions takes it; 0: the first does
 };
 
 /// The options of a run of the chip, which a test or the environment chooses before a launch.
@@ -40,17 +41,19 @@ struct options {
   scheduling schedule = scheduling::turns;  ///< the order of the cores' turns
   adversary against{};                      ///< the caches' unasked actions
   bool check = true;                        ///< stop at the first stale byte
-  bool through_pages_cached = true;         ///< false: the chip's defect; reads of write-through pages always miss
-  unsigned own_pages = 42;                  ///< 16 MiB pages of a core's own memory
-  unsigned mappable_pages = 56;  ///< pages of other cores mapped at a time: 4 of each of 14 cores, as in the paper
+  bool through_pages_cached = true;  ///< false: the chip's defect; reads of write-through pages always miss
+  unsigned own_pages = 42;           ///< 16 MiB pages of a core's own memory
+  unsigned mappable_pages =
+      56;  ///< pages of other cores mapped at a time: 4 of each of 14 cores, as in the paper
   /// The chip's times. With a clock, cores go in the order of virtual time, whatever `schedule` says, without
   /// an adversary.
   timing const* clock = nullptr;
-  placement words = placement::distributed;     ///< of control words
-  unsigned central_controller = 0;              ///< of placement::central
-  bool each_poll = false;                       ///< make every poll, even those that cannot see a change
-  decisions* script = nullptr;                  ///< of scheduling::script
-  std::vector<switch_point>* record = nullptr;  ///< receives the changes of turns of each run, with any schedule
+  placement words = placement::distributed;  ///< of control words
+  unsigned central_controller = 0;           ///< of placement::central
+  bool each_poll = false;                    ///< make every poll, even those that cannot see a change
+  decisions* script = nullptr;               ///< of scheduling::script
+  std::vector<switch_point>* record =
+      nullptr;  ///< receives the changes of turns of each run, with any schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
   /// PGAS_SEED=n chooses a random schedule and an adversary; the same number repeats the run. PGAS_CHECK=0
@@ -60,7 +63,8 @@ struct options {
     if (char const* text = std::getenv("PGAS_SEED"); text != nullptr && *text != '\0')
       o.disturb(std::strtoull(text, nullptr, 0));
     if (char const* text = std::getenv("PGAS_CHECK"); text != nullptr && *text == '0') o.check = false;
-    if (char const* text = std::getenv("PGAS_CLOCK"); text != nullptr && *text != '\0') o.clock = &timing_named(text);
+    if (char const* text = std::getenv("PGAS_CLOCK"); text != nullptr && *text != '\0')
+      o.clock = &timing_named(text);
     return o;
   }
 

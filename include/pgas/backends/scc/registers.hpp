@@ -29,7 +29,9 @@ class test_and_set_register {
   }
 
  private:
-  [[nodiscard]] detail::scc::station place() const noexcept { return detail::scc::station::registers_of(owner_); }
+  [[nodiscard]] detail::scc::station place() const noexcept {
+    return detail::scc::station::registers_of(owner_);
+  }
 
   detail::scc::chip* chip_;
   rank_t self_;
@@ -40,7 +42,8 @@ class test_and_set_register {
 class increment_register {
  public:
   /// For scc::increment_register.
-  increment_register(detail::scc::chip& c, rank_t self, std::size_t i) noexcept : chip_(&c), self_(self), index_(i) {}
+  increment_register(detail::scc::chip& c, rank_t self, std::size_t i) noexcept
+      : chip_(&c), self_(self), index_(i) {}
 
   /// Returns the value and adds one.
   [[nodiscard]] std::int64_t read() const {

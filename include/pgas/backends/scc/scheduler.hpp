@@ -29,7 +29,11 @@ class scheduler {
   static constexpr rank_t most_cores = turn_order::most_cores;
 
   scheduler(job const& j, options const& o)
-      : job_(j), how_(o), dice_(o.seed), order_(how_, j.size(), dice_), blocked_(static_cast<std::size_t>(j.size())) {}
+      : job_(j),
+        how_(o),
+        dice_(o.seed),
+        order_(how_, j.size(), dice_),
+        blocked_(static_cast<std::size_t>(j.size())) {}
   scheduler(scheduler const&) = delete;
   scheduler& operator=(scheduler const&) = delete;
 
@@ -85,7 +89,8 @@ class scheduler {
   [[nodiscard]] time_point now(rank_t core) const {
     if (!is_timed()) return clock::now();
     double const us = static_cast<double>(time_.now(core)) / pgas::scc::ticks_a_microsecond;
-    return started_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::micro>(us));
+    return started_ +
+           std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::micro>(us));
   }
   /// The running core has its next event at `due`. Returns when no other core has an earlier one.
   void until(ticks due) {
@@ -103,8 +108,8 @@ class scheduler {
   /// While all other cores poll or compute too, the looks repeat themselves. Looks that end before any core
   /// can change a word are therefore not made; `skip(count)` receives their number instead.
   template <std::predicate Look, class Skip>
-  void poll(std::span<waiters* const> waiting, Look&& look, Skip&& skip, waiting_for const& why, std::string_view label,
-            team_ranks const& ranks) {
+  void poll(std::span<waiters* const> waiting, Look&& look, Skip&& skip, waiting_for const& why,
+            std::string_view label, team_ranks const& ranks) {
     rank_t const self = current_;
     auto& mine = blocked_[static_cast<std::size_t>(self)];
     mine = {&why, label, &ranks, deadline(why), false};
@@ -137,8 +142,8 @@ class scheduler {
   /// Suspends the running core until a word changes that has the core in its `waiting`. Throws like
   /// control::wait_until.
   template <std::predicate Condition>
-  void wait(std::span<waiters* const> waiting, Condition&& condition, waiting_for const& why, std::string_view label,
-            team_ranks const& ranks) {
+  void wait(std::span<waiters* const> waiting, Condition&& condition, waiting_for const& why,
+            std::string_view label, team_ranks const& ranks) {
     rank_t const self = current_;
     auto& mine = blocked_[static_cast<std::size_t>(self)];
     while (!condition()) {
@@ -308,9 +313,9 @@ class scheduler {
   std::vector<blocked> blocked_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
-  waiters idle_ = 0;                                    ///< with a clock: cores whose last look was in vain
-  waiters woken_ = 0;                                   ///< cores with a word that has changed since that look
-  waiters pausing_ = 0;                                 ///< cores that gave up their turn for a while
+  waiters idle_ = 0;     ///< with a clock: cores whose last look was in vain
+  waiters woken_ = 0;    ///< cores with a word that has changed since that look
+  waiters pausing_ = 0;  ///< cores that gave up their turn for a while
   std::array<std::uint64_t, most_cores> pause_ends_{};  ///< on the clock of points_ + skipped_
   std::uint64_t skipped_ = 0;                           ///< time that passed while all paused
   rank_t current_ = -1;

@@ -108,7 +108,8 @@ class scc_segment {
   [[gnu::noinline]] void put_and_drop(location at, bytes_in from) {
     write(page_type::ncm, at, from, false, __builtin_return_address(0));
     scc::core& theirs = chip_->at(part(at.rank).owner);
-    if (auto const where = theirs.physical(system(part(at.rank), at.offset))) theirs.forget_tagged(*where, from.size());
+    if (auto const where = theirs.physical(system(part(at.rank), at.offset)))
+      theirs.forget_tagged(*where, from.size());
   }
 
   /// While the guard lives, loads copy elements that the program may never look at: the oracle reports no
@@ -154,9 +155,11 @@ class scc_segment {
       if (is_own) {  // a core's own pages have the first entries, in order
         use(static_cast<scc::physical_address>(offset), done, count);
       } else {
-        auto const page = static_cast<scc::page_number>(chip_->dram().first_page(p.owner) + offset / scc::page_bytes);
+        auto const page =
+            static_cast<scc::page_number>(chip_->dram().first_page(p.owner) + offset / scc::page_bytes);
         unsigned const entry = core_->map(page);
-        use(static_cast<scc::physical_address>(entry * scc::page_bytes + offset % scc::page_bytes), done, count);
+        use(static_cast<scc::physical_address>(entry * scc::page_bytes + offset % scc::page_bytes), done,
+            count);
       }
       offset += count;
       done += count;
@@ -170,7 +173,8 @@ class scc_segment {
     if (auto* const oracle = chip_->oracle()) {
       auto const first = system(part(at.rank), at.offset);
       scc::each_line(first, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), is_copying_, where);
+        auto const verdict =
+            oracle->read(core_->number(), line, into.subspan(done, count), is_copying_, where);
         if (verdict.what != scc::checker::fault::none) [[unlikely]]
           chip_->complain(verdict, core_->number(), line, where, false);
       });
@@ -180,11 +184,13 @@ class scc_segment {
     if (auto* const oracle = chip_->oracle()) {
       if (fits(at.offset, from.size(), part(at.rank).bytes)) {
         auto const first = system(part(at.rank), at.offset);
-        scc::each_line(first, from.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-          auto const verdict = oracle->wrote(core_->number(), line, from.subspan(done, count), through_cache, where);
-          if (verdict.what != scc::checker::fault::none) [[unlikely]]
-            chip_->complain(verdict, core_->number(), line, where, true);
-        });
+        scc::each_line(
+            first, from.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
+              auto const verdict =
+                  oracle->wrote(core_->number(), line, from.subspan(done, count), through_cache, where);
+              if (verdict.what != scc::checker::fault::none) [[unlikely]]
+                chip_->complain(verdict, core_->number(), line, where, true);
+            });
       }
     }
     each_page(at, from.size(), [&](scc::physical_address to, std::size_t done, std::size_t count) {
@@ -194,8 +200,9 @@ class scc_segment {
 
   void flush_caches(location at, std::size_t count) {
     core_->write_back_l1();
-    each_page(at, count,
-              [&](scc::physical_address first, std::size_t, std::size_t bytes) { core_->flush_l2(first, bytes); });
+    each_page(at, count, [&](scc::physical_address first, std::size_t, std::size_t bytes) {
+      core_->flush_l2(first, bytes);
+    });
   }
 
   std::shared_ptr<scc::chip> chip_;
@@ -204,6 +211,7 @@ class scc_segment {
   scc::core* core_;
   bool is_copying_ = false;
 };
-static_assert(tagged_segment<scc_segment> && race_checked_segment<scc_segment> && !local_segment<scc_segment>);
+static_assert(tagged_segment<scc_segment> && race_checked_segment<scc_segment> &&
+              !local_segment<scc_segment>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -30,9 +30,10 @@ inline std::string line_of_program(void const* where) {
   std::string const file = info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe";
   std::string plain = file.substr(file.rfind('/') + 1) + "+" + hex.data();
   if (file.find('\'') != std::string::npos) return plain;
-  std::string const command = "addr2line -i -e '" +
-                              (file == "/proc/self/exe" ? "/proc/" + std::to_string(::getpid()) + "/exe" : file) +
-                              "' " + hex.data() + " 2>/dev/null";
+  std::string const command =
+      "addr2line -i -e '" +
+      (file == "/proc/self/exe" ? "/proc/" + std::to_string(::getpid()) + "/exe" : file) + "' " + hex.data() +
+      " 2>/dev/null";
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(::popen(command.c_str(), "r"), ::pclose);
   if (!pipe) return plain;
   std::array<char, 1024> text{};

@@ -27,7 +27,8 @@ class turn_order {
   turn_order(options const& how, rank_t cores, dice& d) : how_(&how), dice_(&d) {
     if (how.schedule != scheduling::priority) return;
     for (rank_t r = 0; r < cores; ++r) priorities_.push_back(r);
-    for (std::size_t i = priorities_.size(); i > 1; --i) std::swap(priorities_[i - 1], priorities_[d.below(i)]);
+    for (std::size_t i = priorities_.size(); i > 1; --i)
+      std::swap(priorities_[i - 1], priorities_[d.below(i)]);
     next_change_ = d.below(points_guess);
   }
 
@@ -103,7 +104,8 @@ class turn_order {
     auto& d = *how_->script;
     bool const can_stay = current >= 0 && (runnable & bit(current)) != 0;
     auto const count = static_cast<std::uint32_t>(std::popcount(runnable));
-    if (count == 1 || (can_stay && script_switches_ >= d.most_switches)) return can_stay ? current : nth(runnable, 0);
+    if (count == 1 || (can_stay && script_switches_ >= d.most_switches))
+      return can_stay ? current : nth(runnable, 0);
     std::size_t const at = d.taken.size();
     std::uint32_t const take = at < d.given.size() ? std::min(d.given[at], count - 1) : 0;
     d.taken.push_back({take, count});
@@ -118,7 +120,8 @@ class turn_order {
     bool const waits = current < 0;
     rank_t const from = waits ? last : current;
     for (auto const& s : *how_->switches) {
-      if (s.from == from && s.at == points_of(from) && s.waits == waits && (runnable & bit(s.to)) != 0) return s.to;
+      if (s.from == from && s.at == points_of(from) && s.waits == waits && (runnable & bit(s.to)) != 0)
+        return s.to;
     }
     return waits ? nth(runnable, 0) : current;
   }

@@ -84,13 +84,15 @@ inline std::string chrome_trace(std::vector<traced_event> events, std::string_vi
     auto const& e = events[i];
     std::string const name = e.kind == span_kind::wait ? "waits in " + e.name : e.name;
     text += ",\n{\"ph\":\"X\",\"name\":" + quoted(name) + ",\"cat\":" + quoted(name_of(e.kind)) +
-            ",\"pid\":1,\"tid\":" + number_of_row(e.rank, rows[i]) + ",\"ts\":" + microseconds(e.begin - first) +
-            ",\"dur\":" + microseconds(e.end - e.begin) + ",\"args\":{";
+            ",\"pid\":1,\"tid\":" + number_of_row(e.rank, rows[i]) +
+            ",\"ts\":" + microseconds(e.begin - first) + ",\"dur\":" + microseconds(e.end - e.begin) +
+            ",\"args\":{";
     std::string between;
     if (!e.place.empty()) text += std::exchange(between, ",") + "\"of\":" + quoted(e.place);
     if (!e.ranks.empty()) {
       text += std::exchange(between, ",") + (e.kind == span_kind::wait ? "\"for ranks\":[" : "\"ranks\":[");
-      for (std::size_t r = 0; r < e.ranks.size(); ++r) text += (r == 0 ? "" : ",") + std::to_string(e.ranks[r]);
+      for (std::size_t r = 0; r < e.ranks.size(); ++r)
+        text += (r == 0 ? "" : ",") + std::to_string(e.ranks[r]);
       text += ']';
     }
     if (e.bytes != 0) text += between + "\"bytes\":" + std::to_string(e.bytes);

@@ -56,8 +56,8 @@ class traced_chunk {
     for (std::size_t at = all.find(mark); at != all.npos; at = all.find(mark, at)) {
       std::uint64_t size = 0;
       if (all.size() - at >= header) std::memcpy(&size, all.data() + at + mark.size(), sizeof size);
-      bool const is_whole =
-          size >= header + end_mark.size() && size <= all.size() - at && all.substr(at, size).ends_with(end_mark);
+      bool const is_whole = size >= header + end_mark.size() && size <= all.size() - at &&
+                            all.substr(at, size).ends_with(end_mark);
       if (!is_whole) {
         ++at;
         continue;

@@ -17,7 +17,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// when many have come together and at the end.
 class recorder {
  public:
-  recorder(int file, rank_t rank, std::function<time_point()> now) : file_(file), rank_(rank), now_(std::move(now)) {}
+  recorder(int file, rank_t rank, std::function<time_point()> now)
+      : file_(file), rank_(rank), now_(std::move(now)) {}
   recorder(recorder const&) = delete;
   recorder& operator=(recorder const&) = delete;
   ~recorder() { write(); }
@@ -62,7 +63,8 @@ class recorder {
 class recorded_span {
  public:
   recorded_span() = default;
-  recorded_span(std::shared_ptr<recorder> to, traced_event what) : to_(std::move(to)), what_(std::move(what)) {
+  recorded_span(std::shared_ptr<recorder> to, traced_event what)
+      : to_(std::move(to)), what_(std::move(what)) {
     what_.begin = to_->now();
   }
   recorded_span(recorded_span&&) noexcept = default;
@@ -91,12 +93,15 @@ class span_source {
   span_source(std::shared_ptr<recorder> to, std::vector<rank_t> world, std::string_view place)
       : to_(std::move(to)), world_(std::move(world)), place_(place) {}
 
-  [[nodiscard]] recorded_span begin(span_kind kind, std::string_view operation, group ranks, std::size_t bytes) const {
+  [[nodiscard]] recorded_span begin(span_kind kind, std::string_view operation, group ranks,
+                                    std::size_t bytes) const {
     if (!to_) return {};
-    traced_event e{.kind = kind, .bytes = bytes, .name = std::string(operation), .place = place_, .ranks = {}};
+    traced_event e{
+        .kind = kind, .bytes = bytes, .name = std::string(operation), .place = place_, .ranks = {}};
     for (rank_t r : ranks) {
       // A rank that does not exist is skipped: the operation is about to be refused.
-      if (r >= 0 && static_cast<std::size_t>(r) < world_.size()) e.ranks.push_back(world_[static_cast<std::size_t>(r)]);
+      if (r >= 0 && static_cast<std::size_t>(r) < world_.size())
+        e.ranks.push_back(world_[static_cast<std::size_t>(r)]);
     }
     return {to_, std::move(e)};
   }

@@ -32,7 +32,8 @@ class traced_segment : public Inner {
     auto const span = transfers("rget", at, into.size());
     return Inner::rget(at, into);
   }
-  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch, row_shape shape)
+  void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
+                row_shape shape)
     requires strided_segment<Inner>
   {
     auto const span = transfers("put", at, shape.rows * shape.row_bytes);

@@ -76,11 +76,12 @@ struct job_block {
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
 
-  /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the others are
-  /// written, so a job of few ranks touches few of the block's pages.
+  /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the others
+  /// are written, so a job of few ranks touches few of the block's pages.
   static job_block* make_in(void* zeros) noexcept {
     auto* const made = std::launder(static_cast<job_block*>(zeros));
-    made->version.store(layout, std::memory_order_relaxed);  // the ranks start later, and see the store by that
+    made->version.store(layout,
+                        std::memory_order_relaxed);  // the ranks start later, and see the store by that
     made->symptom.rank = -1;
     made->cause.rank = -1;
     return made;

@@ -51,8 +51,9 @@ class job {
   /// no payload.
   [[nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
-      throw error(errc::invalid_argument, supervisor,
-                  "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
+      throw error(
+          errc::invalid_argument, supervisor,
+          "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
     }
     int const fd = ::memfd_create("pgas", MFD_CLOEXEC);
     if (fd < 0)
@@ -119,8 +120,12 @@ class job {
   /// Returns whether the job has more ranks than cores. Computed once, since waits ask for it.
   [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
   [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
-  [[nodiscard]] job_block& block() const noexcept { return *std::launder(static_cast<job_block*>(mapping_->base)); }
-  [[nodiscard]] std::byte* arena() const noexcept { return static_cast<std::byte*>(mapping_->base) + block_bytes(); }
+  [[nodiscard]] job_block& block() const noexcept {
+    return *std::launder(static_cast<job_block*>(mapping_->base));
+  }
+  [[nodiscard]] std::byte* arena() const noexcept {
+    return static_cast<std::byte*>(mapping_->base) + block_bytes();
+  }
 
   // Phases and failure
 
@@ -128,7 +133,9 @@ class job {
     record().process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
     record().phase.store(job_block::running, std::memory_order_release);
   }
-  void mark_returned() const noexcept { record().phase.store(job_block::returned, std::memory_order_release); }
+  void mark_returned() const noexcept {
+    record().phase.store(job_block::returned, std::memory_order_release);
+  }
   void mark_finished(rank_t rank) const noexcept {
     record(rank).phase.store(job_block::finished, std::memory_order_release);
   }
@@ -145,7 +152,8 @@ class job {
   /// recorded during unwinding.
   void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
     mark_failed(rank_, what, code);
-    if (!failed() || block().symptom.rank != rank_ || block().failure.load(std::memory_order_acquire) != 2) return;
+    if (!failed() || block().symptom.rank != rank_ || block().failure.load(std::memory_order_acquire) != 2)
+      return;
     write(block().cause, rank_, what, code);
     block().failure.store(3, std::memory_order_release);  // pairs with the acquire in failure()
   }
@@ -174,7 +182,8 @@ class job {
     if (bytes > block().arena_bytes)
       refuse(bytes, "the job's address space has only " + std::to_string(block().arena_bytes));
     if (std::uint64_t const available = available_memory(); wanted > available) {
-      refuse(bytes, "only " + std::to_string(available) + " are left; take less, or use fewer ranks on this node");
+      refuse(bytes,
+             "only " + std::to_string(available) + " are left; take less, or use fewer ranks on this node");
     }
     std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
     if (int const why = take_memory(offset, std::max(in_pages(shared), page)); why != 0) {
@@ -195,15 +204,16 @@ class job {
     } while (result != 0 && errno == EINTR);
     if (result == 0) return;
 #endif
-    if (int const why = take_memory(offset, bytes); why != 0) refuse(bytes, std::strerror(why));  // before Linux 5.14
+    if (int const why = take_memory(offset, bytes); why != 0)
+      refuse(bytes, std::strerror(why));  // before Linux 5.14
   }
 
   /// Gives up `shares` shares of the extent at `offset`. The last one returns the memory to the system.
   /// Blocks only briefly.
   void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
     give_extent(offset, shares, [this](job_block::extent const& unused) {
-      ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(block_bytes() + unused.offset),
-                  static_cast<::off_t>(unused.bytes));
+      ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<::off_t>(block_bytes() + unused.offset), static_cast<::off_t>(unused.bytes));
     });
   }
 
@@ -257,10 +267,12 @@ class job {
     guard const hold(*this);
     job_block& b = block();
     std::uint32_t count = b.entry_count.load(std::memory_order_relaxed);
-    if (auto const* known = find(key)) count = static_cast<std::uint32_t>(known - b.entries.data());  // put again
+    if (auto const* known = find(key))
+      count = static_cast<std::uint32_t>(known - b.entries.data());  // put again
     if (count == job_block::max_entries || value.size() > job_block::max_value ||
         key.size() >= sizeof(job_block::entry::key)) {
-      throw error(errc::no_space, rank_, "bootstrap", "there is no room for the key '" + std::string(key) + "'");
+      throw error(errc::no_space, rank_, "bootstrap",
+                  "there is no room for the key '" + std::string(key) + "'");
     }
     auto& entry = b.entries[count];
     entry.key = {};
@@ -291,7 +303,9 @@ class job {
   [[nodiscard]] job_block::rank_record& record() const noexcept { return record(rank_); }
 
   static constexpr std::uint64_t page = 4096;
-  static constexpr std::uint64_t block_bytes() noexcept { return (sizeof(job_block) + page - 1) / page * page; }
+  static constexpr std::uint64_t block_bytes() noexcept {
+    return (sizeof(job_block) + page - 1) / page * page;
+  }
 
  private:
   struct mapping {
@@ -330,7 +344,8 @@ class job {
   [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     int result = 0;
     do {
-      result = ::fallocate(fd(), 0, static_cast<::off_t>(block_bytes() + offset), static_cast<::off_t>(bytes));
+      result =
+          ::fallocate(fd(), 0, static_cast<::off_t>(block_bytes() + offset), static_cast<::off_t>(bytes));
     } while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
   }
@@ -339,7 +354,9 @@ class job {
     throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
   }
 
-  static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+  static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept {
+    return (bytes + page - 1) / page * page;
+  }
 
   [[nodiscard]] job_block::failure_note const& failure() const noexcept {
     return block().failure.load(std::memory_order_acquire) == 3 ? block().cause : block().symptom;

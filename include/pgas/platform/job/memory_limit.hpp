@@ -34,8 +34,8 @@ inline std::uint64_t available_memory() noexcept {
   };
   std::uint64_t const free_kib = number_in("/proc/meminfo", "MemAvailable: %llu kB");
   std::uint64_t const free_bytes = free_kib == unlimited ? unlimited : free_kib * 1024;
-  std::uint64_t const group2 =
-      left(number_in("/sys/fs/cgroup/memory.max", "%llu"), number_in("/sys/fs/cgroup/memory.current", "%llu"));
+  std::uint64_t const group2 = left(number_in("/sys/fs/cgroup/memory.max", "%llu"),
+                                    number_in("/sys/fs/cgroup/memory.current", "%llu"));
   std::uint64_t const group1 = left(number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", "%llu"),
                                     number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes", "%llu"));
   std::uint64_t const group = group2 < group1 ? group2 : group1;

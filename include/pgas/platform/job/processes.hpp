@@ -45,7 +45,8 @@ class supervisor {
                          errc::no_space);
         return;
       }
-      children_.push_back({.pid = pid, .watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)), .rank = rank});
+      children_.push_back(
+          {.pid = pid, .watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)), .rank = rank});
     }
   }
 
@@ -119,11 +120,11 @@ class supervisor {
     std::string const who = "rank " + std::to_string(c.rank) + " (process " + std::to_string(c.pid) + ")";
     if (WIFSIGNALED(status)) {
       int const signal = WTERMSIG(status);
-      job_.mark_failed(c.rank,
-                       who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
+      job_.mark_failed(
+          c.rank, who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
     } else if (job_.record(c.rank).phase.load(std::memory_order_acquire) != job_block::finished) {
-      job_.mark_failed(c.rank,
-                       who + " ended before its body returned, with exit code " + std::to_string(WEXITSTATUS(status)));
+      job_.mark_failed(c.rank, who + " ended before its body returned, with exit code " +
+                                   std::to_string(WEXITSTATUS(status)));
     }
   }
 

@@ -58,11 +58,12 @@ class long_wait {
   long_wait(job const& j, waiting_for const& why, std::string_view label, Awaited const& awaited)
       : job_(j), why_(why), label_(label), started_(clock::now()), deadline_(why.deadline) {
     if (double const seconds = j.block().timeout_seconds; seconds > 0) {
-      deadline_ = std::min(
-          deadline_, started_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)));
+      deadline_ = std::min(deadline_, started_ + std::chrono::duration_cast<clock::duration>(
+                                                     std::chrono::duration<double>(seconds)));
     }
     for (rank_t rank : awaited)
-      awaited_[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (static_cast<std::size_t>(rank) % 64);
+      awaited_[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1}
+                                                       << (static_cast<std::size_t>(rank) % 64);
   }
   long_wait(long_wait const&) = delete;
   long_wait& operator=(long_wait const&) = delete;
@@ -86,8 +87,8 @@ class long_wait {
     if (now >= next_look_) look_for_deadlock(now);
     if (how == wait_policy::yield) std::this_thread::yield();
     if (how == wait_policy::adaptive || how == wait_policy::park) {
-      std::this_thread::sleep_for(
-          std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1), std::chrono::milliseconds(1)));
+      std::this_thread::sleep_for(std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1),
+                                                              std::chrono::milliseconds(1)));
     }
   }
 
@@ -141,7 +142,8 @@ class long_wait {
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t r = 0; r < size; ++r) {
-        if (!in[r] || job_.block().records[r].phase.load(std::memory_order_acquire) == job_block::finished) continue;
+        if (!in[r] || job_.block().records[r].phase.load(std::memory_order_acquire) == job_block::finished)
+          continue;
         for (std::size_t other = 0; other < size; ++other) {
           if (awaits(r, other) && !in[other]) {
             in[r] = false;
@@ -164,10 +166,11 @@ class long_wait {
     auto set = stuck();
     // The set is stable if its waits are the same as at the last look and each has found its condition false
     // since.
-    bool const stable = !set.empty() && set == last_ &&
-                        std::equal(set.begin(), set.end(), last_.begin(), [&](auto const& a, auto const& b) {
-                          return a.checks >= b.checks + 2 || job_.record(a.rank).phase.load() == job_block::finished;
-                        });
+    bool const stable =
+        !set.empty() && set == last_ &&
+        std::equal(set.begin(), set.end(), last_.begin(), [&](auto const& a, auto const& b) {
+          return a.checks >= b.checks + 2 || job_.record(a.rank).phase.load() == job_block::finished;
+        });
     if (stable) {
       job_.mark_failed(job_.rank(), describe(set), errc::deadlock);
       job_.check(why_.operation);
@@ -207,9 +210,9 @@ class long_wait {
   }
 
   [[noreturn]] void time_out(clock::duration waited) const {
-    std::string sentence = "waited " +
-                           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()) +
-                           " ms (" + std::string(label_) + ") for rank";
+    std::string sentence =
+        "waited " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()) +
+        " ms (" + std::string(label_) + ") for rank";
     char separator = ' ';
     for (rank_t other = 0; other < job_.size(); ++other) {
       auto const o = static_cast<std::size_t>(other);
@@ -235,8 +238,8 @@ class long_wait {
 /// Continues a wait after its first looks. It calls `awaited`, for the ranks in the job, only if the wait is
 /// long.
 template <std::predicate Condition, class Awaited>
-[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why, std::string_view label,
-                               Awaited& awaited) {
+[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why,
+                               std::string_view label, Awaited& awaited) {
   auto const looks = [&condition](int how_often) {
     for (int i = 0; i < how_often; ++i) {
       if (condition()) return true;
@@ -259,7 +262,8 @@ template <std::predicate Condition, class Awaited>
 
 /// Returns once `condition()` is true: it looks, then yields, then starts a long wait.
 template <std::predicate Condition, class Awaited>
-void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label, Awaited&& awaited) {
+void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label,
+              Awaited&& awaited) {
   for (int i = 0; i < first_looks; ++i) {
     if (condition()) return;
   }
@@ -275,7 +279,8 @@ inline constexpr unsigned longest_pause = 10;
 inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   static thread_local std::uint64_t calls = 0;
   j.check(why.operation);
-  std::uint64_t mixed = (++calls * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(j.rank()) * 0xd1342543de82ef95U);
+  std::uint64_t mixed =
+      (++calls * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(j.rank()) * 0xd1342543de82ef95U);
   mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // from splitmix64
   mixed ^= mixed >> 27U;
   std::uint64_t const most = std::uint64_t{1} << std::min(attempt, longest_pause);
@@ -295,8 +300,9 @@ inline void job::get(std::string_view key, bytes_out into) const {
       *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
       [&]() -> auto& { return none; });
   if (entry->bytes != into.size()) {
-    throw error(errc::mismatch, rank_, "bootstrap",
-                "the value of '" + std::string(key) + "' has another size; the ranks must run the same program");
+    throw error(
+        errc::mismatch, rank_, "bootstrap",
+        "the value of '" + std::string(key) + "' has another size; the ranks must run the same program");
   }
   if (!into.empty()) std::memcpy(into.data(), entry->value.data(), into.size());
 }

@@ -125,7 +125,7 @@ TEST_CASE("waves of NAS FT decay by their frequency, equally in both directions"
 }
 
 TEST_CASE("an unknown class of NAS FT is refused by name, with the known ones") {
-  CHECK(example::nas::problem_of("A").space == space{128, 256, 256});
+  CHECK(example::nas::problem_of("A").extents == space{128, 256, 256});
   CHECK(example::nas::problem_of("B").checksums.size() == 20);
   CHECK_THROWS_WITH(static_cast<void>(example::nas::problem_of("s")),
                     "there is no class 's'; there are S, W, A, B");

@@ -21,8 +21,8 @@ enum class ranks_are {
 
 /// Ranks of one node that map the same memory: remote access is a load or a store.
 ///
-/// All payload and control words are extents of one memfd. `run` forks the ranks, or pgas-run starts them;
-/// ranks that are threads are for sanitizers and debuggers.
+/// All payload and control words are extents of one memfd, which `platform/job/job.hpp` makes and maps. `run`
+/// forks the ranks, or pgas-run starts them; ranks that are threads are for sanitizers and debuggers.
 template <ranks_are Kind>
 class basic_process_map {
  public:

@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
-#include <pgas/files/npy.hpp>
+#include <pgas/files/npy_header.hpp>
 #include <pgas/files/strip.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

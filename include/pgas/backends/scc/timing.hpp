@@ -21,7 +21,8 @@ struct cycles {
 /// The times of the chip's operations, from one source: no result should mix two sources.
 ///
 /// An access without contention takes the time stated here, and `hop` for each hop to its target's router,
-/// there and back. It then `holds` its target: later accesses wait.
+/// there and back. It then `holds` its target: later accesses wait. A lock, a barrier or an atomic costs the
+/// sum of its accesses to registers and buffers: `control.hpp` makes them, and `clock.hpp` prices each.
 struct timing {
   std::string_view name;     ///< its name in PGAS_CLOCK
   ticks core, mesh, memory;  ///< ticks in a cycle of each clock

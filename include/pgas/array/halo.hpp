@@ -31,10 +31,8 @@ template <std::size_t N>
 class halos {
  public:
   constexpr halos() = default;
-  /// The same halo in all dimensions.
-  constexpr halos(halo all) noexcept {
-    each_.fill(all);
-  }  // NOLINT(google-explicit-constructor): the same in all
+  /// The same halo in all dimensions, so not explicit.
+  constexpr halos(halo all) noexcept { each_.fill(all); }
   template <std::same_as<halo>... More>
     requires(sizeof...(More) + 2 == N)
   constexpr halos(halo first, halo second, More... more) noexcept : each_{first, second, more...} {}

@@ -48,9 +48,8 @@ class tiled {
   using tile_type = tile<dimensions>;
 
   constexpr tiled() = default;
-  /// One distribution for each dimension.
-  constexpr tiled(
-      D const&... each) noexcept  // NOLINT(google-explicit-constructor): a distribution is a layout
+  /// One distribution for each dimension. Not explicit: a distribution is a layout.
+  constexpr tiled(D const&... each) noexcept
     requires(dimensions > 0)
       : each_(each...) {}
 

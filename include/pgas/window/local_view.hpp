@@ -33,8 +33,8 @@ class local_ref {
     State::coherence_type::store(state_->segment, at(), std::as_bytes(std::span(&value, 1)));
     return *this;
   }
-  local_ref& operator=(
-      local_ref const& other) {  // NOLINT(bugprone-unhandled-self-assignment): a = a is harmless
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): a = a is harmless
+  local_ref& operator=(local_ref const& other) {
     return static_cast<void>(std::as_const(*this) = static_cast<value_type>(other)), *this;
   }
   /// Loads the element, adds and stores: two accesses.

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // The foundations of the examples fft3d and fft_image: distributed transforms, and the numbers that the NAS
 // benchmark FT prescribes.
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <numbers>
+#include <pgas/coherence/unsafe_none.hpp>
+#include <string>
 #include <vector>
 
 #include "../examples/support/distributed_fft.hpp"
@@ -76,7 +83,92 @@ void there_and_back(Team& team, space const& n, pgas::grid<2> const& ranks) {
   }
 }
 
+using cells_of_ranks = std::vector<std::vector<cell>>;
+
+/// The own cells of each rank after each of two transforms and inverses. Ranks are threads or fibers here.
+template <class Model>
+cells_of_ranks transformed(rank_t ranks, space const& n, pgas::grid<2> const& grid) {
+  cells_of_ranks all(static_cast<std::size_t>(ranks));
+  pgas::run<typename Model::backend>(ranks, [&](auto& world) {
+    auto team = world.template with<typename Model::coherence, typename Model::protocols>();
+    example::distributed_fft const fft(team, n, grid, example::effort::estimate);
+    auto const cells = fft.make_cells();
+    auto const spectrum = fft.make_spectrum();
+    auto& mine = all[static_cast<std::size_t>(team.rank())];
+    auto const keep = [&](auto const& a) {
+      each_own_cell(a, [&](space const&, cell const& c) { mine.push_back(c); });
+    };
+    for (int again = 0; again < 2; ++again) {
+      each_own_cell(cells,
+                    [&](space const& at, cell& c) { c = some((at[0] * n[1] + at[1]) * n[2] + at[2]); });
+      fft.forward(cells, spectrum);
+      keep(spectrum);
+      fft.inverse(spectrum, cells);
+      keep(cells);
+    }
+  });
+  return all;
+}
+
+bool same_bytes(cells_of_ranks const& a, cells_of_ranks const& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto const& x, auto const& y) {
+    return x.size() == y.size() &&
+           (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(cell)) == 0);
+  });
+}
+
 }  // namespace
+
+TEST_CASE(
+    "a distributed transform gives the same bytes on the chip as on loopback, whatever the adversary does "
+    "with its caches") {
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  char const* const fixed = std::getenv("PGAS_SEED");
+  double const seconds = budget != nullptr ? std::atof(budget) : 2.0;
+  std::uint64_t const first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
+  space const n{10, 9, 7};
+  struct way {
+    rank_t ranks;
+    pgas::grid<2> grid;
+    cells_of_ranks expected{};
+  };
+  std::vector<way> ways;  // slabs and pencils; 24 cores share 10 slabs, so most of them own nothing
+  for (rank_t const ranks : {2, 6, 24}) ways.push_back({ranks, pgas::grid{0, 1}});
+  for (rank_t const ranks : {2, 6, 24, 48}) ways.push_back({ranks, pgas::grid{0, 0}});
+  auto const started = std::chrono::steady_clock::now();
+  auto const in_time = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() < seconds;
+  };
+  std::uint64_t seed = first;
+  for (; seed == first || (fixed == nullptr && (seed < first + ways.size() || in_time())); ++seed) {
+    way& how = ways[seed % ways.size()];
+    if (how.expected.empty()) how.expected = transformed<loopback_model>(how.ranks, n, how.grid);
+    pgas::scc::options hostile;
+    pgas::scc::with_options const emulated(hostile.disturb(seed));
+    auto const compare = [&]<class Model>(Model) {
+      std::string problem = "gives other bytes than on loopback";
+      try {
+        if (same_bytes(transformed<Model>(how.ranks, n, how.grid), how.expected)) return;
+      } catch (std::exception const& e) {
+        problem = e.what();
+      }
+      FAIL_CHECK(Model::name() << ", " << how.ranks << " ranks, PGAS_SEED=" << seed << ": " << problem);
+    };
+    compare(scc_model{});
+    compare(scc_write_back_model{});
+  }
+  std::cout << "covered: " << seed - first << " seeds of a distributed transform on 2, 6, 24 and 48 cores\n";
+}
+
+TEST_CASE("a distributed transform on the chip is able to fail: without a policy it gives other bytes") {
+  using careless = model<pgas::backends::scc, pgas::coherence::unsafe_none>;
+  space const n{10, 9, 7};
+  auto const expected = transformed<loopback_model>(6, n, pgas::grid{0, 0});
+  pgas::scc::options hostile;
+  hostile.check = false;
+  pgas::scc::with_options const emulated(hostile.disturb(1));
+  CHECK_FALSE(same_bytes(transformed<careless>(6, n, pgas::grid{0, 0}), expected));
+}
 
 TEST_CASE(
     "a distributed transform equals its definition and its inverse undoes it, also with ranks that own "

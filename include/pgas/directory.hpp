@@ -202,7 +202,7 @@ class directory {
   template <class A>
     requires(entered_array<A> && !std::is_lvalue_reference_v<A>)
   [[nodiscard]] listed<A> enter(A&& array) {
-    listed<A> made(state_, std::make_shared<A>(std::move(array)));
+    listed<A> made(state_, std::make_shared<A>(std::forward<A>(array)));
     state_->wake(made.handle().number);
     return made;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <pgas/support/expects.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

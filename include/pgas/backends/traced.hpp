@@ -122,7 +122,8 @@ class traced : public Inner {
   static auto launch(rank_t ranks, Main const& main) {
     auto const path = detail::trace_file::from_environment();
     if (!path) {
-      return Inner::launch(ranks, [&](auto&& b, auto& boot) { main(traced(std::move(b), nullptr), boot); });
+      return Inner::launch(
+          ranks, [&](auto&& b, auto& boot) { main(traced(std::forward<decltype(b)>(b), nullptr), boot); });
     }
     if (std::getenv("PGAS_JOB_FD") != nullptr) {
       throw error(errc::unsupported, -1,
@@ -135,7 +136,7 @@ class traced : public Inner {
     auto const launched = [&] {
       return Inner::launch(ranks, [&](auto&& b, auto& boot) {
         auto const to = std::make_shared<detail::recorder>(file.records(), b.rank(), [b] { return b.now(); });
-        main(traced(std::move(b), to), boot);
+        main(traced(std::forward<decltype(b)>(b), to), boot);
       });
     };
     try {

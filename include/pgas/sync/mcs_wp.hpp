@@ -233,8 +233,9 @@ struct mcs_wp {
       word expected = 0;
       // release: a successor sees this rank's words; the state carries the accesses to the part.
       if (!writers(target).compare_exchange(expected, me(), std::memory_order_release)) return false;
+      expected = 0;
       // acquire: pairs with the releases of all ranks that have ended, one release sequence.
-      if (state(target).compare_exchange(expected = 0, writer + door_closed, std::memory_order_acquire))
+      if (state(target).compare_exchange(expected, writer + door_closed, std::memory_order_acquire))
         return true;
       leave_queue(target, "try_lock");
       return false;

@@ -73,12 +73,18 @@ inline std::string chrome_trace(std::vector<traced_event> events, std::string_vi
   }
   text += R"({"ph":"M","name":"process_name","pid":1,"args":{"name":)" + quoted(program) + "}}";
   for (auto const& [number, name] : named) {
-    text += R"(,
-{"ph":"M","name":"thread_name","pid":1,"tid":)" +
-            number + R"(,"args":{"name":)" + quoted(name) + "}}";
-    text += R"(,
-{"ph":"M","name":"thread_sort_index","pid":1,"tid":)" +
-            number + R"(,"args":{"sort_index":)" + number + "}}";
+    text.append(R"(,
+{"ph":"M","name":"thread_name","pid":1,"tid":)")
+        .append(number)
+        .append(R"(,"args":{"name":)")
+        .append(quoted(name))
+        .append("}}");
+    text.append(R"(,
+{"ph":"M","name":"thread_sort_index","pid":1,"tid":)")
+        .append(number)
+        .append(R"(,"args":{"sort_index":)")
+        .append(number)
+        .append("}}");
   }
   for (std::size_t i = 0; i < events.size(); ++i) {
     auto const& e = events[i];

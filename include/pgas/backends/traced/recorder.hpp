@@ -68,7 +68,7 @@ class recorded_span {
     what_.begin = to_->now();
   }
   recorded_span(recorded_span&&) noexcept = default;
-  recorded_span& operator=(recorded_span&& other) {
+  recorded_span& operator=(recorded_span&& other) noexcept {
     end();
     to_ = std::move(other.to_);
     what_ = std::move(other.what_);

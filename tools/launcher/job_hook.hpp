@@ -8,14 +8,14 @@
 
 namespace pgas::launcher {
 
-/// The launcher's side of the job block, and its only dependency on the library.
+/// The launcher's side of the job block. Besides it the launcher uses only the list of descendants.
 ///
 /// A rank that is a pgas program joins the block by its descriptor. Its waits throw when the launcher records
 /// a death in the block. On other programs the block has no effect.
 class job_hook {
  public:
   /// Throws pgas::error if such a job is impossible.
-  explicit job_hook(int ranks) : job_(pgas::detail::job::create(ranks)) {}
+  explicit job_hook(int ranks) : job_(pgas::detail::job::create_for_launcher(ranks)) {}
 
   /// This descriptor must stay open, at this number, in every rank.
   [[nodiscard]] int fd() const noexcept { return job_.fd(); }

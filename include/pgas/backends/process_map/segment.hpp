@@ -25,8 +25,9 @@ class mapped_segment {
 
   mapped_segment(held_extent extent, team_ranks ranks)
       : mapped_segment(extent.data(), nullptr, std::move(ranks)) {
-    if (has_own_pages(stride_))
-      extent.populate(static_cast<std::uint64_t>(part(rank()) - header_), own_pages());
+    auto const own = static_cast<std::uint64_t>(part(rank()) - header_);
+    if (has_own_pages(stride_)) extent.populate(own, own_pages());
+    extent.show_in_core(own, part_bytes(rank()));
     memory_ = std::make_shared<held_extent const>(std::move(extent));
   }
   /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.

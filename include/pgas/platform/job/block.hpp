@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// and extents. It holds plain numbers and characters only, since ranks may be different programs at
 /// different addresses.
 struct job_block {
-  static constexpr std::uint32_t layout = 0x70670001;  ///< changes whenever this struct does
+  static constexpr std::uint32_t layout = 0x70670002;  ///< changes whenever this struct does
   static constexpr std::size_t max_ranks = 1024;
   static constexpr std::size_t max_extents = 4096;
   static constexpr std::size_t max_entries = 64;
@@ -54,18 +54,23 @@ struct job_block {
   std::uint64_t arena_bytes = 0;
   double timeout_seconds = 0;  ///< of every wait; 0: none
 
-  /// A failure of the job: the first symptom, and the cause if the failed rank could still tell it.
+  /// A failure as one writer has recorded it.
   struct failure_note {
-    std::int32_t rank = -1;
+    std::atomic<std::uint32_t> taken{0};  ///< 1 once a thread of the writer has begun to write it
+    std::int32_t rank = 0;
     std::int32_t code = 0;
     std::array<char, 1024> text{};
   };
 
-  /// 0: no failure; 1: a rank writes the symptom; 2: failed, the symptom is final; 3: the cause is final,
-  /// too.
+  /// The failure of the job. 0: none; else 1 + the number of the note that counts.
+  ///
+  /// Each writer has two notes of its own: note 2 w for a symptom, 2 w + 1 for its cause. The supervisor is
+  /// writer 0, and rank r is writer r + 1. A writer writes its note first and then enters the note's number
+  /// here. A writer that dies before that has recorded nothing, and blocks nobody.
   alignas(128) std::atomic<std::uint32_t> failure{0};
-  failure_note symptom;
-  failure_note cause;
+  std::array<failure_note, 2 * (max_ranks + 1)> notes{};
+  /// 1: the supervisor of forked ranks has seen the end of all of them.
+  std::atomic<std::uint32_t> all_ended{0};
 
   alignas(128) std::atomic<std::uint32_t> lock{0};  ///< guards entries and extents
   std::atomic<std::uint32_t> entry_count{0};
@@ -76,14 +81,12 @@ struct job_block {
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
 
-  /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the others
-  /// are written, so a job of few ranks touches few of the block's pages.
+  /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the version
+  /// is written, so a job of few ranks touches few of the block's pages.
   static job_block* make_in(void* zeros) noexcept {
     auto* const made = std::launder(static_cast<job_block*>(zeros));
     made->version.store(layout,
                         std::memory_order_relaxed);  // the ranks start later, and see the store by that
-    made->symptom.rank = -1;
-    made->cause.rank = -1;
     return made;
   }
 };

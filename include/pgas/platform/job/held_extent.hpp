@@ -25,6 +25,10 @@ class held_extent {
   [[nodiscard]] std::byte* data() const noexcept { return job_.arena() + offset_; }
   /// Takes the memory of whole pages of the extent, near this rank.
   void populate(std::uint64_t offset, std::uint64_t bytes) const { job_.populate(offset_ + offset, bytes); }
+  /// Makes core dumps show bytes of the extent if the user has asked for it.
+  void show_in_core(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    job_.show_in_core(offset_ + offset, bytes);
+  }
   [[nodiscard]] job const& owner() const noexcept { return job_; }
 
  private:

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <fcntl.h>
-#include <linux/falloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -24,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -39,6 +41,14 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A handle of one rank, or of the supervisor, on a job. One memfd holds the job block and behind it an arena
 /// of payload. The memfd has no name in any file system, so nothing can be left behind.
 ///
+/// The handle uses the mapping only. It keeps no descriptor, since the program may close all descriptors and
+/// open its own files under their numbers. Only a launcher keeps the memfd open, for the ranks to come. The
+/// memfd's number is at least 3, even if 0, 1 or 2 is closed, so no output of the program can overwrite the
+/// job. The library leaves closed 0, 1 and 2 closed: they belong to the program.
+///
+/// Core dumps show nothing of the mapping. A terabyte of address space would fill memory and disk. A rank
+/// shows its own parts of windows if PGAS_CORE is 1.
+///
 /// The arena is sparse. An extent takes its memory when it is reserved, and gives the memory back when its
 /// last holder releases it. Ranks name memory by offset, never by address. A job is the bootstrap of ranks on
 /// one node. Copies refer to the same mapping.
@@ -50,22 +60,25 @@ class job {
   /// Makes the block and an arena for a new job. With `shared_arena` false there is no arena: the ranks share
   /// no payload.
   [[nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
+    job made = create_for_launcher(ranks, shared_arena);
+    made.mapping_->close_descriptor();
+    return made;
+  }
+
+  /// Likewise, and keeps the memfd open at `fd()` for ranks that join by `attach`.
+  [[nodiscard]] static job create_for_launcher(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
       throw error(
           errc::invalid_argument, supervisor,
           "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
     }
-    int const fd = ::memfd_create("pgas", MFD_CLOEXEC);
-    if (fd < 0)
-      throw error(errc::unsupported, supervisor,
-                  std::string("the system has no memory for the job: ") + std::strerror(errno));
     // If the system refuses so much address space, asks for half of it, and so on.
-    std::uint64_t arena = shared_arena ? wanted_arena_bytes() : 0;
-    for (;; arena /= 2) {
+    std::uint64_t arena = shared_arena ? within_file_limit(wanted_arena_bytes()) : within_file_limit(0);
+    int const fd = make_memfd();
+    for (;; arena = arena / 2 / page * page) {
       std::uint64_t const bytes = block_bytes() + arena;
       if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {
-        void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-        if (base != MAP_FAILED) {
+        if (void* const base = map(fd, bytes); base != nullptr) {
           auto* const block = job_block::make_in(base);
           block->ranks = static_cast<std::uint32_t>(ranks);
           block->arena_bytes = arena;
@@ -73,7 +86,7 @@ class job {
           return job(std::make_shared<mapping>(base, bytes, fd), supervisor);
         }
       }
-      if (arena < (std::uint64_t{1} << 24U)) {
+      if (arena <= least_arena) {
         int const why = errno;
         ::close(fd);
         throw error(errc::no_space, supervisor,
@@ -82,27 +95,36 @@ class job {
     }
   }
 
-  /// Joins a job whose memfd this process inherited. The handle has a descriptor of its own, so a program may
-  /// join again.
+  /// Joins a job whose memfd this process inherited. The program may join again, even if it has closed the
+  /// descriptor since. No other process may join as the same rank while this one runs.
   [[nodiscard]] static job attach(int fd, rank_t rank) {
+    static std::shared_ptr<mapping> joined_before;
     struct ::stat info {};
-    if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < block_bytes()) {
+    bool const is_job = ::fstat(fd, &info) == 0 &&
+                        static_cast<std::uint64_t>(info.st_size) >= block_bytes() &&
+                        ::fcntl(fd, F_GET_SEALS) >= 0;  // no other kind of file has seals
+    if (is_job && (!joined_before || !joined_before->is_of(info))) {
+      auto const bytes = static_cast<std::uint64_t>(info.st_size);
+      void* const base = map(fd, bytes);
+      if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
+      auto made = std::make_shared<mapping>(base, bytes, -1);
+      made->device = info.st_dev;
+      made->file = info.st_ino;
+      joined_before = std::move(made);
+    }
+    if (!joined_before) {
       throw error(errc::invalid_argument, rank, "attach",
-                  "descriptor " + std::to_string(fd) + " (PGAS_JOB_FD) is not the memory of a pgas job");
+                  "descriptor " + std::to_string(fd) +
+                      " (PGAS_JOB_FD) is not the memory of a pgas job; start the program by pgas-run, and "
+                      "leave that descriptor open until run is called");
     }
-    auto const bytes = static_cast<std::uint64_t>(info.st_size);
-    int const own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own, 0);
-    if (base == MAP_FAILED) {
-      int const why = errno;
-      ::close(own);
-      throw error(errc::no_space, rank, "attach", std::strerror(why));
-    }
-    job joined(std::make_shared<mapping>(base, bytes, own), rank);
+    job joined(joined_before, rank);
     if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
+      joined_before.reset();
       throw error(errc::mismatch, rank, "attach",
                   "launcher and program were built from different versions of pgas; build both from one");
     }
+    joined.claim_rank();
     return joined;
   }
 
@@ -119,6 +141,7 @@ class job {
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
   /// Returns whether the job has more ranks than cores. Computed once, since waits ask for it.
   [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
+  /// The memfd of a job that create_for_launcher has made; else -1.
   [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
   [[nodiscard]] job_block& block() const noexcept {
     return *std::launder(static_cast<job_block*>(mapping_->base));
@@ -142,23 +165,19 @@ class job {
 
   /// Records the job's failure; only the first record counts. All waits of all ranks then throw.
   void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
-    std::uint32_t well = 0;
-    if (!block().failure.compare_exchange_strong(well, 1, std::memory_order_acq_rel)) return;
-    write(block().symptom, rank, what, code);
-    block().failure.store(2, std::memory_order_release);  // pairs with the acquire in failed()
+    record_failure(2 * writer(), 0, rank, what, code);
   }
 
   /// Records why this rank's main ended early. It adds the cause to a failure that a guard has already
   /// recorded during unwinding.
   void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
     mark_failed(rank_, what, code);
-    if (!failed() || block().symptom.rank != rank_ || block().failure.load(std::memory_order_acquire) != 2)
-      return;
-    write(block().cause, rank_, what, code);
-    block().failure.store(3, std::memory_order_release);  // pairs with the acquire in failure()
+    std::uint32_t const now = block().failure.load(std::memory_order_acquire);
+    if (now % 2 == 0 || failure().rank != rank_) return;  // none, or a cause
+    record_failure(2 * writer() + 1, now, rank_, what, code);
   }
 
-  [[nodiscard]] bool failed() const noexcept { return block().failure.load(std::memory_order_acquire) >= 2; }
+  [[nodiscard]] bool failed() const noexcept { return block().failure.load(std::memory_order_acquire) != 0; }
   [[nodiscard]] rank_t failed_rank() const noexcept { return failed() ? failure().rank : -1; }
   [[nodiscard]] errc failure_code() const noexcept { return static_cast<errc>(failure().code); }
   [[nodiscard]] std::string failure_text() const { return failed() ? failure().text.data() : ""; }
@@ -197,23 +216,24 @@ class job {
   /// table.
   void populate(std::uint64_t offset, std::uint64_t bytes) const {
     if (bytes == 0) return;
-#if defined(MADV_POPULATE_WRITE)
-    int result = 0;
-    do {
-      result = ::madvise(arena() + offset, bytes, MADV_POPULATE_WRITE);
-    } while (result != 0 && errno == EINTR);
-    if (result == 0) return;
-#endif
-    if (int const why = take_memory(offset, bytes); why != 0)
-      refuse(bytes, std::strerror(why));  // before Linux 5.14
+    if (int const why = take_memory(offset, bytes); why != 0) refuse(bytes, std::strerror(why));
+  }
+
+  /// Makes core dumps of this process show these bytes of an extent if PGAS_CORE asks for it.
+  void show_in_core(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    char const* const asked = std::getenv("PGAS_CORE");
+    if (bytes == 0 || asked == nullptr || std::string_view(asked) != "1") return;
+    std::uint64_t const first = offset / page * page;
+    ::madvise(arena() + first, in_pages(offset + bytes - first), MADV_DODUMP);
   }
 
   /// Gives up `shares` shares of the extent at `offset`. The last one returns the memory to the system.
   /// Blocks only briefly.
   void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
     give_extent(offset, shares, [this](job_block::extent const& unused) {
-      ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  static_cast<::off_t>(block_bytes() + unused.offset), static_cast<::off_t>(unused.bytes));
+      std::byte* const first = arena() + unused.offset;
+      // Memory that is locked (mlockall) stays, and must be zero for the next extent.
+      if (::madvise(first, unused.bytes, MADV_REMOVE) != 0) std::memset(first, 0, unused.bytes);
     });
   }
 
@@ -314,12 +334,62 @@ class job {
     mapping& operator=(mapping const&) = delete;
     ~mapping() {
       ::munmap(base, bytes);
-      ::close(fd);
+      close_descriptor();
+    }
+    void close_descriptor() noexcept {
+      if (fd >= 0) ::close(std::exchange(fd, -1));
+    }
+    [[nodiscard]] bool is_of(struct ::stat const& info) const noexcept {
+      return device == info.st_dev && file == info.st_ino;
     }
     void* base;
     std::uint64_t bytes;
     int fd;
+    ::dev_t device = 0;  ///< of a job that this process has joined
+    ::ino_t file = 0;
   };
+
+  static constexpr std::uint64_t least_arena = std::uint64_t{1} << 20U;
+
+  /// The part of the wanted arena that the limit of file sizes allows. A memfd is a file, and a process that
+  /// makes it larger than the limit is killed by SIGXFSZ.
+  static std::uint64_t within_file_limit(std::uint64_t wanted) {
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+    std::uint64_t const most = limit.rlim_cur;
+    std::uint64_t const needed = block_bytes() + std::min(wanted, least_arena);
+    if (most < needed) {
+      throw error(errc::no_space, supervisor,
+                  "the limit of file sizes (ulimit -f) is " + std::to_string(most) + " bytes, and the job " +
+                      "needs " + std::to_string(needed) + " for the memory that its ranks share; raise it");
+    }
+    return std::min(wanted, (most - block_bytes()) / page * page);
+  }
+
+  /// A memfd with a number of at least 3.
+  static int make_memfd() {
+    int fd = ::memfd_create("pgas", MFD_CLOEXEC);
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+      int const given = fd;
+      fd = ::fcntl(given, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+      int const why = errno;
+      ::close(given);
+      errno = why;
+    }
+    if (fd < 0) {
+      throw error(errc::unsupported, supervisor,
+                  std::string("the system has no memory for the job: ") + std::strerror(errno));
+    }
+    return fd;
+  }
+
+  /// Maps the memfd, without its pages in core dumps. Returns null, with errno, if the system refuses.
+  static void* map(int fd, std::uint64_t bytes) noexcept {
+    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) return nullptr;
+    ::madvise(base, bytes, MADV_DONTDUMP);
+    return base;
+  }
 
   /// Holds the block's lock. It is held for some hundred nanoseconds, at start-up and at the creation of
   /// windows only.
@@ -340,14 +410,23 @@ class job {
     std::atomic<std::uint32_t>& lock_;
   };
 
-  /// Takes memory now: a later store without memory would end the rank by SIGBUS. Returns an errno, or 0.
+  /// Takes the memory of whole pages now: a later store without memory would end the rank by SIGBUS. Returns
+  /// an errno, or 0.
   [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    std::byte* const first = arena() + offset;
+#if defined(MADV_POPULATE_WRITE)
     int result = 0;
     do {
-      result =
-          ::fallocate(fd(), 0, static_cast<::off_t>(block_bytes() + offset), static_cast<::off_t>(bytes));
+      result = ::madvise(first, bytes, MADV_POPULATE_WRITE);
     } while (result != 0 && errno == EINTR);
-    return result == 0 ? 0 : errno;
+    if (result == 0) return 0;
+    if (errno != EINVAL) return errno == EFAULT ? ENOMEM : errno;
+#endif
+    // Before Linux 5.14. A peer may already put into the page, so the store changes nothing.
+    for (std::uint64_t at = 0; at < bytes; at += page) {
+      std::atomic_ref(*reinterpret_cast<unsigned char*>(first + at)).fetch_or(0, std::memory_order_relaxed);
+    }
+    return 0;
   }
 
   [[noreturn]] void refuse(std::uint64_t bytes, std::string const& why) const {
@@ -358,16 +437,45 @@ class job {
     return (bytes + page - 1) / page * page;
   }
 
+  // Pairs with the release in record_failure.
   [[nodiscard]] job_block::failure_note const& failure() const noexcept {
-    return block().failure.load(std::memory_order_acquire) == 3 ? block().cause : block().symptom;
+    return block().notes[block().failure.load(std::memory_order_acquire) - 1];
   }
+  [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_ + 1); }
 
-  static void write(job_block::failure_note& note, rank_t rank, std::string_view what, errc code) noexcept {
+  /// Writes a note, and makes it the job's failure if that still is `before`. Calls nothing that a handler of
+  /// a signal may not call.
+  void record_failure(std::size_t number, std::uint32_t before, rank_t rank, std::string_view what,
+                      errc code) const noexcept {
+    job_block::failure_note& note = block().notes[number];
+    if (block().failure.load(std::memory_order_acquire) != before) return;
+    if (note.taken.exchange(1, std::memory_order_relaxed) != 0) return;  // another thread writes it
     note.rank = rank;
     note.code = static_cast<std::int32_t>(code);
     std::size_t const length = std::min(what.size(), note.text.size() - 1);
     std::memcpy(note.text.data(), what.data(), length);
     note.text[length] = '\0';
+    // release: pairs with the acquire in failed() and failure().
+    block().failure.compare_exchange_strong(before, static_cast<std::uint32_t>(number + 1),
+                                            std::memory_order_acq_rel, std::memory_order_acquire);
+  }
+
+  /// Enters this process as the one that runs the rank.
+  void claim_rank() const {
+    std::uint32_t now = record().phase.load(std::memory_order_acquire);
+    auto const self = static_cast<std::uint32_t>(::getpid());
+    while (now == job_block::absent || now == job_block::returned) {
+      if (record().phase.compare_exchange_weak(now, job_block::running, std::memory_order_acq_rel)) {
+        record().process.store(self, std::memory_order_relaxed);
+        return;
+      }
+    }
+    std::uint32_t const other = record().process.load(std::memory_order_relaxed);
+    if (other == self) return;
+    throw error(errc::invalid_argument, rank_, "attach",
+                "process " + std::to_string(self) + " cannot join as rank " + std::to_string(rank_) +
+                    ", as which process " + std::to_string(other) +
+                    " runs; start programs from a rank without the variable PGAS_JOB_FD");
   }
 
   job(std::shared_ptr<mapping> m, rank_t rank) : mapping_(std::move(m)), rank_(rank) {}

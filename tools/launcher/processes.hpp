@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -126,46 +125,6 @@ inline started_rank start(int rank, start_conditions const& with, int input) {
           .watch = std::move(watch),
           .output = std::move(output.read),
           .errors = std::move(errors.read)};
-}
-
-/// A process below this one: its number and its group.
-struct descendant {
-  ::pid_t pid;
-  ::pid_t group;
-};
-
-/// All descendants of this process. As a subreaper it inherits its children's orphans, so the result includes
-/// daemons.
-inline std::vector<descendant> descendants() {
-  struct process {
-    ::pid_t pid, parent, group;
-  };
-  std::vector<process> all;
-  for_each_number_in("/proc", [&](int pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    std::getline(file, line);
-    // The command's name is in parentheses, and may itself contain parentheses.
-    auto const name_end = line.rfind(')');
-    if (name_end == line.npos) return;
-    char state = 0;
-    int parent = 0;
-    int group = 0;
-    if (std::sscanf(line.c_str() + name_end + 1, " %c %d %d", &state, &parent, &group) != 3) return;
-    if (state != 'Z') all.push_back({.pid = pid, .parent = parent, .group = group});
-  });
-  std::vector<descendant> found;
-  std::vector<::pid_t> parents{::getpid()};
-  while (!parents.empty()) {
-    ::pid_t const parent = parents.back();
-    parents.pop_back();
-    for (auto const& p : all) {
-      if (p.parent != parent) continue;
-      found.push_back({.pid = p.pid, .group = p.group});
-      parents.push_back(p.pid);
-    }
-  }
-  return found;
 }
 
 /// The name of a signal: "SIGKILL" for 9.

@@ -22,6 +22,7 @@
 #include <launcher/processes.hpp>
 #include <memory>
 #include <optional>
+#include <pgas/platform/job/descendants.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -389,7 +390,7 @@ class supervisor {
   /// Signals the groups of all running ranks, and all other descendants.
   void signal_all(int signal) {
     pass_on(signal);
-    for (auto const& d : descendants()) {
+    for (auto const& d : pgas::detail::descendants()) {
       bool const reached = std::any_of(ranks_.begin(), ranks_.end(),
                                        [&](auto const& r) { return r->running && r->pid == d.group; });
       if (!reached) ::kill(d.pid, signal);

@@ -1,42 +1,75 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <poll.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The supervisor of ranks that are processes: their parent, and no rank itself.
+/// The supervisor of ranks that are processes: a process of its own between the program that called run and
+/// the ranks.
+///
+/// It needs nothing from the program. The ranks are its children, so neither an ignored SIGCHLD nor a wait
+/// for any child in the program takes a rank's status. It blocks all signals, and it uses no descriptor, so
+/// no rank inherits one. As a subreaper it inherits the orphans of ranks: nothing of the job outlives it.
 ///
 /// It reaps each rank and records a death in the job block. The other ranks then end by the errors that their
-/// waits throw. It ends the remaining ranks: after `patience` by SIGTERM, after as long again by SIGKILL. A
-/// rank dies with its supervisor, whatever ends the supervisor.
+/// waits throw. It ends what remains of a failed job: after `patience` by SIGTERM, after as long again by
+/// SIGKILL. Processes that ranks have started and left get the same treatment when all ranks have ended.
+///
+/// A rank dies with the supervisor, by the kernel's signal at a parent's death. If the program dies, the
+/// supervisor kills all its descendants. If both are killed at once, processes that ranks have started may
+/// stay, but no rank.
 class supervisor {
  public:
-  explicit supervisor(job const& j) : job_(j), parent_(::getpid()) {}
+  /// `program` is the process that called run. `signals` are the signals that it blocks.
+  supervisor(job const& j, ::pid_t program, ::sigset_t const& signals)
+      : job_(j), program_(program), self_(::getpid()), signals_(signals) {}
   supervisor(supervisor const&) = delete;
   supervisor& operator=(supervisor const&) = delete;
-  ~supervisor() {
-    for (auto const& c : children_) {
-      if (c.running) ::kill(c.pid, SIGKILL);
+
+  /// Starts one process for each rank and returns when all processes of the job have ended. The process runs
+  /// main(job of the rank) and skips the program's exit handlers.
+  template <class Main>
+  void run(Main const& main) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // blocked, it only ends a pause
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct ::sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &standard, &program_takes_);
+    if (program_lives()) start(main);
+    while (reap()) {
+      act(clock::now());
+      pause();
     }
-    for (auto& c : children_) reap(c, true);
   }
 
-  /// Starts one process for each rank. The process runs main(job of the rank) and skips the parent's exit
-  /// handlers.
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds patience{1500};
+  static constexpr std::chrono::milliseconds between_kills{50};
+  static constexpr int most_kills = 40;
+
+  struct process {
+    ::pid_t pid = 0;
+    rank_t rank = 0;
+    bool running = true;
+  };
+
   template <class Main>
   void start(Main const& main) {
-    std::fflush(nullptr);  // otherwise each child would write the buffers again
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
       ::pid_t const pid = ::fork();
       if (pid == 0) child(rank, main);
@@ -45,100 +78,148 @@ class supervisor {
                          errc::no_space);
         return;
       }
-      children_.push_back(
-          {.pid = pid, .watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)), .rank = rank});
+      ranks_.push_back({.pid = pid, .rank = rank});
+      ++running_;
     }
   }
-
-  /// Returns when every rank has ended. Throws the job's failure, if there is one.
-  void wait() {
-    auto deadline = clock::time_point::max();
-    int next_signal = SIGTERM;
-    while (look()) {
-      if (job_.failed()) {
-        auto const now = clock::now();
-        if (deadline == clock::time_point::max()) {
-          deadline = now + patience;
-        } else if (now >= deadline) {
-          for (auto const& c : children_) {
-            if (c.running) ::kill(c.pid, next_signal);
-          }
-          next_signal = SIGKILL;
-          deadline = now + patience;
-        }
-      }
-    }
-    throw_failure(job_);
-  }
-
- private:
-  using clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds patience{1500};
-
-  struct process {
-    ::pid_t pid = 0;
-    int watch = -1;  ///< a pidfd, readable when the process has ended; -1 if the kernel has none
-    rank_t rank = 0;
-    bool running = true;
-  };
 
   template <class Main>
   [[noreturn]] void child(rank_t rank, Main const& main) const noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent_) ::_exit(1);  // the supervisor died before prctl
+    if (::getppid() != self_) ::_exit(1);  // the supervisor died before prctl
+    ::sigaction(SIGCHLD, &program_takes_, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
     job const mine = job_.as(rank);
-    bool const returned = run_rank(mine, [&] { main(mine); });
-    if (returned) mine.mark_finished(rank);
+    bool returned = run_rank(mine, [&] { main(mine); });
     std::fflush(nullptr);
+    bool const is_open = ::fcntl(STDOUT_FILENO, F_GETFD) >= 0;  // else no output is wanted
+    if (returned && is_open && std::ferror(stdout) != 0) {
+      mine.mark_cause("rank " + std::to_string(rank) +
+                      " cannot write its standard output; make room where the output goes");
+      returned = false;
+    }
+    if (returned) mine.mark_finished(rank);
     ::_exit(returned ? 0 : 1);
   }
 
-  /// Waits up to 100 ms for the end of a process; returns false when none is running.
-  bool look() {
-    std::vector<::pollfd> watched;
-    for (auto const& c : children_) {
-      if (c.running) watched.push_back({.fd = c.watch, .events = POLLIN, .revents = 0});
+  [[nodiscard]] bool program_lives() const noexcept { return ::getppid() == program_; }
+
+  /// Reaps all processes that have ended; returns false when none is left.
+  bool reap() {
+    for (;;) {
+      int status = 0;
+      ::pid_t const ended = ::waitpid(-1, &status, WNOHANG);
+      if (ended == 0) return true;
+      if (ended < 0) return false;  // ECHILD: WNOHANG is never interrupted
+      for (auto& r : ranks_) {
+        if (r.pid == ended && r.running) record_end(r, status);
+      }
     }
-    if (watched.empty()) return false;
-    bool const exact = watched.front().fd >= 0;
-    ::poll(watched.data(), watched.size(), exact ? 100 : 5);
-    for (auto& c : children_) reap(c, false);
-    return true;
   }
 
-  void reap(process& c, bool block) {
-    if (!c.running) return;
-    int status = 0;
-    ::pid_t ended = 0;
-    do {
-      ended = ::waitpid(c.pid, &status, block ? 0 : WNOHANG);
-    } while (ended < 0 && errno == EINTR);
-    if (ended == 0) return;
-    c.running = false;
-    if (c.watch >= 0) ::close(c.watch);
-    if (ended < 0) return;  // the program reaped it elsewhere
-    std::string const who = "rank " + std::to_string(c.rank) + " (process " + std::to_string(c.pid) + ")";
+  void record_end(process& r, int status) {
+    r.running = false;
+    --running_;
+    std::string const who = "rank " + std::to_string(r.rank) + " (process " + std::to_string(r.pid) + ")";
     if (WIFSIGNALED(status)) {
       int const signal = WTERMSIG(status);
       job_.mark_failed(
-          c.rank, who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
-    } else if (job_.record(c.rank).phase.load(std::memory_order_acquire) != job_block::finished) {
-      job_.mark_failed(c.rank, who + " ended before its body returned, with exit code " +
+          r.rank, who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
+    } else if (job_.record(r.rank).phase.load(std::memory_order_acquire) != job_block::finished) {
+      job_.mark_failed(r.rank, who + " ended before its body returned, with exit code " +
                                    std::to_string(WEXITSTATUS(status)));
     }
   }
 
+  /// Begins the end of the job if it is time, and takes its next step.
+  void act(clock::time_point now) {
+    if (!program_lives() && next_signal_ != SIGKILL) {
+      next_signal_ = SIGKILL;
+      next_step_ = now;
+    }
+    if (next_step_ == clock::time_point::max()) {
+      if (job_.failed() || running_ == 0) next_step_ = now + patience;
+    } else if (now >= next_step_ && kills_ < most_kills) {
+      signal_all(next_signal_);
+      // Again soon after a kill, since a process may just have forked.
+      next_step_ = now + (next_signal_ == SIGKILL ? between_kills : patience);
+      if (next_signal_ == SIGKILL) ++kills_;
+      next_signal_ = SIGKILL;
+    }
+  }
+
+  void signal_all(int signal) const {
+    for (auto const& r : ranks_) {
+      if (r.running) ::kill(r.pid, signal);
+    }
+    for (auto const& d : descendants()) {
+      bool const reached = std::any_of(ranks_.begin(), ranks_.end(),
+                                       [&](auto const& r) { return r.running && r.pid == d.pid; });
+      if (!reached) ::kill(d.pid, signal);
+      if (signal != SIGKILL) ::kill(d.pid, SIGCONT);  // a stopped process cannot act on the signal
+    }
+  }
+
+  /// Pauses until a process ends, the program ends, or the next step is due; at most 100 ms, since a rank may
+  /// fail without an end.
+  void pause() const {
+    if (kills_ == most_kills) ::_exit(1);  // a process hangs in the kernel
+    ::sigset_t awaited;
+    ::sigemptyset(&awaited);
+    ::sigaddset(&awaited, SIGCHLD);
+    ::sigaddset(&awaited, SIGTERM);
+    auto const most = std::chrono::nanoseconds(std::chrono::milliseconds(100));
+    auto const time = std::clamp<std::chrono::nanoseconds>(next_step_ - clock::now(), {}, most);
+    ::timespec const limit{.tv_sec = 0, .tv_nsec = static_cast<long>(time.count())};
+    ::sigtimedwait(&awaited, nullptr, &limit);
+  }
+
   job const& job_;
-  ::pid_t parent_;
-  std::vector<process> children_;
+  ::pid_t program_;
+  ::pid_t self_;
+  ::sigset_t signals_;
+  struct ::sigaction program_takes_ {};  ///< the program's SIGCHLD, which ranks get
+  std::vector<process> ranks_;
+  rank_t running_ = 0;
+  clock::time_point next_step_ = clock::time_point::max();
+  int next_signal_ = SIGTERM;
+  int kills_ = 0;
 };
 
 /// Runs main(job of the rank) in a process for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
 void run_processes(job const& j, Main const& main) {
-  supervisor ranks(j);
-  ranks.start(main);
-  ranks.wait();
+  std::fflush(nullptr);  // otherwise each child would write the buffers again
+  ::pid_t const program = ::getpid();
+  ::sigset_t all;
+  ::sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);  // no handler of the program runs in the supervisor
+  ::pid_t const pid = ::fork();
+  int const why = errno;
+  if (pid == 0) {
+    try {
+      supervisor(j, program, before).run(main);
+      j.block().all_ended.store(1, std::memory_order_release);  // pairs with the acquire below
+    } catch (std::bad_alloc const&) {
+      j.mark_failed(job::supervisor, "there is no memory for the ranks' supervisor", errc::no_space);
+    }
+    ::_exit(0);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    throw error(errc::no_space, job::supervisor,
+                std::string("the ranks' supervisor cannot be started: ") + std::strerror(why));
+  }
+  // The program may have the status taken elsewhere. The wait then fails when the supervisor has ended.
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (!j.failed() && j.block().all_ended.load(std::memory_order_acquire) == 0) {
+    throw error(errc::rank_failed, job::supervisor,
+                "the ranks' supervisor (process " + std::to_string(pid) +
+                    ") was killed, and the ranks with it; run the program again");
+  }
+  throw_failure(j);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

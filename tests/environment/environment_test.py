@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""The attack on inherited state: environment_test.py --program PROGRAM --launcher PGAS_RUN [NAME...]
+
+Starts a pgas program by itself and under pgas-run with one thing wrong in what it inherits: descriptors, signals,
+limits, mask of new files, folder, environment, outputs. After each trial no process, named shared memory or file may
+be left. NAMEs select the faults whose names contain one of them. It prints a line for each kind of fault.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+MARK = "PGAS_ENVIRONMENT_TEST"
+LIMIT = 20  # seconds: nothing may hang
+WELL = r"sum 3\n"
+
+
+def trial(command, out=WELL, err="", code=0, extra=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+          stderr=subprocess.PIPE, before=lambda: None, close=(), within=LIMIT):
+    """Runs the command; returns what was wrong, as sentences. `err` must be found in standard error."""
+    mark = str(uuid.uuid4())
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PGAS_")}
+    env.update(extra or {})
+    env[MARK] = mark
+
+    def prepare():
+        before()
+        for fd in close:
+            os.close(fd)
+
+    started = time.monotonic()
+    process = subprocess.Popen(command, env=env, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=prepare,
+                               cwd=FOLDER)
+    wrong = []
+    try:
+        got_out, got_err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        wrong.append(f"hangs for {LIMIT} s")
+        process.kill()
+        got_out, got_err = None, None
+    seconds = time.monotonic() - started
+    if not wrong:
+        codes = code if isinstance(code, tuple) else (code,)
+        text_out, text_err = (got_out or b"").decode(), (got_err or b"").decode()
+        if process.returncode not in codes:
+            wrong.append(f"exit code {process.returncode}, not {code}; {text_err[:500]}")
+        if got_out is not None and out is not None and 1 not in close and not re.fullmatch(out, text_out):
+            wrong.append(f"output {text_out[:300]!r}; {text_err[:300]}")
+        if got_err is not None and 2 not in close and not re.search(err, text_err):
+            wrong.append(f"standard error {text_err[:500]!r} lacks {err!r}")
+        if seconds > within:
+            wrong.append(f"took {seconds:.1f} s, not {within}")
+    for pid in left_behind(mark):
+        wrong.append(f"process {pid} is left behind")
+        os.kill(pid, signal.SIGKILL)
+    return wrong
+
+
+def left_behind(mark):
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and f"{MARK}={mark}".encode() in open(f"/proc/{name}/environ", "rb").read().split(b"\0"):
+                found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def limit(which, soft):
+    return lambda: resource.setrlimit(which, (soft, resource.getrlimit(which)[1]))
+
+
+def ignore(number):
+    return lambda: signal.signal(number, signal.SIG_IGN)
+
+
+def block(numbers):
+    return lambda: signal.pthread_sigmask(signal.SIG_SETMASK, numbers)
+
+
+def gone_folder():
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
+    os.rmdir(folder)
+
+
+def full_input():
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        while True:
+            os.write(write, b"x" * 4096)
+    except BlockingIOError:
+        os.close(write)
+    return read
+
+
+def unread_output():
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+DEATH = dict(out=r"(?s).*", err=r"rank 1 .*was killed by signal 9", within=8)
+
+
+def faults(program, run):
+    """Yields (kind, name, command, expectations)."""
+    ways = {"alone": [program], "pgas-run": [run, "-n", "3", program]}
+    death_code = {"alone": 3, "pgas-run": 137}
+    for way, command in ways.items():
+        def fault(kind, name, what="ring", host=None, **more):
+            return kind, f"{name}, {way}", command + [what] + ([host] if host else []), more
+
+        for count in (1, 2, 3):
+            for closed in itertools.combinations((0, 1, 2), count):
+                yield fault("closed standard streams", f"closed {closed}", close=closed)
+                yield fault("closed standard streams", f"closed {closed} and a death", "die", close=closed,
+                            code=death_code[way], **DEATH)
+        # What the interpreter must not lose itself: SIGKILL and SIGSTOP cannot be ignored.
+        signals = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+        for number in signals:
+            yield fault("ignored signals", f"signal {int(number)} ignored", before=ignore(number))
+        yield fault("blocked signals", "all signals blocked", before=block(signals))
+        yield fault("blocked signals", "all signals blocked and a death", "die", before=block(signals),
+                    code=death_code[way], **DEATH)
+        for number in signals:
+            yield fault("blocked signals", f"signal {int(number)} blocked", before=block([number]))
+        yield fault("SIGCHLD", "inherited as ignored, and a death", "die", before=ignore(signal.SIGCHLD),
+                    code=death_code[way], **DEATH)
+        for host in ("ignore", "nocldwait", "handler", "thief", "timer"):
+            yield fault("SIGCHLD", f"{host}", host=host)
+            yield fault("SIGCHLD", f"{host} and a death", "die", host, code=death_code[way], **DEATH)
+        for what in ("children", "lost"):
+            if what == "lost":
+                yield fault("processes of ranks", "a daemon, and a death", what, code=death_code[way], **DEATH)
+            else:
+                yield fault("processes of ranks", "a daemon", what, out="", within=12)
+        yield fault("descriptors", "all closed, own files under their numbers", "close",
+                    out=r"sum 3\nsum 3\n" if way == "alone" else r"(sum 3\n)+")
+        yield fault("descriptors", "of the last rank", "descriptors",
+                    out=r"" if way == "alone" else r"open \d+ /memfd:pgas \(deleted\)\n")
+        for size in (1 << 16, 1 << 20):
+            yield fault("limits", f"{size} bytes a file", before=limit(resource.RLIMIT_FSIZE, size), out="",
+                        code=3 if way == "alone" else 1, err=r"limit of file sizes \(ulimit -f\) is \d+ bytes")
+        for size in (1 << 24, 1 << 30):
+            yield fault("limits", f"{size} bytes a file", before=limit(resource.RLIMIT_FSIZE, size))
+        yield fault("limits", "30 descriptors", before=limit(resource.RLIMIT_NOFILE, 30))
+        yield fault("limits", "1 GiB of address space", before=limit(resource.RLIMIT_AS, 1 << 30))
+        yield fault("limits", "no core", before=limit(resource.RLIMIT_CORE, 0))
+        yield fault("limits", "1 MiB of stack", before=limit(resource.RLIMIT_STACK, 1 << 20))
+        yield fault("limits", "no locked memory", before=limit(resource.RLIMIT_MEMLOCK, 0))
+        yield fault("limits", "no queued signals", before=limit(resource.RLIMIT_SIGPENDING, 0))
+        yield fault("limits", "no queued signals and a death", "die", before=limit(resource.RLIMIT_SIGPENDING, 0),
+                    code=death_code[way], **DEATH)
+        for mask in (0, 0o777):
+            yield fault("masks of files", f"umask {mask:o}", before=lambda mask=mask: os.umask(mask))
+        yield fault("folder", "deleted", before=gone_folder)
+        for name, extra in {"huge": {f"PGAS_X{i}": "x" * 100_000 for i in range(10)},
+                            "no home": {"HOME": "", "PATH": os.environ["PATH"], "TMPDIR": "/nowhere"},
+                            "empty variables": {f"PGAS_{v}": "" for v in ("WAIT", "CHECK", "TRACE", "CORE", "POOL")},
+                            "another language": {"LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE"}}.items():
+            yield fault("environment", name, extra=extra)
+        yield fault("outputs", "input full", stdin="full")
+        yield fault("outputs", "output closed", stdout="unread",
+                    code=(3, 141) if way == "alone" else 141, err=r"rank 0.*signal 13|nobody reads standard output")
+        yield fault("outputs", "output to a full device", stdout="device", code=(1, 3), err=r"[Ss]tandard output|stdout")
+        yield fault("core dumps", "of a rank", "dump", out=r"dumped 0\n")
+        yield fault("core dumps", "with the own part", "dump", out=r"dumped 1048576\n", extra={"PGAS_CORE": "1"})
+    yield ("failures", "a writer that dies while it records", [program, "record"],
+           dict(code=3, out="", err=r"rank 1 .*was killed by signal 11", within=8))
+    yield ("failures", "the supervisor is killed", [program, "supervisor"],
+           dict(code=3, out="", err=r"the ranks' supervisor .* was killed", within=8))
+    yield ("failures", "a second process joins as a rank", [run, "-n", "3", program, "again"],
+           dict(out=WELL, err=r"cannot join as rank 1, as which process \d+ runs"))
+
+
+def opened(which):
+    if which == "full":
+        return full_input()
+    if which == "unread":
+        return unread_output()
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def attempt(fault):
+    kind, name, command, more = fault
+    owned = [key for key in ("stdin", "stdout") if isinstance(more.get(key), str)]
+    more = dict(more)
+    for key in owned:
+        more[key] = opened(more[key])
+    try:
+        return kind, name, trial(command, **more)
+    finally:
+        for key in owned:
+            os.close(more[key])
+
+
+def main():
+    global FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--launcher", required=True)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    shared = set(os.listdir("/dev/shm"))
+    counts = {}
+    bad = 0
+    with tempfile.TemporaryDirectory() as FOLDER:
+        chosen = [f for f in faults(os.path.abspath(options.program), os.path.abspath(options.launcher))
+                  if not options.names or any(n in f"{f[0]}: {f[1]}" for n in options.names)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for kind, name, wrong in pool.map(attempt, chosen):
+                counts[kind] = counts.get(kind, 0) + 1
+                for sentence in wrong:
+                    bad += 1
+                    print(f"FAILED {kind}: {name}: {sentence}")
+        for name in os.listdir(FOLDER):
+            bad += 1
+            print(f"FAILED: the file {name} is left behind")
+    for name in set(os.listdir("/dev/shm")) - shared:
+        if "pgas" in name:
+            bad += 1
+            print(f"FAILED: /dev/shm/{name} is left behind")
+    for kind, count in counts.items():
+        print(f"covered: {kind}: {count} trials")
+    print(f"covered: {sum(counts.values())} trials, {bad} faults")
+    return 1 if bad or not counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -114,8 +114,9 @@ TEST_CASE("no such rank: every operation that names one is refused with the size
                       {me(team), operation, std::to_string(wrong), std::to_string(team.size())}, act);
       };
       pgas::lock_all epoch{w};
-      refused("to", [&] { epoch.put(wrong, 0, 1); });
-      refused("to", [&] { static_cast<void>(epoch.get(wrong, 0)); });
+      refused("put", [&] { epoch.put(wrong, 0, 1); });
+      refused("get", [&] { static_cast<void>(epoch.get(wrong, 0)); });
+      refused("to", [&] { static_cast<void>(epoch.to(wrong)); });
       refused("size", [&] { static_cast<void>(w.size(wrong)); });
       refused("pointer", [&] { static_cast<void>(w.pointer(wrong, 0)); });
       refused("world_rank", [&] { static_cast<void>(team.world_rank(wrong)); });
@@ -135,7 +136,7 @@ TEST_CASE("groups: a target outside the group and a rank named twice are refused
     pgas::access epoch{w, {team.rank()}};
     if (team.size() > 1) {
       rank_t const other = (team.rank() + 1) % team.size();
-      require_error(errc::outside_group, {me(team), "to", "rank " + std::to_string(other), "group"},
+      require_error(errc::outside_group, {me(team), "put", "rank " + std::to_string(other), "group"},
                     [&] { epoch.put(other, 0, 1); });
     }
     epoch.complete();
@@ -159,7 +160,7 @@ TEST_CASE("order: a call that the contract forbids is an error and not a deadloc
       refused("fence", "is open", [&] { pgas::fence f{w}; });
       epoch.close();
       refused("close", "closed already", [&] { epoch.close(); });
-      refused("to", "closed already", [&] { epoch.put(0, 0, 1); });
+      refused("put", "closed already", [&] { epoch.put(0, 0, 1); });
       refused("sync", "closed already", [&] { epoch.sync(); });
     }
     {
@@ -239,7 +240,7 @@ TEST_CASE("errors on a sub-team name the rank in the job") {
         std::string const job_rank = "rank " + std::to_string(team.rank()) + ": ";
         pgas::lock_all epoch{w};
         require_error(errc::out_of_range, {job_rank, "put"}, [&] { epoch.put(0, 2, 1); });
-        require_error(errc::out_of_range, {job_rank, "to"}, [&] { epoch.put(9, 0, 1); });
+        require_error(errc::out_of_range, {job_rank, "put"}, [&] { epoch.put(9, 0, 1); });
         require_error(errc::out_of_range, {job_rank, "world_rank"},
                       [&] { static_cast<void>(sub.world_rank(9)); });
         require_error(errc::wrong_order, {job_rank, "start"}, [&] { pgas::access a(w, {0}); });

@@ -184,8 +184,12 @@ TEST_CASE("fence_all: a closed or moved-from epoch throws at each access, and at
     auto const is_closed = [](auto const& act) {
       require_error(errc::wrong_order, {"the epoch is closed already"}, act);
     };
-    is_closed([&] { both.template get<0>().put(0, 0, 1); });  // NOLINT(bugprone-use-after-move)
-    is_closed([&] { both.next(); });
+    auto const is_moved = [](auto const& act) {
+      require_error(errc::wrong_order, {"the epoch has been moved to another object"}, act);
+    };
+    is_moved([&] { both.template get<0>().put(0, 0, 1); });  // NOLINT(bugprone-use-after-move)
+    is_moved([&] { both.next(); });
+    is_moved([&] { both.close(); });
     auto& [first, second] = moved;
     first.put(right_of(team), 0, stamp(team.rank(), 0));
     moved.close();

@@ -245,7 +245,7 @@ TEST_CASE(
       require_error(errc::wrong_order, {"lock_all", "an access epoch of this rank on the window is open"},
                     [&] { pgas::lock_all all{w}; });
       if (team.size() > 1) {
-        require_error(errc::wrong_order, {"to", "not on rank 0's"}, [&] { epoch.put(0, 0, 1); });
+        require_error(errc::wrong_order, {"put", "not on rank 0's"}, [&] { epoch.put(0, 0, 1); });
       }
       epoch.unlock();
       require_error(errc::wrong_order, {"to", "the epoch is closed already"},

@@ -125,20 +125,24 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   /// rank computes or puts to other ranks. close() completes the targets that remain. Waits for the target's
   /// exposure; throws the errors of put and complete. The final flag of NEON (Christgau 2017, section 3.3.5).
   void put_last(rank_t target, std::size_t first, std::span<typename State::value_type const> values) {
+    this->check_open("put_last");
     this->put(target, first, values);
     complete(target);
   }
   void put_last(rank_t target, std::size_t i, typename State::value_type const& value) {
+    this->check_open("put_last");
     this->put(target, i, value);
     complete(target);
   }
 
   /// Opens `target`'s part as soon as it is exposed to this rank. Call it before a loop of single accesses.
+  /// Errors name `What`.
+  template <detail::operation_name What = "to">
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
-    this->check_open("to");
+    this->check_open(What);
     State& s = state();
-    s.check_rank(target, "to");
-    check_target("to", target);
+    s.check_rank(target, What);
+    check_target(What, target);
     boundary b(s.segment);
     s.post.trigger(target, b, exposures);
     return {s, target};

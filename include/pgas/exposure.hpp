@@ -45,7 +45,9 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   void wait() { this->close(); }
 
   /// Returns true if all origins have completed; the epoch has then ended. Never blocks. MPI_Win_test.
+  /// Returns true if the epoch ended earlier. Throws errc::wrong_order if the epoch was moved from.
   [[nodiscard]] bool test() {
+    if (this->is_moved_from()) this->check_open("test");
     if (!this->is_open()) return true;
     State& s = state();
     boundary b(s.segment);

@@ -48,10 +48,12 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
     this->mark_next();
   }
 
-  /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up.
+  /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up. Errors name
+  /// `What`.
+  template <detail::operation_name What = "to">
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
-    this->check_open("to");
-    this->state().check_rank(target, "to");
+    this->check_open(What);
+    this->state().check_rank(target, What);
     return {this->state(), target};
   }
 

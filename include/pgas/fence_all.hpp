@@ -21,37 +21,38 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
  public:
   explicit fenced_window(local_shared_ptr<State> const& state) noexcept : state_(state) {}
   fenced_window(fenced_window&& other) noexcept
-      : state_(other.state_), open_(std::exchange(other.open_, false)) {}
+      : state_(other.state_),
+        phase_(std::exchange(other.phase_, other.is_open() ? epoch_phase::moved : other.phase_)) {}
   fenced_window& operator=(fenced_window&&) = delete;
   ~fenced_window() = default;
 
-  /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up.
+  /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up. Errors name
+  /// `What`.
+  template <operation_name What = "to">
   [[nodiscard]] target_view<typename State::memory_state, hints{}> to(rank_t target) {
-    check_open("to");
-    state().check_rank(target, "to");
+    check_open(What);
+    state().check_rank(target, What);
     return {state(), target};
   }
 
-  [[nodiscard]] bool is_open() const noexcept { return open_; }
+  [[nodiscard]] bool is_open() const noexcept { return phase_ == epoch_phase::open; }
   /// The state of the epoch's window.
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the fence_all is open.
   void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(
-        light, open_,
-        throw_error(errc::wrong_order, state().job_rank(), operation, "the epoch is closed already"));
+    PGAS_EXPECTS(light, is_open(), refuse_epoch(*state_, operation, phase_));
   }
 
   /// Marks the epoch as ended, for fence_all.
   void mark_closed() noexcept {
-    open_ = false;
+    phase_ = epoch_phase::closed;
     state().access_open = state().exposure_open = false;
     state().elements.leave_all();
   }
 
  private:
   local_shared_ptr<State> state_;
-  bool open_ = true;
+  epoch_phase phase_ = epoch_phase::open;
 };
 
 /// Throws unless all windows are different ones, with the same ranks in the same order.

@@ -79,16 +79,16 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   /// The rank whose part is locked.
   [[nodiscard]] rank_t target() const noexcept { return target_; }
   /// Opens the part. Call it before a loop of single accesses.
-  [[nodiscard]] target_view<typename State::memory_state, Hints> to() {
-    this->check_open("to");
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to() { return to(target_); }
+  /// The same for code that is written for any epoch. Throws errc::wrong_order if `rank` is not the target.
+  /// Errors name `What`.
+  template <detail::operation_name What = "to">
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
+    this->check_open(What);
+    check_target(What, rank);
     if constexpr (deferred_lock_protocol<typename State::lock_protocol>)
       with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
     return {state(), target_};
-  }
-  /// The same for code that is written for any epoch. Throws errc::wrong_order if `rank` is not the target.
-  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
-    check_target("to", rank);
-    return to();
   }
   /// Throws errc::wrong_order if `rank` is not the target.
   void check_target(std::string_view what, rank_t rank) const {

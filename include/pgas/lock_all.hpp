@@ -56,15 +56,16 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   }
 
   /// Opens `target`'s part. Call it before a loop of single accesses. The first call for a target waits while
-  /// another rank holds an exclusive lock on the part.
+  /// another rank holds an exclusive lock on the part. Errors name `What`.
+  template <detail::operation_name What = "to">
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
     if constexpr (may_hold_all) {
       if (!holds_all_) [[unlikely]]
-        take(target);
+        take<What>(target);
     } else {
-      this->check_open("to");
+      this->check_open(What);
     }
-    state().check_rank(target, "to");
+    state().check_rank(target, What);
     if constexpr (!may_hold_all) {
       boundary b(state().segment);
       state().lock.trigger(target, b);
@@ -83,9 +84,10 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
 
   /// Takes a part at its first access. Not inlined, so that an epoch that holds all parts tests one variable
   /// at an access.
+  template <detail::operation_name What>
   [[gnu::noinline]] void take(rank_t target) {
-    this->check_open("to");
-    state().check_rank(target, "to");
+    this->check_open(What);
+    state().check_rank(target, What);
     boundary b(state().segment);
     state().lock.trigger(target, b);
   }

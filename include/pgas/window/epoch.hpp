@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/support/uncaught_since.hpp>
@@ -11,6 +12,33 @@
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The name of an operation as a template argument: errors tell it, and no call has to pass it.
+template <std::size_t N>
+struct operation_name {
+  char text[N];
+
+  consteval operation_name(char const (&name)[N]) { std::copy_n(name, N, text); }
+  operator std::string_view() const noexcept { return {text, N - 1}; }
+};
+
+/// What has become of an epoch object.
+enum class epoch_phase : unsigned char {
+  open,    ///< accesses are allowed
+  closed,  ///< the epoch has ended
+  moved,   ///< the epoch goes on in another object
+};
+
+/// Refuses a member of an epoch that is not open. Out of line and cold, so that a check costs a compare and a
+/// branch.
+template <class State>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_epoch(State const& state, std::string_view operation,
+                                                         epoch_phase phase) {
+  throw_error(errc::wrong_order, state.job_rank(), operation,
+              phase == epoch_phase::moved
+                  ? "the epoch has been moved to another object; call that object's member"
+                  : "the epoch is closed already; open another one");
+}
 
 /// An epoch of any kind is open from construction until close() or destruction.
 ///
@@ -23,27 +51,25 @@ class epoch {
       : state_(other.state_),  // not moved: a moved-from epoch says that it is closed, and on which rank
         span_(std::move(other.span_)),
         uncaught_(other.uncaught_),
-        open_(std::exchange(other.open_, false)) {}
+        phase_(std::exchange(other.phase_, other.is_open() ? epoch_phase::moved : other.phase_)) {}
   epoch& operator=(epoch&&) = delete;
 
   /// Ends the epoch now, and throws the errors of its end. A second close is an error.
   void close() {
     check_open("close");
-    open_ = false;
+    phase_ = epoch_phase::closed;
     static_cast<Derived&>(*this).finish();
     span_.end();
   }
 
   /// Returns whether the epoch is open: false after close(), and if it was moved from.
-  [[nodiscard]] bool is_open() const noexcept { return open_; }
+  [[nodiscard]] bool is_open() const noexcept { return phase_ == epoch_phase::open; }
 
   /// The state on which the epoch is open, for containers and for functions on epochs.
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the epoch is open.
   void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(
-        light, open_,
-        throw_error(errc::wrong_order, state_->job_rank(), operation, "the epoch is closed already"));
+    PGAS_EXPECTS(light, is_open(), refuse_epoch(*state_, operation, phase_));
   }
 
  protected:
@@ -56,7 +82,8 @@ class epoch {
   /// call. While an exception passes it does not synchronize, but fails the job, so that no rank waits for
   /// this one.
   void end() noexcept {
-    if (!std::exchange(open_, false)) return;
+    if (!is_open()) return;
+    phase_ = epoch_phase::closed;
     if (uncaught_.any()) [[unlikely]] {
       state_->abandon(Derived::operation);
       return;
@@ -70,12 +97,14 @@ class epoch {
 
   /// Marks an end that was found instead of waited for.
   void mark_closed() {
-    open_ = false;
+    phase_ = epoch_phase::closed;
     span_.end();
   }
+  /// Returns whether the epoch goes on in another object.
+  [[nodiscard]] bool is_moved_from() const noexcept { return phase_ == epoch_phase::moved; }
   /// Marks an epoch that could not be opened.
   void mark_never_open() noexcept {
-    open_ = false;
+    phase_ = epoch_phase::closed;
     span_.forget();
   }
   /// Marks the end of one epoch and the beginning of the next.
@@ -93,7 +122,7 @@ class epoch {
 
   [[no_unique_address]] span_on<typename State::control_type> span_;
   uncaught_since uncaught_;
-  bool open_ = true;
+  epoch_phase phase_ = epoch_phase::open;
 };
 
 /// The accesses of an epoch. Each is one access through the target view `to(rank)`, for code that touches a
@@ -108,78 +137,86 @@ class accesses {
   /// Puts one element, many from private memory, a piece of the own part, or rows: see target_view::put.
   /// MPI_Put.
   [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) {
-    to(target).put(i, value);
+    to<"put">(target).put(i, value);
   }
   void put(rank_t target, std::size_t first, std::span<value_type const> values) {
-    to(target).put(first, values);
+    to<"put">(target).put(first, values);
   }
   template <std::same_as<own_part> Piece>
   void put(rank_t target, std::size_t first, Piece from) {
-    to(target).put(first, from);
+    to<"put">(target).put(first, from);
   }
-  void put(rank_t target, rows_of at, std::span<value_type const> values) { to(target).put(at, values); }
+  void put(rank_t target, rows_of at, std::span<value_type const> values) {
+    to<"put">(target).put(at, values);
+  }
   void put(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
-    to(target).put(at, from, from_pitch);
+    to<"put">(target).put(at, from, from_pitch);
   }
   /// Returns one element, or gets many into private memory, the own part or rows: see target_view::get.
   /// MPI_Get.
-  [[nodiscard, gnu::always_inline]] value_type get(rank_t target, std::size_t i) { return to(target).get(i); }
-  void get(rank_t target, std::size_t first, std::span<value_type> values) { to(target).get(first, values); }
+  [[nodiscard, gnu::always_inline]] value_type get(rank_t target, std::size_t i) {
+    return to<"get">(target).get(i);
+  }
+  void get(rank_t target, std::size_t first, std::span<value_type> values) {
+    to<"get">(target).get(first, values);
+  }
   template <std::same_as<own_part> Piece>
   void get(rank_t target, std::size_t first, Piece into) {
-    to(target).get(first, into);
+    to<"get">(target).get(first, into);
   }
-  void get(rank_t target, rows_of at, std::span<value_type> values) { to(target).get(at, values); }
+  void get(rank_t target, rows_of at, std::span<value_type> values) { to<"get">(target).get(at, values); }
   void get(rank_t target, rows_of at, value_type* into, std::size_t into_pitch) {
-    to(target).get(at, into, into_pitch);
+    to<"get">(target).get(at, into, into_pitch);
   }
   /// Starts a put and returns its request: see target_view::rput. MPI_Rput.
   [[nodiscard]] auto rput(rank_t target, std::size_t first, std::span<value_type const> values) {
-    return to(target).rput(first, values);
+    return to<"rput">(target).rput(first, values);
   }
   /// Starts a get and returns its request: see target_view::rget. MPI_Rget.
   [[nodiscard]] auto rget(rank_t target, std::size_t first, std::span<value_type> values) {
-    return to(target).rget(first, values);
+    return to<"rget">(target).rget(first, values);
   }
   /// Combines one value, or many, with elements, each in one indivisible step: see target_view::accumulate.
   /// MPI_Accumulate.
   template <operation_on<value_type> Op = op::sum>
   void accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
-    to(target).accumulate(i, value, op);
+    to<"accumulate">(target).accumulate(i, value, op);
   }
   template <operation_on<value_type> Op = op::sum>
   void accumulate(rank_t target, std::size_t first, std::span<value_type const> values, Op op = {}) {
-    to(target).accumulate(first, values, op);
+    to<"accumulate">(target).accumulate(first, values, op);
   }
   /// Like accumulate, and returns the value before, or fills `before`. MPI_Get_accumulate.
   template <operation_on<value_type> Op = op::sum>
   [[nodiscard]] value_type get_accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
-    return to(target).get_accumulate(i, value, op);
+    return to<"get_accumulate">(target).get_accumulate(i, value, op);
   }
   template <operation_on<value_type> Op = op::sum>
   void get_accumulate(rank_t target, std::size_t first, std::span<value_type const> values,
                       std::span<value_type> before, Op op = {}) {
-    to(target).get_accumulate(first, values, before, op);
+    to<"get_accumulate">(target).get_accumulate(first, values, before, op);
   }
   /// Adds to an element and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
   [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value) {
-    return to(target).fetch_add(i, value);
+    return to<"fetch_add">(target).fetch_add(i, value);
   }
   /// Replaces an element and returns its value before. MPI_Fetch_and_op with MPI_REPLACE, shmem_atomic_swap.
   [[nodiscard]] value_type exchange(rank_t target, std::size_t i, value_type const& value) {
-    return to(target).exchange(i, value);
+    return to<"exchange">(target).exchange(i, value);
   }
   /// Replaces an element that has the bytes of `expected` and returns true; else copies it to `expected`.
   /// MPI_Compare_and_swap.
   [[nodiscard]] bool compare_exchange(rank_t target, std::size_t i, value_type& expected,
                                       value_type const& desired) {
-    return to(target).compare_exchange(i, expected, desired);
+    return to<"compare_exchange">(target).compare_exchange(i, expected, desired);
   }
   /// Returns an element with acquire order: a loop may wait for a value. shmem_atomic_fetch.
-  [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) { return to(target).atomic_load(i); }
+  [[nodiscard]] value_type atomic_load(rank_t target, std::size_t i) {
+    return to<"atomic_load">(target).atomic_load(i);
+  }
   /// Replaces an element with release order. shmem_atomic_set.
   void atomic_store(rank_t target, std::size_t i, value_type const& value) {
-    to(target).atomic_store(i, value);
+    to<"atomic_store">(target).atomic_store(i, value);
   }
 
   /// The same for a piece of a heap, `epoch.put(heap.open(handle), i, value)`. Indices count from the first
@@ -208,17 +245,20 @@ class accesses {
 
   /// The element that a global pointer names.
   [[nodiscard]] global_ref<typename State::memory_state, Hints> operator[](global_ptr<value_type> p) {
-    return to(p.rank).ref(static_cast<std::size_t>(p.index));
+    return to<"operator[]">(p.rank).ref(static_cast<std::size_t>(p.index));
   }
 
   /// Returns when this rank's puts to `target` have arrived. Later gets see the elements that are there at
   /// return. MPI_Win_flush.
-  void flush(rank_t target) { to(target).flush(); }
+  void flush(rank_t target) { to<"flush">(target).flush(); }
   /// Returns when bulk sources may be reused and bulk destinations hold their data. MPI_Win_flush_local.
-  void flush_local(rank_t target) { to(target).flush_local(); }
+  void flush_local(rank_t target) { to<"flush_local">(target).flush_local(); }
 
  private:
-  auto to(rank_t target) { return static_cast<Derived&>(*this).to(target).for_one_access(); }
+  template <operation_name What>
+  auto to(rank_t target) {
+    return static_cast<Derived&>(*this).template to<What>(target).for_one_access();
+  }
   /// The position of a piece's elements in their rank's part.
   [[nodiscard]] std::size_t in(opened_piece const& piece, std::string_view operation, std::size_t first,
                                std::size_t count) const {

@@ -2,11 +2,19 @@
 // The promises of waiting under each wait_policy.
 #include <sys/resource.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <pgas/options.hpp>
+#include <pgas/platform/job/blocked.hpp>
+#include <pgas/platform/job/processes.hpp>
+#include <pgas/platform/job/wait.hpp>
 #include <pgas/signals.hpp>
+#include <random>
 #include <thread>
+#include <vector>
 
 #include "support/ranks.hpp"
 
@@ -151,4 +159,184 @@ TEST_CASE(
           return std::string_view(std::getenv("PGAS_WAIT")) == "yield" ? 7 : 1;
         }) == 7);
   ::unsetenv("PGAS_WAIT");
+}
+
+TEST_CASE("waiting: idle ranks look at their words seldom, and one of them looks for a deadlock for all") {
+  if (!chosen(process_model::backend::name)) return;
+  constexpr rank_t ranks = 64;
+  auto const j = pgas::detail::job::create(ranks);
+  pgas::detail::run_processes(j, [](pgas::detail::job const& mine) {
+    if (mine.rank() == 0) sleep_ms(2500);
+    mine.fence();
+  });
+  std::uint64_t checks = 0;
+  for (rank_t rank = 1; rank < ranks; ++rank) checks += j.record(rank).checks.load();
+  // Sleeps of an eighth of the time waited, up to 100 ms: some 60 looks. Timed naps of 1 ms made 2500.
+  CHECK(checks / (ranks - 1) < 100);
+  CHECK(j.block().looks.load() >= 1);
+  CHECK(j.block().looks.load() <= 4);
+}
+
+TEST_CASE("waiting: the search for blocked ranks finds what a search by single ranks finds") {
+  using pgas::detail::job_block;
+  auto const memory = std::make_unique<job_block>();
+  job_block& block = *memory;
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 300; ++round) {
+    std::size_t const size = round % 50 == 49 ? job_block::max_ranks : 1 + random() % 130;
+    block.ranks = static_cast<std::uint32_t>(size);
+    std::vector<std::vector<bool>> awaits(size, std::vector<bool>(size));
+    std::vector<bool> in(size);
+    for (std::size_t r = 0; r < size; ++r) {
+      auto& record = block.records[r];
+      bool const waits = random() % 32 != 0;
+      bool const finished = !waits && random() % 2 == 0;
+      record.wait = waits ? 1 : 2;
+      record.phase = finished ? job_block::finished : job_block::running;
+      for (auto& word : record.awaited) word = 0;
+      std::size_t const targets = random() % 3;
+      for (std::size_t i = 0; i < targets; ++i) {
+        std::size_t const other = random() % size;
+        awaits[r][other] = true;
+        record.awaited[other / 64] |= std::uint64_t{1} << (other % 64);
+      }
+      in[r] = finished || (waits && targets > 0);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t r = 0; r < size; ++r) {
+        if (!in[r] || block.records[r].phase == job_block::finished) continue;
+        for (std::size_t other = 0; other < size; ++other) {
+          if (awaits[r][other] && !in[other]) {
+            in[r] = false;
+            changed = true;
+          }
+        }
+      }
+    }
+    std::vector<rank_t> expected;
+    bool any = false;
+    for (std::size_t r = 0; r < size; ++r) {
+      if (in[r]) expected.push_back(static_cast<rank_t>(r));
+      any = any || (in[r] && block.records[r].phase != job_block::finished);
+    }
+    if (!any) expected.clear();
+    std::vector<rank_t> found;
+    for (auto const& s : pgas::detail::blocked_ranks(block)) found.push_back(s.rank);
+    REQUIRE(found == expected);
+  }
+}
+
+namespace {
+
+/// One storer and one sleeper take the steps of detail::bell without the sleep. Returns how often the storer
+/// saw no sleeper while the sleeper saw no store: then a wake-up is lost.
+std::uint64_t lost_wake_ups(bool fences, int milliseconds) {
+  // On lines of their own, as on pool_map: on one line processors hardly ever lose a wake-up.
+  alignas(128) std::atomic<std::uint64_t> word{0};
+  alignas(128) std::atomic<std::uint32_t> bell{0};
+  alignas(128) std::atomic<std::uint64_t> storers_turn{0};
+  alignas(128) std::atomic<std::uint64_t> stored{0};
+  bool saw_sleeper = false;
+  std::atomic<bool> over{false};
+  std::thread storer([&] {
+    for (std::uint64_t round = 1;; ++round) {
+      while (storers_turn.load(std::memory_order_acquire) < round) {
+        if (over.load(std::memory_order_relaxed)) return;
+      }
+      word.store(round, std::memory_order_release);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      saw_sleeper = bell.load(std::memory_order_relaxed) != 0;
+      stored.store(round, std::memory_order_release);
+    }
+  });
+  std::uint64_t lost = 0;
+  auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+  for (std::uint64_t round = 1; std::chrono::steady_clock::now() < end; ++round) {
+    bell.store(0, std::memory_order_relaxed);
+    storers_turn.store(round, std::memory_order_release);
+    for (std::uint64_t i = round % 64; i > 0; --i) pgas::detail::cpu_relax();
+    bell.exchange(1, std::memory_order_acq_rel);
+    if (fences) static_cast<void>(pgas::detail::bell::fence_everywhere());
+    bool const saw_store = word.load(std::memory_order_acquire) == round;
+    while (stored.load(std::memory_order_acquire) < round) {
+      if (std::chrono::steady_clock::now() > end) std::this_thread::yield();
+    }
+    if (!saw_store && !saw_sleeper) ++lost;
+  }
+  over.store(true, std::memory_order_relaxed);
+  storer.join();
+  return lost;
+}
+
+}  // namespace
+
+TEST_CASE("waiting: no wake-up is lost with the fence of the sleeper, and some are without it") {
+  if (!pgas::detail::bell::admit_fences()) return;
+  CHECK(lost_wake_ups(true, 1000) == 0);
+  if (std::thread::hardware_concurrency() < 2) return;
+  std::uint64_t lost = 0;
+  for (int attempt = 0; attempt < 20 && lost == 0; ++attempt) lost = lost_wake_ups(false, 100);
+  WARN_MESSAGE(lost > 0, "without the fence no wake-up was lost: the cores had other work");
+}
+
+TEST_CASE(
+    "waiting: a ring ends a sleep, on one bell or on many, and a bell that has rung lets nobody sleep") {
+  namespace bell = pgas::detail::bell;
+  if (!bell::admit_fences()) return;
+  using seconds = std::chrono::duration<double>;
+  for (std::size_t const count : {std::size_t{1}, std::size_t{2}, bell::most}) {
+    std::vector<std::uint32_t> states(count);
+    std::vector<std::uint32_t*> bells;
+    for (auto& state : states) bells.push_back(&state);
+    std::atomic<bool> over{false};
+    auto const ended = [&] { return over.load(std::memory_order_acquire); };
+    auto const started = std::chrono::steady_clock::now();
+    std::thread storer([&] {
+      sleep_ms(50);
+      over.store(true, std::memory_order_release);
+      bell::ring(bells.back());
+    });
+    bool works = true;
+    while (works && !ended()) works = bell::sleep(bells, std::chrono::seconds(20), ended);
+    storer.join();
+    if (!works && count > 1) continue;  // the system cannot wait for several words
+    CHECK(works);
+    CHECK(seconds(std::chrono::steady_clock::now() - started).count() < 10);
+    CHECK(bell::sleep(bells, std::chrono::seconds(20), ended));  // returns, since the wait has ended
+    CHECK(seconds(std::chrono::steady_clock::now() - started).count() < 10);
+  }
+}
+
+TEST_CASE("waiting: a late signal wakes the rank that sleeps, whether it waits for one word or for several") {
+  if (!chosen(process_model::backend::name) || !pgas::detail::bell::admit_fences()) return;
+  for (bool const any : {false, true}) {
+    double const late = pgas::run<pgas::backends::process_map>(2, [any](auto& team) {
+      auto w = pgas::make_window<std::int64_t>(team, 1);
+      auto signals = pgas::make_signals(w);
+      auto const now = [] {
+        return std::int64_t{std::chrono::steady_clock::now().time_since_epoch().count()};
+      };
+      std::int64_t lost = 0;
+      for (int round = 0; round < 3; ++round) {
+        team.barrier();
+        if (team.rank() == 1) {
+          sleep_ms(600);
+          pgas::lock_all epoch{w};
+          epoch.put(0, 0, now());
+          signals.signal(epoch, 0);
+          continue;
+        }
+        if (any) {
+          std::array<pgas::signal_from, 2> const all{{{0}, {1}}};
+          static_cast<void>(signals.wait_any(all));
+        } else {
+          signals.wait({1});
+        }
+        lost += now() - w.local()[0];
+      }
+      return static_cast<double>(lost) * 1e-9;
+    });
+    CHECK_MESSAGE(late < 0.05, any, ": ", late, " s");  // a sleep lasts up to 75 ms then: 0.11 s together
+  }
 }

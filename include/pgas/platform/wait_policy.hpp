@@ -15,9 +15,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// lost more time than the choice takes, and the store that ends the wait is the same. With each policy a
 /// wait notices the job's failure, its deadline, and ranks that wait for each other.
 ///
-/// Sleeps are timed: an eighth of the time waited so far, and at most a millisecond. Nothing wakes a sleeper.
-/// A signaller would need a full fence and a look for sleepers at each store to a control word, and would
-/// lose more than a sleeper gains.
+/// A store to an awaited word wakes the ranks that sleep on it (detail::bell), where the words lie in shared
+/// memory and the system has membarrier(2). Elsewhere sleeps are timed: an eighth of the time waited so far,
+/// and at most a millisecond.
 enum class wait_policy {
   adaptive,  ///< spins for a while if each rank has a core, then yields, then sleeps: the default
   spin,      ///< keeps its core and looks: the fastest answer; take it with a core for each rank

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <pgas/backends/pool_map/memory.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -21,17 +24,22 @@ class pool_control {
 
   class slot_type {
    public:
-    explicit slot_type(word* at) noexcept : at_(at) {}
+    slot_type(word* at, std::uint32_t* bell) noexcept : at_(at), bell_(bell) {}
     [[nodiscard]] word load(std::memory_order order) const noexcept { return load_now(at_, order); }
-    void store(word value, std::memory_order order) const noexcept { store_through(at_, value, order); }
+    void store(word value, std::memory_order order) const noexcept {
+      store_through(at_, value, order);
+      bell::ring(bell_);
+    }
 
    private:
+    friend pool_control;
     word* at_;
+    std::uint32_t* bell_;
   };
 
   class cell_type : public refuses_store {
    public:
-    explicit cell_type(word* at) noexcept : at_(at) {}
+    cell_type(word* at, std::uint32_t* bell) noexcept : at_(at), bell_(bell) {}
     [[nodiscard]] word load(std::memory_order order) const noexcept { return load_now(at_, order); }
     template <class Value>
     word fetch_add(Value, std::memory_order) const {
@@ -51,9 +59,11 @@ class pool_control {
     }
     void reset_unshared(word value, std::memory_order order) const noexcept {
       store_through(at_, value, order);
+      bell::ring(bell_);
     }
 
    private:
+    friend pool_control;
     template <class Value>
     static word refuse() {
       static_assert(
@@ -64,6 +74,7 @@ class pool_control {
     }
 
     word* at_;
+    std::uint32_t* bell_;
   };
 
   /// The bytes that `reserve` takes for these words.
@@ -79,28 +90,37 @@ class pool_control {
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
 
   [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t /*writer*/) const noexcept {
-    return slot_type(at(owner, i));
+    return slot_type(at(owner, i), bell_of(owner, i));
   }
   [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const noexcept {
-    return cell_type(at(owner, words_.slots + i));
+    return cell_type(at(owner, words_.slots + i), bell_of(owner, words_.slots + i));
   }
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
     word seen = 0;
-    wait(why, [&] { return predicate(seen = w.load(std::memory_order_acquire)); });
+    wait(
+        why, [&] { return predicate(seen = w.load(std::memory_order_acquire)); },
+        [&] { return std::array{w.bell_}; });
     return seen;
   }
 
   template <class Word, std::predicate<word> Predicate>
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::size_t found = 0;
-    wait(why, [&] {
-      for (found = 0; found < words.size(); ++found) {
-        if (predicate(words[found].load(std::memory_order_acquire))) return true;
-      }
-      return false;
-    });
+    wait(
+        why,
+        [&] {
+          for (found = 0; found < words.size(); ++found) {
+            if (predicate(words[found].load(std::memory_order_acquire))) return true;
+          }
+          return false;
+        },
+        [&] {
+          std::vector<std::uint32_t*> bells;
+          for (auto const& each : words) bells.push_back(each.bell_);
+          return bells;
+        });
     return found;
   }
 
@@ -123,9 +143,17 @@ class pool_control {
     Cache::drain_stores();
   }
 
-  template <class Condition>
-  void wait(waiting_for const& why, Condition&& condition) const {
-    wait_for(extent_.owner(), condition, why, label_, [&] { return ranks_.to_world(why.awaited); });
+  template <class Condition, class Bells>
+  void wait(waiting_for const& why, Condition&& condition, Bells&& bells) const {
+    wait_for(
+        extent_.owner(), condition, why, label_, [&] { return ranks_.to_world(why.awaited); }, bells);
+  }
+
+  /// The bell of a word: in the job's memory, since a bell needs the processors' read-modify-writes.
+  [[nodiscard]] std::uint32_t* bell_of(rank_t owner, std::size_t i) const noexcept {
+    auto& bells = extent_.owner().block().bells;
+    std::size_t const line = static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i;
+    return &bells[line % bells.size()].state;
   }
 
   [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {

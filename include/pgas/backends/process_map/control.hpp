@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Control words in the job's arena. Every word has lines of its own, and every access is a native atomic.
+/// Control words in the job's arena. Every word has lines of its own, and every access is a native atomic. A
+/// store rings the bell beside its word.
 class mapped_control {
  public:
   static constexpr rmw read_modify_write = rmw::native;
@@ -25,9 +29,11 @@ class mapped_control {
     }
     void store(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
+      bell::ring(beside(at_));
     }
 
    private:
+    friend mapped_control;
     word* at_;
   };
 
@@ -38,22 +44,32 @@ class mapped_control {
       return std::atomic_ref(*at_).load(order);
     }
     word fetch_add(word value, std::memory_order order) const noexcept {
-      return std::atomic_ref(*at_).fetch_add(value, order);
+      word const before = std::atomic_ref(*at_).fetch_add(value, order);
+      bell::ring(beside(at_));
+      return before;
     }
     word fetch_xor(word value, std::memory_order order) const noexcept {
-      return std::atomic_ref(*at_).fetch_xor(value, order);
+      word const before = std::atomic_ref(*at_).fetch_xor(value, order);
+      bell::ring(beside(at_));
+      return before;
     }
     word exchange(word value, std::memory_order order) const noexcept {
-      return std::atomic_ref(*at_).exchange(value, order);
+      word const before = std::atomic_ref(*at_).exchange(value, order);
+      bell::ring(beside(at_));
+      return before;
     }
     bool compare_exchange(word& expected, word desired, std::memory_order order) const noexcept {
-      return std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order);
+      bool const exchanged = std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order);
+      if (exchanged) bell::ring(beside(at_));
+      return exchanged;
     }
     void reset_unshared(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
+      bell::ring(beside(at_));
     }
 
    private:
+    friend mapped_control;
     word* at_;
   };
 
@@ -84,7 +100,7 @@ class mapped_control {
     word seen = 0;
     wait_for(
         extent_.owner(), [&] { return predicate(seen = w.load(std::memory_order_acquire)); }, why, label_,
-        [&] { return ranks_.to_world(why.awaited); });
+        [&] { return ranks_.to_world(why.awaited); }, [&] { return std::array{beside(w.at_)}; });
     return seen;
   }
 
@@ -99,13 +115,21 @@ class mapped_control {
           }
           return false;
         },
-        why, label_, [&] { return ranks_.to_world(why.awaited); });
+        why, label_, [&] { return ranks_.to_world(why.awaited); },
+        [&] {
+          std::vector<std::uint32_t*> bells;
+          for (auto const& each : words) bells.push_back(beside(each.at_));
+          return bells;
+        });
     return found;
   }
 
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
  private:
+  /// The bell of a word: the next bytes of its line.
+  static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }
+
   [[nodiscard]] word* at(std::byte* first, rank_t owner, std::size_t i) const noexcept {
     return reinterpret_cast<word*>(first + static_cast<std::size_t>(owner) * share_ + i * stride);
   }

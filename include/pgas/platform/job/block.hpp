@@ -78,6 +78,19 @@ struct job_block {
   std::array<extent, max_extents> extents{};
 
   alignas(128) std::atomic<std::uint64_t> arrived{0};  ///< all arrivals at the bootstrap's fence
+  std::uint32_t arrived_bell = 0;
+
+  /// The rank that looks for a deadlock, plus one; 0: none does.
+  alignas(128) std::atomic<std::uint32_t> looker{0};
+  std::atomic<std::uint32_t> looks{0};           ///< the number of such looks so far
+  std::atomic<std::uint32_t> without_fences{0};  ///< not 0: a rank's system has no membarrier
+
+  /// Bells for words that lie outside the job's memory, each bell for many words.
+  struct alignas(64) lone_bell {
+    std::uint32_t state = 0;
+  };
+  std::array<lone_bell, 64> bells{};
+
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
 

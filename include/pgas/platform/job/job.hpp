@@ -18,6 +18,7 @@
 #include <new>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/block.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/wait_policy.hpp>
@@ -153,6 +154,7 @@ class job {
   // Phases and failure
 
   void mark_running() const noexcept {
+    if (!bell::admit_fences()) block().without_fences.store(1, std::memory_order_relaxed);
     record().process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
     record().phase.store(job_block::running, std::memory_order_release);
   }

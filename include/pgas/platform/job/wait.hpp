@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/platform/job/bell.hpp>
+#include <pgas/platform/job/blocked.hpp>
 #include <pgas/platform/job/job.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -49,8 +52,9 @@ inline constexpr int brief_yields = 16;
 /// errc::timed_out past the deadline, and errc::deadlock when this rank and all ranks that could signal it
 /// wait for each other.
 ///
-/// A sleep lasts at most an eighth of the time waited so far, and at most a millisecond. Timed sleeps
-/// spare the signaller a wake-up call, which would cost it a full fence and sometimes a system call.
+/// A sleep lasts at most an eighth of the time waited so far, so that a wait notices its deadline and the
+/// job's failure in time. A wait with bells sleeps for up to `longest_sleep`, since a store to an awaited
+/// word wakes it. A wait without bells sleeps for up to `longest_nap`.
 class long_wait {
  public:
   /// `awaited` has numbers in the job. The wait copies them when it is published.
@@ -68,16 +72,46 @@ class long_wait {
   long_wait(long_wait const&) = delete;
   long_wait& operator=(long_wait const&) = delete;
   ~long_wait() {
+    if (looks_) job_.block().looker.store(0, std::memory_order_release);
     if (published_) job_.record().wait.fetch_add(1, std::memory_order_release);  // even: over
   }
 
+  /// For a wait that no store can wake.
   void pause() {
+    if (auto const longest = go_on(longest_nap); longest.count() > 0) std::this_thread::sleep_for(longest);
+  }
+
+  /// For a wait for words that have these bells; condition() is the end of the wait.
+  template <class Condition>
+  void pause(std::span<std::uint32_t* const> bells, Condition& condition) {
+    bool const wakes = !bells.empty() && job_.block().without_fences.load(std::memory_order_relaxed) == 0;
+    auto const longest =
+        go_on(wakes ? std::max<clock::duration>(longest_sleep, std::chrono::milliseconds(job_.size()))
+                    : longest_nap);
+    if (longest.count() <= 0 || (wakes && bell::sleep(bells, longest, condition))) return;
+    std::this_thread::sleep_for(std::min<clock::duration>(longest, longest_nap));
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::size_t words = job_block::max_ranks / 64;
+  /// The time of yields before the first sleep. A sleep that a store ends costs less than the yields to other
+  /// processes, which take whole time slices.
+  static constexpr std::chrono::microseconds soon{50};
+  static constexpr std::chrono::microseconds late{1000};
+  static constexpr std::chrono::milliseconds longest_nap{1};
+  static constexpr std::chrono::milliseconds longest_sleep{100};  ///< of up to 100 ranks; 1 ms for each rank
+  static constexpr std::chrono::milliseconds first_interval{500};
+  static constexpr std::chrono::seconds longest_interval{4};
+
+  /// Does what a wait has to do between two looks, and returns how long it may sleep then; 0: not at all.
+  [[nodiscard]] clock::duration go_on(clock::duration longest) {
     auto const now = clock::now();
     auto const waited = now - started_;
     wait_policy const how = job_.waits();
-    if (waited < std::chrono::milliseconds(1) && how != wait_policy::park) {
+    if (waited < (longest > longest_nap ? soon : late) && how != wait_policy::park) {
       if (how != wait_policy::spin) std::this_thread::yield();
-      return;
+      return {};
     }
     job_.check(why_.operation);
     if (now >= deadline_) time_out(waited);
@@ -86,24 +120,10 @@ class long_wait {
     job_.record().checks.fetch_add(1, std::memory_order_release);
     if (now >= next_look_) look_for_deadlock(now);
     if (how == wait_policy::yield) std::this_thread::yield();
-    if (how == wait_policy::adaptive || how == wait_policy::park) {
-      std::this_thread::sleep_for(std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1),
-                                                              std::chrono::milliseconds(1)));
-    }
+    if (how != wait_policy::adaptive && how != wait_policy::park) return {};
+    return std::min(std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1), longest),
+                    deadline_ - now);
   }
-
- private:
-  using clock = std::chrono::steady_clock;
-  static constexpr std::size_t words = job_block::max_ranks / 64;
-
-  struct sighting {
-    rank_t rank;
-    std::uint64_t wait;
-    std::uint64_t checks;
-    friend bool operator==(sighting const& a, sighting const& b) noexcept {
-      return a.rank == b.rank && a.wait == b.wait;
-    }
-  };
 
   void publish() {
     if (published_ || job_.rank() < 0) return;
@@ -121,58 +141,38 @@ class long_wait {
     next_look_ = started_ + std::chrono::seconds(1);
   }
 
-  /// The largest set of ranks in which each rank has finished, or waits for ranks of the set only. Nothing
-  /// outside the set can signal any of its ranks. The result is empty if this rank is not in the set.
-  [[nodiscard]] std::vector<sighting> stuck() const {
-    auto const size = static_cast<std::size_t>(job_.size());
-    std::vector<bool> in(size);
-    std::vector<sighting> seen(size);
-    auto const awaits = [&](std::size_t r, std::size_t other) {
-      auto const bits = job_.block().records[r].awaited[other / 64].load(std::memory_order_relaxed);
-      return (bits >> (other % 64) & 1U) != 0;
-    };
-    for (std::size_t r = 0; r < size; ++r) {
-      auto const& record = job_.block().records[r];
-      auto const wait = record.wait.load(std::memory_order_acquire);
-      seen[r] = {static_cast<rank_t>(r), wait, record.checks.load(std::memory_order_acquire)};
-      bool named = false;
-      for (std::size_t other = 0; other < size; ++other) named = named || awaits(r, other);
-      in[r] = record.phase.load(std::memory_order_acquire) == job_block::finished || (wait % 2 == 1 && named);
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t r = 0; r < size; ++r) {
-        if (!in[r] || job_.block().records[r].phase.load(std::memory_order_acquire) == job_block::finished)
-          continue;
-        for (std::size_t other = 0; other < size; ++other) {
-          if (awaits(r, other) && !in[other]) {
-            in[r] = false;
-            changed = true;
-            break;
-          }
-        }
+  /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
+  /// between its looks doubles, so that a wait that is only long costs little.
+  void look_for_deadlock(clock::time_point now) {
+    auto& looker = job_.block().looker;
+    if (!looks_) {
+      std::uint32_t nobody = 0;
+      // acquire, release: the looks of one rank precede those of the next.
+      looks_ = looker.load(std::memory_order_relaxed) == 0 &&
+               looker.compare_exchange_strong(nobody, static_cast<std::uint32_t>(job_.rank()) + 1,
+                                              std::memory_order_acq_rel);
+      if (!looks_) {
+        next_look_ = now + first_interval;
+        return;
       }
     }
-    std::vector<sighting> set;
-    if (!in[static_cast<std::size_t>(job_.rank())]) return set;
-    for (std::size_t r = 0; r < size; ++r) {
-      if (in[r]) set.push_back(seen[r]);
-    }
-    return set;
-  }
-
-  void look_for_deadlock(clock::time_point now) {
-    next_look_ = now + std::chrono::milliseconds(500);
-    auto set = stuck();
+    job_.block().looks.fetch_add(1, std::memory_order_relaxed);
+    auto set = blocked_ranks(job_.block());
+    // A set that was seen may be a deadlock: the next look comes soon.
+    interval_ = set.empty() ? std::min<clock::duration>(2 * interval_, longest_interval) : first_interval;
+    next_look_ = now + interval_;
     // The set is stable if its waits are the same as at the last look and each has found its condition false
     // since.
-    bool const stable =
-        !set.empty() && set == last_ &&
-        std::equal(set.begin(), set.end(), last_.begin(), [&](auto const& a, auto const& b) {
-          return a.checks >= b.checks + 2 || job_.record(a.rank).phase.load() == job_block::finished;
-        });
+    bool const stable = !set.empty() && set == last_ &&
+                        std::equal(set.begin(), set.end(), last_.begin(), [](auto const& a, auto const& b) {
+                          return a.finished || a.checks >= b.checks + 2;
+                        });
     if (stable) {
-      job_.mark_failed(job_.rank(), describe(set), errc::deadlock);
+      auto const waits = [](sighting const& s) { return !s.finished; };
+      auto const self = [this](sighting const& s) { return s.rank == job_.rank(); };
+      auto found = std::find_if(set.begin(), set.end(), self);
+      if (found == set.end()) found = std::find_if(set.begin(), set.end(), waits);
+      job_.mark_failed(found->rank, describe(set), errc::deadlock);
       job_.check(why_.operation);
     }
     if (set != last_) last_ = std::move(set);
@@ -230,16 +230,18 @@ class long_wait {
   clock::time_point started_;
   clock::time_point deadline_;
   clock::time_point next_look_{};
+  clock::duration interval_ = first_interval / 2;
+  bool looks_ = false;  ///< whether this wait looks for deadlocks
   std::array<std::uint64_t, words> awaited_{};
   std::vector<sighting> last_;
   bool published_ = false;
 };
 
-/// Continues a wait after its first looks. It calls `awaited`, for the ranks in the job, only if the wait is
-/// long.
-template <std::predicate Condition, class Awaited>
+/// Continues a wait after its first looks. It calls `awaited`, for the ranks in the job, and `bells`, for the
+/// bells of the awaited words, only if the wait is long.
+template <std::predicate Condition, class Awaited, class Bells>
 [[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why,
-                               std::string_view label, Awaited& awaited) {
+                               std::string_view label, Awaited& awaited, Bells& bells) {
   auto const looks = [&condition](int how_often) {
     for (int i = 0; i < how_often; ++i) {
       if (condition()) return true;
@@ -257,17 +259,23 @@ template <std::predicate Condition, class Awaited>
   }
   long_wait patience(j, why, label, awaited());
   int const at_once = j.waits() == wait_policy::spin ? patient_looks : 1;
-  while (!looks(at_once)) patience.pause();
+  auto const beside = bells();
+  while (!looks(at_once)) patience.pause(beside, condition);
 }
 
+/// The bells of a wait that no store wakes.
+struct no_bells {
+  std::span<std::uint32_t* const> operator()() const noexcept { return {}; }
+};
+
 /// Returns once `condition()` is true: it looks, then yields, then starts a long wait.
-template <std::predicate Condition, class Awaited>
+template <std::predicate Condition, class Awaited, class Bells = no_bells>
 void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label,
-              Awaited&& awaited) {
+              Awaited&& awaited, Bells&& bells = {}) {
   for (int i = 0; i < first_looks; ++i) {
     if (condition()) return;
   }
-  wait_on(j, condition, why, label, awaited);
+  wait_on(j, condition, why, label, awaited, bells);
 }
 
 /// The longest pause between two attempts, as a power of two. It lasts about as long as a hand-over between
@@ -312,6 +320,7 @@ inline void job::fence() const {
   // acq_rel: pairs with itself and with the acquire below; carries the keys that each rank has put.
   std::uint64_t const before = block().arrived.fetch_add(1, std::memory_order_acq_rel);
   std::uint64_t const all = (before / ranks + 1) * ranks;
+  if (before + 1 == all) bell::ring(&block().arrived_bell);
   wait_for(
       *this, [&] { return block().arrived.load(std::memory_order_acquire) >= all; }, {.operation = "run"},
       "start or end of the job",
@@ -321,7 +330,8 @@ inline void job::fence() const {
           if (rank != rank_) others.push_back(rank);
         }
         return others;
-      });
+      },
+      [this] { return std::array{&block().arrived_bell}; });
 }
 
 static_assert(bootstrap<job>);

@@ -11,6 +11,7 @@
 
 #include "support/arguments.hpp"
 #include "support/dis.hpp"
+#include "support/in_quotes.hpp"
 
 namespace dis = example::dis;
 using dis::numbers;
@@ -168,8 +169,8 @@ int main(int argc, char** argv) {
     if (name == "update") return verify(update(team, size), dis::serial_update, size);
     if (name == "neighborhood") return verify(neighborhood(team, side), dis::serial_neighborhood, side);
     if (name == "field") return verify(field(team, size), dis::serial_field, size);
-    throw std::runtime_error("dis: there is no '" + std::string(name) +
-                             "'; there are pointer, update, neighborhood, field");
+    throw std::runtime_error("dis: there is no " + example::in_quotes(name) +
+                             "; there are pointer, update, neighborhood, field");
   });
 }
 // tools/run dis neighborhood:

@@ -11,6 +11,7 @@
 
 #include "support/arguments.hpp"
 #include "support/hash_tables.hpp"
+#include "support/in_quotes.hpp"
 #include "support/word_list.hpp"
 
 /// Protocols that `--pgas-sync NAME` chooses: they differ in their lock.
@@ -70,7 +71,7 @@ int main(int argc, char** argv) {
           example::atomic_table<team_type> table(team, capacity);
           fill_and_check(team, table, words, "atomic");
         } else {
-          throw std::runtime_error("'" + std::string(arguments[0]) + "' is neither locked nor atomic");
+          throw std::runtime_error(example::in_quotes(arguments[0]) + " is neither locked nor atomic");
         }
       });
 }

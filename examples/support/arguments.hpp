@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "in_quotes.hpp"
+
 namespace example {
 
 /// Argument i as a number, or `otherwise` if there are fewer arguments. Throws std::runtime_error if it is no
@@ -19,7 +21,7 @@ inline std::size_t number(std::span<std::string_view const> arguments, std::size
   std::size_t value = 0;
   auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (wrong != std::errc{} || end != text.data() + text.size()) {
-    throw std::runtime_error("'" + std::string(text) + "' is not a number of 0 or more");
+    throw std::runtime_error(in_quotes(text) + " is not a number of 0 or more");
   }
   return value;
 }

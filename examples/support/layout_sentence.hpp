@@ -21,6 +21,8 @@
 #include <variant>
 #include <vector>
 
+#include "in_quotes.hpp"
+
 namespace example {
 
 /// The contents of a picture of a layout: the meaning of a sentence like "tiled(4x4) grid(2x3) 16x24", as
@@ -167,7 +169,10 @@ class layout_reader {
 
   [[noreturn]] void wrong(std::string_view where, std::string const& what, std::string_view possible) const {
     auto const at = static_cast<std::size_t>(where.data() - all_.data());
-    throw std::runtime_error(what + "\n  " + std::string(all_) + "\n  " + std::string(at, ' ') + "^" +
+    std::string shown(all_);
+    for (char& c : shown)
+      c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;  // one column each
+    throw std::runtime_error(what + "\n  " + shown + "\n  " + std::string(at, ' ') + "^" +
                              std::string(where.empty() ? 0 : where.size() - 1, '~') +
                              "\npossible: " + std::string(possible));
   }
@@ -222,7 +227,7 @@ class layout_reader {
     std::size_t value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
-      wrong(text, "'" + std::string(text) + "' is not a number that can be here",
+      wrong(text, in_quotes(text) + " is not a number that can be here",
             std::to_string(least) + " to " + std::to_string(most));
     }
     return value;
@@ -270,10 +275,10 @@ class layout_reader {
     } else if (name == "periodic" && !w.inside) {
       is_periodic_ = true;
     } else if (name == "rows" || name == "tiled" || name == "cyclic_tiles" || is_distribution(name)) {
-      if (rule_) wrong(w.all, "'" + std::string(rule_->all) + "' is a layout already", "one layout");
+      if (rule_) wrong(w.all, in_quotes(rule_->all) + " is a layout already", "one layout");
       rule_ = w;
     } else {
-      wrong(w.all, "'" + std::string(name) + "' is no word for a layout",
+      wrong(w.all, in_quotes(name) + " is no word for a layout",
             std::string(layouts) + "; " + std::string(distributions) + "; " + std::string(others));
     }
   }
@@ -296,7 +301,7 @@ class layout_reader {
       if (each.empty()) wrong(w.all, "the sizes of the blocks are missing", "irregular(5, 0, 12)");
       return pgas::irregular{each};
     }
-    wrong(w.all, "'" + std::string(w.all) + "' is no distribution", distributions);
+    wrong(w.all, in_quotes(w.all) + " is no distribution", distributions);
   }
   /// The layout's distribution of each dimension.
   [[nodiscard]] std::vector<any_distribution> each_dimension() const {

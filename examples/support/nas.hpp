@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "in_quotes.hpp"
+
 /// The common definitions of the NAS parallel benchmarks (Bailey and others, The NAS Parallel Benchmarks,
 /// RNR-94-007).
 namespace example::nas {
@@ -42,7 +44,7 @@ Problem problem_named(std::string_view name, Problem const (&problems)[Count]) {
     if (p.name == name) return p;
     known += (known.empty() ? "" : ", ") + std::string(p.name);
   }
-  throw std::runtime_error("there is no class '" + std::string(name) + "'; there are " + known);
+  throw std::runtime_error("there is no class " + in_quotes(name) + "; there are " + known);
 }
 
 }  // namespace example::nas

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <pgas/files/file.hpp>
+#include <pgas/support/in_quotes.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <string>
 #include <string_view>
@@ -136,7 +137,7 @@ class npy_parser {
       } else if (key == "shape" && !shape) {
         shape = tuple();
       } else {
-        wrong("the key '" + key + "' is unknown or there twice");
+        wrong("the key " + in_quotes(key) + " is unknown or there twice");
       }
       if (!accept(',')) {
         expect('}');
@@ -238,12 +239,13 @@ void check_npy(opened_npy const& found, Extents const& extents, std::uint64_t by
   if (type != wanted) {
     bool const same_but_order = type.size() == wanted.size() && type.substr(1) == wanted.substr(1);
     if (same_but_order && type[0] == '>' && sizeof(T) > 1) {
-      throw file_failure(errc::bad_file, "holds big-endian elements '" + type + "', but only '" + wanted +
-                                             "' can be read; convert it with astype");
+      throw file_failure(errc::bad_file, "holds big-endian elements " + in_quotes(type) + ", but only '" +
+                                             wanted + "' can be read; convert it with astype");
     }
     if (!same_but_order || (sizeof(T) > 1 && type[0] != '=')) {
-      throw file_failure(errc::bad_file, "holds elements of type '" + type + "', but the array's are '" +
-                                             wanted + "'; convert it with astype");
+      throw file_failure(errc::bad_file, "holds elements of type " + in_quotes(type) +
+                                             ", but the array's are '" + wanted +
+                                             "'; convert it with astype");
     }
   }
   if (is_fortran) {

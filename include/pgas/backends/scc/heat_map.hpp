@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <pgas/backends/scc/mesh.hpp>
+#include <pgas/support/in_quotes.hpp>
 #include <pgas/support/svg_canvas.hpp>
 #include <pgas/vocabulary/error.hpp>
 
@@ -249,9 +250,9 @@ inline void write_heat_map(traffic const& t, std::filesystem::path const& file) 
   std::ofstream out(file);
   out << heat_map(t, file.stem().string());
   if (!out.flush()) {
-    throw error(
-        errc::bad_file, -1,
-        "heat map: '" + file.string() + "' cannot be written; name a file in a folder where you may write");
+    throw error(errc::bad_file, -1,
+                "heat map: " + detail::in_quotes(file.string()) +
+                    " cannot be written; name a file in a folder where you may write");
   }
 }
 

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/support/in_quotes.hpp>
+
+namespace example {
+
+using pgas::detail::in_quotes;
+
+}  // namespace example

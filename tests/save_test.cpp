@@ -386,6 +386,101 @@ TEST_CASE("save: the file behind a link is replaced, not the link, and two array
   CHECK(content_of(folder.path / "real.npy") == npy_file("<i4", "4,", std::string(16, '\0')));
 }
 
+TEST_CASE("save: an unfinished file has no name, so a killed save leaves the old file only") {
+  temporary_folder const folder;
+  fs::path const path = folder.path / "a.npy";
+  write_to(path, "old");
+  everywhere<std::tuple<self_model, process_model, loopback_model>>(
+      [&](auto& team) {
+        auto const a = make_array<double>(team, {30, 4}, cyclic_tiles<2, 2>{});
+        pgas::save(a, path, [&](std::uint64_t, std::uint64_t) {
+          for (auto const& name : folder.names())
+            require_equal(name, std::string("a.npy"), "file during a save");
+        });
+      },
+      {1, 3});
+  write_to(path, "old");
+  auto const killed = error_of<process_model>(3, [&](auto& team) {
+    auto const a = make_array<double>(team, {30, 4}, cyclic_tiles<2, 2>{});
+    pgas::save(a, path, [&](std::uint64_t, std::uint64_t) { ::raise(SIGKILL); });
+  });
+  REQUIRE(killed);
+  CHECK(content_of(path) == "old");
+  CHECK(folder.names() == std::set<std::string>{"a.npy"});
+}
+
+TEST_CASE("save: a new file has the mode of the file that it replaces, and without one the umask decides") {
+  temporary_folder const folder;
+  fs::path const path = folder.path / "a.npy";
+  auto const mode_of = [](fs::path const& file) { return static_cast<int>(fs::status(file).permissions()); };
+  ::mode_t const before = ::umask(027);
+  for (int const mode : {0640, 0604, 0755}) {
+    for (bool const is_new : {true, false}) {
+      fs::path const file = is_new ? folder.path / ("new" + std::to_string(mode)) : path;
+      if (!is_new) {
+        write_to(path, "old");
+        REQUIRE(::chmod(path.c_str(), static_cast<::mode_t>(mode)) == 0);
+        if (::geteuid() == 0) REQUIRE(::chown(path.c_str(), 65533, 65532) == 0);
+      }
+      on<process_model>(2, [&](auto& team) {
+        auto const a = make_array<double>(team, {3, 4});
+        pgas::save(a, file);
+      });
+      CHECK(mode_of(file) == (is_new ? 0640 : mode));
+      struct ::stat now {};
+      REQUIRE(::stat(file.c_str(), &now) == 0);
+      bool const is_handed_on = ::geteuid() == 0 && !is_new;
+      CHECK(now.st_uid == (is_handed_on ? 65533 : ::geteuid()));
+      CHECK(now.st_gid == (is_handed_on ? 65532 : ::getegid()));
+    }
+  }
+  ::umask(before);
+}
+
+TEST_CASE(
+    "replacing_file: with a name and without, it replaces the old file when it is committed, and only then") {
+  temporary_folder const folder;
+  fs::path const path = folder.path / "a";
+  using pgas::detail::replacing_file;
+  for (bool const named : {false, true}) {
+    for (bool const has_old : {false, true}) {
+      for (bool const commits : {false, true}) {
+        fs::remove(path);
+        if (has_old) write_to(path, "old");
+        {
+          replacing_file made(path, 7);
+          REQUIRE((named ? made.make_named() : made.make_nameless()) == 0);
+          REQUIRE(::write(made.descriptor(), "new", 3) == 3);
+          CHECK(content_of(made.place()) == "new");
+          CHECK(folder.names().count("a.7.part") == (named ? 1 : 0));
+          CHECK(fs::exists(path) == has_old);
+          if (commits) REQUIRE(made.commit() == 0);
+        }
+        CHECK(folder.names() == (commits || has_old ? std::set<std::string>{"a"} : std::set<std::string>{}));
+        if (commits || has_old) CHECK(content_of(path) == (commits ? "new" : "old"));
+      }
+    }
+  }
+  // A link that somebody planted at the name leads nowhere.
+  write_to(folder.path / "victim", "dear");
+  fs::create_symlink("victim", folder.path / "a.8.part");
+  CHECK(replacing_file(path, 8).make_named() == EEXIST);
+  CHECK(content_of(folder.path / "victim") == "dear");
+}
+
+TEST_CASE("messages: control characters of a name are shown as escapes") {
+  using pgas::detail::in_quotes;
+  CHECK(in_quotes("a b/\xc3\xa9.npy") == "'a b/\xc3\xa9.npy'");
+  CHECK(in_quotes("a\n\t\x1b[2J\x7f\xc2\x9b") == "'a\\n\\t\\x1b[2J\\x7f\\x9b'");
+  CHECK(in_quotes(std::string(1000, 'x')).size() == 505);
+  require_error(errc::bad_file, {"load: 'no\\x1b[2Jne' cannot be opened"}, [] {
+    pgas::run<pgas::backends::self>(1, [](auto& team) {
+      auto const a = make_array<double>(team, {3, 4});
+      pgas::load(a, "no\x1b[2Jne");
+    });
+  });
+}
+
 TEST_CASE("npy: a header reads back as it was written, for any shape") {
   using pgas::detail::npy_beginning;
   for (npy_header const& h : {npy_header{"<f8", false, {}}, npy_header{"|b1", true, {0}},

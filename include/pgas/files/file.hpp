@@ -58,6 +58,15 @@ class file {
     if (!S_ISREG(facts.st_mode)) throw file_failure(errc::bad_file, "is a folder or device, not a file");
     return static_cast<std::uint64_t>(facts.st_size);
   }
+  /// The first and the end of the next run of bytes from `at` on that the file stores; behind it is a hole,
+  /// which reads as zeros. The run is empty if nothing but a hole follows.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> next_stored(std::uint64_t at) const {
+    std::uint64_t const all = size();
+    auto const first = ::lseek(descriptor_, static_cast<off_t>(at), SEEK_DATA);
+    if (first < 0) return {errno == ENXIO ? all : at, all};
+    auto const end = ::lseek(descriptor_, first, SEEK_HOLE);
+    return {static_cast<std::uint64_t>(first), end < 0 ? all : static_cast<std::uint64_t>(end)};
+  }
   /// Sets the size to `bytes` and allocates the disk space now if the file system can, so that a full disk
   /// shows before anything is written.
   void reserve(std::uint64_t bytes) const {

@@ -129,13 +129,13 @@ inline std::string hdf5_text(hid_t type) {
   return text + " of " + std::to_string(H5Tget_size(type)) + " bytes";
 }
 
-/// Creates a file with one contiguous dataset, whose elements are not yet written. Returns the byte at which
-/// they begin. The file stores no times, so the same call makes the same bytes.
+/// Makes an empty file an HDF5 file with one contiguous dataset, whose elements are not yet written. Returns
+/// the byte at which they begin. The file stores no times, so the same call makes the same bytes.
 inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string const& dataset, hid_t type,
                                std::span<std::size_t const> extents) {
-  std::string const text = "cannot get a dataset '" + dataset + "'";
+  std::string const text = "cannot get a dataset " + in_quotes(dataset);
   std::vector<hsize_t> const counts(extents.begin(), extents.end());
-  hdf5_handle const file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
+  hdf5_handle const file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
                          "cannot be opened to be written");
   hdf5_handle const space(H5Screate_simple(static_cast<int>(counts.size()), counts.data(), nullptr), H5Sclose,
                           text);
@@ -153,6 +153,34 @@ inline std::uint64_t make_hdf5(std::filesystem::path const& path, std::string co
   return first == HADDR_UNDEF ? 0 : first;  // an empty dataset has no address
 }
 
+/// Writes what HDF5 stores beside the elements into the new file, and returns the byte at which they begin.
+///
+/// HDF5 opens files by name only. For a file without a name it makes the dataset in another file, for an
+/// instant in which no signal but SIGKILL ends the process. That file is a hole where the elements belong.
+/// The rest of it is copied, some kilobytes.
+inline std::uint64_t begin_hdf5(file const& to, replacing_file const& made, std::string const& dataset,
+                                hid_t type, std::span<std::size_t const> extents) {
+  if (made.is_named()) return make_hdf5(made.part(), dataset, type, extents);
+  uninterrupted const meanwhile;
+  replacing_file beside(made.part(), 0);
+  if (int const why = beside.make_named(); why != 0)
+    throw file_failure("cannot be opened to be written", why);
+  std::uint64_t const first = make_hdf5(beside.part(), dataset, type, extents);
+  file const from(beside.part(), O_RDONLY, "to be written");
+  std::uint64_t const all = from.size();
+  std::vector<char> bytes;
+  for (std::uint64_t at = 0; at < all;) {
+    auto const [begin, end] = from.next_stored(at);
+    at = end;
+    bytes.resize(static_cast<std::size_t>(end - begin));
+    if (bytes.empty()) continue;
+    from.read(bytes.data(), bytes.size(), begin);
+    to.write(bytes.data(), bytes.size(), begin);
+  }
+  to.reserve(all);
+  return first;
+}
+
 /// Returns the byte at which the elements of a dataset begin. The dataset must be contiguous and have this
 /// type and shape. Throws file_failure otherwise.
 inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string const& dataset, hid_t type,
@@ -162,10 +190,10 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
   hdf5_handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose,
                          "cannot be read as HDF5");
   hdf5_handle const set(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose,
-                        "has no dataset '" + dataset + "'");
-  std::string const text = "has a dataset '" + dataset + "' that cannot be inspected";
+                        "has no dataset " + in_quotes(dataset));
+  std::string const text = "has a dataset " + in_quotes(dataset) + " that cannot be inspected";
   auto const refuse = [&](std::string const& what) {
-    throw file_failure(errc::bad_file, "has a dataset '" + dataset + "' " + what);
+    throw file_failure(errc::bad_file, "has a dataset " + in_quotes(dataset) + " " + what);
   };
   hdf5_handle const found(H5Dget_type(set), H5Tclose, text);
   if (H5Tequal(found, type) <= 0) {
@@ -213,16 +241,15 @@ void save(Array const& a, std::type_identity_t<typename Array::box_type> const& 
           Progress&& progress = {}) {
   using value_type = typename Array::value_type;
   detail::save_elements(a, cells, where.file, where.dataset, cells.size() * sizeof(value_type), progress,
-                        [&](std::filesystem::path const& unfinished) {
+                        [&](detail::file const& to, detail::replacing_file const& made) {
                           std::uint64_t first = 0;
                           {
                             detail::hdf5_session const alone;
-                            first = detail::make_hdf5(unfinished, where.dataset,
-                                                      detail::hdf5_type<value_type>(), cells.count);
+                            first = detail::begin_hdf5(to, made, where.dataset,
+                                                       detail::hdf5_type<value_type>(), cells.count);
                           }
-                          detail::file to(unfinished, O_WRONLY, "to be written");
                           to.reserve(std::max(to.size(), first + cells.size() * sizeof(value_type)));
-                          return std::pair(std::move(to), first);
+                          return first;
                         });
 }
 
@@ -237,8 +264,9 @@ void save(Array const& a, hdf5 const& where, Progress&& progress = {}) {
 ///
 /// Otherwise like load from an NPY file. Throws the same error on every rank: errc::bad_file if the file is
 /// missing, cut off or no HDF5 file, or lacks the dataset. The same holds for a dataset of another type,
-/// shape or byte order, and for a chunked or compressed one; h5repack makes such a dataset contiguous. No
-/// cell has changed then, unless reading failed midway.
+/// shape or byte order, for a chunked or compressed one, and for one that is in another file, by an external
+/// link or external storage. h5repack makes such a dataset contiguous. No cell has changed then, unless
+/// reading failed midway.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
   requires npy_element<typename Array::value_type>
 void load(Array const& a, std::type_identity_t<typename Array::box_type> const& cells, hdf5 const& where,

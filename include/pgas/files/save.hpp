@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <pgas/files/npy_header.hpp>
 #include <pgas/files/strip.hpp>
+#include <pgas/support/in_quotes.hpp>
+#include <pgas/support/replacing_file.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -71,7 +72,7 @@ class file_transfer {
     if (failed_) copy_text(text, failed_->what());
     collectives().broadcast(text, first, operation_);
     throw error(code, array_->state().team->backend.world_rank(first), operation_,
-                "'" + path_.string() + "' " + text.data());
+                in_quotes(path_.string()) + " " + text.data());
   }
   [[nodiscard]] auto& collectives() const noexcept { return array_->state().team->collectives; }
   [[nodiscard]] std::string_view operation() const noexcept { return operation_; }
@@ -83,98 +84,81 @@ class file_transfer {
   std::optional<file_failure> failed_;
 };
 
-/// A file that is written under another name in the same folder. Readers see the old file or the complete new
-/// one. Every rank holds one, and removes the file if it leaves early, because other ranks may be unable to.
-class unfinished_file {
- public:
-  unfinished_file(std::filesystem::path const& path, std::uint64_t number)
-      : temporary_(path.string() + "." + std::to_string(number) + ".part"), path_(path) {}
-  unfinished_file(unfinished_file const&) = delete;
-  unfinished_file& operator=(unfinished_file const&) = delete;
-  ~unfinished_file() {
-    if (!finished_) ::unlink(temporary_.c_str());  // fails if another rank removed it first
-  }
-
-  /// A number that differs between all files of all processes.
-  static std::uint64_t next_number() noexcept {
-    static std::atomic<std::uint32_t> serial{0};
-    // relaxed: the number tells files apart, and orders nothing
-    return static_cast<std::uint64_t>(::getpid()) << 32U | serial.fetch_add(1, std::memory_order_relaxed);
-  }
-
-  [[nodiscard]] std::filesystem::path const& temporary() const noexcept { return temporary_; }
-  /// Gives the file its final name. Returns when the name is on the disk. Called on one rank.
-  void rename() {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw file_failure("cannot be replaced", errno);
-    finished_ = true;
-    auto const folder = path_.parent_path();
-    file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY, "to sync its folder").sync();
-  }
-  void finish() noexcept { finished_ = true; }
-
- private:
-  std::filesystem::path temporary_;
-  std::filesystem::path path_;
-  bool finished_ = false;
-};
-
 /// The default progress: not reported.
 struct no_progress {
   void operator()(std::uint64_t, std::uint64_t) const noexcept {}
 };
 
-/// The file that a save replaces: the target of a symbolic link, which may be missing, or the path itself.
-/// Throws file_failure unless it is missing or a regular file.
-inline std::filesystem::path file_to_replace(std::filesystem::path const& path) {
-  namespace fs = std::filesystem;
-  fs::path real = path;
-  for (int links = 0; fs::is_symlink(real); ++links) {
-    if (links == 40) throw file_failure("cannot be found", ELOOP);
-    real = real.parent_path() / fs::read_symlink(real);
+/// Makes the new file on rank 0 and opens it on every rank. The file has no name, unless the file system has
+/// no such files, or a rank may not open the file of another process.
+template <class Array>
+void open_on_all_ranks(file_transfer<Array>& all, rank_t rank, replacing_file& made,
+                       std::optional<file>& to) {
+  struct {
+    std::uint64_t process = 0;
+    std::int64_t descriptor = -1;
+  } maker;
+  if (rank == 0 && made.make_nameless() == 0)
+    maker = {static_cast<std::uint64_t>(::getpid()), made.descriptor()};
+  all.collectives().broadcast(maker, 0, all.operation());
+  bool everywhere = maker.descriptor >= 0;
+  if (everywhere) {
+    try {
+      to.emplace(replacing_file::place_of(maker.process, static_cast<int>(maker.descriptor)), O_WRONLY,
+                 "to be written");
+    } catch (file_failure const&) {
+      to.reset();
+    }
+    all.collectives().all_gather(
+        std::uint64_t{to ? 1U : 0U}, all.operation(),
+        [&](rank_t, std::uint64_t opened) { everywhere = everywhere && opened != 0; });
   }
-  auto const kind = fs::status(real).type();
-  if (kind != fs::file_type::regular && kind != fs::file_type::not_found) {
-    throw file_failure(errc::bad_file, "is a folder or device, not a file that can be replaced");
+  if (everywhere) return;
+  to.reset();
+  if (rank == 0) {
+    all.attempt([&] {
+      if (int const why = made.make_named(); why != 0)
+        throw file_failure("cannot be opened to be written", why);
+    });
   }
-  return real;
+  all.agree();  // the file exists
+  made.remember_name();
+  all.attempt([&] { to.emplace(made.part(), O_WRONLY, "to be written"); });
+  all.agree();
 }
 
-/// Writes the cells of a box to a file of about `bytes` bytes. On rank 0, begin(path) creates the file and
-/// returns it with the byte at which the elements begin.
+/// Writes the cells of a box to a file of about `bytes` bytes. On rank 0, begin(file, replacing_file) writes
+/// what comes before the elements, and returns the byte at which the elements begin.
 template <class Array, class Progress, class Begin>
 void save_elements(Array const& a, typename Array::box_type const& cells, std::filesystem::path const& path,
                    std::string_view within, std::uint64_t bytes, Progress& progress, Begin const& begin) {
   file_transfer<Array> all(a, cells, path, within, "save");
-  std::filesystem::path real;
-  std::uint64_t number = a.rank() == 0 ? unfinished_file::next_number() : 0;
+  std::filesystem::path real = path;
+  std::uint64_t number = a.rank() == 0 ? replacing_file::next_number() : 0;
   all.collectives().broadcast(number, 0, all.operation());
   all.attempt([&] {
-    real = file_to_replace(path);
+    if (auto const why = replacing_file::follow(real); !why.empty()) throw file_failure(errc::bad_file, why);
     file::check_limit(bytes);
   });
   all.agree();
 
-  unfinished_file unfinished(real, number);
+  replacing_file made(real, number);
   std::optional<file> to;
+  open_on_all_ranks(all, a.rank(), made, to);
   std::uint64_t first = 0;
-  if (a.rank() == 0) {
-    all.attempt([&] {
-      auto begun = begin(unfinished.temporary());
-      to.emplace(std::move(begun.first));
-      first = begun.second;
-    });
-  }
-  all.agree();  // the file exists
+  if (a.rank() == 0) all.attempt([&] { first = begin(*to, made); });
+  all.agree();
   all.collectives().broadcast(first, 0, all.operation());
-  all.attempt([&] {
-    if (!to) to.emplace(unfinished.temporary(), O_WRONLY, "to be written");
-  });
-  all.note(strip<Array>(a, cells).write(to ? &*to : nullptr, first, progress));
+  all.note(strip<Array>(a, cells).write(&*to, first, progress));
   all.attempt([&] { to->sync(); });
   all.agree();  // all cells are on the disk
-  if (a.rank() == 0) all.attempt([&] { unfinished.rename(); });
+  if (a.rank() == 0) {
+    all.attempt([&] {
+      if (int const why = made.commit(); why != 0) throw file_failure("cannot be replaced", why);
+    });
+  }
   all.agree();
-  unfinished.finish();
+  made.forget();
 }
 
 /// Reads the cells of a box from a file. On rank 0, find(file) returns the byte at which the elements begin.
@@ -202,16 +186,15 @@ void load_elements(Array const& a, typename Array::box_type const& cells, std::f
 /// Collective over the team that the array was made on; all ranks name the same box and file. Ranks write
 /// their strips of the file at once. A rank that owns whole rows writes them without a copy; otherwise ranks
 /// gather cells first.
-/// The file is written under another name in the same folder, and renamed when it is on the disk. Until then
-/// an old file stays. `progress(done, total)` is called on each rank after each 8 MiB, with bytes of that
-/// rank's strip.
-/// Requires that no epoch is open on the array, and that all ranks see the same folder, which ranks on one
-/// host do on every backend.
-/// Throws the same error on every rank: errc::bad_file if the file cannot be written, errc::no_space if the
-/// disk is full or a limit is reached, errc::mismatch or errc::out_of_range. The old file then stays, and no
-/// other. Only if all ranks are killed at once, the unfinished file NAME.NUMBER.part stays.
-/// Costs two fences unless ranks write own rows, a few barriers, 8 MiB per rank, and the time of the disk.
-/// MPI: MPI_File_write_all; NumPy: save.
+/// The file gets its name when it is on the disk. Until then an old file stays. The new file has the old
+/// one's mode, and its owner if the system permits that. `progress(done, total)` is called on each rank after
+/// each 8 MiB, with bytes of that rank's strip. Requires that no epoch is open on the array, and that all
+/// ranks see the same folder, which ranks on one host do on every backend. Throws the same error on every
+/// rank: errc::bad_file if the file cannot be written, errc::no_space if the disk is full or a limit is
+/// reached, errc::mismatch or errc::out_of_range. The old file then stays, and no other. A save that is
+/// interrupted, by Ctrl-C or by SIGKILL, leaves the old file only. On a file system without nameless files
+/// (O_TMPFILE), such as NFS, a killed save leaves NAME.NUMBER.part. Costs two fences unless ranks write own
+/// rows, a few barriers, 8 MiB per rank, and the time of the disk. MPI: MPI_File_write_all; NumPy: save.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void save(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,
           std::filesystem::path const& path, Progress&& progress = {}) {
@@ -224,11 +207,10 @@ void save(Array const& a, std::type_identity_t<typename Array::box_type> const& 
     std::string const begins = detail::npy_beginning(
         {detail::npy_type<value_type>(), false, {cells.count.begin(), cells.count.end()}});
     std::uint64_t const bytes = begins.size() + cells.size() * sizeof(value_type);
-    detail::save_elements(a, cells, path, "", bytes, progress, [&](std::filesystem::path const& unfinished) {
-      detail::file to(unfinished, O_WRONLY | O_CREAT | O_EXCL, "to be written");
+    detail::save_elements(a, cells, path, "", bytes, progress, [&](detail::file const& to, auto const&) {
       to.reserve(bytes);
       to.write(begins.data(), begins.size(), 0);
-      return std::pair(std::move(to), std::uint64_t{begins.size()});
+      return std::uint64_t{begins.size()};
     });
   }
 }

@@ -193,6 +193,19 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
     good(H5Pset_chunk(how, 2, chunk.data()));
   });
   write_by_hdf5(path("empty"), "x", H5T_NATIVE_DOUBLE, shape, std::vector<double>());
+  {
+    // The link leads to equal numbers at another offset; "external" has its elements in a file beside.
+    write_by_hdf5(path("far"), "before", H5T_NATIVE_DOUBLE, shape, numbers);
+    hid_t const file = good(H5Fcreate(path("linked").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    good(H5Lcreate_external("good", "x", file, "x", H5P_DEFAULT, H5P_DEFAULT));
+    good(H5Lcreate_soft("x", file, "soft", H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(file);
+    write_to(path("linked"), content_of(path("linked")) + std::string(4096, '\0'));
+    fs::current_path(folder.path);
+    write_by_hdf5(path("external"), "x", H5T_NATIVE_DOUBLE, shape, numbers,
+                  [](hid_t how) { good(H5Pset_external(how, "elements", 0, 96)); });
+    fs::current_path("/");
+  }
   std::string const whole = content_of(path("good"));
   write_to(path("half"), whole.substr(0, whole.size() - 1));
   write_to(path("head"), whole.substr(0, 4));
@@ -206,6 +219,9 @@ TEST_CASE("hdf5: every rank refuses an unsuitable dataset, and says what it is a
       {"line", "x", "a dataset 'x' of 12, but 3 x 4 cells"},
       {"chunks", "x", "not contiguous in the file"},
       {"empty", "x", "whose elements were never written"},
+      {"linked", "x", "a dataset 'x' that is an external link to another file; name that file"},
+      {"linked", "soft", "a dataset 'soft' that is an external link to another file"},
+      {"external", "x", "not contiguous in the file"},
       {"half", "x", "truncated file"},
       {"head", "x", "is no HDF5 file"},
       {"text", "x", "is no HDF5 file"},

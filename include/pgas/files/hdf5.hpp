@@ -181,6 +181,15 @@ inline std::uint64_t begin_hdf5(file const& to, replacing_file const& made, std:
   return first;
 }
 
+/// A number of the file that holds an object. `get` is H5Oget_info2, which takes another struct in each
+/// version of HDF5.
+template <class Info>
+unsigned long hdf5_file_number(herr_t (*get)(hid_t, Info*, unsigned), hid_t object, std::string const& text) {
+  Info info{};
+  require_hdf5(get(object, &info, H5O_INFO_BASIC), text);
+  return info.fileno;
+}
+
 /// Returns the byte at which the elements of a dataset begin. The dataset must be contiguous and have this
 /// type and shape. Throws file_failure otherwise.
 inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string const& dataset, hid_t type,
@@ -195,6 +204,9 @@ inline std::uint64_t find_in_hdf5(std::filesystem::path const& path, std::string
   auto const refuse = [&](std::string const& what) {
     throw file_failure(errc::bad_file, "has a dataset " + in_quotes(dataset) + " " + what);
   };
+  // The offset of a dataset counts from the beginning of its own file.
+  if (hdf5_file_number(H5Oget_info2, file, text) != hdf5_file_number(H5Oget_info2, set, text))
+    refuse("that is an external link to another file; name that file");
   hdf5_handle const found(H5Dget_type(set), H5Tclose, text);
   if (H5Tequal(found, type) <= 0) {
     bool const alike = hdf5_text(found) == hdf5_text(type);

@@ -318,6 +318,25 @@ TEST_CASE("a file that cannot be written is reported in a sentence before any ra
   CHECK(fs::is_empty(folder.path));
 }
 
+TEST_CASE("a trace honours the umask, keeps the mode of the file that it replaces, and replaces no device") {
+  temporary_folder const folder;
+  fs::path const path = folder.path / "run.json";
+  traced_to const file(path);
+  auto const run = [] { pgas::run<traced<process_map>>(1, [](auto& team) { team.barrier(); }); };
+  auto const mode = [&] { return static_cast<int>(fs::status(path).permissions()); };
+  ::mode_t const before = ::umask(077);
+  run();
+  CHECK(mode() == 0600);
+  fs::permissions(path, fs::perms(0640));
+  run();
+  CHECK(mode() == 0640);
+  ::umask(before);
+  fs::create_symlink("/dev/null", folder.path / "null");
+  traced_to const device(folder.path / "null");
+  CHECK_THROWS_WITH_AS(run(), doctest::Contains("is a folder or device"), pgas::error);
+  CHECK(folder.names() == std::set<std::string>{"null", "run.json"});
+}
+
 TEST_CASE("a rank that does not exist is refused as without traces") {
   temporary_folder const folder;
   traced_to const file(folder.path / "run.json");

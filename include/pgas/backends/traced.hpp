@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +10,8 @@
 #include <pgas/backends/traced/control.hpp>
 #include <pgas/backends/traced/segment.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/support/in_quotes.hpp>
+#include <pgas/support/replacing_file.hpp>
 #include <pgas/vocabulary/error.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -22,9 +23,17 @@ namespace detail {
 class trace_file {
  public:
   explicit trace_file(std::filesystem::path path) : path_(std::move(path)) {
-    if (std::filesystem::is_directory(path_)) fail(EISDIR);
-    records_ = make(true);
-    std::filesystem::remove(temporary_);
+    std::string why;
+    try {
+      why = replacing_file::follow(path_);
+    } catch (std::filesystem::filesystem_error const& e) {
+      why = e.code().message();
+    }
+    if (!why.empty()) fail(why);
+    std::string nameless = path_.string() + ".XXXXXX";
+    records_ = ::mkostemp(nameless.data(), O_APPEND | O_CLOEXEC);
+    if (records_ < 0) fail(std::generic_category().message(errno));
+    std::filesystem::remove(nameless);
   }
   trace_file(trace_file const&) = delete;
   trace_file& operator=(trace_file const&) = delete;
@@ -57,42 +66,29 @@ class trace_file {
     while (have < all.size()) {
       auto const got = ::pread(records_, all.data() + have, all.size() - have, static_cast<off_t>(have));
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) fail(errno);
+      if (got <= 0) fail(std::generic_category().message(errno));
       have += static_cast<std::size_t>(got);
     }
     std::string const text = chrome_trace(traced_chunk::read(all), program);
-    int const file = make(false);
-    int wrong = 0;
+    replacing_file made(path_, replacing_file::next_number());
+    int wrong = made.make();
     for (std::string_view left = text; !left.empty() && wrong == 0;) {
-      auto const written = ::write(file, left.data(), left.size());
+      auto const written = ::write(made.descriptor(), left.data(), left.size());
       if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
       if (written <= 0 && errno != EINTR) wrong = errno;
     }
-    if (::close(file) != 0 && wrong == 0) wrong = errno;
-    if (wrong == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) wrong = errno;
-    if (wrong == 0) return;
-    std::filesystem::remove(temporary_);
-    fail(wrong);
+    if (wrong == 0) wrong = made.commit();
+    if (wrong != 0) fail(std::generic_category().message(wrong));
   }
 
  private:
-  /// Opens `temporary_`, which must be new.
-  int make(bool appends) {
-    temporary_ = path_.string() + ".XXXXXX";
-    int const file = ::mkostemp(temporary_.data(), (appends ? O_APPEND : 0) | O_CLOEXEC);
-    if (file < 0) fail(errno);
-    if (!appends) ::fchmod(file, 0644);
-    return file;
-  }
-  [[noreturn]] void fail(int error_number) const {
+  [[noreturn]] void fail(std::string const& why) const {
     throw error(errc::bad_file, -1,
-                "trace: '" + path_.string() +
-                    "' cannot be written: " + std::generic_category().message(error_number) +
+                "trace: " + in_quotes(path_.string()) + " cannot be written: " + why +
                     "; name a file in a folder where you may write");
   }
 
   std::filesystem::path path_;
-  std::string temporary_;
   int records_ = -1;
   bool finished_ = false;
 };

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -28,6 +29,7 @@
 #include "../examples/support/image.hpp"
 #include "../examples/support/progress.hpp"
 #include "../examples/support/rle.hpp"
+#include "../examples/support/word_list.hpp"
 
 namespace {
 
@@ -589,6 +591,50 @@ TEST_CASE("on a full disk the older picture stays, and no partial file is left")
   CHECK(why == "cannot write '" + (folder / "a.png").string() + "': File too large");
   CHECK(load(folder / "a.png") == "older");
   CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a new file keeps the mode of the old one, and follows no link that another user planted") {
+  scratch_folder const folder;
+  store(folder / "a.txt", "older");
+  store(folder / "victim", "dear");
+  fs::permissions(folder / "a.txt", fs::perms(0604));
+  for (int serial = 0; serial < 1000; ++serial)
+    fs::create_symlink(
+        "victim", folder / ("a.txt." + std::to_string(::getpid()) + "-" + std::to_string(serial) + ".part"));
+  example::replace_file(folder / "a.txt", "newer");
+  CHECK(load(folder / "a.txt") == "newer");
+  CHECK(load(folder / "victim") == "dear");
+  CHECK(static_cast<int>(fs::status(folder / "a.txt").permissions()) == 0604);
+}
+
+TEST_CASE("a list of words is read up to a bound, and what is no list is refused") {
+  scratch_folder const folder;
+  std::string const path = (folder / "words").string();
+  store(path, "one\ntwo\n\none\nthree");
+  CHECK(example::read_words(path, 9) == std::vector<std::string>{"one", "two", "three"});
+  CHECK(example::read_words(path, 2) == std::vector<std::string>{"one", "two"});
+  store(path, "");
+  CHECK(message([&] { (void)example::read_words(path, 9); }) ==
+        "cannot read '" + path + "': there is no word in it");
+  CHECK(message([] { (void)example::read_words("/dev/zero", 9); }) ==
+        "cannot read '/dev/zero': a line has more than 1000 bytes; give a file with a word on each line");
+  CHECK(message([] { (void)example::read_words("/", 9); }).starts_with("cannot read '/': "));
+  CHECK(message([] {
+          (void)example::read_words("no\x1b[2J", 9);
+        }).starts_with("cannot read 'no\\x1b[2J': there is"));
+  // An endless list of few words.
+  std::string const pipe = (folder / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] {
+    std::ofstream out(pipe);
+    std::string const many(1U << 20U, '\n');
+    while (out << many) {}
+  });
+  auto* const before = std::signal(SIGPIPE, SIG_IGN);
+  std::string const why = message([&] { (void)example::read_words(pipe, 9); });
+  writer.join();
+  std::signal(SIGPIPE, before);
+  CHECK(why.find("have only 0 different words; ask for fewer") != std::string::npos);
 }
 
 TEST_CASE("the error for a PNG that cannot be written names it and the reason") {

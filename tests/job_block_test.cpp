@@ -2,12 +2,109 @@
 // The memory that the ranks of a job share beside payload.
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <pgas/platform/job/block.hpp>
+#include <pgas/platform/job/memory_limit.hpp>
+#include <string>
 
 using pgas::detail::job_block;
+using pgas::detail::memory_groups;
+
+namespace {
+
+/// A folder in place of the system's root, with files of these contents.
+class system_tree {
+ public:
+  explicit system_tree(std::map<std::string, std::string> const& files)
+      : root_(std::filesystem::temp_directory_path() / ("pgas-test-tree-" + std::to_string(::getpid()))) {
+    for (auto const& [name, contents] : files) {
+      auto const path = root_ / name;
+      std::filesystem::create_directories(path.parent_path());
+      std::ofstream(path) << contents;
+    }
+  }
+  system_tree(system_tree const&) = delete;
+  system_tree& operator=(system_tree const&) = delete;
+  ~system_tree() { std::filesystem::remove_all(root_); }
+
+  /// The bytes that all groups leave to one that wants so many.
+  [[nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
+    std::uint64_t least = pgas::detail::no_memory_limit;
+    for (auto const& group : memory_groups(root_.string())) least = std::min(least, group.left(wanted));
+    return least;
+  }
+
+ private:
+  std::filesystem::path root_;
+};
+
+constexpr char const* mount_of_version_2 =
+    "22 1 0:5 / /proc rw - proc proc rw\n"
+    "35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+constexpr char const* mounts_of_version_1 =
+    "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+    "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+    "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+}  // namespace
+
+TEST_CASE("the tightest limit of memory counts on every level of control groups of version 2") {
+  for (std::string const tight : {"", "/a", "/a/b", "/a/b/c"}) {
+    std::map<std::string, std::string> files{{"proc/self/cgroup", "0::/a/b/c\n"},
+                                             {"proc/self/mountinfo", mount_of_version_2}};
+    for (std::string const level : {"", "/a", "/a/b", "/a/b/c"}) {
+      files["sys/fs/cgroup" + level + "/memory.max"] = level == tight ? "1000000\n" : "max\n";
+      files["sys/fs/cgroup" + level + "/memory.current"] = "400000\n";
+    }
+    CHECK_MESSAGE(system_tree(files).left(1000) == 600'000, "the limit is on level ", tight);
+  }
+}
+
+TEST_CASE("the tightest limit of memory counts on every level of control groups of version 1") {
+  for (std::string const tight : {"", "/a", "/a/b"}) {
+    std::map<std::string, std::string> files{{"proc/self/cgroup", "4:cpu,memory:/a/b\n0::/\n"},
+                                             {"proc/self/mountinfo", mounts_of_version_1}};
+    for (std::string const level : {"", "/a", "/a/b"}) {
+      files["sys/fs/cgroup/memory" + level + "/memory.limit_in_bytes"] =
+          level == tight ? "1000000\n" : "9223372036854771712\n";
+      files["sys/fs/cgroup/memory" + level + "/memory.usage_in_bytes"] = "400000\n";
+    }
+    CHECK_MESSAGE(system_tree(files).left(1000) == 600'000, "the limit is on level ", tight);
+  }
+}
+
+TEST_CASE("a container that sees its own control group as the root finds its limits") {
+  system_tree const tree(
+      {{"proc/self/cgroup", "4:memory:/docker/x/job\n"},
+       {"proc/self/mountinfo", "35 31 0:32 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"},
+       {"sys/fs/cgroup/memory/memory.limit_in_bytes", "5000\n"},
+       {"sys/fs/cgroup/memory/memory.usage_in_bytes", "0\n"},
+       {"sys/fs/cgroup/memory/job/memory.limit_in_bytes", "3000\n"},
+       {"sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1000\n"}});
+  CHECK(tree.left(1000) == 2000);
+}
+
+TEST_CASE("pages of files do not count as used memory of a control group when they are needed") {
+  system_tree const tree({{"proc/self/cgroup", "0::/a\n"},
+                          {"proc/self/mountinfo", mount_of_version_2},
+                          {"sys/fs/cgroup/a/memory.max", "1000000\n"},
+                          {"sys/fs/cgroup/a/memory.current", "900000\n"},
+                          {"sys/fs/cgroup/a/memory.stat",
+                           "anon 100000\nfile 700000\ninactive_file 500000\nactive_file 200000\n"}});
+  CHECK(tree.left(1000) == 100'000);
+  CHECK(tree.left(200'000) == 800'000);
+}
+
+TEST_CASE("a system without control groups limits no memory by them") {
+  CHECK(system_tree({{"proc/self/status", "Name: x\n"}}).left(1) == pgas::detail::no_memory_limit);
+}
 
 TEST_CASE("a block made in zeros equals a block whose constructor wrote every member") {
   // Both are zero before, so the gaps between members are equal.

@@ -133,7 +133,7 @@ template <class Memory, class... Arguments>
   auto const refuse = [&](std::string const& why) {
     throw error(errc::no_space, self, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
   };
-  if (std::uint64_t const left = pgas::detail::available_memory(); bytes > left) {
+  if (std::uint64_t const left = pgas::detail::available_memory(bytes); bytes > left) {
     refuse("only " + std::to_string(left) + " are left");
   }
   try {

@@ -92,7 +92,7 @@ class loopback {
                   ? std::numeric_limits<std::uint64_t>::max()
                   : total + bytes;
     }
-    if (std::uint64_t const available = detail::available_memory(); total > available) {
+    if (std::uint64_t const available = detail::available_memory(total); total > available) {
       throw error(errc::no_space, agent_->rank(), "reserve",
                   std::to_string(total) + " bytes were asked for: only " + std::to_string(available) +
                       " are left; take less, or use fewer ranks");

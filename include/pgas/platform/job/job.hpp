@@ -202,7 +202,7 @@ class job {
     std::uint64_t const wanted = std::max(in_pages(bytes), page);
     if (bytes > block().arena_bytes)
       refuse(bytes, "the job's address space has only " + std::to_string(block().arena_bytes));
-    if (std::uint64_t const available = available_memory(); wanted > available) {
+    if (std::uint64_t const available = available_memory(wanted); wanted > available) {
       refuse(bytes,
              "only " + std::to_string(available) + " are left; take less, or use fewer ranks on this node");
     }

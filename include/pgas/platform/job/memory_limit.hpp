@@ -1,45 +1,143 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <pgas/support/expects.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The bytes of memory that this process may still take: the smaller of the machine's free memory and the
-/// rest of the control group's limit. Checked before memory is taken, since a process past the limit dies by
-/// a signal without an error.
-inline std::uint64_t available_memory() noexcept {
-  constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-  auto const number_in = [](char const* path, char const* format) noexcept {
-    std::uint64_t value = unlimited;
-    if (std::FILE* file = std::fopen(path, "re")) {
-      char line[128];
-      while (std::fgets(line, sizeof line, file) != nullptr) {
-        unsigned long long parsed = 0;
-        if (std::sscanf(line, format, &parsed) == 1) {  // NOLINT(cert-err34-c)
-          value = parsed;
-          break;
-        }
-      }
-      std::fclose(file);
+inline constexpr std::uint64_t no_memory_limit = std::numeric_limits<std::uint64_t>::max();
+
+/// Calls each(line) for the lines of a file, without their ends, until it returns false.
+template <class Each>
+void for_each_line(std::string const& path, Each const& each) {
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return;
+  char buffer[4096];
+  while (std::fgets(buffer, sizeof buffer, file) != nullptr) {
+    std::string_view line(buffer);
+    if (line.ends_with('\n')) line.remove_suffix(1);
+    if (!each(line)) break;
+  }
+  std::fclose(file);
+}
+
+/// The number after `key` in a file of lines; no_memory_limit if there is none, as for "max".
+inline std::uint64_t number_after(std::string const& path, std::string_view key) {
+  std::uint64_t value = no_memory_limit;
+  for_each_line(path, [&](std::string_view line) {
+    if (!line.starts_with(key)) return true;
+    char* end = nullptr;
+    char const* const digits = line.data() + key.size();  // ends with a zero: a line of fgets
+    unsigned long long const number = std::strtoull(digits, &end, 10);
+    if (end != digits) value = number;
+    return false;
+  });
+  return value;
+}
+
+/// True if a list with commas has the word.
+inline bool lists(std::string_view list, std::string_view word) {
+  for (;;) {
+    auto const comma = list.find(',');
+    if (list.substr(0, comma) == word) return true;
+    if (comma == list.npos) return false;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+/// A control group that limits the memory of this process.
+struct memory_group {
+  std::string folder;
+  int version = 2;  ///< of the control groups: 1 or 2
+
+  /// The bytes that the group may still take. If fewer than `wanted` are free, it counts the pages of files,
+  /// which the system gives up first. memory.high is no limit here: it slows a process, and kills none.
+  [[nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
+    std::uint64_t const limit =
+        number_after(folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes"), "");
+    if (limit >= no_memory_limit / 4) return no_memory_limit;  // version 1 says so by such a number
+    std::uint64_t const used =
+        number_after(folder + (version == 2 ? "/memory.current" : "/memory.usage_in_bytes"), "");
+    if (used == no_memory_limit) return no_memory_limit;
+    std::uint64_t const free = used < limit ? limit - used : 0;
+    if (free >= wanted) return free;
+    std::uint64_t files = 0;
+    for (char const* const key : {"inactive_file ", "active_file "}) {
+      std::uint64_t const bytes =
+          number_after(folder + "/memory.stat", (version == 2 ? "" : "total_") + std::string(key));
+      if (bytes != no_memory_limit) files += bytes;
     }
-    return value;
+    std::uint64_t const needed = used - std::min(used, files);
+    return needed < limit ? limit - needed : 0;
+  }
+};
+
+/// All control groups that limit this process: its own, and those around it. The tighter limit may be on any
+/// level. `root` is put before all paths; a test has a tree of its own.
+inline std::vector<memory_group> memory_groups(std::string const& root = "") {
+  std::vector<memory_group> all;
+  auto const next_word = [](std::string_view& line, char end = ' ') {
+    auto const at = line.find(end);
+    auto const word = line.substr(0, at);
+    line.remove_prefix(at == line.npos ? line.size() : at + 1);
+    return word;
   };
-  auto const left = [](std::uint64_t limit, std::uint64_t used) noexcept {
-    if (limit == unlimited || used == unlimited) return unlimited;
-    return used < limit ? limit - used : 0;
-  };
-  std::uint64_t const free_kib = number_in("/proc/meminfo", "MemAvailable: %llu kB");
-  std::uint64_t const free_bytes = free_kib == unlimited ? unlimited : free_kib * 1024;
-  std::uint64_t const group2 = left(number_in("/sys/fs/cgroup/memory.max", "%llu"),
-                                    number_in("/sys/fs/cgroup/memory.current", "%llu"));
-  std::uint64_t const group1 = left(number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", "%llu"),
-                                    number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes", "%llu"));
-  std::uint64_t const group = group2 < group1 ? group2 : group1;
-  return free_bytes < group ? free_bytes : group;
+  for (int const version : {1, 2}) {
+    std::string own;  // the group of this process, in the hierarchy of this version
+    for_each_line(root + "/proc/self/cgroup", [&](std::string_view line) {
+      next_word(line, ':');
+      auto const controllers = next_word(line, ':');
+      bool const found = version == 1 ? lists(controllers, "memory") : controllers.empty();
+      if (found) own = line;
+      return !found;
+    });
+    if (own.empty()) continue;
+    for_each_line(root + "/proc/self/mountinfo", [&](std::string_view line) {
+      for (int skipped = 0; skipped < 3; ++skipped) next_word(line);
+      std::string const mounted(next_word(line));  // the group that is visible at the place
+      std::string const place(next_word(line));
+      while (!line.empty() && next_word(line) != "-") {}
+      auto const kind = next_word(line);
+      next_word(line);
+      if (kind != (version == 1 ? "cgroup" : "cgroup2")) return true;
+      if (version == 1 && !lists(line, "memory")) return true;
+      // A container may see its own group as the root. Then nothing is known of the groups around it.
+      std::string below = own;
+      if (mounted != "/") {
+        bool const inside =
+            own.starts_with(mounted) && (own.size() == mounted.size() || own[mounted.size()] == '/');
+        below = inside ? own.substr(mounted.size()) : "";
+      }
+      if (below.find("..") != below.npos) below.clear();
+      while (below.ends_with('/')) below.pop_back();
+      for (;;) {
+        all.push_back({.folder = root + place + below, .version = version});
+        if (below.empty()) break;
+        below.resize(below.rfind('/'));
+      }
+      return false;
+    });
+  }
+  return all;
+}
+
+/// The bytes that this process may still take if it wants `wanted`: the least of the machine's free memory
+/// and of what the control groups leave. Checked before memory is taken, since a process past the limit dies
+/// by a signal without an error.
+inline std::uint64_t available_memory(std::uint64_t wanted) {
+  static std::vector<memory_group> const groups = memory_groups();
+  std::uint64_t const free_kib = number_after("/proc/meminfo", "MemAvailable:");
+  std::uint64_t least = free_kib == no_memory_limit ? no_memory_limit : free_kib * 1024;
+  for (auto const& group : groups) least = std::min(least, group.left(wanted));
+  return least;
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

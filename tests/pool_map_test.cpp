@@ -174,6 +174,48 @@ TEST_CASE("a rank of pool_map that is killed ends the job with its number, and n
   before.check("a killed rank");
 }
 
+TEST_CASE("pool_map refuses memory that another job uses, and takes it again after that job's end") {
+  named_file const file(2 * 65536);
+  environment const names(file.name().c_str(), "0", "65536");
+  leftovers const before;
+  // The job inside overlaps the job outside, then uses bytes of its own, then overlaps again by one page.
+  for (auto const& [offset, is_free] : {std::pair{"0", false}, {"65536", true}, {"61440", false}}) {
+    auto const e = error_of<model<pgas::backends::pool_map>>(2, [offset, is_free](auto& team) {
+      if (team.rank() == 0) {
+        ::setenv("PGAS_POOL_OFFSET", offset, 1);
+        std::string const refusal = complaint(2);
+        require(is_free == refusal.empty(), "the memory of the other job is refused: " + refusal);
+        require(is_free || has(refusal, "another job uses '"), "the refusal says why: " + refusal);
+      }
+      team.barrier();
+    });
+    CHECK_MESSAGE(!e.has_value(), std::string(e ? e->what() : ""));
+  }
+  CHECK(complaint(2).empty());
+  before.check("jobs that overlap");
+}
+
+TEST_CASE(
+    "a file that is truncated under pool_map ends the job with an error that names the file and a rank") {
+  named_file const file(1U << 20U);
+  environment const names(file.name().c_str(), nullptr, nullptr);
+  leftovers const before;
+  auto const e = error_of<model<pgas::backends::pool_map>>(3, [&file](auto& team) {
+    auto w = pgas::make_window<char>(team, 100'000);
+    team.barrier();
+    if (team.rank() == 1) {
+      require(::truncate(file.name().c_str(), 4096) == 0, "the file can be truncated");
+      for (std::size_t i = 0; i < w.local().size(); ++i) w.local()[i] = 'x';
+    }
+    team.barrier();
+  });
+  REQUIRE(e.has_value());
+  CHECK(e->code() == pgas::make_error_code(pgas::errc::bad_file));
+  CHECK_MESSAGE(has(e->what(), "rank "), std::string(e->what()));
+  CHECK_MESSAGE(has(e->what(), "the file '" + file.name() + "' has lost bytes"), std::string(e->what()));
+  before.check("a truncated file");
+}
+
 TEST_CASE("memory of destroyed windows is used again, and is zero again") {
   CHECK_NOTHROW(pgas::run<sound_pool>(3, [](auto& team) {
     for (int round = 0; round < 60; ++round) {  // together four times the size of the pool

@@ -177,6 +177,12 @@ def faults(program, run):
         yield fault("outputs", "output to a full device", stdout="device", code=(1, 3), err=r"[Ss]tandard output|stdout")
         yield fault("core dumps", "of a rank", "dump", out=r"dumped 0\n")
         yield fault("core dumps", "with the own part", "dump", out=r"dumped 1048576\n", extra={"PGAS_CORE": "1"})
+        # The second job begins while the first one holds the memory.
+        words = " ".join(command)
+        both = f"head -c 1000000 /dev/zero >$$.pool; export PGAS_POOL=$$.pool; {words} pool hold & sleep 0.2; " \
+               f"{words} pool; code=$?; wait $! || code=99; rm $$.pool; exit $code"
+        yield ("memory of pool_map", f"two jobs on one file, {way}", ["sh", "-c", both],
+               dict(code=3, out=r"sum 3\nsum 3\n", err="another job uses '.*pool'"))
     yield ("failures", "a writer that dies while it records", [program, "record"],
            dict(code=3, out="", err=r"rank 1 .*was killed by signal 11", within=8))
     yield ("failures", "the supervisor is killed", [program, "supervisor"],

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <pgas/backends/pool_map.hpp>
 #include <pgas/core.hpp>
 #include <string>
 #include <thread>
@@ -29,7 +30,8 @@ void require(bool condition, char const* promise) {
 }
 
 /// Puts in a ring and adds up.
-void ring(team_type& team) {
+template <class Team>
+void ring(Team& team) {
   auto w = pgas::make_window<int>(team, 2000);
   pgas::rank_t const next = (team.rank() + 1) % team.size();
   pgas::fence epoch{w};
@@ -189,6 +191,15 @@ int main(int argc, char** argv) {
   be_host(argc > 2 ? argv[2] : "");
   try {
     if (what == "record") return die_while_recording();
+    if (what == "pool") {  // twice, since each run locks its memory anew
+      for (int run = 0; run < 2; ++run) {
+        pgas::run<pgas::backends::pool_map>(3, [&](auto& team) {
+          ring(team);
+          if (argc > 2) ::usleep(400'000);
+        });
+      }
+      return 0;
+    }
     pgas::run<pgas::backends::process_map>(3, [&](team_type& team) {
       if (what == "ring") ring(team);
       if (what == "close") close_all(team);

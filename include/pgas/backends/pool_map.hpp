@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <optional>
 #include <pgas/backends/pool_map/control.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
 #include <pgas/backends/pool_map/segment.hpp>
@@ -19,8 +20,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// and a bakery guards elements.
 ///
 /// So far the ranks are processes of one job on one host. Their start, supervision and failures use the job's
-/// own memory. One job at a time uses the memory, and overwrites its contents. The default is the path in
-/// PGAS_POOL; in code, use `run<basic_pool_map<my_source>>(...)`, see pool_source.
+/// own memory. One job at a time uses the memory, and overwrites its contents. A lock on the bytes of the
+/// file refuses a second job. The default is the path in PGAS_POOL; in code, use
+/// `run<basic_pool_map<my_source>>(...)`, see pool_source.
 template <pool_source Source, class Cache = processor_cache>
 class basic_pool_map {
  public:
@@ -36,8 +38,11 @@ class basic_pool_map {
   /// process. Returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    auto const memory = detail::pool<Cache>::map(Source::open());  // the ranks inherit it
+    std::optional<detail::pool<Cache>> inherited;  // by the ranks that this process starts
+    if (detail::inherited::find().fd < 0) inherited = detail::pool<Cache>::map(Source::open());
     return detail::launch_processes(ranks, false, [&](detail::job const& mine) {
+      auto const memory = inherited ? *inherited : detail::pool<Cache>::map(Source::open(), mine);
+      auto const named = memory.watch(mine);
       detail::job own = mine;
       main(basic_pool_map(own, memory), own);
     });

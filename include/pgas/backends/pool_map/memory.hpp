@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <pgas/backends/pool_map/truncation.hpp>
 #include <pgas/platform/job/job.hpp>
+#include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/processor.hpp>
 #include <string>
 #include <string_view>
@@ -107,35 +109,28 @@ class pool {
   /// Shared objects begin on lines of this length. Through its cache, only one rank stores to each line.
   static constexpr std::size_t line = 64;
 
-  static pool map(pool_memory given) {
-    descriptor const owned{given.fd};
-    auto const refuse = [](std::string const& why) {
-      throw error(errc::invalid_argument, -1, "pool_map: " + why);
-    };
-    struct ::stat info {};
-    if (::fstat(given.fd, &info) != 0)
-      refuse(std::string("the descriptor of its memory: ") + std::strerror(errno));
-    if (S_ISREG(info.st_mode)) {
-      // A store past the end of a file would end the rank by a signal.
-      auto const size = static_cast<std::uint64_t>(info.st_size);
-      std::uint64_t const left = given.offset < size ? size - given.offset : 0;
-      if (given.bytes == 0) given.bytes = left;
-      if (given.bytes > left || left == 0) {
-        refuse("the file has " + std::to_string(size) + " bytes, not " + std::to_string(given.bytes) +
-               " from " + std::to_string(given.offset) + " on");
+  /// Maps the memory for the ranks that this process will start.
+  static pool map(pool_memory const& given) {
+    return map(given, [](descriptor const& d, range const& part) { lock(d, F_WRLCK, part); });
+  }
+  /// Maps the memory for one rank of a launcher; collective. Rank 0 locks it against other jobs. Its lock
+  /// then lets other ranks' locks in, but no other job's.
+  static pool map(pool_memory const& given, job const& mine) {
+    return map(given, [&mine](descriptor const& d, range const& part) {
+      mine.fence();  // no rank has the memory of an earlier run any more
+      if (mine.rank() == 0) {
+        lock(d, F_WRLCK, part);
+        lock(d, F_RDLCK, part);  // in one step: there is no moment without a lock
       }
-    }
-    if (given.bytes == 0) refuse("the size of a device is unknown; set PGAS_POOL_BYTES");
-    if (Cache::line_bytes() != line) {
-      refuse("a line of this processor has " + std::to_string(Cache::line_bytes()) + " bytes, not " +
-             std::to_string(line));
-    }
-    std::byte* const base = Cache::map(given);
-    if (base == nullptr) {
-      refuse(std::to_string(given.bytes) + " bytes from " + std::to_string(given.offset) +
-             " on cannot be mapped: " + std::strerror(errno));
-    }
-    return pool(std::make_shared<mapping>(base, given.bytes));
+      mine.fence();
+      if (mine.rank() != 0) lock(d, F_RDLCK, part);
+    });
+  }
+
+  /// Names the file if another program truncates it under this rank. Null for a device.
+  [[nodiscard]] std::unique_ptr<truncation_watch> watch(job const& mine) const {
+    if (mapping_->file.empty()) return nullptr;
+    return std::make_unique<truncation_watch>(mine, data(), bytes(), mapping_->file);
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return mapping_->base; }
@@ -176,7 +171,74 @@ class pool {
     ~mapping() { Cache::unmap(base, bytes); }
     std::byte* base;
     std::uint64_t bytes;
+    std::string file;  ///< the name of a plain file, which may be truncated; else empty
   };
+
+  /// The bytes of the file that a job uses.
+  struct range {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+  };
+
+  template <class Lock>
+  static pool map(pool_memory given, Lock const& lock_it) {
+    descriptor const owned{given.fd};
+    struct ::stat info {};
+    if (::fstat(given.fd, &info) != 0)
+      refuse(std::string("the descriptor of its memory: ") + std::strerror(errno));
+    if (S_ISREG(info.st_mode)) {
+      // A store past the end of a file would end the rank by a signal.
+      auto const size = static_cast<std::uint64_t>(info.st_size);
+      std::uint64_t const left = given.offset < size ? size - given.offset : 0;
+      if (given.bytes == 0) given.bytes = left;
+      if (given.bytes > left || left == 0) {
+        refuse("the file has " + std::to_string(size) + " bytes, not " + std::to_string(given.bytes) +
+               " from " + std::to_string(given.offset) + " on");
+      }
+    }
+    if (given.bytes == 0) refuse("the size of a device is unknown; set PGAS_POOL_BYTES");
+    if (Cache::line_bytes() != line) {
+      refuse("a line of this processor has " + std::to_string(Cache::line_bytes()) + " bytes, not " +
+             std::to_string(line));
+    }
+    std::byte* const base = Cache::map(given);
+    if (base == nullptr) {
+      refuse(std::to_string(given.bytes) + " bytes from " + std::to_string(given.offset) +
+             " on cannot be mapped: " + std::strerror(errno));
+    }
+    auto mapped = std::make_shared<mapping>(base, given.bytes);
+    lock_it(owned, {given.offset, given.bytes});
+    if (S_ISREG(info.st_mode)) mapped->file = name_of(given.fd);
+    return pool(std::move(mapped));
+  }
+
+  /// Locks a part of the file: for this job alone (F_WRLCK), or beside the other ranks of it (F_RDLCK). Two
+  /// jobs may use different parts of one file. The lock is the open file's, which the mapping holds. It ends
+  /// with the last process that maps the memory, whatever ends that process.
+  static void lock(descriptor const& file, short how, range const& part) {
+    struct ::flock wanted {};
+    wanted.l_type = how;
+    wanted.l_whence = SEEK_SET;
+    wanted.l_start = static_cast<::off_t>(part.offset);
+    wanted.l_len = static_cast<::off_t>(part.bytes);
+    if (::fcntl(file.number, F_OFD_SETLK, &wanted) == 0) return;
+    if (errno != EAGAIN && errno != EACCES) return;  // a device that has no locks
+    refuse("another job uses " + name_of(file.number) +
+           ", or a part of these bytes; wait for its end, or give each job bytes of its own by "
+           "PGAS_POOL_OFFSET and PGAS_POOL_BYTES");
+  }
+
+  [[noreturn]] static void refuse(std::string const& why) {
+    throw error(errc::invalid_argument, -1, "pool_map: " + why);
+  }
+
+  /// The file's path in quotes, or what the system has in its place.
+  static std::string name_of(int fd) {
+    char path[4096];
+    auto const length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
+    if (length <= 0) return "the file of its memory";
+    return "'" + std::string(path, static_cast<std::size_t>(length)) + "'";
+  }
 
   explicit pool(std::shared_ptr<mapping const> m) noexcept : mapping_(std::move(m)) {}
 

@@ -45,6 +45,8 @@ for path in headers:
     for quoted in re.findall(r'#\s*include\s*"([^"]+)"', text):
         wrong.append(f'{name} includes "{quoted}": write <pgas/...>, which this test can place')
     includes[name] = []
+    if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):
+        wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/support/expects.hpp>')
     for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
         for heavy, where in HEAVY.items():
             if included.startswith(heavy) and not re.fullmatch(where, name):

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

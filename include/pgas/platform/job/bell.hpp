@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdint>
 #include <ctime>
+#include <pgas/support/expects.hpp>
 #include <span>
 #include <vector>
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <pgas/support/expects.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -136,7 +136,7 @@ TEST_CASE("pool_map names the fault of unusable memory in a sentence") {
   named_file const file(65536);
   {
     environment const names(file.name().c_str(), "4k", nullptr);
-    CHECK(has(complaint(2), "PGAS_POOL_OFFSET is '4k', not a number of bytes"));
+    CHECK(has(complaint(2), "PGAS_POOL_OFFSET takes a number of bytes from 0 on, not '4k'"));
   }
   {
     environment const names(file.name().c_str(), "4096", "65536");

@@ -144,7 +144,7 @@ TEST_CASE(
     "waiting: the command line and the environment name the policy, and an unknown name is refused with a "
     "sentence") {
   CHECK(pgas::wait_policy_named("park") == wait_policy::park);
-  std::string const sentence = "no way to wait is called 'often'; there are adaptive spin yield park";
+  std::string const sentence = " takes one of adaptive, spin, yield, park, not 'often'";
   {
     with_policy const wrong("often");
     require_error(errc::invalid_argument, {sentence},

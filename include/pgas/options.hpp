@@ -101,6 +101,7 @@ struct command_line {
       } else {
         refuse("a value is missing");
       }
+      std::string const argument_name = "--pgas-" + std::string(name);
       if (name == "backend") {
         parsed.backend = value;
       } else if (name == "coherence") {
@@ -108,17 +109,13 @@ struct command_line {
       } else if (name == "sync") {
         parsed.sync = value;
       } else if (name == "wait") {
-        static_cast<void>(wait_policy_named(value));
+        static_cast<void>(setting(argument_name, value).one_of(wait_policy_names));
         parsed.wait = value;
       } else if (name == "trace") {
         if (value.empty()) refuse("a file's name is missing");
         parsed.trace = value;
       } else if (name == "ranks") {
-        char* end = nullptr;
-        long const ranks = std::strtol(value.c_str(), &end, 10);
-        if (value.empty() || *end != '\0' || ranks < 1 || ranks > 1'000'000)
-          refuse("'" + value + "' is not a number of ranks");
-        parsed.ranks = static_cast<rank_t>(ranks);
+        parsed.ranks = ranks_in(setting(argument_name, value));
       } else {
         parsed.others.emplace_back(name, value);
       }
@@ -159,6 +156,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
         throw error(errc::invalid_argument, -1,
                     "--pgas-" + name + ": no such option; --pgas-help lists them");
     }
+    require_known(line.backend, "--pgas-backend", {std::string(Backends::name)...});
+    require_known(line.coherence, "--pgas-coherence", {std::string(Policies::name)...});
+    require_known(line.sync, "--pgas-sync", {protocols_name<AllProtocols>()...});
     int status = 0;
     bool fits = true;
     bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
@@ -192,6 +192,10 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   }
 
  private:
+  static void require_known(std::optional<std::string> const& asked, std::string_view option,
+                            std::vector<std::string> const& names) {
+    if (asked) static_cast<void>(setting(option, *asked).one_of(names));
+  }
   static bool chosen(std::optional<std::string> const& asked, std::string_view name) {
     return !asked || *asked == name;
   }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <concepts>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <pgas/concepts/bootstrap.hpp>
+#include <pgas/platform/setting.hpp>
 #include <pgas/team.hpp>
 #include <span>
 #include <string>
@@ -21,17 +25,15 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
+inline rank_t ranks_in(setting const& given) {
+  return static_cast<rank_t>(given.whole("a number of ranks", 1, 1'000'000));
+}
+
 /// The number of ranks that a launcher or the user has set in the environment, if any.
 inline std::optional<rank_t> ranks_from_environment() {
-  char const* const text = std::getenv("PGAS_RANKS");
-  if (text == nullptr || *text == '\0') return std::nullopt;
-  char* end = nullptr;
-  long const ranks = std::strtol(text, &end, 10);
-  if (*end != '\0' || ranks < 1 || ranks > 1'000'000) {
-    throw error(errc::invalid_argument, -1,
-                "run: PGAS_RANKS is '" + std::string(text) + "', not a number of ranks");
-  }
-  return static_cast<rank_t>(ranks);
+  auto const given = setting::variable("PGAS_RANKS");
+  if (!given.given()) return std::nullopt;
+  return ranks_in(given);
 }
 
 /// The environment's number of ranks, else the caller's. If a launcher has started the ranks, both must
@@ -39,7 +41,9 @@ inline std::optional<rank_t> ranks_from_environment() {
 template <class Backend>
 rank_t decide_ranks(std::optional<rank_t> asked) {
   auto const given = ranks_from_environment();
-  bool const launched = std::getenv("PGAS_RANK") != nullptr;
+  auto const rank = setting::variable("PGAS_RANK");
+  bool const launched = rank.given();
+  if (launched) static_cast<void>(rank.whole("a rank's number", 0, 999'999));
   if (given && launched && asked && *asked != *given) {
     throw error(errc::mismatch, -1,
                 "run: the program asks for " + std::to_string(*asked) +
@@ -78,6 +82,19 @@ std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   return std::make_shared<team_state<Backend>>(b, std::move(control), std::make_shared<deferred_error>());
 }
 
+/// Writes what ranks in this process have printed. Throws errc::bad_file if the system refuses it, so that a
+/// program whose output is lost does not end with 0. A program without standard output wants none.
+inline void flush_output() {
+  errno = 0;
+  bool const written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  int const why = errno;
+  if (written || ::fcntl(STDOUT_FILENO, F_GETFD) < 0) return;
+  throw error(errc::bad_file, -1,
+              std::string("run: standard output cannot be written") +
+                  (why != 0 ? std::string(": ") + std::strerror(why) : std::string()) +
+                  "; make room where the output goes");
+}
+
 /// Starts the ranks and calls body(world, result) on each. Rank 0's result is then in `result`. The
 /// std::function is a call that is not inlined: a program that runs many bodies compiles the launch of its
 /// backend once.
@@ -96,6 +113,7 @@ void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
                                     boot.fence();  // no rank's memory goes before all ranks have returned
                                   });
   if (!result.empty()) job.get("result", result);
+  flush_output();
 }
 
 template <backend Backend, class Coherence, class Protocols, class Body>

@@ -184,9 +184,9 @@ CASES = {
     **{f"usage: {' '.join(words)}": (words, {"code": 2, "err": rf"pgas-run: .*{text}.*\nusage: pgas-run .*\n", "within": 1})
        for words, text in [
            ([], "-n N"), (["-n", "4"], "which program"), (["true"], "-n N"), (["-n"], "-n needs a value"),
-           (["-n", "0", "true"], "at least 1, not '0'"), (["-n", "-3", "true"], "at least 1, not '-3'"),
+           (["-n", "0", "true"], "-n takes a number of ranks from 1 to 1000000, not '0'"), (["-n", "-3", "true"], "not '-3'"),
            (["-n", "4x", "true"], "not '4x'"), (["-n", "", "true"], "not ''"), (["-n", "99999999999", "true"], "99999999999"),
-           (["-n", "2", "--timeout", "soon", "true"], "--timeout takes a number of seconds, not 'soon'"),
+           (["-n", "2", "--timeout", "soon", "true"], "--timeout takes a number of seconds from 0 to 32000000, not 'soon'"),
            (["-n", "2", "--timeout", "-1", "true"], "--timeout"), (["-n", "2", "--timeout", "0", "true"], "--timeout"),
            (["-n", "2", "--grace", "nan", "true"], "--grace"), (["--nodes", "2", "true"], "unknown option '--nodes'"),
            (["-n", "2", "--tag-output=yes", "true"], "takes no value"), (["-n", "2", "--"], "which program")]},

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <optional>
+#include <pgas/platform/setting.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -57,24 +56,26 @@ struct options {
 
 namespace detail {
 
-inline int parse_ranks(std::string_view text) {
-  int value = 0;
-  auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (wrong != std::errc{} || end != text.data() + text.size() || value < 1) {
-    throw usage_error("the number of ranks must be at least 1, not '" + std::string(text) + "'");
+using pgas::detail::setting;
+
+/// The value that read() returns. A value that is not allowed is a usage error.
+template <class Read>
+auto allowed(Read const& read) {
+  try {
+    return read();
+  } catch (pgas::error const& e) {
+    throw usage_error(e.description());
   }
-  return value;
+}
+
+inline int parse_ranks(std::string_view option, std::string_view text) {
+  return static_cast<int>(
+      allowed([&] { return setting(option, text).whole("a number of ranks", 1, 1'000'000); }));
 }
 
 inline std::chrono::milliseconds parse_seconds(std::string_view option, std::string_view text) {
-  double value = 0;
-  auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // The limit of one year is as good as never, and fits into every clock.
-  if (wrong != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0 ||
-      value > 3.2e7) {
-    throw usage_error(std::string(option) + " takes a number of seconds, not '" + std::string(text) + "'");
-  }
-  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(value));
+  std::chrono::duration<double> const given(allowed([&] { return setting(option, text).seconds(); }));
+  return std::chrono::ceil<std::chrono::milliseconds>(given);
 }
 
 }  // namespace detail
@@ -111,7 +112,7 @@ inline options parse(int argc, char** argv) {
     };
 
     if (name == "-n" || name == "--ranks") {
-      result.ranks = detail::parse_ranks(value());
+      result.ranks = detail::parse_ranks(name, value());
     } else if (name == "--timeout") {
       result.timeout = detail::parse_seconds(name, value());
       if (result.timeout->count() == 0) throw usage_error("--timeout must be more than 0 seconds");

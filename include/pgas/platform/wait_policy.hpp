@@ -2,9 +2,7 @@
 #pragma once
 
 #include <array>
-#include <cstdlib>
-#include <pgas/vocabulary/error.hpp>
-#include <string>
+#include <pgas/platform/setting.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -30,22 +28,15 @@ inline constexpr std::array<std::string_view, 4> wait_policy_names{"adaptive", "
 
 /// The policy of that name. Throws errc::invalid_argument if there is none.
 [[nodiscard]] inline wait_policy wait_policy_named(std::string_view name) {
-  for (std::size_t i = 0; i < wait_policy_names.size(); ++i) {
-    if (wait_policy_names[i] == name) return static_cast<wait_policy>(i);
-  }
-  // Appended piece by piece: g++ 12 warns falsely (-Wrestrict) of a literal + std::string at -O3.
-  std::string sentence("no way to wait is called '");
-  sentence.append(name).append("'; there are");
-  for (std::string_view const known : wait_policy_names) sentence.append(1, ' ').append(known);
-  throw error(errc::invalid_argument, -1, sentence);
+  return static_cast<wait_policy>(detail::setting("wait_policy_named", name).one_of(wait_policy_names));
 }
 
 namespace detail {
 
 /// The policy that PGAS_WAIT names, if it is set.
 [[nodiscard]] inline wait_policy wait_policy_from_environment() {
-  char const* const name = std::getenv("PGAS_WAIT");
-  return name == nullptr || *name == '\0' ? wait_policy::adaptive : wait_policy_named(name);
+  auto const given = setting::variable("PGAS_WAIT");
+  return given.given() ? static_cast<wait_policy>(given.one_of(wait_policy_names)) : wait_policy::adaptive;
 }
 
 }  // namespace detail

@@ -7,15 +7,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <concepts>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <pgas/backends/pool_map/truncation.hpp>
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/processor.hpp>
+#include <pgas/platform/setting.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,16 +59,8 @@ struct pool_from_environment {
 
  private:
   static std::uint64_t number(char const* name) {
-    char const* const given = std::getenv(name);
-    std::string_view const text = given != nullptr ? given : "";
-    std::uint64_t value = 0;
-    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (!text.empty() && (problem != std::errc{} || end != text.data() + text.size())) {
-      throw error(
-          errc::invalid_argument, -1,
-          "pool_map: " + std::string(name) + " is '" + std::string(text) + "', not a number of bytes");
-    }
-    return value;
+    auto const given = detail::setting::variable(name);
+    return given.given() ? given.whole("a number of bytes", 0, std::numeric_limits<std::uint64_t>::max()) : 0;
   }
 };
 static_assert(pool_source<pool_from_environment>);

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
 #include <pgas/backends/scc/schedule.hpp>
 #include <pgas/backends/scc/timing.hpp>
-#include <pgas/vocabulary/error.hpp>
-#include <string>
+#include <pgas/platform/setting.hpp>
+#include <string_view>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
-/// The set of parameters with this name. Throws errc::invalid_argument if there is none.
-inline timing const& timing_named(std::string_view name) {
-  std::string known;
-  for (auto const* t : all_timings) {
-    if (t->name == name) return *t;
-    known += (known.empty() ? "" : ", ") + std::string(t->name);
-  }
-  throw error(errc::invalid_argument, -1,
-              "PGAS_CLOCK: no set of parameters of the chip is called " + std::string(name) +
-                  "; choose one of " + known);
+/// The set of parameters that a setting names. Throws errc::invalid_argument if there is none.
+inline timing const& timing_in(detail::setting const& given) {
+  std::array<std::string_view, all_timings.size()> names;
+  std::transform(all_timings.begin(), all_timings.end(), names.begin(),
+                 [](timing const* t) { return t->name; });
+  return *all_timings[given.one_of(names)];
 }
 
 /// The caches' unasked actions. A number n means: at one in n of the accesses that leave a core; 0 means
@@ -60,11 +59,11 @@ struct options {
   /// turns the oracle off. PGAS_CLOCK=name chooses one of all_timings.
   [[nodiscard]] static options from_environment() {
     options o;
-    if (char const* text = std::getenv("PGAS_SEED"); text != nullptr && *text != '\0')
-      o.disturb(std::strtoull(text, nullptr, 0));
-    if (char const* text = std::getenv("PGAS_CHECK"); text != nullptr && *text == '0') o.check = false;
-    if (char const* text = std::getenv("PGAS_CLOCK"); text != nullptr && *text != '\0')
-      o.clock = &timing_named(text);
+    using detail::setting;
+    if (auto const seed = setting::variable("PGAS_SEED"); seed.given())
+      o.disturb(seed.whole("a number", 0, std::numeric_limits<std::uint64_t>::max()));
+    if (auto const check = setting::variable("PGAS_CHECK"); check.given()) o.check = check.yes_or_no();
+    if (auto const clock = setting::variable("PGAS_CLOCK"); clock.given()) o.clock = &timing_in(clock);
     return o;
   }
 

@@ -21,6 +21,7 @@
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/block.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
+#include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
@@ -73,6 +74,10 @@ class job {
           errc::invalid_argument, supervisor,
           "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
     }
+    auto const limit = setting::variable("PGAS_TIMEOUT");
+    double const timeout = limit.given() ? limit.seconds() : 0;
+    if (auto const core = setting::variable("PGAS_CORE"); core.given())
+      static_cast<void>(core.yes_or_no());  // before ranks need it
     // If the system refuses so much address space, asks for half of it, and so on.
     std::uint64_t arena = shared_arena ? within_file_limit(wanted_arena_bytes()) : within_file_limit(0);
     int const fd = make_memfd();
@@ -83,7 +88,7 @@ class job {
           auto* const block = job_block::make_in(base);
           block->ranks = static_cast<std::uint32_t>(ranks);
           block->arena_bytes = arena;
-          if (char const* text = std::getenv("PGAS_TIMEOUT")) block->timeout_seconds = std::atof(text);
+          block->timeout_seconds = timeout;
           return job(std::make_shared<mapping>(base, bytes, fd), supervisor);
         }
       }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cstdlib>
+#include <limits>
 #include <pgas/platform/job/processes.hpp>
+#include <pgas/platform/setting.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -11,11 +12,12 @@ struct inherited {
   int fd = -1;
   rank_t rank = -1;
 
-  static inherited find() noexcept {
-    char const* const fd = std::getenv("PGAS_JOB_FD");
-    char const* const rank = std::getenv("PGAS_RANK");
-    if (fd == nullptr || rank == nullptr) return {};
-    return {.fd = std::atoi(fd), .rank = std::atoi(rank)};  // NOLINT(cert-err34-c): attach checks both
+  static inherited find() {
+    auto const fd = setting::variable("PGAS_JOB_FD");
+    auto const rank = setting::variable("PGAS_RANK");
+    if (!fd.given() || !rank.given()) return {};
+    return {.fd = static_cast<int>(fd.whole("a descriptor", 0, std::numeric_limits<int>::max())),
+            .rank = static_cast<rank_t>(rank.whole("a rank's number", 0, job_block::max_ranks - 1))};
   }
 };
 

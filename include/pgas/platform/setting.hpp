@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <pgas/vocabulary/error.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A variable of the environment or an option of the command line: its name and the text that the user gave.
+///
+/// All variables PGAS_..., all options --pgas-... and the launcher's options are read by this class. A value
+/// that is not allowed ends the program with errc::invalid_argument and one form of message: "PGAS_TIMEOUT
+/// takes a number of seconds from 0 to 32000000, not '5s'". An empty variable counts as unset.
+class setting {
+ public:
+  /// A variable of the environment.
+  static setting variable(char const* name) {
+    char const* const text = std::getenv(name);
+    return {name, text != nullptr ? text : ""};
+  }
+  setting(std::string_view name, std::string_view text) : name_(name), text_(text) {}
+
+  [[nodiscard]] bool given() const noexcept { return !text_.empty(); }
+  [[nodiscard]] std::string const& text() const noexcept { return text_; }
+
+  /// A whole number, decimal or with 0x. `what` names its kind, such as "a number of ranks".
+  [[nodiscard]] std::uint64_t whole(std::string_view what, std::uint64_t least, std::uint64_t most) const {
+    std::string_view digits = text_;
+    int const base = digits.starts_with("0x") ? 16 : 10;
+    if (base == 16) digits.remove_prefix(2);
+    std::uint64_t value = 0;
+    auto const [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if (wrong != std::errc{} || end != digits.data() + digits.size() || value < least || value > most) {
+      refuse(between(what, std::to_string(least),
+                     most == std::numeric_limits<std::uint64_t>::max() ? "" : std::to_string(most)));
+    }
+    return value;
+  }
+
+  /// A time in seconds. The limit of one year is as good as never, and fits into every clock.
+  [[nodiscard]] double seconds() const {
+    constexpr std::uint64_t most = 32'000'000;
+    double value = 0;
+    auto const [end, wrong] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    if (wrong != std::errc{} || end != text_.data() + text_.size() || !std::isfinite(value) || value < 0 ||
+        value > static_cast<double>(most)) {
+      refuse(between("a number of seconds", "0", std::to_string(most)));
+    }
+    return value;
+  }
+
+  /// 1 for yes, 0 for no.
+  [[nodiscard]] bool yes_or_no() const {
+    if (text_ != "0" && text_ != "1") refuse("0 or 1");
+    return text_ == "1";
+  }
+
+  /// The index of the text in a list of names.
+  template <class Names>
+  [[nodiscard]] std::size_t one_of(Names const& names) const {
+    std::size_t index = 0;
+    for (std::string_view const known : names) {
+      if (known == text_) return index;
+      ++index;
+    }
+    std::string allowed("one of");
+    char const* separator = " ";
+    for (std::string_view const known : names) allowed.append(std::exchange(separator, ", ")).append(known);
+    refuse(allowed);
+  }
+
+  /// Throws the message.
+  [[noreturn]] void refuse(std::string_view allowed) const {
+    std::string sentence(name_);
+    sentence.append(" takes ").append(allowed).append(", not ").append(quoted(text_));
+    throw error(errc::invalid_argument, -1, sentence);
+  }
+
+ private:
+  static std::string between(std::string_view what, std::string_view least, std::string_view most) {
+    std::string text(what);
+    text.append(" from ").append(least);
+    if (most.empty()) return text.append(" on");
+    return text.append(" to ").append(most);
+  }
+
+  /// The text in quotation marks, without control characters: a terminal would obey them.
+  static std::string quoted(std::string_view text) {
+    constexpr std::size_t most = 100;
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string shown("'");
+    for (char const c : text.substr(0, most)) {
+      auto const byte = static_cast<unsigned char>(c);
+      if (byte >= 0x20 && byte != 0x7f) {
+        shown.append(1, c);
+      } else {
+        shown.append("\\x").append(1, digits[byte / 16]).append(1, digits[byte % 16]);
+      }
+    }
+    return shown.append(text.size() > most ? "...'" : "'");
+  }
+
+  std::string name_;
+  std::string text_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -28,7 +28,9 @@ class Entry:
     ranks: int
 
     def key(self):
-        return (self.program, self.contender.name, self.ranks)
+        """The papers' programs are one executable; each has a name of its own here."""
+        program = ' '.join((self.program, *self.part.arguments)) if self.part.style == 'paper' else self.program
+        return (program, self.contender.name, self.ranks)
 
 
 @dataclass

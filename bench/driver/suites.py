@@ -132,7 +132,7 @@ SUITES = {
         Part({'ours': 'bench_counts_scc'}, ranks=(4,), style='once', rounds=2),
     ],
     'papers': [
-        *(Part({'ours': f'paper_{name}'}, ranks=(48,), style='paper', rounds=1) for name in PAPERS),
+        *(Part({'ours': 'paper'}, ranks=(48,), style='paper', rounds=1, arguments=(name,)) for name in PAPERS),
         # foMPI's functions, in real time.
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma'}, rounds=3, arguments=only(
             'put_latency/flush/8', 'get_latency/flush/8', 'cas_latency/flush/8', 'acc_latency/flush/8')),

@@ -2,16 +2,16 @@
 // Christgau 2017, Figs. 4.11 to 4.13: bandwidth of loads and stores of words over a working set, for each
 // type of page, on core 0 alone. Barrelfish's technical note 5: cycles of single accesses to each buffer and
 // controller.
+#pragma once
+
 #include "chip.hpp"
 
-namespace {
+namespace papers::memory {
 
-using namespace papers;
-
-constexpr std::uint32_t line = 32;
+inline constexpr std::uint32_t line = 32;
 
 /// MB/s (2^20 bytes) of repeated loads or stores of each word of the working set, after one read of it.
-double bandwidth(machine& m, page_type type, bool stores, std::size_t bytes, int repetitions) {
+inline double bandwidth(machine& m, page_type type, bool stores, std::size_t bytes, int repetitions) {
   auto const walk = [&](bool store) {
     for (std::uint32_t i = 0; i < bytes; i += 4) {
       if (store) {
@@ -28,7 +28,7 @@ double bandwidth(machine& m, page_type type, bool stores, std::size_t bytes, int
   return static_cast<double>(bytes) * repetitions / us * 1e6 / (1 << 20);
 }
 
-void bandwidths(bool quick) {
+inline void bandwidths(effort how_long) {
   struct type {
     char const* name;
     page_type of;
@@ -40,7 +40,8 @@ void bandwidths(bool quick) {
                              type{"mpbt_wt, as intended", page_type::mpbt_wt, false}};
   teller const tell("memory", default_timing());
   for (auto const& t : types) {
-    for (std::size_t kib = 1; kib <= 1024; kib *= 2) {
+    std::size_t const most = how_long == effort::small ? 4 : 1024;
+    for (std::size_t kib = 1; kib <= most; kib *= 2) {
       for (bool const stores : {false, true}) {
         double rate = 0;
         pgas::scc::options how;
@@ -50,7 +51,7 @@ void bandwidths(bool quick) {
         pgas::scc::with_options const chosen(how);
         pgas::run<backend>(1, [&](auto& team) {
           machine m(team);
-          rate = bandwidth(m, t.of, stores, kib * 1024, quick || kib > 64 ? 1 : 5);
+          rate = bandwidth(m, t.of, stores, kib * 1024, how_long != effort::whole || kib > 64 ? 1 : 5);
         });
         tell(t.name, kib, stores ? "store" : "load", rate, "MB/s");
       }
@@ -68,8 +69,7 @@ double cycles_of(machine& m, Access const& access) {
   return (m.now() - before) * machine::core_mhz / times;
 }
 
-void single_accesses() {
-  auto const& with = pgas::scc::barrelfish;
+inline void single_accesses(pgas::scc::timing const& with, std::string const& quantity) {
   teller const buffers("buffer_access", with);
   teller const dram("dram_access", with);
   on_chip(48, with, [&](machine& m) {
@@ -78,7 +78,7 @@ void single_accesses() {
       auto const x = core / 2 % 6;
       std::string const row = ", row " + std::to_string(core / 2 / 6);
       // Eight words fill a line of the write-combining buffer, which then leaves the buffer.
-      buffers("line write" + row, x, "cycles",
+      buffers("line write" + row, x, quantity,
               cycles_of(m,
                         [&](std::uint32_t i) {
                           for (std::uint32_t word = 0; word < line; word += 4)
@@ -86,7 +86,7 @@ void single_accesses() {
                         }),
               "cycles");
       buffers(
-          "word read" + row, x, "cycles",
+          "word read" + row, x, quantity,
           cycles_of(m,
                     [&](std::uint32_t i) {
                       m.core().drop_tagged();
@@ -99,17 +99,17 @@ void single_accesses() {
     for (auto const& [owner, hops] :
          {std::pair{rank_t{0}, 0}, {rank_t{6}, 5}, {rank_t{24}, 2}, {rank_t{30}, 7}}) {
       auto const at = [&](std::uint32_t byte) { return m.scratch_of(owner, byte); };
-      dram("uncached word read", hops, "cycles",
+      dram("uncached word read", hops, quantity,
            cycles_of(m, [&](std::uint32_t i) { static_cast<void>(m.load(page_type::ncm, at(i * line))); }),
            "cycles");
-      dram("uncached line write", hops, "cycles",
+      dram("uncached line write", hops, quantity,
            cycles_of(m,
                      [&](std::uint32_t i) {
                        for (std::uint32_t word = 0; word < line; word += 4)
                          m.store(page_type::ncm, at(i * line + word), i);
                      }),
            "cycles");
-      dram("combined line write", hops, "cycles",
+      dram("combined line write", hops, quantity,
            cycles_of(m,
                      [&](std::uint32_t i) {
                        for (std::uint32_t word = 0; word < line; word += 4)
@@ -120,10 +120,11 @@ void single_accesses() {
   });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  single_accesses();
-  bandwidths(is_quick(argc, argv));
-  std::printf("{\"type\":\"end\"}\n");
+inline void run(effort how) {
+  // The second set is that of all other figures, and named after the quantity.
+  single_accesses(pgas::scc::barrelfish, "cycles");
+  single_accesses(default_timing(), "cycles by " + std::string(default_timing().name));
+  bandwidths(how);
 }
+
+}  // namespace papers::memory

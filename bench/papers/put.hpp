@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Christgau 2017, Figs. 4.14 and 4.15: OSU's put latency and bandwidth with post, start, complete and wait
 // between cores 0 and 1, beside the same calls over messages, and beside send and receive.
+#pragma once
+
 #include <pgas/exposure.hpp>
 #include <stdexcept>
 
 #include "messages.hpp"
 
-namespace {
+namespace papers::put {
 
-using namespace papers;
-
-constexpr std::size_t most_bytes = std::size_t{1} << 20U;
+inline constexpr std::size_t most_bytes = std::size_t{1} << 20U;
 /// The number of puts in an epoch for bandwidth, each at the end of the one before: OSU has 64 of any size.
 /// Large puts are fewer, if 64 are more than the caches hold.
 constexpr int puts_of(std::size_t bytes) {
@@ -26,30 +26,39 @@ struct figures {
   double bandwidth = 0;  // MB/s of 2^20 bytes
 };
 
-constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(4 * most_bytes);
+inline constexpr std::uint32_t source = machine::scratch(0), received = machine::scratch(4 * most_bytes);
 
 constexpr std::uint32_t pattern(std::uint32_t at) noexcept { return (at + 1) * 2654435761U; }
-void fill(machine const& m, std::size_t bytes) {
+inline void fill(machine const& m, std::size_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += 4) m.store(page_type::dcm, source + at, pattern(at));
 }
 /// Checks that the sent words have arrived; whole words travel.
-void check(machine const& m, std::size_t bytes) {
+inline void check(machine const& m, std::size_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += 4) {
     if (m.load(page_type::dcm, received + at) != pattern(at))
       throw std::runtime_error("byte " + std::to_string(at) + " of a message differs from the sent byte");
   }
 }
 
-double rate(std::size_t bytes, double times, double us) {
+inline double rate(std::size_t bytes, double times, double us) {
   return static_cast<double>(bytes) * times / us * 1e6 / (1 << 20);
 }
 
-/// Ping-pong: `send(rank)` puts to the other core and signals it, `take(rank)` waits for that.
-template <class Send, class Take>
-double one_way(machine& m, int repetitions, Send const& send, Take const& take) {
+/// Repetitions before those that are timed. The benchmark checks the data of one of them: that leaves as much
+/// of them in the caches as fits.
+constexpr int warm_up = 3;
+
+/// Ping-pong: `send()` puts to the other core and signals it, `take()` waits for that. `look()` reads what
+/// has come.
+template <class Send, class Take, class Look>
+double one_way(machine& m, int repetitions, Send const& send, Take const& take, Look const& look) {
   double before = 0;
-  for (int i = -3; i < repetitions; ++i) {
-    if (i == 0) before = m.now();
+  for (int i = -warm_up; i < repetitions; ++i) {
+    if (i == 0) {
+      look();
+      m.team().barrier();
+      before = m.now();
+    }
     if (m.rank() == 0) {
       send();
       take();
@@ -62,17 +71,21 @@ double one_way(machine& m, int repetitions, Send const& send, Take const& take) 
 }
 
 /// One epoch after the other, from core 0 to core 1.
-template <class Send, class Take>
-double each_epoch(machine& m, int repetitions, Send const& send, Take const& take) {
+template <class Send, class Take, class Look>
+double each_epoch(machine& m, int repetitions, Send const& send, Take const& take, Look const& look) {
   double before = 0;
   for (int i = -1; i < repetitions; ++i) {
-    if (i == 0) before = m.now();
+    if (i == 0) {
+      look();
+      m.team().barrier();
+      before = m.now();
+    }
     m.rank() == 0 ? send() : take();
   }
   return (m.now() - before) / repetitions;
 }
 
-figures one_sided(std::size_t bytes, int repetitions, int puts, library const& how) {
+inline figures one_sided(std::size_t bytes, int repetitions, int puts, library const& how) {
   figures got;
   on_chip(2, default_timing(), [&](machine& m) {
     auto const w = pgas::make_window<std::byte>(m.team(), place_of(puts, bytes));
@@ -95,26 +108,27 @@ figures one_sided(std::size_t bytes, int repetitions, int puts, library const& h
       pgas::exposure exposed{w, {other}};
       m.work(how.call);  // wait
     };
+    // The target reads its window past the caches: a look leaves nothing there.
+    auto const look = [] {};
     double const latency = one_way(
-        m, repetitions, [&] { send(1); }, take);
+        m, repetitions, [&] { send(1); }, take, look);
     double const epoch = each_epoch(
-        m, 2, [&] { send(puts); }, take);
+        m, 2, [&] { send(puts); }, take, look);
     if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
     m.team().barrier();
   });
   return got;
 }
 
-figures by_messages(std::size_t bytes, int repetitions, int puts, library const& how) {
+inline figures by_messages(std::size_t bytes, int repetitions, int puts, library const& how) {
   figures got;
   on_chip(2, default_timing(), [&](machine& m) {
-    messages channel(m, rckmpi_message_us);
+    messages channel(m);
     message_windows window(m, channel, how);
     rank_t const other = 1 - m.rank();
     channel.expect(other, received);
     std::size_t const all = place_of(puts, bytes);
     fill(m, all);
-    m.read(received, bytes / 2);  // OSU doubles the sizes, and each message's data were checked
     auto const send = [&](int times) {
       window.start();
       for (int i = 0; i < times; ++i) {
@@ -128,10 +142,9 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
       window.wait(pgas::group(&other, 1));
     };
     double const latency = one_way(
-        m, repetitions, [&] { send(1); }, take);
-    m.read(received, all / 2);
+        m, repetitions, [&] { send(1); }, take, [&] { check(m, bytes); });
     double const epoch = each_epoch(
-        m, 2, [&] { send(puts); }, take);
+        m, 2, [&] { send(puts); }, take, [&] { check(m, m.rank() == 0 ? bytes : all); });
     check(m, m.rank() == 0 ? bytes : all);  // rank 0 only had answers
     if (m.rank() == 0) got = {latency, rate(bytes, puts, epoch)};
     m.team().barrier();
@@ -139,16 +152,16 @@ figures by_messages(std::size_t bytes, int repetitions, int puts, library const&
   return got;
 }
 
-figures two_sided(std::size_t bytes, int repetitions, int sends) {
+inline figures two_sided(std::size_t bytes, int repetitions, int sends) {
   figures got;
   on_chip(2, default_timing(), [&](machine& m) {
-    messages channel(m, rckmpi_message_us);
+    messages channel(m);
     rank_t const other = 1 - m.rank();
     fill(m, bytes);
-    m.read(received, bytes);  // as if the data before had been checked
     auto const send = [&] { channel.send(other, messages::kind::data, source, bytes); };
     auto const take = [&] { channel.receive(other, messages::kind::data, received); };
-    double const latency = one_way(m, repetitions, send, take);
+    auto const look = [&] { check(m, bytes); };
+    double const latency = one_way(m, repetitions, send, take, look);
     // OSU: that many sends, and then an answer.
     double const window = each_epoch(
         m, 2,
@@ -159,7 +172,8 @@ figures two_sided(std::size_t bytes, int repetitions, int sends) {
         [&] {
           for (int i = 0; i < sends; ++i) take();
           channel.send(other, messages::kind::data, source, 4);
-        });
+        },
+        look);
     check(m, bytes);
     if (m.rank() == 0) got = {latency, rate(bytes, sends, window)};
     m.team().barrier();
@@ -167,19 +181,18 @@ figures two_sided(std::size_t bytes, int repetitions, int sends) {
   return got;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  bool const quick = is_quick(argc, argv);
+inline void run(effort how) {
   teller const latency("put_latency", default_timing());
   teller const bandwidth("put_bandwidth", default_timing());
-  library const how = library::active();
+  library const mpi = library::active();
   for (std::size_t bytes = 1; bytes <= most_bytes; bytes *= bytes == 1 ? 8 : bytes >= 4096 ? 4 : 2) {
-    if (quick && bytes > 4096 && bytes != 65536 && bytes != most_bytes) continue;
+    if (how == effort::small ? bytes != 1 && bytes != 512
+                             : how == effort::quick && bytes > 4096 && bytes != 65536 && bytes != most_bytes)
+      continue;
     int const repetitions = bytes > 65536 ? 1 : bytes > 4096 ? 2 : 10;
     int const in_epoch = puts_of(bytes);
-    figures const ours = one_sided(bytes, repetitions, in_epoch, how);
-    figures const theirs = by_messages(bytes, repetitions, in_epoch, how);
+    figures const ours = one_sided(bytes, repetitions, in_epoch, mpi);
+    figures const theirs = by_messages(bytes, repetitions, in_epoch, mpi);
     figures const two = two_sided(bytes, repetitions, in_epoch);
     latency("one_sided", bytes, "latency", ours.latency);
     latency("messages", bytes, "latency", theirs.latency);
@@ -191,5 +204,6 @@ int main(int argc, char** argv) {
     bandwidth("one_sided over messages", bytes, "ratio", ours.bandwidth / theirs.bandwidth, "times");
     bandwidth("one_sided minus two_sided", bytes, "difference", ours.bandwidth - two.bandwidth, "MB/s");
   }
-  std::printf("{\"type\":\"end\"}\n");
 }
+
+}  // namespace papers::put

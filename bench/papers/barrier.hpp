@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Barriers of the SCC's literature, as Christgau 2017, section 3.4.2, quotes them, beside the fences of this
 // library.
+#pragma once
+
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/master_slave.hpp>
@@ -9,16 +11,14 @@
 
 #include "chip.hpp"
 
-namespace {
+namespace papers::barrier {
 
-using namespace papers;
-
-constexpr rank_t master = 0;
-constexpr std::uint32_t line = 32;
+inline constexpr rank_t master = 0;
+inline constexpr std::uint32_t line = 32;
 
 /// The time of RCCE's put and get beside their accesses, each. Set by: a broadcast of one line to 48 cores by
 /// a binomial tree of RCCE's send and receive takes 21.6 us (Shahmirzadi 2014, section 2.5.2).
-constexpr double rcce_us = 0.484;
+inline constexpr double rcce_us = 0.484;
 
 /// The size of RCCE's flags: a line each, which is the default build, or a bit each.
 enum class rcce_flags { lines, bits };
@@ -267,13 +267,13 @@ class ours {
   decltype(pgas::fence{window_}) epoch_;
 };
 
-struct run {
+struct measured {
   double us = 0;        // of the master
   double accesses = 0;  // accesses that left a core, in all
 };
 template <class Barrier>
-run repeat(rank_t cores, int repetitions) {
-  run result;
+measured repeat(rank_t cores, int repetitions) {
+  measured result;
   on_chip(cores, default_timing(), [&](machine& m) {
     Barrier barrier(m);
     m.team().barrier();
@@ -290,10 +290,11 @@ run repeat(rank_t cores, int repetitions) {
 }
 
 template <class Barrier>
-void measure(teller const& tell, std::string_view series, bool quick) {
-  int const repetitions = quick ? 20 : 200;
+void measure(teller const& tell, std::string_view series, effort how) {
+  int const repetitions = times_of(how, 200, 20, 2);
   for (rank_t cores : {2, 4, 8, 16, 24, 32, 40, 48}) {
-    run const all = repeat<Barrier>(cores, repetitions);
+    if (how == effort::small && cores != 8) continue;
+    measured const all = repeat<Barrier>(cores, repetitions);
     tell(series, cores, "barrier", all.us / repetitions);
     tell(series, cores, "accesses", (all.accesses - repeat<Barrier>(cores, 0).accesses) / repetitions,
          "accesses");
@@ -301,7 +302,7 @@ void measure(teller const& tell, std::string_view series, bool quick) {
 }
 
 /// From the master's call until the last core has the line.
-void measure_broadcast(teller const& tell) {
+inline void measure_broadcast(teller const& tell) {
   pgas::time_point began, over;
   on_chip(48, default_timing(), [&](machine& m) {
     rcce<rcce_flags::lines> library(m);
@@ -314,21 +315,19 @@ void measure_broadcast(teller const& tell) {
   tell("rcce", 48, "broadcast", std::chrono::duration<double, std::micro>(over - began).count());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  bool const quick = is_quick(argc, argv);
+inline void run(effort how) {
   teller const tell("barrier", default_timing());
-  measure<rcce<rcce_flags::lines>>(tell, "rcce", quick);
+  measure<rcce<rcce_flags::lines>>(tell, "rcce", how);
   measure_broadcast(tell);
-  measure<rcce<rcce_flags::bits>>(tell, "rcce, flags of a bit", quick);
-  measure<test_and_set<false>>(tell, "tsr", quick);
-  measure<test_and_set<true>>(tell, "tsr_back_off", quick);
-  measure<master_and_slaves>(tell, "master_slave", quick);
-  measure<by_interrupts>(tell, "master_slave, interrupts", quick);
-  measure<ours<pgas::sync::master_slave>>(tell, "ours: master_slave", quick);
-  measure<ours<pgas::sync::tournament>>(tell, "ours: tournament", quick);
-  measure<ours<pgas::sync::central_counter>>(tell, "ours: central_counter", quick);
-  measure<ours<pgas::sync::dissemination>>(tell, "ours: dissemination", quick);
-  std::printf("{\"type\":\"end\"}\n");
+  measure<rcce<rcce_flags::bits>>(tell, "rcce, flags of a bit", how);
+  measure<test_and_set<false>>(tell, "tsr", how);
+  measure<test_and_set<true>>(tell, "tsr_back_off", how);
+  measure<master_and_slaves>(tell, "master_slave", how);
+  measure<by_interrupts>(tell, "master_slave, interrupts", how);
+  measure<ours<pgas::sync::master_slave>>(tell, "ours: master_slave", how);
+  measure<ours<pgas::sync::tournament>>(tell, "ours: tournament", how);
+  measure<ours<pgas::sync::central_counter>>(tell, "ours: central_counter", how);
+  measure<ours<pgas::sync::dissemination>>(tell, "ours: dissemination", how);
 }
+
+}  // namespace papers::barrier

@@ -9,6 +9,8 @@ import string
 import sys
 
 import page
+import paper_judge
+import paper_model
 import paper_plots
 import papers
 
@@ -26,7 +28,7 @@ a { color: var(--ours); text-decoration: none; } a:hover { text-decoration: unde
 .causes { font-size: .86rem; color: var(--soft); list-style: none; padding: 0; } .causes b { color: var(--ink); }
 td.miss { color: var(--bad); font-weight: 600; } td.hold { color: var(--good); font-weight: 600; }
 sup { line-height: 0; }
-td.text { white-space: normal; } table.claims { margin-top: 1.2rem; } table.claims td.text { width: 100%; } table.all td { vertical-align: middle; }
+td.text { white-space: normal; } .card.plain b { color: var(--soft); } table.claims { margin-top: 1.2rem; } table.claims td.text { width: 100%; } table.all td { vertical-align: middle; }
 .count { display: inline-block; min-width: 4.4rem; }
 .bar { display: inline-block; width: 7rem; height: .5rem; border-radius: 3px; background: #f0d3dc; vertical-align: middle; }
 .bar i { display: block; height: 100%; border-radius: 3px; background: var(--good); }
@@ -143,19 +145,23 @@ def words(result):
 
 # Tables
 
+RANKS = (*papers.CLASSES_OF_VALUES, 'other source', 'other machine')
+
+
 def values_table(result, causes):
-    """All values, misses first."""
+    """All values, the predictions first, and of each class the misses first."""
     def line(c):
         p = c.printed
-        kind = {'printed': ('within 25 %', 'hold') if c.holds() else ('miss', 'miss')}.get(p.kind, (p.kind, ''))
-        return '<tr>' + page.cell(p.series, 'name') + page.cell(result.figure.name_of(p.x)) + page.cell(p.quantity) + \
+        kind = ('within 25 %', 'hold') if c.holds() and p.kind != 'other machine' else \
+            ('miss', 'miss') if c.counts() or p.kind == 'other source' else ('', '')
+        return '<tr>' + page.cell(p.kind, small=p.basis) + page.cell(p.series, 'name') + page.cell(result.figure.name_of(p.x)) + page.cell(p.quantity) + \
             page.cell(digits(c.ours) if c.ours is not None else '-', 'ours') + page.cell(digits(p.value)) + page.cell(p.unit) + \
             page.cell(f'{c.ratio():.2f}' if c.ours is not None else '-') + causes.cell(*kind, c.cause) + '</tr>'
     if not result.compared:
         return ''
     missed = sum(not c.holds() for c in result.counted())
-    ordered = sorted(result.compared, key=lambda c: c.holds() or not c.counts())
-    head = ''.join(f'<th>{h}</th>' for h in ('series', result.figure.printed_over(), 'quantity', 'ours', 'paper', '', 'ratio', ''))
+    ordered = sorted(result.compared, key=lambda c: (RANKS.index(c.printed.kind), c.holds()))
+    head = ''.join(f'<th>{h}</th>' for h in ('class', 'series', result.figure.printed_over(), 'quantity', 'ours', 'paper', '', 'ratio', ''))
     return f'<details><summary>Every printed number: {len(result.compared)}{f", of which {missed} are missed" if missed else ""}</summary>' \
            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>' + '\n'.join(map(line, ordered)) + \
            '</tbody></table></div></details>'
@@ -164,9 +170,38 @@ def values_table(result, causes):
 def claims_table(result, causes):
     def line(t):
         mark, kind = ('holds', 'hold') if t.holds else ('not tried', '') if t.holds is None else ('does not hold', 'miss')
-        why = t.claim.why if t.holds is False else f'missing: {t.missing}' if t.missing else ''
-        return '<tr>' + causes.cell(mark, kind, why) + page.cell(t.claim.text, 'text') + '</tr>'
+        why = t.why if t.holds is False else f'missing: {t.missing}' if t.missing else ''
+        return '<tr>' + causes.cell(mark, kind, why) + page.cell(t.kind(), small=t.claim.basis) + page.cell(t.claim.text, 'text') + '</tr>'
     return '<table class="claims"><tbody>' + '\n'.join(map(line, result.claims)) + '</tbody></table>' if result.claims else ''
+
+
+def effects_table(result, causes):
+    def line(e):
+        mark, kind = ('as strong', 'hold') if e.holds() else ('not tried', '') if e.ours is None else ('not so', 'miss')
+        why = f'missing: {e.missing}' if e.missing else e.why
+        theirs, ours = e.in_words()
+        strength = e.strength()
+        return '<tr>' + causes.cell(mark, kind, why) + page.cell(e.kind(), small=e.effect.basis) + page.cell(e.effect.text, 'text') + \
+            page.cell(theirs) + page.cell(ours, 'ours') + page.cell('' if strength is None else f'{strength:.0%}') + '</tr>'
+    if not result.effects:
+        return ''
+    head = ''.join(f'<th>{h}</th>' for h in ('', 'class', 'effect', 'paper', 'ours', 'of the effect'))
+    return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>' + '\n'.join(map(line, result.effects)) + '</tbody></table>'
+
+
+def readings_table(result):
+    """Each reading of an unclear text; the one in use is the first of its series."""
+    if not result.readings:
+        return ''
+    seen = set()
+
+    def line(s):
+        used = s.reading.of not in seen
+        seen.add(s.reading.of)
+        return '<tr>' + page.cell(s.reading.of, 'name') + page.cell(s.reading.what + (' (in use)' if used else ''), 'text') + \
+            f'<td>{share(s.within, s.of)}</td></tr>'
+    return '<table class="claims"><thead><tr><th>series</th><th>reading of the text</th><th>printed values of all classes within ' \
+           f'{papers.WITHIN:.0%}</th></tr></thead><tbody>' + '\n'.join(map(line, result.readings)) + '</tbody></table>'
 
 
 def key(result):
@@ -198,28 +233,78 @@ def section(result, drawn, directory, said=()):
     curves = f'{key(result)}<div class="panels">{pictures}</div>' if pictures else ''
     others = keep([line for line in said if line['figure'] == figure.name], directory)
     causes = Causes()
-    claims, values = claims_table(result, causes), values_table(result, causes)
+    tables = effects_table(result, causes) + claims_table(result, causes) + readings_table(result)
+    values = values_table(result, causes)
     return f'''<h2 id="{figure.name}">{html.escape(figure.title)}</h2>
 <p class="soft">{html.escape(figure.source)} &middot; {html.escape(', '.join(result.parameters))}</p>
 <div class="paper"><div>{curves}</div><div class="words">
 <p><b>The paper:</b> {html.escape(figure.says)}</p>
 {words(result)}</div></div>
 {others}
-{claims}
+{tables}
 {values}
 {causes.text()}'''
 
 
 def contents(results):
-    """A line for each figure: how much of it we reproduce."""
+    """A line for each figure: its predictions, and the consequences and calibrations apart."""
     def line(r):
-        counted = r.counted()
+        values, effects, claims = paper_judge.total([r], 'prediction')
+        consequences = [f'{done} of {all_of_it} {name}' for (done, all_of_it), name in
+                        zip(paper_judge.total([r], 'consequence'), ('values', 'effects', 'claims')) if all_of_it]
         return f'<tr><td class="name text"><a href="#{r.figure.name}">{html.escape(r.figure.title)}</a></td>' \
                f'<td class="source text soft">{html.escape(r.figure.source)}</td>' \
-               f'<td>{share(sum(c.holds() for c in counted), len(counted))}</td>' \
-               f'<td>{share(sum(bool(t.holds) for t in r.claims), len(r.claims))}</td></tr>'
-    return f'<table class="all"><thead><tr><th></th><th class="source"></th><th>values within {papers.WITHIN:.0%}</th><th>claims hold</th></tr>' \
-           '</thead><tbody>' + '\n'.join(map(line, results)) + '</tbody></table>'
+               f'<td>{share(*values)}</td><td>{share(*effects)}</td><td>{share(*claims)}</td>' \
+               f'<td class="soft">{", ".join(consequences)}</td><td class="soft">{len(r.counted("calibration")) or ""}</td></tr>'
+    return '<table class="all"><thead><tr><th></th><th class="source"></th><th>predictions: values</th><th>effects</th><th>claims</th>' \
+           '<th>consequences</th><th>calibrations</th></tr></thead><tbody>' + '\n'.join(map(line, results)) + '</tbody></table>'
+
+
+def set_by(choice, results):
+    """The values, effects and claims that have a choice as their basis."""
+    values = [c.printed for r in results for c in r.compared if c.printed.basis == choice.name]
+    calibrations = sum(p.kind == 'calibration' for p in values)
+    others = len(values) - calibrations
+    effects = sum(e.effect.basis == choice.name for r in results for e in r.effects)
+    claims = sum(t.claim.basis == choice.name for r in results for t in r.claims)
+    parts = [f'{n} {name}' for n, name in ((calibrations, 'calibrations'), (others, 'values that follow'), (effects, 'effects'),
+                                           (claims, 'claims')) if n]
+    return choice.set_by + (f': {", ".join(parts)}' if parts else '')
+
+
+def choices_table(results):
+    head = ''.join(f'<th>{h}</th>' for h in ('', 'constant or choice', 'value', 'source', 'set by', 'moves'))
+    return f'<h2 id="choices">Constants and choices</h2><div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>' + '\n'.join(
+        '<tr>' + page.cell(c.name, 'name') + ''.join(page.cell(text, 'text') for text in (
+            c.what, c.value, c.source, set_by(c, results), ', '.join(c.moves))) + '</tr>'
+        for c in paper_model.CHOICES) + '</tbody></table></div>'
+
+
+def list_table():
+    def line(item):
+        ours = f'<a href="#{item.figure}">{item.figure}</a>' if item.figure else ''
+        return '<tr>' + page.cell(item.paper, 'text') + page.cell(item.item, 'name text') + page.cell(item.what, 'text') + \
+            f'<td>{ours}</td>' + page.cell(item.why, 'text') + '</tr>'
+    head = ''.join(f'<th>{h}</th>' for h in ('', '', 'contents', 'reproduced', 'why not'))
+    return '<h2 id="list">All figures and tables of the five papers</h2><div class="scroll"><table><thead><tr>' + head + \
+        '</tr></thead><tbody>' + '\n'.join(map(line, paper_model.LIST)) + '</tbody></table></div>'
+
+
+def cards(results):
+    """The predictions; then, apart and plain, the other classes and the sixth source."""
+    (near, values), (strong, effects), (hold, claims) = paper_judge.total(results, 'prediction')
+    follow, lost, stay = paper_judge.total(results, 'consequence')
+    sixth, fitted, other = paper_judge.sixth(results)
+    return ''.join(f'<div class="card {kind}"><b>{count}</b>{text}</div>' for count, kind, text in (
+        (f'{near} of {values}', 'ok', f'predicted values lie within {papers.WITHIN:.0%}'),
+        (f'{strong} of {effects}', 'ok', 'predicted effects are as strong as the paper\'s'),
+        (f'{hold} of {claims}', 'ok', 'predicted orderings, crossings and shapes hold'))) + \
+        '</div><div class="cards">' + ''.join(f'<div class="card plain"><b>{count}</b>{text}</div>' for count, text in (
+            (f'{follow[0]} of {follow[1]}', 'values that follow from a calibration or a choice lie within ' + f'{papers.WITHIN:.0%}'),
+            (f'{lost[0]} of {lost[1]}, {stay[0]} of {stay[1]}', 'effects are as strong and claims hold that follow from one'),
+            (paper_judge.total(results, 'calibration')[0][1], 'values set a constant, and prove nothing'),
+            (f'{fitted}, {other} of {sixth}', 'values of a sixth source lie within 25% by the parameters fitted to it, and by those of '
+                                              'all other figures')))
 
 
 def write(results, machine, directory, said=()):
@@ -229,13 +314,6 @@ def write(results, machine, directory, said=()):
     except (OSError, RuntimeError) as problem:
         print(f'tools/bench: no pictures: {problem}', file=sys.stderr)
         drawn = {}
-    counted = [c for r in results for c in r.counted()]
-    tried = [t for r in results for t in r.claims]
-    cards = ''.join(f'<div class="card {kind}"><b>{count}</b>{text}</div>' for count, kind, text in (
-        (f'{sum(c.holds() for c in counted)} of {len(counted)}', 'ok', f'printed values within {papers.WITHIN:.0%}'),
-        (f'{sum(bool(t.holds) for t in tried)} of {len(tried)}', 'ok', 'orderings, crossings and shapes hold'),
-        (sum(not c.holds() for c in counted), 'BEHIND', 'values are missed'),
-        (sum(not t.holds for t in tried), 'BEHIND', 'claims do not hold, or could not be tried')))
     sections = '\n'.join(section(r, drawn, directory, said) for r in results)
     text = f'''<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -243,11 +321,16 @@ def write(results, machine, directory, said=()):
 <h1>The papers, reproduced</h1>
 <p class="soft">Virtual time of the emulated chip, but for foMPI's functions; commit {html.escape(str(machine.get('commit')))} &middot;
 {html.escape(str(machine.get('date')))}. Lines and bars are ours, crosses what the paper prints; series named &ldquo;ours&rdquo; are
-protocols that the papers do not have.</p>
-<div class="cards">{cards}</div>
+protocols that the papers do not have. A <b>prediction</b> is a value, an effect or a claim by which no constant and no choice
+of ours was set. A <b>consequence</b> follows from one that was. A <b>calibration</b> set it. The three are never added. An effect is
+as strong if ours has 75 % to 125 % of the paper&rsquo;s change. <a href="#choices">Constants and choices</a>,
+<a href="#list">all figures and tables of the papers</a>.</p>
+<div class="cards">{cards(results)}</div>
 <p></p>
 {contents(results)}
 {sections}
+{choices_table(results)}
+{list_table()}
 </html>
 '''
     with open(os.path.join(directory, 'papers.html'), 'w', encoding='utf-8') as out:

@@ -108,9 +108,10 @@ inline constexpr timing formulas_533_1066 = formulas("formulas-533-1066", 6, 4, 
 /// A chip at 800, 1600 and 1066 MHz.
 inline constexpr timing formulas_800 = formulas("formulas-800", 4, 2, 3);
 
-/// Barrelfish's measurements at 533/800/800 MHz, including loops and fills of lines; the hops are the
-/// formulas'.
-/// Source: Barrelfish technical note 5, tables of the message passing buffers and of memory.
+/// Barrelfish's measurements in core cycles, including loops and fills of lines; the hops are the formulas'.
+/// The note does not state the clocks. Its 5.3 core cycles a hop are those of cores at 533 and a mesh at 800
+/// MHz; memory at 800 MHz is assumed. Source: Barrelfish technical note 5, tables of the message passing
+/// buffers and of memory.
 inline constexpr timing barrelfish = [] {
   timing t = formulas("barrelfish", 6, 4, 4);
   t.own_buffer_read = {.core = 20};

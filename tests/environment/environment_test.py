@@ -25,8 +25,9 @@ WELL = r"sum 3\n"
 
 
 def trial(command, out=WELL, err="", code=0, extra=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-          stderr=subprocess.PIPE, before=lambda: None, close=(), within=LIMIT):
-    """Runs the command; returns what was wrong, as sentences. `err` must be found in standard error."""
+          stderr=subprocess.PIPE, before=lambda: None, close=(), within=LIMIT, send=None):
+    """Runs the command; returns what was wrong, as sentences. `err` must be found in standard error. `send` is a
+    signal for the program once it has written its first line, and whether its process group gets it, too."""
     mark = str(uuid.uuid4())
     env = {k: v for k, v in os.environ.items() if not k.startswith("PGAS_")}
     env.update(extra or {})
@@ -39,9 +40,12 @@ def trial(command, out=WELL, err="", code=0, extra=None, stdin=subprocess.DEVNUL
 
     started = time.monotonic()
     process = subprocess.Popen(command, env=env, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=prepare,
-                               cwd=FOLDER)
+                               cwd=FOLDER, start_new_session=send is not None)
     wrong = []
     try:
+        if send:
+            process.stdout.readline()
+            (os.killpg if send[1] else os.kill)(process.pid, send[0])
         got_out, got_err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
         wrong.append(f"hangs for {LIMIT} s")
@@ -59,6 +63,9 @@ def trial(command, out=WELL, err="", code=0, extra=None, stdin=subprocess.DEVNUL
             wrong.append(f"standard error {text_err[:500]!r} lacks {err!r}")
         if seconds > within:
             wrong.append(f"took {seconds:.1f} s, not {within}")
+    end = time.monotonic() + (3 if send else 0)  # the supervisor sees the program's end, and acts on it
+    while time.monotonic() < end and left_behind(mark):
+        time.sleep(0.05)
     for pid in left_behind(mark):
         wrong.append(f"process {pid} is left behind")
         os.kill(pid, signal.SIGKILL)
@@ -78,6 +85,23 @@ def left_behind(mark):
 
 def limit(which, soft):
     return lambda: resource.setrlimit(which, (soft, resource.getrlimit(which)[1]))
+
+
+def few_processes(most):
+    """Another user, since the limit does not hold for root."""
+    def prepare():
+        os.setresuid(60000 + most, 60000 + most, 60000 + most)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+
+    return prepare
+
+
+def others_may_run(path):
+    while path != "/":
+        if not os.stat(path).st_mode & 0o001:
+            return False
+        path = os.path.dirname(path)
+    return os.geteuid() == 0
 
 
 def ignore(number):
@@ -146,6 +170,13 @@ def faults(program, run):
                 yield fault("processes of ranks", "a daemon, and a death", what, code=death_code[way], **DEATH)
             else:
                 yield fault("processes of ranks", "a daemon", what, out="", within=12)
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            for group in (False, True):
+                # Killed by SIGKILL, pgas-run cannot end what its ranks have started.
+                if way == "alone" or number != signal.SIGKILL:
+                    yield fault("processes of ranks", f"a daemon, and signal {int(number)} to the "
+                                + ("group" if group else "program"), "hold", out=None, send=(number, group),
+                                code=-number if way == "alone" else 128 + number, within=8)
         yield fault("descriptors", "all closed, own files under their numbers", "close",
                     out=r"sum 3\nsum 3\n" if way == "alone" else r"(sum 3\n)+")
         yield fault("descriptors", "of the last rank", "descriptors",
@@ -155,6 +186,11 @@ def faults(program, run):
                         code=3 if way == "alone" else 1, err=r"limit of file sizes \(ulimit -f\) is \d+ bytes")
         for size in (1 << 24, 1 << 30):
             yield fault("limits", f"{size} bytes a file", before=limit(resource.RLIMIT_FSIZE, size))
+        if others_may_run(program) and others_may_run(run):
+            for most in (1, 2) if way == "alone" else (2, 3):
+                yield fault("limits", f"{most} processes", before=few_processes(most), out="", code=3 if way == "alone" else 1,
+                            err=r"cannot (be started|start rank \d)")
+        yield fault("limits", "10 descriptors", before=limit(resource.RLIMIT_NOFILE, 10))
         yield fault("limits", "30 descriptors", before=limit(resource.RLIMIT_NOFILE, 30))
         yield fault("limits", "1 GiB of address space", before=limit(resource.RLIMIT_AS, 1 << 30))
         yield fault("limits", "no core", before=limit(resource.RLIMIT_CORE, 0))

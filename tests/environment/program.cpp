@@ -206,6 +206,14 @@ int main(int argc, char** argv) {
       if (what == "dump") dump(team);
       if (what == "descriptors") descriptors(team);
       if (what == "children") leave_process(team);
+      if (what == "hold") {  // until something else ends the job
+        leave_process(team);
+        if (team.rank() == 0) {
+          std::printf("ready\n");
+          std::fflush(stdout);
+        }
+        for (;;) ::pause();
+      }
       if (what == "lost") {
         leave_process(team);
         if (team.rank() == 1) die();

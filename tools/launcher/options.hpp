@@ -37,7 +37,8 @@ If a rank fails, the others may end by themselves for half a second. A pgas prog
 and has one second more. Then the ranks get SIGTERM and, after the grace period, SIGKILL. Each signal
 goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT to pgas-run is passed on
 and starts the grace period; the second kills at once. SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed
-on. Processes that outlive their rank (daemons, too) end like a rank after the grace period.
+on. Processes that outlive their rank (daemons, too) end like a rank after the grace period. If SIGKILL
+ends pgas-run itself, the ranks die with it, but processes that they have started may stay.
 
 Exit status: 0 if all ranks ended with 0; else that of the first rank that failed, or 128 + the number of
 the signal that killed it; 124 after the timeout; 128 + the number of a signal to pgas-run; 126 if PROGRAM

@@ -30,8 +30,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// SIGKILL. Processes that ranks have started and left get the same treatment when all ranks have ended.
 ///
 /// A rank dies with the supervisor, by the kernel's signal at a parent's death. If the program dies, the
-/// supervisor kills all its descendants. If both are killed at once, processes that ranks have started may
-/// stay, but no rank.
+/// supervisor kills all its descendants. A process group of its own saves it from a signal to the program's
+/// group. Only a SIGKILL to the supervisor itself may leave processes that ranks have started, but no rank.
 class supervisor {
  public:
   /// `program` is the process that called run. `signals` are the signals that it blocks.
@@ -46,6 +46,7 @@ class supervisor {
   void run(Main const& main) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // blocked, it only ends a pause
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::setpgid(0, 0);
     struct ::sigaction standard {};
     standard.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &standard, &program_takes_);
@@ -87,6 +88,7 @@ class supervisor {
   [[noreturn]] void child(rank_t rank, Main const& main) const noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != self_) ::_exit(1);  // the supervisor died before prctl
+    ::setpgid(0, group_);
     ::sigaction(SIGCHLD, &program_takes_, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
     job const mine = job_.as(rank);
@@ -177,6 +179,7 @@ class supervisor {
   job const& job_;
   ::pid_t program_;
   ::pid_t self_;
+  ::pid_t group_ = ::getpgrp();  ///< the program's, to which the ranks belong
   ::sigset_t signals_;
   struct ::sigaction program_takes_ {};  ///< the program's SIGCHLD, which ranks get
   std::vector<process> ranks_;

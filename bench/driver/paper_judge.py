@@ -52,10 +52,12 @@ class Tried:
     holds: bool  # None: a value that it needs is missing
     missing: str = ''
     why: str = ''  # the suspected cause if it does not hold
+    real_time: bool = False
 
     def kind(self):
-        """The class: a prediction, a consequence, or a statement about our own protocols."""
-        return 'ours' if self.claim.kind == 'ours' else 'consequence' if self.claim.basis else 'prediction'
+        """The class: a prediction, a consequence, or apart: about the machine at hand, or about our own
+        protocols."""
+        return 'this machine' if self.real_time else 'ours' if self.claim.kind == 'ours' else 'consequence' if self.claim.basis else 'prediction'
 
 
 @dataclass
@@ -147,9 +149,13 @@ class Reproduction:
             said += [f'{sum(bool(t.holds) for t in claims)} of {len(claims)} claims hold'] if claims else []
             if said:
                 parts.append(f'{kind}s: {", ".join(said)}')
-        total, fitted, other = self.sixth()
-        if total:
-            parts.append(f'{fitted} of {total} values lie within {papers.WITHIN:.0%} by the set of parameters that was fitted to them, '
+        for kind, name in (('ours', 'our own protocols'), ('this machine', 'in real time on this machine')):
+            apart = self.claims_of(kind)
+            if apart:
+                parts.append(f'{name}: {sum(bool(t.holds) for t in apart)} of {len(apart)} statements hold')
+        values, fitted, other = self.sixth()
+        if values:
+            parts.append(f'{fitted} of {values} values lie within {papers.WITHIN:.0%} by the set of parameters that was fitted to them, '
                          f'{other} by {self.figure.other_set}')
         return ('; '.join(parts) or 'nothing is compared') + '.'
 
@@ -182,13 +188,13 @@ def looking_up(values):
     return v
 
 
-def try_claim(claim, values):
+def try_claim(claim, values, real_time=False):
     v = looking_up(values)
     try:
         holds = bool(claim.holds(v))
     except papers.Missing as missing:
-        return Tried(claim, None, str(missing))
-    return Tried(claim, holds, why='' if holds else papers.told(claim.why, v) or 'not known yet')
+        return Tried(claim, None, str(missing), real_time=real_time)
+    return Tried(claim, holds, '', '' if holds else papers.told(claim.why, v) or 'not known yet', real_time)
 
 
 def measure(effect, printed, values):
@@ -229,7 +235,7 @@ def reproduce(figure, printed, said):
         if compared.counts() and not compared.holds():
             compared.cause = cause_of(figure, p, values) if compared.ours is not None else 'no program has said it'
         result.compared.append(compared)
-    result.claims = [try_claim(claim, values) for claim in figure.claims]
+    result.claims = [try_claim(claim, values, figure.real_time) for claim in figure.claims]
     own = {p.key(): p.value for p in printed}
     result.effects = [measure(effect, own, values) for effect in figure.effects]
     result.readings = [score(r, printed, values) for r in paper_model.READINGS if r.figure == figure.name]
@@ -284,8 +290,9 @@ def summary(all_of_them):
     if values:
         yield f'sixth source: {fitted} of {values} values lie within {papers.WITHIN:.0%} by the set of parameters that was fitted to it, ' \
               f'{other} by the set of all other figures'
-    own = [t for r in all_of_them for t in r.claims_of('ours')]
-    yield f'our own protocols: {sum(bool(t.holds) for t in own)} of {len(own)} statements hold'
+    for kind, name in (('ours', 'our own protocols'), ('this machine', 'in real time on this machine')):
+        apart = [t for r in all_of_them for t in r.claims_of(kind)]
+        yield f'{name}: {sum(bool(t.holds) for t in apart)} of {len(apart)} statements hold'
     for r in all_of_them:
         if len(r.parameters) > 1:
             yield f"  MIXED {r.figure.name}: {', '.join(r.parameters)}"

@@ -152,14 +152,14 @@ class Item:
 
 THESIS, REPORT, MAPS = 'Christgau 2017', 'Christgau and Schnor 2019', 'Shahmirzadi 2014'
 FOMPI, UPC = 'Gerstenberger, Besta and Hoefler 2014', 'Ferreras 2008'
-DRAWING = 'a drawing: it has no measurement'
+DRAWING = 'a drawing or an overview: it has no measurement'
 EMULATED = 'a description of the chip: the emulator is built by it, and tests/ hold it'
 OTHER_CHIP = 'measured on another machine, of which there is no model here'
 
 # The papers' figures and tables, as far as their texts name them.
 LIST = (
     Item(THESIS, 'Figs. 2.2 to 2.5, Table 2.1', 'the chip, its address translation and its types of pages', why=EMULATED),
-    Item(THESIS, 'Figs. 2.8, 2.9, 3.1, 4.2, 4.10', 'channels, windows, epochs, memory models', why=DRAWING),
+    Item(THESIS, 'Figs. 2.8, 2.9, 3.1, 4.2, 4.9, 4.10', 'channels, windows, epochs, memory models', why=DRAWING),
     Item(THESIS, 'Figs. 3.12, 3.13', 'the place of control words, with a stencil', 'placement'),
     Item(THESIS, 'Table 3.3', 'the setting of the measurements', why='clocks and sizes are those of our runs'),
     Item(THESIS, 'Figs. 3.15, 3.16, Table 3.4', 'post, start, complete, wait', 'post_start'),
@@ -182,6 +182,7 @@ LIST = (
     Item(REPORT, 'Figs. 6 to 8: RCKMPI', 'locks by messages', why='no program of ours sends them; the numbers of the curves are lost'),
     Item(REPORT, 'Table 2', 'quartiles at 48 processes', 'locks'),
     Item(REPORT, 'Table 3', 'a writer and waiting readers', 'writer'),
+    Item(MAPS, 'Tables 1.3, 1.4', 'techniques of other systems', why=DRAWING),
     Item(MAPS, 'Figs. 2.1, 2.2, 2.4, 2.6', 'the chip, trees of a broadcast', why=DRAWING),
     Item(MAPS, 'Fig. 2.3', 'contention at one buffer', why='it set the time for which an access holds a buffer; its numbers are lost'),
     Item(MAPS, 'Fig. 2.5', 'a broadcast',

@@ -30,7 +30,7 @@ td.miss { color: var(--bad); font-weight: 600; } td.hold { color: var(--good); f
 sup { line-height: 0; }
 td.text { white-space: normal; } .card.plain b { color: var(--soft); } table.claims { margin-top: 1.2rem; } table.claims td.text { width: 100%; } table.all td { vertical-align: middle; }
 .count { display: inline-block; min-width: 4.4rem; }
-.bar { display: inline-block; width: 7rem; height: .5rem; border-radius: 3px; background: #f0d3dc; vertical-align: middle; }
+.bar { display: inline-block; width: 4.5rem; height: .5rem; border-radius: 3px; background: #f0d3dc; vertical-align: middle; }
 .bar i { display: block; height: 100%; border-radius: 3px; background: var(--good); }
 @media (max-width: 900px) { .paper { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 640px) { body { padding: 1.2rem .8rem; } td { padding: .35rem .4rem; } .card { flex-basis: 11rem; } .bar, .source { display: none; } }
@@ -76,14 +76,14 @@ def named(series):
 
 
 def of_series(result):
-    """For each series with printed numbers, how near ours are; one line if all are near."""
+    """For each series with predicted numbers, how near ours are; one line if all are near."""
     found = {}
-    for c in result.counted():
+    for c in result.counted('prediction'):
         if c.ours is not None:
             found.setdefault(c.printed.series, []).append(c)
     ratios = [c.ratio() for all_of_it in found.values() for c in all_of_it]
-    if len(found) > 1 and all(c.holds() for c in result.counted()):
-        yield f'all of them: ours {times(min(ratios), max(ratios))} the paper\'s'
+    if len(found) > 1 and all(c.holds() for c in result.counted('prediction')):
+        yield f'all predictions: ours {times(min(ratios), max(ratios))} the paper\'s'
         return
     for series, all_of_it in found.items():
         ratios = [c.ratio() for c in all_of_it]
@@ -92,8 +92,8 @@ def of_series(result):
 
 
 def farthest(result):
-    """The value with the largest miss."""
-    missed = [c for c in result.counted() if not c.holds() and c.ours]
+    """The prediction with the largest miss."""
+    missed = [c for c in result.counted('prediction') if not c.holds() and c.ours]
     if missed:
         c = max(missed, key=lambda c: max(c.ratio(), 1 / c.ratio()))
         yield f'farthest off: {named(c.printed.series)}, {place(result.figure, c.printed.x, result.figure.printed_over())}, {html.escape(c.printed.quantity)}: ' \
@@ -286,7 +286,8 @@ def list_table():
         return '<tr>' + page.cell(item.paper, 'text') + page.cell(item.item, 'name text') + page.cell(item.what, 'text') + \
             f'<td>{ours}</td>' + page.cell(item.why, 'text') + '</tr>'
     head = ''.join(f'<th>{h}</th>' for h in ('', '', 'contents', 'reproduced', 'why not'))
-    return '<h2 id="list">All figures and tables of the five papers</h2><div class="scroll"><table><thead><tr>' + head + \
+    return '<h2 id="list">All figures and tables of the five papers</h2><p class="soft">As far as the papers\' texts name them.</p>' \
+        '<div class="scroll"><table><thead><tr>' + head + \
         '</tr></thead><tbody>' + '\n'.join(map(line, paper_model.LIST)) + '</tbody></table></div>'
 
 
@@ -295,10 +296,10 @@ def cards(results):
     (near, values), (strong, effects), (hold, claims) = paper_judge.total(results, 'prediction')
     follow, lost, stay = paper_judge.total(results, 'consequence')
     sixth, fitted, other = paper_judge.sixth(results)
-    return ''.join(f'<div class="card {kind}"><b>{count}</b>{text}</div>' for count, kind, text in (
-        (f'{near} of {values}', 'ok', f'predicted values lie within {papers.WITHIN:.0%}'),
-        (f'{strong} of {effects}', 'ok', 'predicted effects are as strong as the paper\'s'),
-        (f'{hold} of {claims}', 'ok', 'predicted orderings, crossings and shapes hold'))) + \
+    return ''.join(f'<div class="card"><b>{count}</b>{text}</div>' for count, text in (
+        (f'{near} of {values}', f'predicted values lie within {papers.WITHIN:.0%}'),
+        (f'{strong} of {effects}', 'predicted effects are as strong as the paper\'s'),
+        (f'{hold} of {claims}', 'predicted orderings, crossings and shapes hold'))) + \
         '</div><div class="cards">' + ''.join(f'<div class="card plain"><b>{count}</b>{text}</div>' for count, text in (
             (f'{follow[0]} of {follow[1]}', 'values that follow from a calibration or a choice lie within ' + f'{papers.WITHIN:.0%}'),
             (f'{lost[0]} of {lost[1]}, {stay[0]} of {stay[1]}', 'effects are as strong and claims hold that follow from one'),

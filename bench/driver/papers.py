@@ -86,6 +86,7 @@ class Figure:
     ticks: tuple = ()  # names of the values of x
     claims: tuple = ()
     effects: tuple = ()
+    real_time: bool = False  # of the machine at hand: its claims say nothing about the emulated chip, and count apart
     other_set: str = ''  # of timing parameters: its score is shown beside that of the set fitted to this figure
     bars: bool = False
     stacked: bool = False  # bars: the series of one x on top of each other, in the order of the output
@@ -448,7 +449,7 @@ FIGURES = (
     Figure('fompi', 'foMPI\'s functions, on this machine', 'Gerstenberger, Besta and Hoefler 2014, section 3',
            'Models measured on Cray XE6 between nodes. Only their order is compared, since our times are of this '
            'machine.',
-           '', ('time',), log='y', bars=True, claims=(
+           '', ('time',), log='y', bars=True, real_time=True, claims=(
                Claim('a shared lock costs less than an exclusive one',
                      lambda v: v('pgas', 'shared lock', 'time') < v('pgas', 'exclusive lock', 'time'),
                      why='on coherent memory each takes one read-modify-write to acquire, and an exclusive lock is '
@@ -472,8 +473,8 @@ FOMPI_ROWS = {('put_latency/flush/8', 2): 'put', ('get_latency/flush/8', 2): 'ge
 MCS = ('a pair of MCS-WP has 5 read-modify-writes. By table 3 each takes 1.7 to 2.1 us, and its unlock takes no longer than '
        'that of GBH. So lock() spends 6 to 8 us of the paper\'s first quartiles, in each mix, on steps that the pseudo-code '
        'does not show')
-MASTER = ('each pair holds rank 0\'s register twice, for 280 core cycles each time: 96 such times are 51 us. The paper has a '
-          'longer tail. The order in which the counts are given back is that of the scheme\'s authors')
+MASTER = ('each pair holds rank 0\'s register twice, so a rank waits for up to 96 such times. The paper has a longer tail. The '
+          'order in which the counts are given back is that of the scheme\'s authors')
 MASTER_PAUSES = 'pauses without a bound leave the register to lucky ranks; the paper names no bound'
 ARRIVALS = ('all readers come to the writer\'s register while it puts, and then poll. The number of readers that already poll '
             'when the writer lets go decides here')
@@ -489,7 +490,7 @@ def POSTS_DO_NOT_MEET(v):
 
 
 def SPREADING(v):
-    return ('waiting cores slow down the cores for which they wait, so that more cores wait. Here this takes half of the 50 '
+    return ('waiting cores slow down the cores for which they wait, so that more cores wait. Here this takes many of the 50 '
             f'generations to spread; in the end the speed-up is {v("central", 48, "speedup later"):.1f}. The paper\'s polls cost more, or '
             'the effect spreads at once')
 

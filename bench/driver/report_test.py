@@ -440,6 +440,8 @@ class Papers(unittest.TestCase):
         self.assertEqual(paper_judge.total([got], 'consequence'), ((1, 1), (0, 0), (1, 1)))
         self.assertEqual(paper_judge.total([got], 'calibration'), ((1, 1), (0, 0), (0, 0)))
         self.assertEqual(len(got.claims_of('ours')), 1)
+        here = paper_judge.reproduce(papers.Figure('f', 'F', 'S', '', claims=claims, real_time=True), [], [])
+        self.assertEqual((len(here.claims_of('this machine')), paper_judge.total([here], 'prediction')[2]), (3, (0, 0)))
         self.assertEqual(got.sixth()[0], 1)
 
     def test_the_sixth_source_is_scored_by_both_sets_and_mixes_none(self):
@@ -531,6 +533,19 @@ class Papers(unittest.TestCase):
         run.take(0, entry, launch.Outcome(lines=[line, {'type': 'end'}]))
         self.assertEqual((run.values, run.samples), ([line], []))
 
+    def test_the_papers_programs_are_one_executable_and_fail_one_by_one(self):
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(os.path.join(place, 'bench'))
+            with open(os.path.join(place, 'bench', 'paper'), 'w', encoding='utf-8'):
+                pass
+            run = runner.Runner(place, '', suites.QUICK, [], Progress(60, io.StringIO()))
+            parts = [p for p in suites.SUITES['papers'] if p.style == 'paper']
+            entries = [runner.Entry('papers', p, suites.CONTENDERS[0], p.programs['ours'], 48) for p in parts]
+            self.assertEqual([run.command(e, '', None, '')[1:] for e in entries], [[name, '--quick'] for name in suites.PAPERS])
+            run.take(0, entries[0], launch.Outcome(trouble='crashed'))
+            self.assertEqual([run.failures.get(e.key(), 0) for e in entries], [1] + [0] * (len(entries) - 1))
+            self.assertIn(f'paper {suites.PAPERS[0]}', [note['what'] for note in run.notes.values()])
+
     def test_pictures_of_a_program_are_kept_and_shown_beside_their_figure_alone(self):
         drawn = {'type': 'picture', 'figure': 'barrier', 'name': 'central', 'svg': "<svg width='1'></svg>"}
         run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
@@ -557,7 +572,8 @@ class Papers(unittest.TestCase):
 
     def test_the_words_beside_a_figure_are_made_of_its_numbers(self):
         text = paper_page.words(self.barriers(('rcce', 66.0), ('tsr_back_off', 75.0), ('ours: tournament', 5.04)))
-        for part in ('<b>rcce</b>: 1 of 1 within 25%, ours 1.1 times', 'farthest off: <b>tsr_back_off</b>, 48 cores, barrier: 75 us for 25 us',
+        self.assertNotIn('<b>rcce</b>: 1 of 1', text)  # a consequence
+        for part in ('<b>tsr_back_off</b>: 0 of 1 within 25%, ours 3 times', 'farthest off: <b>tsr_back_off</b>, 48 cores, barrier: 75 us for 25 us',
                      'barrier, 48 cores: <b>ours: tournament</b> 5.04, <b>rcce</b> 66, <b>tsr_back_off</b> 75 us'):
             self.assertIn(part, text)
 

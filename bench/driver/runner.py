@@ -27,10 +27,12 @@ class Entry:
     program: str
     ranks: int
 
+    def name(self):
+        """The papers' programs are one executable, and the first argument is the name of each."""
+        return ' '.join((self.program, *self.part.arguments)) if self.part.style == 'paper' else self.program
+
     def key(self):
-        """The papers' programs are one executable; each has a name of its own here."""
-        program = ' '.join((self.program, *self.part.arguments)) if self.part.style == 'paper' else self.program
-        return (program, self.contender.name, self.ranks)
+        return (self.name(), self.contender.name, self.ranks)
 
 
 @dataclass
@@ -212,7 +214,7 @@ class Runner:
         """Blames a breakdown on the row in which it happened, or on the program if it happened outside of any
         row."""
         if story.ended:  # nothing is lost
-            self.note(entry, entry.program, f'{trouble} at its end, after all rows')
+            self.note(entry, entry.name(), f'{trouble} at its end, after all rows')
         elif story.last and not story.told and self.progress.left() <= 0:
             pass  # we have ended it
         elif story.last and not story.told:
@@ -221,7 +223,7 @@ class Runner:
             self.note(entry, story.last, trouble)
         else:
             self.failures[entry.key()] = self.failures.get(entry.key(), 0) + (2 if trouble == 'is not installed' else 1)
-            self.note(entry, entry.program, trouble + (f' after {story.last}' if story.last else ''))
+            self.note(entry, entry.name(), trouble + (f' after {story.last}' if story.last else ''))
 
     def note(self, entry, what, why):
         self.notes.setdefault((*entry.key(), what), {

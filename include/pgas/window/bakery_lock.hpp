@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pgas/concepts/control.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -52,7 +53,13 @@ class bakery_lock {
   }
   bakery_lock(bakery_lock const&) = delete;
   bakery_lock& operator=(bakery_lock const&) = delete;
-  ~bakery_lock() { mine_.store(0, std::memory_order_release); }
+  ~bakery_lock() {
+    try {
+      mine_.store(0, std::memory_order_release);
+    } catch (error const&) {
+      // The job has failed, so the lock has no next holder; this rank's next operation throws again.
+    }
+  }
 
  private:
   static constexpr word choosing = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/control.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -21,7 +22,13 @@ class exchange_lock {
   }
   exchange_lock(exchange_lock const&) = delete;
   exchange_lock& operator=(exchange_lock const&) = delete;
-  ~exchange_lock() { cell_.exchange(0, std::memory_order_release); }
+  ~exchange_lock() {
+    try {
+      cell_.exchange(0, std::memory_order_release);
+    } catch (error const&) {
+      // The job has failed, so the lock has no next holder; this rank's next operation throws again.
+    }
+  }
 
  private:
   decltype(std::declval<Control&>().cell(0, 0)) cell_;

@@ -247,7 +247,7 @@ class held_pool_extent {
       : job_(std::move(j)), pool_(std::move(p)), offset_(offset) {}
   held_pool_extent(held_pool_extent&& other) noexcept
       : job_(std::move(other.job_)),
-        pool_(other.pool_),
+        pool_(std::move(other.pool_)),
         offset_(other.offset_),
         stored_to_(std::exchange(other.stored_to_, {})),
         held_(std::exchange(other.held_, false)) {}

@@ -448,7 +448,7 @@ class job {
   [[nodiscard]] job_block::failure_note const& failure() const noexcept {
     return block().notes[block().failure.load(std::memory_order_acquire) - 1];
   }
-  [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_ + 1); }
+  [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_) + 1; }
 
   /// Writes a note, and makes it the job's failure if that still is `before`. Calls nothing that a handler of
   /// a signal may not call.

@@ -9,6 +9,7 @@
 #include <pgas/support/expects.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -119,7 +120,9 @@ inline std::vector<memory_group> memory_groups(std::string const& root = "") {
       if (below.find("..") != below.npos) below.clear();
       while (below.ends_with('/')) below.pop_back();
       for (;;) {
-        all.push_back({.folder = root + place + below, .version = version});
+        std::string folder = root;
+        folder.append(place).append(below);
+        all.push_back({.folder = std::move(folder), .version = version});
         if (below.empty()) break;
         below.resize(below.rfind('/'));
       }

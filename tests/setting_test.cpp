@@ -164,7 +164,7 @@ TEST_CASE("settings: each variable refuses a bad value by name, with the value a
 TEST_CASE("settings: control characters in a refused value are shown as codes, and a long value is cut") {
   if (!chosen(process_model::backend::name)) return;
   with_variable const wait("PGAS_WAIT", "a\x1b[31m\nb");
-  require_error(errc::invalid_argument, {"not 'a\\x1b[31m\\x0ab'"}, run_forked);
+  require_error(errc::invalid_argument, {"not 'a\\x1b[31m\\nb'"}, run_forked);
   with_variable const timeout("PGAS_TIMEOUT", std::string(100'000, 'x'));
   require_error(errc::invalid_argument, {"xxx...'"}, run_forked);
 }
@@ -189,6 +189,17 @@ TEST_CASE("settings: each option of the command line refuses a bad value in the 
     std::string const sentence =
         std::string(each.name) + " takes " + each.allowed + ", not '" + each.value + "'";
     CHECK_MESSAGE(text.find("pgas: " + sentence) == 0, text);
+    CHECK(WEXITSTATUS(status) == 1);
+  }
+}
+
+TEST_CASE("settings: an unknown option is named without its control characters") {
+  if (!chosen(process_model::backend::name)) return;
+  for (auto const& words : {std::vector<char const*>{"program", "--pgas-\x1b[31m", "1"},
+                            std::vector<char const*>{"program", "--pgas-\x1b[31m"}}) {
+    int status = 0;
+    std::string const text = said(words, nullptr, status, [](auto&) {});
+    CHECK_MESSAGE(text.find("pgas: --pgas-\\x1b[31m: ") == 0, text);
     CHECK(WEXITSTATUS(status) == 1);
   }
 }

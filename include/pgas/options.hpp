@@ -6,6 +6,7 @@
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
+#include <pgas/support/in_quotes.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,7 +82,7 @@ struct command_line {
     for (int i = 1; i < argc; ++i) {
       std::string_view const argument = argv[i];
       auto const refuse = [&](std::string const& why) {
-        throw error(errc::invalid_argument, -1, std::string(argument) + ": " + why);
+        throw error(errc::invalid_argument, -1, escaped(argument) + ": " + why);
       };
       if (!argument.starts_with("--pgas-")) {
         parsed.rest.push_back(argument);
@@ -154,7 +155,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     for (auto const& [name, _] : line.others) {
       if ((!offers<Backends>(name) && ...))
         throw error(errc::invalid_argument, -1,
-                    "--pgas-" + name + ": no such option; --pgas-help lists them");
+                    "--pgas-" + escaped(name) + ": no such option; --pgas-help lists them");
     }
     require_known(line.backend, "--pgas-backend", {std::string(Backends::name)...});
     require_known(line.coherence, "--pgas-coherence", {std::string(Policies::name)...});

@@ -44,6 +44,8 @@ for path in headers:
     text = path.read_text()
     for quoted in re.findall(r'#\s*include\s*"([^"]+)"', text):
         wrong.append(f'{name} includes "{quoted}": write <pgas/...>, which this test can place')
+    if name != 'platform/setting.hpp' and 'getenv("PGAS_' in text:
+        wrong.append(f'{name} calls getenv: read the variable by detail::setting, which refuses bad values in one form')
     includes[name] = []
     if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):
         wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/support/expects.hpp>')

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/in_quotes.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -126,7 +127,7 @@ inline options parse(int argc, char** argv) {
     } else if (name == "--version") {
       result.show_version = flag();
     } else {
-      throw usage_error("unknown option '" + std::string(word) + "'");
+      throw usage_error("unknown option " + pgas::detail::in_quotes(word));
     }
   }
   if (result.show_help || result.show_version) return result;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cstdlib>
 #include <limits>
 #include <new>
 #include <pgas/backends/loopback/control.hpp>
@@ -10,6 +9,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/threads.hpp>
+#include <pgas/platform/setting.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -62,7 +62,7 @@ class loopback {
   /// Runs main(backend, bootstrap) on one thread for each rank, then ends the agents. Returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    if (std::getenv("PGAS_JOB_FD") != nullptr) {
+    if (detail::setting::variable("PGAS_JOB_FD").given()) {
       throw error(
           errc::unsupported, detail::job::supervisor,
           "run: loopback ranks are threads of one process: start the program itself, without pgas-run");

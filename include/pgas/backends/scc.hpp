@@ -13,6 +13,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <pgas/platform/setting.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -99,7 +100,7 @@ class scc {
   /// Runs main(backend, bootstrap) on a fiber for each rank; returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    if (std::getenv("PGAS_JOB_FD") != nullptr) {
+    if (detail::setting::variable("PGAS_JOB_FD").given()) {
       throw error(errc::unsupported, detail::job::supervisor,
                   "run: the cores of the emulated chip are fibers of one process: start the program itself, "
                   "without pgas-run");

@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <pgas/backends/traced/chrome.hpp>
 #include <pgas/backends/traced/control.hpp>
 #include <pgas/backends/traced/segment.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/platform/setting.hpp>
 #include <pgas/support/in_quotes.hpp>
 #include <pgas/support/replacing_file.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -41,9 +41,9 @@ class trace_file {
 
   /// The path that PGAS_TRACE names, if it is set.
   static std::optional<std::filesystem::path> from_environment() {
-    char const* const name = std::getenv("PGAS_TRACE");
-    if (name == nullptr || *name == '\0') return std::nullopt;
-    return name;
+    auto const name = setting::variable("PGAS_TRACE");
+    if (!name.given()) return std::nullopt;
+    return name.text();
   }
 
   /// The descriptor to which ranks append their records.
@@ -121,7 +121,7 @@ class traced : public Inner {
       return Inner::launch(
           ranks, [&](auto&& b, auto& boot) { main(traced(std::forward<decltype(b)>(b), nullptr), boot); });
     }
-    if (std::getenv("PGAS_JOB_FD") != nullptr) {
+    if (detail::setting::variable("PGAS_JOB_FD").given()) {
       throw error(errc::unsupported, -1,
                   "trace: ranks that a launcher starts have no file in common: start the program itself, "
                   "without pgas-run");

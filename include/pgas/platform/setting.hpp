@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <pgas/support/in_quotes.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
@@ -79,7 +80,7 @@ class setting {
   /// Throws the message.
   [[noreturn]] void refuse(std::string_view allowed) const {
     std::string sentence(name_);
-    sentence.append(" takes ").append(allowed).append(", not ").append(quoted(text_));
+    sentence.append(" takes ").append(allowed).append(", not ").append(in_quotes(text_));
     throw error(errc::invalid_argument, -1, sentence);
   }
 
@@ -89,22 +90,6 @@ class setting {
     text.append(" from ").append(least);
     if (most.empty()) return text.append(" on");
     return text.append(" to ").append(most);
-  }
-
-  /// The text in quotation marks, without control characters: a terminal would obey them.
-  static std::string quoted(std::string_view text) {
-    constexpr std::size_t most = 100;
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string shown("'");
-    for (char const c : text.substr(0, most)) {
-      auto const byte = static_cast<unsigned char>(c);
-      if (byte >= 0x20 && byte != 0x7f) {
-        shown.append(1, c);
-      } else {
-        shown.append("\\x").append(1, digits[byte / 16]).append(1, digits[byte % 16]);
-      }
-    }
-    return shown.append(text.size() > most ? "...'" : "'");
   }
 
   std::string name_;

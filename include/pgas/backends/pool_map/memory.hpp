@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <concepts>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/processor.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/in_quotes.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,18 +41,18 @@ concept pool_source = requires {
 struct pool_from_environment {
   /// Opens the memory. Throws errc::invalid_argument if the variables name none.
   static pool_memory open() {
-    char const* const path = std::getenv("PGAS_POOL");
-    if (path == nullptr || *path == '\0') {
+    auto const path = detail::setting::variable("PGAS_POOL");
+    if (!path.given()) {
       throw error(errc::invalid_argument, -1,
                   "pool_map: there is no memory; set PGAS_POOL to the path of a file or device, and "
                   "PGAS_POOL_OFFSET and "
                   "PGAS_POOL_BYTES to use a part of it");
     }
     pool_memory memory{.fd = -1, .offset = number("PGAS_POOL_OFFSET"), .bytes = number("PGAS_POOL_BYTES")};
-    memory.fd = ::open(path, O_RDWR | O_CLOEXEC);
+    memory.fd = ::open(path.text().c_str(), O_RDWR | O_CLOEXEC);
     if (memory.fd < 0) {
       throw error(errc::invalid_argument, -1,
-                  "pool_map: PGAS_POOL is '" + std::string(path) + "': " + std::strerror(errno));
+                  "pool_map: PGAS_POOL is " + detail::in_quotes(path.text()) + ": " + std::strerror(errno));
     }
     return memory;
   }

@@ -228,8 +228,7 @@ class job {
 
   /// Makes core dumps of this process show these bytes of an extent if PGAS_CORE asks for it.
   void show_in_core(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-    char const* const asked = std::getenv("PGAS_CORE");
-    if (bytes == 0 || asked == nullptr || std::string_view(asked) != "1") return;
+    if (bytes == 0 || setting::variable("PGAS_CORE").text() != "1") return;
     std::uint64_t const first = offset / page * page;
     ::madvise(arena() + first, in_pages(offset + bytes - first), MADV_DODUMP);
   }

@@ -103,7 +103,8 @@ TEST_CASE("pages of files do not count as used memory of a control group when th
 }
 
 TEST_CASE("a system without control groups limits no memory by them") {
-  CHECK(system_tree({{"proc/self/status", "Name: x\n"}}).left(1) == pgas::detail::no_memory_limit);
+  std::map<std::string, std::string> const files{{"proc/self/status", "Name: x\n"}};
+  CHECK(system_tree(files).left(1) == pgas::detail::no_memory_limit);
 }
 
 TEST_CASE("a block made in zeros equals a block whose constructor wrote every member") {

@@ -219,6 +219,10 @@ def faults(program, run):
                f"{words} pool; code=$?; wait $! || code=99; rm $$.pool; exit $code"
         yield ("memory of pool_map", f"two jobs on one file, {way}", ["sh", "-c", both],
                dict(code=3, out=r"sum 3\nsum 3\n", err="another job uses '.*pool'"))
+    for name, stdin in {"a device": subprocess.DEVNULL, "a large file": "file"}.items():
+        yield ("environment", f"the job's descriptor is {name}", [program, "ring"],
+               dict(code=3, out="", err=r"descriptor 0 \(PGAS_JOB_FD\) is not the memory of a pgas job", stdin=stdin,
+                    extra={"PGAS_JOB_FD": "0", "PGAS_RANK": "0", "PGAS_RANKS": "3"}))
     yield ("failures", "a writer that dies while it records", [program, "record"],
            dict(code=3, out="", err=r"rank 1 .*was killed by signal 11", within=8))
     yield ("failures", "the supervisor is killed", [program, "supervisor"],
@@ -230,6 +234,10 @@ def faults(program, run):
 def opened(which):
     if which == "full":
         return full_input()
+    if which == "file":
+        with tempfile.TemporaryFile() as file:
+            file.truncate(64 << 20)
+            return os.dup(file.fileno())
     if which == "unread":
         return unread_output()
     return os.open("/dev/full", os.O_WRONLY)

@@ -121,6 +121,7 @@ READINGS = (
     Reading('barrier', 'rcce', 'rcce, flags of a bit', 'flags are bits'),
     Reading('locks', 'gbh_backoff', 'gbh_backoff', 'backs off at the central register, too'),
     Reading('locks', 'gbh_backoff', 'gbh_backoff, spinning at the master', 'backs off after failed attempts alone'),
+    Reading('locks', 'gbh_backoff', 'gbh_backoff, bounded', 'backs off at the central register, too, for at most 64 us'),
     Reading('writer', 'gbh_backoff', 'gbh_backoff', 'refused readers poll; backs off at the central register, too'),
     Reading('writer', 'gbh_backoff', 'gbh_backoff, spinning at the master', 'refused readers poll; backs off after failed attempts alone'),
     Reading('writer', 'gbh_backoff', 'gbh_backoff retrying', 'refused readers withdraw and try again, as section 4.2 says'),

@@ -17,8 +17,9 @@ using pgas::word;
 /// The behaviour of a core that finds the register of the central word taken: the first cell of a protocol,
 /// on rank 0.
 enum class at_master {
-  spins,      // reads it again at once, as at all other registers
-  backs_off,  ///< waits for 1 us, then twice as long each time, without bound
+  spins,              // reads it again at once, as at all other registers
+  backs_off,          ///< waits for 1 us, then twice as long each time, without bound
+  backs_off_bounded,  ///< the same, but never for more than 64 us: the paper names no bound
 };
 
 /// Control words behind a library: it works before each read-modify-write, and may poll rank 0's register
@@ -44,7 +45,8 @@ class library_words {
       if (dice_ == nullptr) return cell_.fetch_add(value, order);
       auto const master = machine::of(self_).team().state()->backend.test_and_set(0);
       // A twentieth more or less: these cores run in step, unlike the chip's, and would meet again and again.
-      for (double pause = 1; !master.read(); pause *= 2)
+      constexpr double most = Master == at_master::backs_off_bounded ? 64 : 1e9;
+      for (double pause = 1; !master.read(); pause = std::min(2 * pause, most))
         machine::of(self_).work(pause * (0.95 + 0.001 * static_cast<double>(dice_->below(101))));
       word const old = cell_.load(std::memory_order_acquire);
       cell_.reset_unshared(old + value,
@@ -85,7 +87,7 @@ class library_words {
     return control_->slot(owner, i, writer);
   }
   [[nodiscard]] cell_type cell(pgas::rank_t owner, std::size_t i) {
-    bool const backs_off = Master == at_master::backs_off && owner == 0 && i == central_;
+    bool const backs_off = Master != at_master::spins && owner == 0 && i == central_;
     return {control_->cell(owner, i), rank(), backs_off ? &dice_ : nullptr};
   }
 

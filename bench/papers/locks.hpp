@@ -61,6 +61,8 @@ inline void run(effort how) {
   measure<paper_mcs_wp>(tell, "mcs_wp", how, true);
   measure<in_library<pgas::sync::queued>>(tell, "ours: queued", how, true);
   measure<in_library<retrying_gbh<true>>>(tell, "gbh_backoff, spinning at the master", how, false);
+  measure<in_library<retrying_gbh<true>, at_master::backs_off_bounded>>(tell, "gbh_backoff, bounded", how,
+                                                                        false);
   measure<in_library<pgas::sync::two_level<>>>(tell, "ours: gbh", how, false);
   measure<in_library<pgas::sync::mcs_wp>>(tell, "ours: mcs_wp", how, false);
 }

@@ -187,6 +187,39 @@ TEST_CASE("signals: handlers run in progress, once for each signal, and may send
   });
 }
 
+TEST_CASE(
+    "signals: a wait takes no signal that its mask skips, and a mask of those that came takes each once") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    auto s = make_signals(w, 5);
+    rank_t const right = right_of(team.rank(), team.size());
+    rank_t const left = left_of(team.rank(), team.size());
+    pgas::lock_all epoch{w};
+    std::vector<signal_from> all;
+    for (std::size_t tag = 0; tag < 4; ++tag) all.push_back({left, tag});
+    for (int round = 0; round < 5; ++round) {
+      for (std::size_t const tag : {2U, 0U, 3U, 1U}) s.signal(epoch, right, tag);
+      std::vector<bool> came(all.size());
+      std::array<bool, 4> const even{true, false, true, false};
+      came[s.wait_any(all, even)] = true;
+      require(came[1] || came[3], "a signal that the mask does not skip");
+      for (std::size_t const i : s.wait_some(all, came)) {
+        require(!came[i], "a signal came once");
+        came[i] = true;
+      }
+      s.wait_all(all, came);
+      s.wait_all(all, std::vector<bool>(all.size(), true));
+      for (signal_from const& from : all) require_equal(s.pending(from), 0U, "signals left");
+      require_error(errc::invalid_argument, {"no signal is named"},
+                    [&] { static_cast<void>(s.wait_any(all, std::vector<bool>(all.size(), true))); });
+      require_error(errc::invalid_argument, {"the mask has 2 entries for a list of 4"},
+                    [&] { static_cast<void>(s.wait_some(all, std::array<bool, 2>{})); });
+      s.signal(epoch, left, 4);  // the next round's signals may come
+      s.wait({right, 4});
+    }
+  });
+}
+
 TEST_CASE("signals: a deadline ends a wait and takes no signal") {
   everywhere<std::tuple<process_model, loopback_model, scc_model>>(
       [](auto& team) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <pgas/concepts/epoch.hpp>
@@ -8,11 +9,20 @@
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/handshake.hpp>
+#include <ranges>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A mask has an entry for each signal of a list, true or false, and any entry can be looked at:
+/// std::array<bool, n>, std::vector<bool>, std::span<bool const>.
+template <class M>
+concept signal_mask = std::ranges::random_access_range<M const> && std::ranges::sized_range<M const> &&
+                      std::convertible_to<std::ranges::range_reference_t<M const>, bool>;
 
 /// Puts whose arrival the origin announces to the target, without ending an epoch or waiting for other ranks.
 ///
@@ -91,31 +101,42 @@ class signals {
   /// index.
   /// Requires at least one entry. Throws errc::timed_out at the deadline. shmem_wait_until_any.
   [[nodiscard]] std::size_t wait_any(std::span<signal_from const> all, time_point deadline = no_deadline) {
-    constexpr std::string_view operation = "wait for any signal";
-    PGAS_EXPECTS(light, !all.empty(),
-                 detail::throw_error(errc::invalid_argument, window_->job_rank(), operation,
-                                     "no signal is named, so the wait would never end; name at least one"));
-    for (signal_from const& from : all) check(from, operation);
-    boundary_type<boundary_of::own> own(window_->segment);
-    own.publish(everyone);
-    boundary b(window_->segment);
-    return parts_->counts.wait_any(all, b, deadline);
+    return wait_any_but(
+        all, [](std::size_t) { return false; }, deadline);
+  }
+  /// The same for the entries that a mask does not skip: `skipped[i]` is true for each entry i that shall be
+  /// left out, such as those that have come before. Requires an entry that is not skipped.
+  template <signal_mask Mask>
+  [[nodiscard]] std::size_t wait_any(std::span<signal_from const> all, Mask const& skipped,
+                                     time_point deadline = no_deadline) {
+    return wait_any_but(all, skip(all, skipped, "wait for any signal"), deadline);
   }
 
   /// Waits until one of these has come, takes one signal of each entry that has, and returns the entries'
   /// indices. shmem_wait_until_some.
   [[nodiscard]] std::vector<std::size_t> wait_some(std::span<signal_from const> all,
                                                    time_point deadline = no_deadline) {
-    std::vector<std::size_t> came{wait_any(all, deadline)};
-    for (std::size_t i = came.front() + 1; i < all.size(); ++i) {
-      if (test(all[i])) came.push_back(i);
-    }
-    return came;
+    return wait_some_but(
+        all, [](std::size_t) { return false; }, deadline);
+  }
+  /// The same for the entries that a mask does not skip.
+  template <signal_mask Mask>
+  [[nodiscard]] std::vector<std::size_t> wait_some(std::span<signal_from const> all, Mask const& skipped,
+                                                   time_point deadline = no_deadline) {
+    return wait_some_but(all, skip(all, skipped, "wait for some signals"), deadline);
   }
 
   /// Waits for one signal of each. shmem_wait_until_all.
   void wait_all(std::span<signal_from const> all, time_point deadline = no_deadline) {
     for (signal_from const& from : all) wait(from, 1, deadline);
+  }
+  /// The same for the entries that a mask does not skip; returns at once if it skips all.
+  template <signal_mask Mask>
+  void wait_all(std::span<signal_from const> all, Mask const& skipped, time_point deadline = no_deadline) {
+    auto const left_out = skip(all, skipped, "wait for all signals");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!left_out(i)) wait(all[i], 1, deadline);
+    }
   }
 
   /// From now on progress() calls handler() for each signal of `from`. A handler may put, signal and wait for
@@ -150,6 +171,45 @@ class signals {
     typename State::control_type control;
     sync::signal_counts<typename State::control_type> counts;
   };
+
+  template <class Mask>
+  [[nodiscard]] auto skip(std::span<signal_from const> all, Mask const& mask,
+                          std::string_view operation) const {
+    PGAS_EXPECTS(
+        light, std::ranges::size(mask) == all.size(),
+        throw error(errc::invalid_argument, window_->job_rank(), operation,
+                    "the mask has " + std::to_string(std::ranges::size(mask)) + " entries for a list of " +
+                        std::to_string(all.size()) + "; give it one for each signal"));
+    return [first = std::ranges::begin(mask)](std::size_t i) {
+      return static_cast<bool>(first[static_cast<std::ranges::range_difference_t<Mask const>>(i)]);
+    };
+  }
+  template <class Skipped>
+  std::size_t wait_any_but(std::span<signal_from const> all, Skipped const& skipped, time_point deadline) {
+    constexpr std::string_view operation = "wait for any signal";
+    [[maybe_unused]] bool named = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (skipped(i)) continue;
+      check(all[i], operation);
+      named = true;
+    }
+    PGAS_EXPECTS(light, named,
+                 detail::throw_error(errc::invalid_argument, window_->job_rank(), operation,
+                                     "no signal is named, so the wait would never end; name at least one"));
+    boundary_type<boundary_of::own> own(window_->segment);
+    own.publish(everyone);
+    boundary b(window_->segment);
+    return parts_->counts.wait_any(all, skipped, b, deadline);
+  }
+  template <class Skipped>
+  std::vector<std::size_t> wait_some_but(std::span<signal_from const> all, Skipped const& skipped,
+                                         time_point deadline) {
+    std::vector<std::size_t> came{wait_any_but(all, skipped, deadline)};
+    for (std::size_t i = came.front() + 1; i < all.size(); ++i) {
+      if (!skipped(i) && test(all[i])) came.push_back(i);
+    }
+    return came;
+  }
 
   // The refresh after a signal drops this rank's copies, so modified ones are written back first.
   void clean_own(rank_t source) {

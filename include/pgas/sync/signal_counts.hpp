@@ -89,19 +89,25 @@ class signal_counts {
     return true;
   }
 
-  /// Waits until one of these signals has come, takes it, and returns its index.
-  template <boundary Boundary>
-  std::size_t wait_any(std::span<signal_from const> all, Boundary& b, time_point deadline) {
+  /// Waits until one of these signals, except those for whose index skipped(index) is true, has come. Takes
+  /// it, and returns its index.
+  template <class Skipped, boundary Boundary>
+  std::size_t wait_any(std::span<signal_from const> all, Skipped const& skipped, Boundary& b,
+                       time_point deadline) {
     awaited_.clear();
+    indices_.clear();
     sources_.clear();
-    for (signal_from const& from : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (skipped(i)) continue;
+      signal_from const& from = all[i];
       awaited_.push_back(own(from));
+      indices_.push_back(i);
       if (std::find(sources_.begin(), sources_.end(), from.source) == sources_.end())
         sources_.push_back(from.source);
     }
-    std::size_t const which = control_->wait_any(
+    std::size_t const which = indices_[control_->wait_any(
         std::span(awaited_), [this](word seen) { return (seen >> name_bits) > taken_[seen % most_slots]; },
-        why(sources_, deadline));
+        why(sources_, deadline))];
     ++taken_[index(all[which])];
     b.refresh(group(&all[which].source, 1));
     return which;
@@ -132,6 +138,7 @@ class signal_counts {
   std::vector<word> sent_;   ///< to each rank with each tag
   std::vector<word> taken_;  ///< from each rank with each tag
   std::vector<slot_type> awaited_;
+  std::vector<std::size_t> indices_;  ///< of the awaited slots among the caller's entries
   std::vector<rank_t> sources_;
 };
 

@@ -86,6 +86,11 @@ class micro {
           [=] { target.flush(); });
       measure_walk(bench::bandwidth_key("put_bw", bytes), walk, there, here, false);
       measure_walk(bench::bandwidth_key("put_bibw", bytes), walk, there, here, true);
+      auto const gets = bench::window_of(
+          bytes, bench::in_flight,
+          [=](std::size_t at, std::size_t size) { target.get(at, std::span<std::byte>(here + at, size)); },
+          [=] { target.flush(); });
+      measure_walk(bench::bandwidth_key("get_bw", bytes), gets, here, there, false);
     }
     m_.measure(bench::rate_key("put_mr"), {bench::origin_only(m_, "",
                                                               [=] {

@@ -21,6 +21,7 @@ CURVES = [
     ('put_latency', 'Put and flush', 'put_latency', 'flush', 'bytes'),
     ('get_latency', 'Get', 'get_latency', 'flush', 'bytes'),
     ('put_bw', 'Put bandwidth, 64 in flight', 'put_bw', 'flush', 'bytes'),
+    ('get_bw', 'Get bandwidth, 64 in flight', 'get_bw', 'flush', 'bytes'),
     ('put_bibw', 'Put bandwidth, both ways at once', 'put_bibw', 'flush', 'bytes'),
     ('pingpong', 'Bytes and a flag, one way', 'pingpong', '', 'bytes'),
     ('barrier', 'Barrier', 'barrier', '', 'ranks'),

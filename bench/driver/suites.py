@@ -184,7 +184,7 @@ class Target:
 TARGETS = [
     Target(r'(put|get)_latency/flush/8', raw=1.1, ahead=3),
     Target(r'(put|get)_latency/flush/\d+', raw=1 / 0.97, ahead=1),
-    Target(r'put_(bw|bibw)/flush/\d+', raw=1 / 0.97, ahead=1),
+    Target(r'(put_bw|put_bibw|get_bw)/flush/\d+', raw=1 / 0.97, ahead=1),
     Target(r'put_mr/.*', raw=1.1, ahead=4),
     Target(r'(fop|cas|acc)_latency/flush/8', raw=1.1, ahead=5),
     Target(r'acc_latency/flush/\d+', ahead=1),

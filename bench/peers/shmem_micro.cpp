@@ -35,6 +35,13 @@ class micro {
           [] { shmem_quiet(); });
       on_origin(bench::bandwidth_key("put_bw", bytes), walk);
       m_.measure(bench::bandwidth_key("put_bibw", bytes), {bench::everybody("", walk)});
+      on_origin(bench::bandwidth_key("get_bw", bytes),
+                bench::window_of(
+                    bytes, bench::in_flight,
+                    [this](std::size_t at, std::size_t size) {
+                      shmem_getmem_nbi(here_.data() + at, there_.data() + at, size, other_);
+                    },
+                    [] { shmem_quiet(); }));
     }
     on_origin(bench::rate_key("put_mr"), [this] {
       for (std::size_t i = 0; i < bench::small_in_flight; ++i) shmem_uint64_p(there_.words() + i, i, other_);

@@ -83,10 +83,10 @@ CHOICES = (
            'the rates of NAS FT by messages were known when it was chosen, so they are consequences', ('fft', 'automaton')),
     Choice('copies', 'a payload is copied once more if its place is not known when it arrives: handlers of one-sided messages, and '
            'receives that come late', 'receives come early', PAPERS + 'messages.hpp', 'a receive that comes late',
-           'Christgau 2017, sections 3.2 and 4.1.2', 'one rule for all programs', ('put_latency', 'put_bandwidth', 'automaton', 'fft')),
+           'Christgau 2017, section 4.1.2', 'one rule for all programs', ('put_latency', 'put_bandwidth', 'automaton', 'fft')),
     Choice('warmth', 'a buffer is in the caches if its program has read it and has not displaced it since; no program prepares a '
            'cache for a measurement', 'as the program leaves it', PAPERS + 'messages.hpp', 'as the program leaves it',
-           'Christgau 2017, section 5.4 and 4.4.3: the payload is checked at the target', 'one rule for all programs',
+           'Christgau 2017, section 4.4.3: the payload is checked at the target', 'one rule for all programs',
            ('put_latency', 'put_bandwidth', 'automaton', 'fft')),
     Choice('cells', 'a core stalls for each store of a cell, so cells take longer on cores far from memory; it reads each line of '
            'cells from memory once', 'stores stall', PAPERS + 'chip.hpp', 'enum class cell_stores { stall, overlap };',

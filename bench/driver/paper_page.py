@@ -267,8 +267,9 @@ def set_by(choice, results):
     others = len(values) - calibrations
     effects = sum(e.effect.basis == choice.name for r in results for e in r.effects)
     claims = sum(t.claim.basis == choice.name for r in results for t in r.claims)
-    parts = [f'{n} {name}' for n, name in ((calibrations, 'calibrations'), (others, 'values that follow'), (effects, 'effects'),
-                                           (claims, 'claims')) if n]
+    parts = [f'{n} {one if n == 1 else many}' for n, one, many in (
+        (calibrations, 'calibration', 'calibrations'), (others, 'value that follows', 'values that follow'),
+        (effects, 'effect', 'effects'), (claims, 'claim', 'claims')) if n]
     return choice.set_by + (f': {", ".join(parts)}' if parts else '')
 
 

@@ -497,8 +497,8 @@ class Papers(unittest.TestCase):
         def v(series, x, quantity):
             return 1234.0
 
-        for cause in (papers.POSTS_DO_NOT_MEET, papers.SPREADING, papers.LITTLE, papers.PACKETS):
-            self.assertIn('1234', papers.told(cause, v))
+        for cause in (papers.POSTS_DO_NOT_MEET, papers.SPREADING, papers.LITTLE, papers.PACKETS, papers.MASTER_PAUSES):
+            self.assertRegex(papers.told(cause, v), "1234|1.23e")
         self.assertIn('not known without rcce', papers.told(lambda v: v('rcce', 1, 'q'), paper_judge.looking_up({})))
 
     def test_each_reference_is_a_figures_and_no_number_is_there_twice(self):

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of accumulate and of the atomic operations, on every model.
+#include <array>
 #include <complex>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -281,6 +284,52 @@ TEST_CASE("fetch_add: every value is returned exactly once") {
     all.flush_local(0);
     for (int const count : counts) require_equal(count, 1, "the number of times that a ticket was taken");
   });
+}
+
+namespace {
+
+struct padded_inside {
+  char flag = 0;
+  int count = 0;
+};
+struct padded_at_end {
+  double value = 0;
+  int count = 0;
+};
+struct two_numbers {
+  double value = 0;
+  std::int64_t count = 0;
+};
+
+template <class T>
+void check_first_try(auto& team, std::string const& type, T zero, T one) {
+  auto w = make_window<T>(team, 1);
+  w.local()[0] = zero;
+  pgas::fence epoch{w};
+  T expected = zero;
+  require(epoch.compare_exchange(team.rank(), 0, expected, one), type + ": the element has this value");
+  require(!epoch.compare_exchange(team.rank(), 0, expected, zero),
+          type + ": the element has the other value");
+  require(std::memcmp(&expected, &one, sizeof(T)) == 0, type + ": the value that was found");
+}
+
+}  // namespace
+
+TEST_CASE("compare_exchange: the first try succeeds for each type without padding, also numbers in structs") {
+  using pgas::has_no_padding;
+  static_assert(has_no_padding<bool> && has_no_padding<float> && has_no_padding<std::complex<double>> &&
+                has_no_padding<two_numbers> && has_no_padding<std::array<two_numbers, 2>>);
+  static_assert(!has_no_padding<padded_inside> && !has_no_padding<padded_at_end>);
+  static_assert(sizeof(long double) != 16 || std::numeric_limits<long double>::digits != 64 ||
+                (!has_no_padding<long double> && !has_no_padding<std::complex<long double>>));
+  everywhere(
+      [](auto& team) {
+        check_first_try<double>(team, "double", 0.1, 1e300);
+        check_first_try<float>(team, "float", 0.1F, 2.5F);
+        check_first_try<std::complex<double>>(team, "complex", {1, 2}, {3, 4});
+        check_first_try<two_numbers>(team, "struct", {1.5, 2}, {2.5, 3});
+      },
+      {1, 2});
 }
 
 TEST_CASE("exchange and compare_exchange: they make a lock that protects a count") {

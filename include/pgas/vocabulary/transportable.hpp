@@ -2,9 +2,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <complex>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <pgas/support/expects.hpp>
 #include <span>
@@ -48,5 +52,32 @@ inline constexpr bool holds_address<std::reference_wrapper<T>> = true;
 template <class T>
 concept transportable = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !holds_address<T> &&
                         !std::is_const_v<T> && std::default_initializable<T>;
+
+namespace detail {
+
+/// True if the compiler finds no byte without a value: it does not evaluate a padding byte at compile time.
+/// A struct aligned like long double may hold one, whose padding g++ evaluates.
+template <class T>
+concept evaluates_each_byte = alignof(T) <= alignof(std::uint64_t) && requires {
+  typename std::bool_constant<(static_cast<void>(std::bit_cast<std::array<signed char, sizeof(T)>>(T{})),
+                               true)>;
+};
+
+}  // namespace detail
+
+/// True if no byte of T is padding, so that a copy has the bytes of its original: compare_exchange needs it.
+///
+/// Padding has no value, and a copy may change it. It is in `long double`, and in many structs with members
+/// of different sizes. Where the compiler cannot tell, a struct says so itself:
+/// `template <> inline constexpr bool pgas::has_no_padding<my_pair> = true;`.
+template <class T>
+inline constexpr bool has_no_padding =
+    std::is_floating_point_v<T>
+        ? std::numeric_limits<T>::digits != 64  // the processor's 10 bytes, in 12 or 16
+        : std::has_unique_object_representations_v<T> || detail::evaluates_each_byte<T>;
+template <class T>
+inline constexpr bool has_no_padding<std::complex<T>> = has_no_padding<T>;
+template <class T, std::size_t N>
+inline constexpr bool has_no_padding<std::array<T, N>> = N != 0 && has_no_padding<T>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

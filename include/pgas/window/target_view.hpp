@@ -214,8 +214,13 @@ class target_view : detail::target_part<State, Hints> {
     return modify_checked("exchange", i, value, op::replace{});
   }
   /// Replaces element i by `desired` and returns true if it has the bytes of `expected`; else copies it to
-  /// `expected` and returns false. MPI_Compare_and_swap, shmem_atomic_compare_swap.
+  /// `expected` and returns false. Does not compile for a type with padding: see has_no_padding. Zero and
+  /// negative zero differ in their bytes. MPI_Compare_and_swap, shmem_atomic_compare_swap.
   [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired) const {
+    static_assert(has_no_padding<value_type>,
+                  "compare_exchange: it compares bytes, and equal values of this type may differ in padding "
+                  "bytes; take double for long double, fill a struct's padding by members of its own, or, if "
+                  "the struct has none, specialize pgas::has_no_padding for it");
     check_writes();
     check_element("compare_exchange", i);
     [[maybe_unused]] auto const span = modifies("compare_exchange", 1);

@@ -315,6 +315,40 @@ void check_first_try(auto& team, std::string const& type, T zero, T one) {
 
 }  // namespace
 
+TEST_CASE(
+    "accumulate: an operation of the program's own loses no update, also beside operations of the library") {
+  everywhere(
+      [](auto& team) {
+        auto const add = [](auto old, auto value) { return static_cast<decltype(old)>(old + value); };
+        auto const at_most_50 = [](int old, int value) { return old + value < 50 ? old + value : 50; };
+        auto const small = [](rank_t r, int i) { return r + i % 3; };
+        check_op<int>(team, "at most 50", 1, at_most_50, small);
+        check_op<double>(team, "sum of double", 0.5, add, [](rank_t r, int i) { return r * 0.25 + i; });
+        check_op<pair_of_words>(team, "sum of pairs", {1, 2}, add, [](rank_t r, int i) {
+          return pair_of_words{r, i};
+        });
+        constexpr int times = 20;
+        auto w = make_window<std::int64_t>(team, 20);
+        std::vector<std::int64_t> const ones(20, 1);
+        {
+          pgas::fence epoch{w};
+          for (int i = 0; i < times; ++i) {
+            epoch.accumulate(0, 0, ones, add);
+            epoch.accumulate(0, 0, ones, op::sum{});
+            epoch.accumulate(0, 3, 1, add);
+            static_cast<void>(epoch.fetch_add(0, 3, 1));
+          }
+        }
+        if (team.rank() != 0) return;
+        for (std::size_t k = 0; k < 20; ++k) {
+          std::int64_t const seen = w.local()[k];
+          require_equal(seen, (k == 3 ? 4 : 2) * times * team.size(),
+                        "the updates of element " + std::to_string(k));
+        }
+      },
+      {1, 3});
+}
+
 TEST_CASE("compare_exchange: the first try succeeds for each type without padding, also numbers in structs") {
   using pgas::has_no_padding;
   static_assert(has_no_padding<bool> && has_no_padding<float> && has_no_padding<std::complex<double>> &&

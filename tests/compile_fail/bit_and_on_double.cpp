@@ -1,4 +1,4 @@
-// expects: operation_on
+// expects: bit_and, bit_or and bit_xor need integers
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 

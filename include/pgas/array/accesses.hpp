@@ -62,7 +62,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   }
   /// Combines each value of a box into its cell, each in one indivisible step. Otherwise like put. Costs an
   /// accumulate for each row of a tile. MPI_Accumulate; Global Arrays: NGA_Acc.
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void accumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
     check_transfer("accumulate", at, values.size());
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
@@ -86,7 +86,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   {
     get(box_type{{first}, {values.size()}}, values);
   }
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void accumulate(std::size_t first, std::span<value_type const> values, Op op = {})
     requires(dimensions == 1)
   {
@@ -126,7 +126,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   }
   /// Combines values[k] into the cell with index indices[k], each in one indivisible step. A cell may be
   /// named twice. Otherwise like put. Global Arrays: NGA_Scatter_acc.
-  template <index_list<dimensions> Indices, operation_on<value_type> Op = op::sum>
+  template <index_list<dimensions> Indices, operation_argument Op = op::sum>
   void accumulate(Indices const& indices, std::span<value_type const> values, Op op = {}) {
     check_scattered("accumulate", indices, values.size());
     accumulate_cells(epoch(), values, op, each_of(indices));
@@ -145,7 +145,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     check_masked("get", at, mask, values.size());
     get_cells(epoch(), values, each_in(at, mask));
   }
-  template <cell_mask Mask, operation_on<value_type> Op = op::sum>
+  template <cell_mask Mask, operation_argument Op = op::sum>
   void accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values, Op op = {}) {
     check_masked("accumulate", at, mask, values.size());
     accumulate_cells(epoch(), values, op, each_in(at, mask));

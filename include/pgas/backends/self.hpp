@@ -50,7 +50,7 @@ class self {
 
     // There is no other rank, so a read followed by a write is atomic.
     template <class T>
-    static constexpr bool is_atomic = std::is_arithmetic_v<T>;
+    static constexpr bool is_atomic = std::is_arithmetic_v<T> && sizeof(T) <= 8;
     template <class T, class Op>
     T fetch_op(location at, T value, Op op) noexcept {
       T const old = atomic_load<T>(at);

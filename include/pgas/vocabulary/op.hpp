@@ -127,29 +127,62 @@ inline constexpr bool is_standard_function<std::bit_or<T>> = true;
 template <class T>
 inline constexpr bool is_standard_function<std::bit_xor<T>> = true;
 
-/// True, or a refusal by the compiler that names a replacement for a function object of the standard library.
-template <class Op>
-consteval bool has_name_of_operation() {
-  static_assert(
-      !is_standard_function<Op>,
-      "pgas: a message names the operation for its target, and std::plus has no such name; write "
-      "pgas::op::sum, product, bit_and, bit_or or bit_xor instead of std::plus, multiplies, bit_and, bit_or "
-      "or bit_xor");
-  return true;
-}
+template <class Op, class T>
+concept named_operation_on =
+    requires(Op op, T x) {
+      { Op::kind } -> std::convertible_to<op_kind>;
+      { op(x, x) } -> std::same_as<T>;
+    } && (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> || !std::is_floating_point_v<T> ||
+          Op::kind < op_kind::bit_and);
 
 }  // namespace detail
 
-/// An operation of namespace op that is defined for T.
+/// A function of the program's own that combines an element of type T with a value: a lambda or a function
+/// object, `[](T old, T value) { return ...; }`, which returns the new element as a T.
 ///
-/// `kind` is its name in a message. `operator()(old, value)` returns the new element.
+/// Its bytes can be copied, and it does not change itself. The rank that accumulates calls it, perhaps
+/// several times for an element that other ranks modify, so it depends on its arguments alone. It does not
+/// throw. The function objects of the standard library are none: `op::sum` is faster than `std::plus`. MPI
+/// has no such operations for MPI_Accumulate.
 template <class Op, class T>
-concept operation_on = transportable<T> && detail::has_name_of_operation<Op>() &&
-                       requires(Op op, T x) {
-                         { Op::kind } -> std::convertible_to<op_kind>;
-                         { op(x, x) } -> std::same_as<T>;
-                       } &&
-                       (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> ||
-                        !std::is_floating_point_v<T> || Op::kind < op_kind::bit_and);
+concept user_operation_on =
+    transportable<T> && !requires { Op::kind; } && !detail::is_standard_function<Op> && std::is_class_v<Op> &&
+    std::is_trivially_copyable_v<Op> && requires(Op const op, T const x) {
+      { op(x, x) } -> std::same_as<T>;
+    };
+
+/// An operation with which accumulate combines elements of type T: one of namespace op that is defined for T,
+/// or one of the program's own.
+///
+/// `kind` of the former is its name in a message. `operator()(old, value)` returns the new element.
+template <class Op, class T>
+concept operation_on = transportable<T> && (detail::named_operation_on<Op, T> || user_operation_on<Op, T>);
+
+namespace detail {
+
+/// Refuses what is no operation on T, with a sentence that says why.
+template <class Op, class T>
+consteval void refuse_operation() {
+  constexpr bool named = requires { Op::kind; };
+  static_assert(
+      !is_standard_function<Op>,
+      "pgas: a message names the operation for its target, and std::plus has no such name; write "
+      "pgas::op::sum, product, bit_and, bit_or or bit_xor instead of std::plus, multiplies, bit_and, "
+      "bit_or or bit_xor");
+  static_assert(!named || named_operation_on<Op, T>,
+                "pgas: this operation is not defined for elements of this type; bit_and, bit_or and bit_xor "
+                "need integers, sum and product the operators + and *, min and max the operator <");
+  static_assert(named || is_standard_function<Op> || user_operation_on<Op, T>,
+                "pgas: an operation of the program's own is a lambda or a function object that is called as "
+                "op(old, value) with two elements and returns one of the same type; it is not mutable, and "
+                "what it captures can be copied as bytes");
+}
+
+/// An argument in the place of an operation. The function refuses a wrong one by refuse_operation, so that
+/// the compiler prints a sentence instead of a list of functions.
+template <class Op>
+concept operation_argument = !std::is_arithmetic_v<Op> && !requires(Op& op) { op.begin(); };
+
+}  // namespace detail
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

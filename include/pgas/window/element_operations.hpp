@@ -31,6 +31,9 @@ class element_operations {
       value_type const old = read_alone(i);
       write_alone(i, op(old, value));
       return old;
+    } else if constexpr (user_operation_on<Op, value_type> && is_native<op::replace>) {
+      modify_one_by_one();
+      return modify_by_exchange(part_.location_of(i), value, op);
     } else if constexpr (is_native<Op>) {
       modify_one_by_one();
       if constexpr (State::is_direct &&
@@ -62,7 +65,7 @@ class element_operations {
       }
       if (modes.many_at_once(part_.rank(), [&] { combine(first, values, before, op); })) return;
       modify_each(first, values, before, op);
-    } else if constexpr (is_native<Op>) {
+    } else if constexpr (is_native<Op> || (user_operation_on<Op, value_type> && is_native<op::replace>)) {
       modify_each(first, values, before, op);
     } else {
       element_lock const hold(part_.state(), part_.rank());
@@ -117,15 +120,37 @@ class element_operations {
   using segment_type = typename State::segment_type;
   using Coherence = typename State::coherence_type;
   template <class Op>
-  static constexpr bool is_native = atomic_segment<segment_type, value_type, Op>;
+  static constexpr bool is_native = [] {
+    if constexpr (named_operation_on<Op, value_type>) {
+      return atomic_segment<segment_type, value_type, Op>;
+    } else {
+      return false;
+    }
+  }();
 
   [[nodiscard]] segment_type& segment() const noexcept { return part_.segment(); }
 
+  /// For an operation that the segment does not know: repeats until no other rank has come between.
+  template <class Op>
+  value_type modify_by_exchange(location at, value_type const& value, Op op) const {
+    value_type old = segment().template atomic_load<value_type>(at);
+    for (;;) {
+      value_type const found = segment().template compare_exchange<value_type>(at, old, op(old, value));
+      if (same_bytes(found, old)) return old;
+      old = found;
+    }
+  }
   template <class Op>
   void modify_each(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      value_type const old =
-          segment().template fetch_op<value_type>(part_.location_of(first + i), values[i], op);
+      location const at = part_.location_of(first + i);
+      value_type const old = [&] {
+        if constexpr (is_native<Op>) {
+          return segment().template fetch_op<value_type>(at, values[i], op);
+        } else {
+          return modify_by_exchange(at, values[i], op);
+        }
+      }();
       if (before != nullptr) before[i] = old;
     }
   }

@@ -178,20 +178,20 @@ class accesses {
   }
   /// Combines one value, or many, with elements, each in one indivisible step: see target_view::accumulate.
   /// MPI_Accumulate.
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
     to<"accumulate">(target).accumulate(i, value, op);
   }
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void accumulate(rank_t target, std::size_t first, std::span<value_type const> values, Op op = {}) {
     to<"accumulate">(target).accumulate(first, values, op);
   }
   /// Like accumulate, and returns the value before, or fills `before`. MPI_Get_accumulate.
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   [[nodiscard]] value_type get_accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
     return to<"get_accumulate">(target).get_accumulate(i, value, op);
   }
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void get_accumulate(rank_t target, std::size_t first, std::span<value_type const> values,
                       std::span<value_type> before, Op op = {}) {
     to<"get_accumulate">(target).get_accumulate(first, values, before, op);
@@ -233,11 +233,11 @@ class accesses {
   void get(opened_piece const& piece, std::size_t first, std::span<value_type> values) {
     get(piece.rank, in(piece, "get", first, values.size()), values);
   }
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void accumulate(opened_piece const& piece, std::size_t i, value_type const& value, Op op = {}) {
     accumulate(piece.rank, in(piece, "accumulate", i, 1), value, op);
   }
-  template <operation_on<value_type> Op = op::sum>
+  template <operation_argument Op = op::sum>
   void accumulate(opened_piece const& piece, std::size_t first, std::span<value_type const> values,
                   Op op = {}) {
     accumulate(piece.rank, in(piece, "accumulate", first, values.size()), values, op);

@@ -174,7 +174,7 @@ class target_view : detail::target_part<State, Hints> {
 
   /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened
   /// at return. MPI_Accumulate.
-  template <operation_on<value_type> Op = op::sum>
+  template <detail::operation_argument Op = op::sum>
   void accumulate(std::size_t i, value_type const& value, Op op = {}) const {
     static_cast<void>(modify_checked("accumulate", i, value, op));
   }
@@ -186,17 +186,17 @@ class target_view : detail::target_part<State, Hints> {
   /// A step is indivisible among operations of epochs only. An owner that modifies the same elements through
   /// `local()` meanwhile loses updates, even by std::atomic_ref; `scc` reports that race. The owner instead
   /// accumulates to its own rank. Atomic operations would take 3 to 50 times as long as the vector loop.
-  template <operation_on<value_type> Op = op::sum>
+  template <detail::operation_argument Op = op::sum>
   void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
     modify_all_checked("accumulate", first, values, nullptr, op);
   }
   /// Like accumulate, and returns the element's value before. MPI_Get_accumulate.
-  template <operation_on<value_type> Op = op::sum>
+  template <detail::operation_argument Op = op::sum>
   [[nodiscard]] value_type get_accumulate(std::size_t i, value_type const& value, Op op = {}) const {
     return modify_checked("get_accumulate", i, value, op);
   }
   /// Like accumulate; at return `before` holds the elements' values before. MPI_Get_accumulate.
-  template <operation_on<value_type> Op = op::sum>
+  template <detail::operation_argument Op = op::sum>
   void get_accumulate(std::size_t first, std::span<value_type const> values, std::span<value_type> before,
                       Op op = {}) const {
     check_count("get_accumulate", before.size(), values.size());
@@ -338,6 +338,7 @@ class target_view : detail::target_part<State, Hints> {
   }
   template <class Op>
   value_type modify_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
+    detail::refuse_operation<Op, value_type>();
     check_writes();
     check_element(operation, i);
     [[maybe_unused]] auto const span = modifies(operation, 1);
@@ -346,6 +347,7 @@ class target_view : detail::target_part<State, Hints> {
   template <class Op>
   void modify_all_checked(std::string_view operation, std::size_t first, std::span<value_type const> values,
                           value_type* before, Op op) const {
+    detail::refuse_operation<Op, value_type>();
     check_writes();
     check_elements(operation, first, values.size());
     [[maybe_unused]] auto const span = modifies(operation, values.size());

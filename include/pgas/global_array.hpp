@@ -317,4 +317,24 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   return make_array<T>(team, std::array{extent}, around);
 }
 
+/// Does not compile: says why T cannot be the type of cells.
+template <class T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, class... Rest>
+  requires(!transportable<T>)
+auto make_array(team<Backend, Coherence, Protocols> const&, std::size_t, Rest const&...) {
+  detail::refuse_type<T>();
+}
+template <class T, class Extent, std::size_t N, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols, class... Rest>
+  requires(!transportable<T>)
+auto make_array(team<Backend, Coherence, Protocols> const&, Extent const (&)[N], Rest const&...) {
+  detail::refuse_type<T>();
+}
+template <class T, std::size_t N, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
+          class... Rest>
+  requires(!transportable<T>)
+auto make_array(team<Backend, Coherence, Protocols> const&, std::array<std::size_t, N> const&,
+                Rest const&...) {
+  detail::refuse_type<T>();
+}
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -63,16 +63,18 @@ class team {
   void barrier() const { state_->collectives.barrier("barrier"); }
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
-  template <transportable T>
+  template <class T>
   [[nodiscard]] T broadcast(T value, rank_t root = 0) const {
+    detail::refuse_type<T>();
     check_rank(root, "broadcast");
     state_->collectives.broadcast(value, root, "broadcast");
     return value;
   }
 
   /// Every rank returns all ranks' values, in rank order. Collective. MPI_Allgather.
-  template <transportable T>
+  template <class T>
   [[nodiscard]] std::vector<T> all_gather(T const& mine) const {
+    detail::refuse_type<T>();
     std::vector<T> all;
     all.reserve(static_cast<std::size_t>(size()));
     state_->collectives.all_gather(mine, "all_gather", [&](rank_t, T const& value) { all.push_back(value); });

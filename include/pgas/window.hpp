@@ -229,4 +229,11 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
       });
 }
 
+/// Does not compile: says why T cannot be the type of elements.
+template <class T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols, std::integral Size>
+  requires(!transportable<T>)
+auto make_window(team<Backend, Coherence, Protocols> const&, Size) {
+  detail::refuse_type<T>();
+}
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,4 +1,4 @@
-// expects: is_direct
+// expects: matching function for call to .*::part\(int\)|invalid reference to function .part
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 #include <vector>

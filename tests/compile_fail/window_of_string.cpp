@@ -1,4 +1,4 @@
-// expects: transportable
+// expects: pgas: ranks exchange elements as bytes
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 #include <string>

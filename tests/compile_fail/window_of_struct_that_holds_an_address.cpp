@@ -1,4 +1,4 @@
-// expects: holds_address
+// expects: pgas: this type holds an address, which means nothing on another rank
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 

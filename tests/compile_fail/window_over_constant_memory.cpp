@@ -1,4 +1,4 @@
-// expects: transportable
+// expects: pgas: ranks cannot put to constant memory
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 #include <vector>

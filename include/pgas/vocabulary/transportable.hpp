@@ -55,6 +55,26 @@ concept transportable = std::is_trivially_copyable_v<T> && std::is_object_v<T> &
 
 namespace detail {
 
+/// Refuses a type that is not transportable, with a sentence that says why.
+template <class T>
+consteval void refuse_type() {
+  static_assert(!holds_address<std::remove_const_t<T>>,
+                "pgas: this type holds an address, which means nothing on another rank; send a global_ptr, a "
+                "rank or an index instead, or the characters of a text");
+  static_assert(
+      holds_address<std::remove_const_t<T>> || (std::is_object_v<T> && std::is_trivially_copyable_v<T>),
+      "pgas: ranks exchange elements as bytes, and this type keeps values elsewhere or has a copy "
+      "constructor of its own; take numbers, std::array, or structs of such");
+  static_assert(!std::is_const_v<T>, "pgas: ranks cannot put to constant memory; take a type without const");
+  static_assert(std::is_const_v<T> || holds_address<T> || !std::is_trivially_copyable_v<T> ||
+                    std::default_initializable<T>,
+                "pgas: elements are made before they have values; give this type a default constructor");
+}
+
+}  // namespace detail
+
+namespace detail {
+
 /// True if the compiler finds no byte without a value: it does not evaluate a padding byte at compile time.
 /// A struct aligned like long double may hold one, whose padding g++ evaluates.
 template <class T>

@@ -59,7 +59,8 @@ def show_list():
         print(name)
         for part in parts:
             ranks = ', '.join(map(str, part.ranks))
-            print(f"  {', '.join(part.programs.values())}; {ranks} ranks{'; not with --quick' if part.full_only else ''}")
+            names = [' '.join((p, *part.arguments)) if part.style == 'paper' else p for p in part.programs.values()]
+            print(f"  {', '.join(names)}; {ranks} ranks{'; not with --quick' if part.full_only else ''}")
     print('contenders')
     for contender in suites.CONTENDERS:
         print(f'  {contender.name}: {contender.setting}')

@@ -68,7 +68,7 @@ std::vector<std::string> no_numbers_and(std::initializer_list<char const*> other
   return all;
 }
 
-std::vector<row> const rows{
+std::vector<row> const refusals{
     {"PGAS_TIMEOUT",
      "a number of seconds from 0 to 32000000",
      no_numbers_and({"1e10", "1e999", "5,5"}),
@@ -145,7 +145,7 @@ std::string said(std::vector<char const*> const& words, char const* output, int&
 
 TEST_CASE("settings: each variable refuses a bad value by name, with the value and what is allowed") {
   if (!chosen(process_model::backend::name)) return;
-  for (row const& each : rows) {
+  for (row const& each : refusals) {
     for (std::string const& value : each.refused) {
       CAPTURE(value);
       with_variable const set(each.variable, value);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <new>
 #include <pgas/team_along.hpp>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -188,6 +191,26 @@ TEST_CASE("split: ranks are grouped by color and ordered by key, then by rank") 
             "self() is a team of this rank alone");
     alone.barrier();
     require_equal(alone.all_reduce(team.rank()), team.rank(), "a team of one");
+  });
+}
+
+TEST_CASE("split: a rank without a color gets no team, and the others get theirs") {
+  everywhere([](auto& team) {
+    for (int round = 0; round < 3; ++round) {
+      rank_t const out = round == 0 ? 0 : team.size() - 1;
+      bool const stays_out = round == 2 || team.rank() == out;
+      auto const sub = stays_out ? team.split(std::nullopt) : team.split(std::optional<int>(7), -team.rank());
+      require(sub.has_value() == !stays_out, "a team for each rank with a color");
+      if (sub) {
+        require_equal(sub->size(), team.size() - 1, "the ranks with a color");
+        int const sum = sub->all_reduce(team.rank());
+        require_equal(sum, team.size() * (team.size() - 1) / 2 - out, "their numbers");
+        auto w = make_window<int>(*sub, 1);
+        pgas::fence epoch{w};
+        epoch.put((sub->rank() + 1) % sub->size(), 0, 1);
+      }
+      team.barrier();
+    }
   });
 }
 

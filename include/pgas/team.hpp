@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -96,31 +97,11 @@ class team {
   /// The sub-team of the ranks that give the same color, ordered by key, then by rank in this team.
   /// Collective. Throws errc::no_space on every rank if there is too little memory for one of the sub-teams.
   /// MPI_Comm_split.
-  [[nodiscard]] team split(int color, int key = 0) const {
-    struct choice {
-      int color;
-      int key;
-    };
-    detail::handshake shake(*state_, "split");
-    std::vector<std::pair<int, rank_t>> chosen;  // key, rank
-    state_->collectives.all_gather(choice{color, key}, "split", [&](rank_t rank, choice const& c) {
-      if (c.color == color) chosen.emplace_back(c.key, rank);
-    });
-    std::sort(chosen.begin(), chosen.end());
-    std::vector<rank_t> members;
-    rank_t self = 0;
-    for (auto const& [_, member] : chosen) {
-      if (member == rank()) self = static_cast<rank_t>(members.size());
-      members.push_back(member);
-    }
-    Backend sub = state_->backend.sub_team(members, self);
-    auto const words = detail::team_state<Backend>::words(sub.size());
-    auto control = shake.attach_by_leader(
-        members.front(), [&] { return sub.reserve_control(words); },
-        [&](typename Backend::handle made) { return sub.attach_control(made, words, "team"); });
-    shake.conclude();
-    return team(
-        std::make_shared<detail::team_state<Backend>>(std::move(sub), std::move(*control), state_->deferred));
+  [[nodiscard]] team split(int color, int key = 0) const { return *split_into(color, key); }
+  /// The same for a rank that may stay out: without a color it returns no team. A rank with a color may call
+  /// the form above. MPI_Comm_split with MPI_UNDEFINED.
+  [[nodiscard]] std::optional<team> split(std::optional<int> color, int key = 0) const {
+    return split_into(color, key);
   }
 
   /// The team of this rank alone. Collective, like any split.
@@ -141,6 +122,38 @@ class team {
   [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
 
  private:
+  std::optional<team> split_into(std::optional<int> color, int key) const {
+    struct choice {
+      int color;
+      int key;
+      bool is_in;
+    };
+    detail::handshake shake(*state_, "split");
+    std::vector<std::pair<int, rank_t>> chosen;  // key, rank
+    choice const mine{color.value_or(0), key, color.has_value()};
+    state_->collectives.all_gather(mine, "split", [&](rank_t rank, choice const& c) {
+      if (c.is_in && mine.is_in && c.color == mine.color) chosen.emplace_back(c.key, rank);
+    });
+    std::sort(chosen.begin(), chosen.end());
+    std::vector<rank_t> members;
+    rank_t self = 0;
+    for (auto const& [_, member] : chosen) {
+      if (member == rank()) self = static_cast<rank_t>(members.size());
+      members.push_back(member);
+    }
+    // A rank without a team takes part in the steps of the others, and nobody leads it.
+    std::optional<Backend> sub;
+    if (mine.is_in) sub = state_->backend.sub_team(members, self);
+    auto const words = detail::team_state<Backend>::words(sub ? sub->size() : 1);
+    auto control = shake.attach_by_leader(
+        mine.is_in ? members.front() : rank_t{-1}, [&] { return sub->reserve_control(words); },
+        [&](typename Backend::handle made) { return sub->attach_control(made, words, "team"); });
+    shake.conclude();
+    if (!sub) return std::nullopt;
+    return team(std::make_shared<detail::team_state<Backend>>(std::move(*sub), std::move(*control),
+                                                              state_->deferred));
+  }
+
   void check_rank(rank_t rank, std::string_view operation) const {
     PGAS_EXPECTS(light, rank >= 0 && rank < size(),
                  detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));

@@ -313,3 +313,18 @@ TEST_CASE("run: PGAS_RANKS sets the number of ranks if the program does not") {
   CHECK(pgas::run<pgas::backends::self>([](auto& team) { return team.size(); }) == 1);
   ::unsetenv("PGAS_RANKS");
 }
+
+TEST_CASE("run: a job of backend self ends with the library's error, whatever its rank throws") {
+  auto const fails_with = [](auto const& body, std::string const& text) {
+    try {
+      pgas::run<pgas::backends::self>(1, body);
+      FAIL("the exception was lost");
+    } catch (pgas::error const& e) {
+      CHECK(e.code() == pgas::make_error_code(errc::rank_failed));
+      CHECK_MESSAGE(std::string(e.what()).find(text) != std::string::npos, e.what());
+    }
+  };
+  fails_with([](auto&) { throw std::runtime_error("lost interest"); }, "rank 0 threw: lost interest");
+  fails_with([](auto&) { throw std::bad_alloc(); }, "rank 0 threw: std::bad_alloc");
+  fails_with([](auto&) { throw 42; }, "rank 0 threw something that is no std::exception");  // NOLINT
+}

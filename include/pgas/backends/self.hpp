@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <pgas/coherence/coherent.hpp>
@@ -182,7 +183,15 @@ class self {
                       " were asked for: ask for one, or choose another backend");
     }
     bootstrap_type boot;
-    main(self{}, boot);
+    try {
+      main(self{}, boot);
+    } catch (error const&) {
+      throw;
+    } catch (std::exception const& e) {
+      throw error(errc::rank_failed, 0, std::string("rank 0 threw: ") + e.what());
+    } catch (...) {
+      throw error(errc::rank_failed, 0, "rank 0 threw something that is no std::exception");
+    }
     return boot;
   }
 

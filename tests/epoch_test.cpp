@@ -51,6 +51,10 @@ void each_access(Epoch& e, Refused const& refused) {
   refused("accumulate", [&] { e.accumulate(piece, 0, from); });
   refused("get_accumulate", [&] { static_cast<void>(e.get_accumulate(0, 0, 1)); });
   refused("get_accumulate", [&] { e.get_accumulate(0, 0, from, into); });
+  refused("accumulate", [&] { e.accumulate(0, block, from); });
+  refused("get_accumulate", [&] { e.get_accumulate(0, block, from, into); });
+  refused("raccumulate", [&] { e.raccumulate(0, 0, from).wait(); });
+  refused("rget_accumulate", [&] { e.rget_accumulate(0, 0, from, into).wait(); });
   refused("fetch_add", [&] { static_cast<void>(e.fetch_add(0, 0, 1)); });
   refused("exchange", [&] { static_cast<void>(e.exchange(0, 0, 1)); });
   refused("compare_exchange", [&] { static_cast<void>(e.compare_exchange(0, 0, some[0], 1)); });

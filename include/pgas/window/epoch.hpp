@@ -196,6 +196,29 @@ class accesses {
                       std::span<value_type> before, Op op = {}) {
     to<"get_accumulate">(target).get_accumulate(first, values, before, op);
   }
+  /// Combine values into rows of the part: see target_view::accumulate. MPI_Accumulate and MPI_Get_accumulate
+  /// with vector types.
+  template <operation_argument Op = op::sum>
+  void accumulate(rank_t target, rows_of at, std::span<value_type const> values, Op op = {}) {
+    to<"accumulate">(target).accumulate(at, values, op);
+  }
+  template <operation_argument Op = op::sum>
+  void get_accumulate(rank_t target, rows_of at, std::span<value_type const> values,
+                      std::span<value_type> before, Op op = {}) {
+    to<"get_accumulate">(target).get_accumulate(at, values, before, op);
+  }
+  /// Like accumulate and get_accumulate, and return a request: see target_view::raccumulate. MPI_Raccumulate,
+  /// MPI_Rget_accumulate.
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(rank_t target, std::size_t first, std::span<value_type const> values,
+                                 Op op = {}) {
+    return to<"raccumulate">(target).raccumulate(first, values, op);
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(rank_t target, std::size_t first, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) {
+    return to<"rget_accumulate">(target).rget_accumulate(first, values, before, op);
+  }
   /// Adds to an element and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
   [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value) {
     return to<"fetch_add">(target).fetch_add(i, value);

@@ -205,6 +205,38 @@ class target_view : detail::target_part<State, Hints> {
     modify_all_checked("get_accumulate", first, values, before.data(), op);
   }
 
+  /// Combines values that lie without gaps into a block of rows, or into strided elements; otherwise like
+  /// accumulate of many. Costs an accumulate for each row. MPI_Accumulate with vector types.
+  template <detail::operation_argument Op = op::sum>
+  void accumulate(rows_of at, std::span<value_type const> values, Op op = {}) const {
+    check_count("accumulate", values.size(), at.size());
+    modify_rows_checked("accumulate", at, values, nullptr, op);
+  }
+  /// Like accumulate of rows; at return `before` holds the elements' values before. MPI_Get_accumulate with
+  /// vector types.
+  template <detail::operation_argument Op = op::sum>
+  void get_accumulate(rows_of at, std::span<value_type const> values, std::span<value_type> before,
+                      Op op = {}) const {
+    check_count("get_accumulate", values.size(), at.size());
+    check_count("get_accumulate", before.size(), at.size());
+    modify_rows_checked("get_accumulate", at, values, before.data(), op);
+  }
+
+  /// Like accumulate and get_accumulate, and returns a request for programs that collect requests. It is done
+  /// at return: `values` may be reused, and `before` may be read. MPI_Raccumulate, MPI_Rget_accumulate.
+  template <detail::operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
+    modify_all_checked("raccumulate", first, values, nullptr, op);
+    return {};
+  }
+  template <detail::operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(std::size_t first, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) const {
+    check_count("rget_accumulate", before.size(), values.size());
+    modify_all_checked("rget_accumulate", first, values, before.data(), op);
+    return {};
+  }
+
   /// Adds to element i and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
   [[nodiscard]] value_type fetch_add(std::size_t i, value_type const& value) const
     requires operation_on<op::sum, value_type>
@@ -354,6 +386,18 @@ class target_view : detail::target_part<State, Hints> {
     check_elements(operation, first, values.size());
     [[maybe_unused]] auto const span = modifies(operation, values.size());
     atomically().modify_all(first, values, before, op);
+  }
+
+  template <class Op>
+  void modify_rows_checked(std::string_view operation, rows_of at, std::span<value_type const> values,
+                           value_type* before, Op op) const {
+    check_elements(operation, at.first, at.reach());
+    check_rows(at, at.cols);
+    for (std::size_t row = 0; row < at.rows; ++row) {
+      std::size_t const done_before = row * at.cols;
+      modify_all_checked(operation, at.first + row * at.pitch, values.subspan(done_before, at.cols),
+                         before == nullptr ? nullptr : before + done_before, op);
+    }
   }
 
   /// Knows whether this view has announced that it modifies single elements.

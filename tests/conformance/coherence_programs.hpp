@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <pgas/signals.hpp>
+#include <span>
 #include <string_view>
 
 #include "../support/ranks.hpp"
@@ -24,7 +27,17 @@ enum class call {
   trigger_refresh,
   complete_publish,
   lock_refresh,
-  unlock_publish
+  unlock_publish,
+  part_lock_refresh,  // of one part
+  try_lock_refresh,
+  part_unlock_publish,
+  flush,
+  sync_publish,
+  sync_refresh,
+  signal_publish,
+  signal_wait_refresh,
+  signal_test_refresh,
+  signal_any_refresh
 };
 
 /// While an object of this class lives, `forgetful` protocols leave out this call, on every rank that is
@@ -135,12 +148,80 @@ struct forgetful_lock : Protocol {
       auto wrong = without_publish(b, call::unlock_publish);
       right.unlock_all(wrong);
     }
+    void lock(rank_t target, pgas::lock_kind kind, pgas::boundary auto& b) {
+      auto wrong = without_refresh(b, call::part_lock_refresh);
+      right.lock(target, kind, wrong);
+    }
+    bool try_lock(rank_t target, pgas::lock_kind kind, pgas::boundary auto& b) {
+      auto wrong = without_refresh(b, call::try_lock_refresh);
+      return right.try_lock(target, kind, wrong);
+    }
+    void unlock(rank_t target, pgas::lock_kind kind, pgas::boundary auto& b) {
+      auto wrong = without_publish(b, call::part_unlock_publish);
+      right.unlock(target, kind, wrong);
+    }
   };
 };
 
 using forgetful =
     pgas::protocols<forgetful_fence<pgas::sync::dissemination>, forgetful_post<pgas::sync::match_vector>,
                     forgetful_lock<pgas::sync::shared_only>>;
+
+/// The same with locks of one part.
+using forgetful_parts =
+    pgas::protocols<forgetful_fence<pgas::sync::dissemination>, forgetful_post<pgas::sync::match_vector>,
+                    forgetful_lock<pgas::sync::queued>>;
+
+/// While an object of this class lives, a `forgetful_policy` leaves out the steps of a forgotten call on one
+/// rank. For calls whose boundary no protocol sees: sync, and those of signals.
+class within {
+ public:
+  within(rank_t rank, call publishes, call refreshes) noexcept : rank_(rank) {
+    omitted(rank).store(
+        (forgetting::is(publishes) ? publish : 0U) | (forgetting::is(refreshes) ? refresh : 0U),
+        std::memory_order_relaxed);
+  }
+  within(within const&) = delete;
+  within& operator=(within const&) = delete;
+  ~within() { omitted(rank_).store(0, std::memory_order_relaxed); }
+
+  static bool omits_publish(rank_t rank) noexcept { return (of(rank) & publish) != 0; }
+  static bool omits_refresh(rank_t rank) noexcept { return (of(rank) & refresh) != 0; }
+
+ private:
+  static constexpr unsigned publish = 1;
+  static constexpr unsigned refresh = 2;
+  static std::atomic<unsigned>& omitted(rank_t rank) noexcept {
+    static std::array<std::atomic<unsigned>, 2> each{};
+    return each.at(static_cast<std::size_t>(rank));
+  }
+  /// Relaxed: only the rank itself stores and loads it.
+  static unsigned of(rank_t rank) noexcept { return omitted(rank).load(std::memory_order_relaxed); }
+
+  rank_t rank_;
+};
+
+template <class Policy>
+struct forgetful_policy : Policy {
+  static void clean_own(pgas::segment auto& s) {
+    if (!within::omits_publish(s.rank())) Policy::clean_own(s);
+  }
+  static void clean_remote(pgas::segment auto& s, rank_t rank) {
+    if (!within::omits_publish(s.rank())) Policy::clean_remote(s, rank);
+  }
+  static void drain_stores(pgas::segment auto& s) {
+    if (!within::omits_publish(s.rank())) Policy::drain_stores(s);
+  }
+  static void drop_own(pgas::segment auto& s) {
+    if (!within::omits_refresh(s.rank())) Policy::drop_own(s);
+  }
+  static void drop_remote(pgas::segment auto& s, rank_t rank) {
+    if (!within::omits_refresh(s.rank())) Policy::drop_remote(s, rank);
+  }
+  static void drain_all(pgas::segment auto& s) {
+    if (!within::omits_refresh(s.rank())) Policy::drain_all(s);
+  }
+};
 
 // ---- programs: each gives only right values if copies are made to agree -----------------------------------
 
@@ -322,13 +403,128 @@ struct by_flush {
       w.local()[stored] = round;
       if constexpr (SyncsBefore) stores.sync();
       stores.put(to, put, round);
-      if constexpr (Flushes) stores.flush(to);
+      if (Flushes && !forgetting::is(call::flush)) stores.flush(to);
       team.barrier();
       if constexpr (SyncsAfter) stores.sync();
       v.expect(stores.get(to, stored), round);
       int const seen = w.local()[put];
       v.expect(seen, round);
       team.barrier();
+    }
+  }
+};
+
+/// One rank puts and gets, the other one stores, loads and syncs: it makes no access that drops its copies.
+struct by_sync {
+  static constexpr std::string_view name = "sync by the owner alone";
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    pgas::lock_all epoch{w};
+    auto const sync = [&] {
+      within const omission(team.rank(), call::sync_publish, call::sync_refresh);
+      epoch.sync();
+    };
+    for (int round = 1; round <= rounds; ++round) {
+      if (team.rank() == 0) {
+        epoch.put(1, put, round);
+        epoch.flush(1);
+      } else {
+        w.local()[stored] = round;
+        sync();
+      }
+      team.barrier();
+      if (team.rank() == 0) {
+        v.expect(epoch.get(1, stored), round);
+      } else {
+        sync();
+        int const seen = w.local()[put];
+        v.expect(seen, round);
+      }
+      team.barrier();
+    }
+  }
+};
+
+/// All ranks count in rank 0's part, under exclusive locks of that part alone.
+template <bool ByTry>
+struct by_part_lock {
+  static constexpr std::string_view name = ByTry ? "try_lock of one part" : "lock of one part";
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    auto const locked = [&](auto const& use) {
+      if constexpr (ByTry) {
+        for (;;) {
+          if (auto epoch = pgas::try_lock(w, 0, pgas::exclusive)) return use(*epoch);
+          team.state()->backend.check("try_lock");
+          std::this_thread::yield();
+        }
+      } else {
+        pgas::lock epoch{w, 0, pgas::exclusive};
+        use(epoch);
+      }
+    };
+    for (int round = 1; round <= rounds; ++round) {
+      locked([&](auto& epoch) {
+        if (team.rank() == 0) {
+          int const before = w.local()[put];
+          w.local()[put] = before + 1;
+        } else {
+          epoch.put(0, put, epoch.get(0, put) + 1);
+        }
+      });
+      team.barrier();
+      locked([&](auto& epoch) {
+        int const seen = team.rank() == 0 ? int(w.local()[put]) : epoch.get(0, put);
+        v.expect(seen, round * team.size());
+      });
+      team.barrier();
+    }
+  }
+};
+
+/// Puts and own stores that a signal announces, in one lock_all epoch. `How` is the way in which the other
+/// rank learns of the signal.
+enum class awaited_by { wait, test, any };
+template <awaited_by How>
+struct by_signal {
+  static constexpr std::string_view name = How == awaited_by::wait   ? "signal and wait"
+                                           : How == awaited_by::test ? "signal and test"
+                                                                     : "signal and wait_any";
+  static void run(auto& team, verdict v) {
+    auto w = make_window<int>(team, part);
+    auto signals = pgas::make_signals(w, 2);
+    rank_t const other = (team.rank() + 1) % team.size();
+    pgas::lock_all epoch{w};
+    auto const signal = [&](std::size_t tag) {
+      within const omission(team.rank(), call::signal_publish, call::none);
+      signals.signal(epoch, other, tag);
+    };
+    auto const wait = [&](pgas::signal_from from) {
+      constexpr call forgotten = How == awaited_by::wait   ? call::signal_wait_refresh
+                                 : How == awaited_by::test ? call::signal_test_refresh
+                                                           : call::signal_any_refresh;
+      within const omission(team.rank(), call::none, forgotten);
+      if constexpr (How == awaited_by::wait) {
+        signals.wait(from);
+      } else if constexpr (How == awaited_by::test) {
+        while (!signals.test(from)) {
+          team.state()->backend.check("test");
+          std::this_thread::yield();
+        }
+      } else {
+        static_cast<void>(signals.wait_any(std::span(&from, 1)));
+      }
+    };
+    for (int round = 1; round <= rounds; ++round) {
+      w.local()[stored] = round;
+      epoch.put(other, put, round);
+      signal(0);
+      wait({other, 0});
+      int const seen = w.local()[put];
+      v.expect(seen, round);
+      v.expect(epoch.get(other, stored), round);
+      signal(1);  // the other rank may change both again
+      wait({other, 1});
     }
   }
 };

@@ -21,6 +21,9 @@ enum class step {
   last_line_of_drop,   // the range of a drop ends a line too early
   fence_kind,          ///< drops are ended by the drain that orders stores only
   byte_mask,           ///< a put writes the whole lines around its bytes
+  drop_of_get,         ///< a get loads what the cache holds
+  flush_of_load,       ///< a load does not complete own stores that are puts
+  publish_of_get,      ///< a passive get leaves own stores where they are
 };
 
 namespace mutants {
@@ -76,45 +79,71 @@ template <pgas::coherence_policy Policy>
 struct mutated : Policy {
   static constexpr std::string_view name = Policy::name;
 
-  static void clean_own(pgas::cache_controlled auto& s) {
+  template <pgas::segment S>
+  static void clean_own(S& s) {
     if (lacking::is(step::last_line_of_clean)) {
-      s.clean({s.rank(), 0}, mutants::all_but_last_line(s, s.rank()));
+      if constexpr (pgas::cache_controlled<S>)
+        s.clean({s.rank(), 0}, mutants::all_but_last_line(s, s.rank()));
     } else if (!lacking::is(step::clean_own)) {
       Policy::clean_own(s);
     }
   }
-  static void clean_remote(pgas::cache_controlled auto& s, pgas::rank_t rank) {
+  static void clean_remote(pgas::segment auto& s, pgas::rank_t rank) {
     if (!lacking::is(step::clean_remote)) Policy::clean_remote(s, rank);
   }
-  static void drop_own(pgas::cache_controlled auto& s) {
+  template <pgas::segment S>
+  static void drop_own(S& s) {
     if (lacking::is(step::last_line_of_drop)) {
-      s.drop({s.rank(), 0}, mutants::all_but_last_line(s, s.rank()));
+      if constexpr (pgas::cache_controlled<S>) s.drop({s.rank(), 0}, mutants::all_but_last_line(s, s.rank()));
     } else if (!lacking::is(step::drop_own)) {
       Policy::drop_own(s);
     }
   }
-  static void drop_remote(pgas::cache_controlled auto& s, pgas::rank_t rank) {
+  template <pgas::segment S>
+  static void drop_remote(S& s, pgas::rank_t rank) {
     if (lacking::is(step::last_line_of_drop)) {
-      s.drop({rank, 0}, mutants::all_but_last_line(s, rank));
+      if constexpr (pgas::cache_controlled<S>) s.drop({rank, 0}, mutants::all_but_last_line(s, rank));
     } else if (!lacking::is(step::drop_remote)) {
       Policy::drop_remote(s, rank);
     }
   }
-  static void drain_stores(pgas::cache_controlled auto& s) {
+  static void drain_stores(pgas::segment auto& s) {
     if (!lacking::is(step::drain_stores)) Policy::drain_stores(s);
   }
-  static void drain_all(pgas::cache_controlled auto& s) {
+  static void drain_all(pgas::segment auto& s) {
     if (lacking::is(step::fence_kind)) {
       Policy::drain_stores(s);
     } else if (!lacking::is(step::drain_all)) {
       Policy::drain_all(s);
     }
   }
-  static void put(pgas::cache_controlled auto& s, pgas::location at, pgas::bytes_in from) {
-    if (lacking::is(step::byte_mask)) {
-      mutants::put_whole_lines(s, at, from);
+  template <pgas::segment S>
+  static void put(S& s, pgas::location at, pgas::bytes_in from) {
+    if constexpr (pgas::cache_controlled<S>) {
+      if (lacking::is(step::byte_mask)) return mutants::put_whole_lines(s, at, from);
+    }
+    Policy::put(s, at, from);
+  }
+  template <pgas::segment S>
+  static void get(S& s, pgas::location at, pgas::bytes_out into) {
+    if constexpr (pgas::cache_controlled<S>) {
+      if (lacking::is(step::drop_of_get)) return s.load(at, into);
+    }
+    Policy::get(s, at, into);
+  }
+  static void get_now(pgas::segment auto& s, pgas::location at, pgas::bytes_out into) {
+    if (lacking::is(step::publish_of_get)) {
+      s.get(at, into);
     } else {
-      Policy::put(s, at, from);
+      Policy::get_now(s, at, into);
+    }
+  }
+  static void load(pgas::segment auto& s, pgas::location at, pgas::bytes_out into) {
+    if (lacking::is(step::flush_of_load)) {
+      s.get(at, into);
+      s.flush_local(s.rank());
+    } else {
+      Policy::load(s, at, into);
     }
   }
 };

@@ -310,9 +310,9 @@ TEST_CASE("global_array: an array may be moved and swapped, also while an epoch 
     require_equal(epoch[b.at(4, 2)].load(), 1'004'002, "the epoch stays with the memory");
     require_equal(epoch.get({4, 2}), 1'004'002, "the epoch stays with the memory");
     auto moved = std::move(epoch);
-    require_error(errc::wrong_order, {"get", "closed"}, [&] { return epoch.get({4, 2}); });
-    require_error(errc::wrong_order, {"closed"}, [&] { epoch.put(0, 0, 1); });
-    require_error(errc::wrong_order, {"flush_all", "closed"}, [&] { epoch.flush_all(); });
+    require_error(errc::wrong_order, {"get", "moved to another object"}, [&] { return epoch.get({4, 2}); });
+    require_error(errc::wrong_order, {"moved to another object"}, [&] { epoch.put(0, 0, 1); });
+    require_error(errc::wrong_order, {"flush_all", "moved to another object"}, [&] { epoch.flush_all(); });
     std::vector<int> row(3);
     moved.get({{4, 0}, {1, 3}}, row);
     moved.flush_local_all();

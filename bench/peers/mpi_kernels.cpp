@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The row gups of kernels.cpp by MPI's one-sided operations, as the standard's text describes them. Built
-// with each MPI.
-#include "../kernels.hpp"
-#include "mpi_support.hpp"
+// The row gups and the stencils of kernels.cpp by MPI's one-sided operations, as the standard's text
+// describes them. Built with each MPI.
+#include "mpi_stencil.hpp"
 
 namespace {
 
@@ -42,6 +41,18 @@ class gups {
   std::uint64_t x_;
 };
 
+class rows {
+ public:
+  explicit rows(bench::meter& m) : m_(m) {}
+  void all() {
+    gups(m_).all();
+    bench::mpi::stencil_rows<bench::mpi::put_and_fence>(m_).all();
+  }
+
+ private:
+  bench::meter& m_;
+};
+
 }  // namespace
 
-int main(int argc, char** argv) { return bench::mpi::run<gups>(argc, argv); }
+int main(int argc, char** argv) { return bench::mpi::run<rows>(argc, argv); }

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
+// The stencils of kernels.cpp by messages of MPI.
+#include "mpi_stencil.hpp"
+
+int main(int argc, char** argv) {
+  return bench::mpi::run<bench::mpi::stencil_rows<bench::mpi::send_and_receive>>(argc, argv);
+}

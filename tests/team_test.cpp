@@ -135,6 +135,46 @@ TEST_CASE("collectives: broadcast, all_gather and all_reduce work for small and 
   });
 }
 
+TEST_CASE("collectives: ranks that call different ones fail, and the error names both ranks and both calls") {
+  auto const fails = [](std::initializer_list<std::string> pieces, auto const& one, auto const& others) {
+    for_each_model([&]<class Model>(Model) {
+      for (rank_t ranks : {2, 5}) {
+        if (!can_have<typename Model::backend>(ranks)) continue;
+        for (rank_t const odd : {rank_t{0}, ranks - 1}) {
+          auto const e = error_of<Model>(ranks, [&](auto& team) {
+            team.barrier();
+            static_cast<void>(team.all_reduce(1));
+            team.rank() == odd ? one(team) : others(team);
+            team.barrier();
+          });
+          REQUIRE_MESSAGE(e.has_value(), Model::name(), ": run does not throw");
+          std::string const what = e->what();
+          CHECK_MESSAGE(e->code() == pgas::make_error_code(errc::mismatch), Model::name(), ": ", what);
+          CHECK_MESSAGE(what.find("rank " + std::to_string(odd) + " calls ") != std::string::npos,
+                        Model::name(), ": ", what);
+          for (auto const& piece : pieces)
+            CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": ", what);
+        }
+      }
+    });
+  };
+  auto const split = [](auto& team) { static_cast<void>(team.split(0)); };
+  auto const make = [](auto& team) { static_cast<void>(make_window<int>(team, 1)); };
+  auto const barrier = [](auto& team) { team.barrier(); };
+  auto const reduce = [](auto& team) { static_cast<void>(team.all_reduce(1L)); };
+  auto const gather = [](auto& team) { static_cast<void>(team.all_gather(1L)); };
+  auto const narrow = [](auto& team) { static_cast<void>(team.all_gather(1)); };
+  auto const from = [](rank_t root) {
+    return [root](auto& team) { static_cast<void>(team.broadcast(1, root)); };
+  };
+  fails({"calls make_window", "calls split", "in the same order"}, make, split);
+  fails({"calls barrier", "calls make_window"}, barrier, make);
+  fails({"calls barrier", "calls broadcast"}, from(0), barrier);
+  fails({"calls all_reduce", "calls all_gather"}, reduce, gather);
+  fails({"calls all_gather of 4 bytes", "calls all_gather of 8 bytes", "values of one size"}, narrow, gather);
+  fails({"calls broadcast of 4 bytes with root 0", "with root 1", "the same root"}, from(1), from(0));
+}
+
 TEST_CASE("collectives: a constant handle is enough for each of them") {
   everywhere([](auto const& team) {
     team.barrier();

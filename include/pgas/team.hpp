@@ -28,8 +28,9 @@ concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
 /// The ranks that work together: one rank's handle on them.
 ///
 /// `Coherence` and `Protocols` are the default policies of windows that are made on the team. A copy of a
-/// handle names the same team. All ranks call the collective functions in the same order. MPI: a
-/// communicator; OpenSHMEM: a team.
+/// handle names the same team. All ranks call the collective functions in the same order, with values of one
+/// size and the same root; if not, a rank throws errc::mismatch at level normal, and names two ranks and what
+/// they call. MPI: a communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
           protocol_bundle Protocols = default_protocols_on<Backend>>
 class team {
@@ -61,7 +62,7 @@ class team {
 
   /// Returns when every rank of the team has called it. Collective. Orders memory among the ranks, but makes
   /// no window's copies agree; a fence does both. MPI_Barrier.
-  void barrier() const { state_->collectives.barrier("barrier"); }
+  void barrier() const { state_->collectives.barrier(); }
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
   template <class T>

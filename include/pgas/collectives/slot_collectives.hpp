@@ -2,11 +2,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/concepts/recorder.hpp>
+#include <pgas/platform/words/collective_call.hpp>
+#include <pgas/support/expects.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -18,52 +24,79 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// are used in turn, so that one barrier a round is enough. A rank that writes a set again has passed the
 /// barrier that the set's last readers reached after they had read it. For values of a few words: a round
 /// moves 64 bytes.
-/// Memory: 16 slots a rank and those of a barrier.
-template <control Control, fence_protocol Barrier>
+///
+/// From level normal on, 4 bytes before each value say what its rank calls: a hash of operation, size and
+/// root. Each rank compares those of the values that it reads, and that of the next rank, which costs one
+/// load. If the ranks of a team call different collectives, at least one rank thus throws errc::mismatch.
+/// A barrier writes these bytes, and compares none: next to it, in the ring, is a rank that compares.
+/// Memory: 22 slots a rank, below level normal 16, and those of a barrier.
+template <class Backend, fence_protocol Barrier>
 class slot_collectives {
  public:
+  using control_type = typename Backend::control_type;
+
   static constexpr control_words words(rank_t ranks) noexcept {
-    return Barrier::words(ranks) + control_words{.slots = 2 * slots, .cells = 0};
+    return Barrier::words(ranks) + control_words{.slots = 2 * slots_of_a_set, .cells = 0};
   }
 
-  /// The collectives of a team, on the first words of its control.
-  explicit slot_collectives(Control& control)
-      : control_(&control), barrier_(control, {}), first_(Barrier::words(control.size()).slots) {}
+  /// The collectives of a team, on the first words of its control. Messages name the ranks of `backend`.
+  slot_collectives(Backend const& backend, control_type& control)
+      : backend_(&backend),
+        control_(&control),
+        barrier_(control, {}),
+        first_(Barrier::words(control.size()).slots) {}
 
-  /// Returns when every rank has called it. `operation` names the wait in messages.
-  void barrier(std::string_view operation) {
-    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
-    meet(operation);
+  /// Returns when every rank has called it.
+  void barrier() {
+    static constexpr detail::collective_call call("barrier");
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, "barrier");
+    announce(call);
+    meet("barrier");
+    if constexpr (is_checked) ++round_;
   }
 
   /// Calls read(rank, value of that rank) for each rank, in order, on every rank.
   template <transportable T, class Read>
   void all_gather(T const& mine, std::string_view operation, Read&& read) {
-    gather(mine, operation, true, read);
+    gather(mine, detail::collective_call(operation, sizeof(T)), operation, true, read);
   }
 
   /// Calls read(rank, value of that rank) for each rank, in order, on `root` only.
   template <transportable T, class Read>
   void gather(T const& mine, rank_t root, std::string_view operation, Read&& read) {
-    gather(mine, operation, control_->rank() == root, read);
+    gather(mine, detail::collective_call(operation, sizeof(T), root), operation, control_->rank() == root,
+           read);
   }
 
   /// Gives every rank the value of `root`.
   template <transportable T>
   void broadcast(T& value, rank_t root, std::string_view operation) {
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
-    auto bytes = to_words(value);
-    for (std::size_t at = 0; at < bytes.size(); at += slots) {
-      if (control_->rank() == root) write(bytes, at);
+    detail::collective_call const call(operation, sizeof(T), root);
+    auto all = to_words(value, call);
+    for (std::size_t at = 0; at < all.size(); at += slots) {
+      if (control_->rank() == root) {
+        if (at == 0) describe(call);
+        write(all, at);
+      } else if (at == 0) {
+        announce(call);
+      }
       meet(operation);
-      if (control_->rank() != root) read_chunk(root, bytes, at);
+      if (at == 0) compare_next(call, operation);
+      if (control_->rank() != root) {
+        read_chunk(root, all, at);
+        if (at == 0) compare(call, all[0], root, operation);
+      }
       ++round_;
     }
-    std::memcpy(static_cast<void*>(&value), bytes.data(), sizeof(T));
+    value = from_words<T>(all);
   }
 
  private:
-  static constexpr std::size_t slots = 8;
+  static constexpr bool is_checked = assertions >= assertion_level::normal;
+  static constexpr std::size_t tag_bytes = is_checked ? sizeof(std::uint32_t) : 0;
+  static constexpr std::size_t slots = is_checked ? 9 : 8;                     ///< for values
+  static constexpr std::size_t slots_of_a_set = slots + (is_checked ? 2 : 0);  ///< and the call in full
 
   void meet(std::string_view operation) {
     no_boundary nothing;
@@ -71,17 +104,27 @@ class slot_collectives {
   }
 
   template <class T>
-  using words_of = std::array<word, (sizeof(T) + sizeof(word) - 1) / sizeof(word)>;
+  using words_of = std::array<word, (tag_bytes + sizeof(T) + sizeof(word) - 1) / sizeof(word)>;
 
   template <class T>
-  static words_of<T> to_words(T const& value) noexcept {
+  static words_of<T> to_words(T const& value, detail::collective_call const& call) noexcept {
     words_of<T> all{};
-    std::memcpy(all.data(), static_cast<void const*>(&value), sizeof(T));
+    std::uint32_t const tag = call.tag();
+    std::memcpy(all.data(), &tag, tag_bytes);
+    std::memcpy(reinterpret_cast<std::byte*>(all.data()) + tag_bytes, static_cast<void const*>(&value),
+                sizeof(T));
     return all;
+  }
+  template <class T>
+  static T from_words(words_of<T> const& all) noexcept {
+    T value;
+    std::memcpy(static_cast<void*>(&value), reinterpret_cast<std::byte const*>(all.data()) + tag_bytes,
+                sizeof(T));
+    return value;
   }
 
   [[nodiscard]] auto slot(rank_t owner, std::size_t i) {
-    return control_->slot(owner, first_ + (round_ % 2) * slots + i, owner);
+    return control_->slot(owner, first_ + (round_ % 2) * slots_of_a_set + i, owner);
   }
 
   // relaxed: the barrier between a write and its reads orders them.
@@ -90,6 +133,7 @@ class slot_collectives {
     for (std::size_t i = 0; i < slots && at + i < from.size(); ++i) {
       slot(control_->rank(), i).store(from[at + i], std::memory_order_relaxed);
     }
+    announced_[round_ % 2].is_first = false;
   }
   template <class Words>
   void read_chunk(rank_t rank, Words& into, std::size_t at) {
@@ -98,30 +142,92 @@ class slot_collectives {
     }
   }
 
+  /// Writes what this rank calls into the set of this round. Slots that hold it already are not stored again.
+  void announce(detail::collective_call const& call) {
+    if constexpr (is_checked) {
+      describe(call);
+      auto& last = announced_[round_ % 2];
+      if (last.is_first) return;
+      word first = 0;
+      std::uint32_t const tag = call.tag();
+      std::memcpy(&first, &tag, tag_bytes);
+      slot(control_->rank(), 0).store(first, std::memory_order_relaxed);
+      last.is_first = true;
+    }
+  }
+  /// Writes the call in full, for the message of a rank that finds another hash than its own.
+  void describe(detail::collective_call const& call) {
+    if constexpr (is_checked) {
+      auto& last = announced_[round_ % 2];
+      if (last.call == call) return;
+      slot(control_->rank(), slots).store(call.name(), std::memory_order_relaxed);
+      slot(control_->rank(), slots + 1).store(call.shape(), std::memory_order_relaxed);
+      last = {call, false};
+    }
+  }
+  /// Throws if `rank`, whose first word this is, calls something else.
+  void compare(detail::collective_call const& mine, word first, rank_t rank, std::string_view operation) {
+    if constexpr (is_checked) {
+      std::uint32_t tag = 0;
+      std::memcpy(&tag, &first, tag_bytes);
+      if (tag != mine.tag()) [[unlikely]]
+        throw_mismatch(mine, rank, operation);
+    }
+  }
+  void compare_next(detail::collective_call const& mine, std::string_view operation) {
+    if constexpr (is_checked) {
+      rank_t const next = control_->rank() + 1 < control_->size() ? control_->rank() + 1 : 0;
+      if (next != control_->rank())
+        compare(mine, slot(next, 0).load(std::memory_order_relaxed), next, operation);
+    }
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_mismatch(detail::collective_call const& mine, rank_t rank,
+                                                             std::string_view operation) {
+    detail::collective_call const other(slot(rank, slots).load(std::memory_order_relaxed),
+                                        slot(rank, slots + 1).load(std::memory_order_relaxed));
+    bool const in_full = other.name() == mine.name();
+    rank_t const self = backend_->world_rank(control_->rank());
+    throw error(errc::mismatch, self, operation,
+                "rank " + std::to_string(self) + " calls " + mine.text(in_full) + " while rank " +
+                    std::to_string(backend_->world_rank(rank)) + " calls " + other.text(in_full) +
+                    (in_full ? "; all ranks of a team must give values of one size and name the same root"
+                             : "; all ranks of a team must call the same collectives in the same order"));
+  }
+
   template <class T, class Read>
-  void gather(T const& mine, std::string_view operation, bool reads, Read& read) {
+  void gather(T const& mine, detail::collective_call const& call, std::string_view operation, bool reads,
+              Read& read) {
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
-    auto const own = to_words(mine);
+    auto const own = to_words(mine, call);
     std::vector<words_of<T>> all;
     if (reads) all.resize(static_cast<std::size_t>(control_->size()));
     for (std::size_t at = 0; at < own.size(); at += slots) {
+      if (at == 0) describe(call);
       write(own, at);
       meet(operation);
-      for (std::size_t rank = 0; rank < all.size(); ++rank)
+      if (at == 0 && !reads) compare_next(call, operation);
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
         read_chunk(static_cast<rank_t>(rank), all[rank], at);
+        if (at == 0) compare(call, all[rank][0], static_cast<rank_t>(rank), operation);
+      }
       ++round_;
     }
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      T value;
-      std::memcpy(static_cast<void*>(&value), all[rank].data(), sizeof(T));
-      read(static_cast<rank_t>(rank), value);
-    }
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+      read(static_cast<rank_t>(rank), from_words<T>(all[rank]));
   }
 
-  Control* control_;
-  typename Barrier::template on<Control> barrier_;
+  /// What the slots of a set hold of this rank's last call there.
+  struct announcement {
+    detail::collective_call call;
+    bool is_first = false;  ///< its hash is the first slot's whole content
+  };
+
+  Backend const* backend_;
+  control_type* control_;
+  typename Barrier::template on<control_type> barrier_;
   std::size_t first_;
   std::size_t round_ = 0;
+  std::array<announcement, 2> announced_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

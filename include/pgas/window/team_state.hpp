@@ -30,17 +30,17 @@ struct team_state {
   using control_type = typename Backend::control_type;
 
   team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e)
-      : backend(std::move(b)), control(std::move(c)), collectives(control), deferred(std::move(e)) {}
+      : backend(std::move(b)), control(std::move(c)), collectives(backend, control), deferred(std::move(e)) {}
   team_state(team_state const&) = delete;
   team_state& operator=(team_state const&) = delete;
 
   static constexpr control_words words(rank_t ranks) noexcept {
-    return slot_collectives<control_type, default_fence>::words(ranks);
+    return slot_collectives<Backend, default_fence>::words(ranks);
   }
 
   Backend backend;
   control_type control;
-  slot_collectives<control_type, default_fence> collectives;
+  slot_collectives<Backend, default_fence> collectives;
   std::shared_ptr<deferred_error> deferred;
   int windows = 0;  ///< the number of the next window, the same on every rank
 };

@@ -40,6 +40,9 @@ void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, B
     if (e) {
       std::string const what = e->what();
       CHECK_MESSAGE(e->code() == pgas::make_error_code(code), Model::name(), ": ", what);
+      CHECK_MESSAGE(what.find("rank -1") == std::string::npos, Model::name(), ": ", what);
+      if (code == errc::deadlock)  // each rank's wait, and before them nothing
+        CHECK_MESSAGE(what.find(": ") == what.rfind(": deadlock"), Model::name(), ": ", what);
       for (auto const& piece : pieces)
         CHECK_MESSAGE(what.find(piece) != std::string::npos, Model::name(), ": '", piece,
                       "' is not in: ", what);
@@ -49,7 +52,7 @@ void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, B
   });
 }
 
-using models_that_look = std::tuple<thread_model, process_model, write_back_model>;
+using models_that_look = std::tuple<thread_model, process_model, write_back_model, scc_model>;
 
 }  // namespace
 
@@ -419,6 +422,29 @@ TEST_CASE("a wait for a rank that has returned ends with an error that says so")
         }
       },
       8);
+}
+
+TEST_CASE("a rank that waits in a deadlock gets the error as its own") {
+  using models_in_one_process = std::tuple<thread_model, scc_model>;
+  for_each_model<models_in_one_process>([]<class Model>(Model) {
+    std::string what;
+    rank_t rank = -2;
+    auto const failure = error_of<Model>(2, [&](auto& team) {
+      if (team.rank() == 0) return;
+      try {
+        team.barrier();
+      } catch (pgas::error const& e) {
+        what = e.what();
+        rank = e.rank();
+        throw;
+      }
+    });
+    CHECK(rank == 1);
+    CHECK_MESSAGE(what.starts_with("rank 1: barrier: rank 0 waits in run"), Model::name(), ": ", what);
+    REQUIRE(failure.has_value());
+    CHECK_MESSAGE(std::string_view(failure->what()).starts_with("rank 0 waits in run"), Model::name(), ": ",
+                  std::string(failure->what()));
+  });
 }
 
 TEST_CASE("a fence that some ranks never reach is reported") {

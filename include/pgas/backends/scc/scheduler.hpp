@@ -135,7 +135,7 @@ class scheduler {
     idle_ &= ~bit(self);
     if (late) time_.set(self, std::max(time_.now(self), in_ticks(mine.deadline)));
     blocked const waited = std::exchange(mine, {});
-    job_.check(why.operation);
+    check(self, why);
     if (late) waited.throw_late(self);
   }
 
@@ -147,14 +147,14 @@ class scheduler {
     rank_t const self = current_;
     auto& mine = blocked_[static_cast<std::size_t>(self)];
     while (!condition()) {
-      job_.check(why.operation);
+      check(self, why);
       for (waiters* w : waiting) *w |= bit(self);
       mine = {&why, label, &ranks, deadline(why), false};
       runnable_ &= ~bit(self);
       switch_out();
       for (waiters* w : waiting) *w &= ~bit(self);
       blocked const waited = std::exchange(mine, {});
-      job_.check(why.operation);
+      check(self, why);
       if (waited.timed_out) waited.throw_late(self);
     }
   }
@@ -174,8 +174,8 @@ class scheduler {
   /// Gives up the turn until the other cores have passed up to 2^attempt points, or until none of them can go
   /// on.
   void pause(unsigned attempt, waiting_for const& why) {
-    job_.check(why.operation);
     rank_t const self = current_;
+    check(self, why);
     if (is_timed()) {
       auto const units = 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
       time_.spend(self, units * how_.clock->in_ticks(how_.clock->pause));
@@ -188,7 +188,7 @@ class scheduler {
     runnable_ &= ~bit(self);
     switch_out();
     pausing_ &= ~bit(self);  // the job's failure wakes it, too
-    job_.check(why.operation);
+    check(self, why);
   }
 
   /// Makes these cores runnable, so that they check their conditions again.
@@ -209,6 +209,11 @@ class scheduler {
   static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
 
+  /// Throws the job's failure, if there is one, as an error of this core's rank.
+  void check(rank_t self, waiting_for const& why) const {
+    if (job_.failed()) [[unlikely]]
+      job_.as(self).check(why.operation);
+  }
   [[nodiscard]] std::int64_t turn() noexcept { return is_timed() ? 1 : order_.length(); }
   [[nodiscard]] rank_t choose() {
     return is_timed() ? time_.earliest(runnable_) : order_.next(runnable_, current_, last_, points_);

@@ -176,11 +176,12 @@ class job {
   }
 
   /// Records why this rank's main ended early. It adds the cause to a failure that a guard has already
-  /// recorded during unwinding.
+  /// recorded during unwinding. An error that repeats that failure, as a wait throws it, is no cause.
   void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
     mark_failed(rank_, what, code);
     std::uint32_t const now = block().failure.load(std::memory_order_acquire);
     if (now % 2 == 0 || failure().rank != rank_) return;  // none, or a cause
+    if (what.ends_with(std::string_view(failure().text.data()))) return;
     record_failure(2 * writer() + 1, now, rank_, what, code);
   }
 

@@ -92,10 +92,11 @@ def judge_row(samples, given_target=None, missing=None):
     row['ours'] = asdict(spreads[ours]) if ours in series else None
     row['raw'] = {who[1]: asdict(spreads[who]) for who in raw}
     row['peers'] = {who[0]: asdict(spreads[who]) for who in peers}
-    row['best_raw'] = min(raw, key=lambda w: spreads[w].median)[1] if raw else None
+    target = suites.target_of(name_of(row), row['ranks'])
+    beside = [who for who in raw if who[1] == target.beside] or raw
+    row['best_raw'] = min(beside, key=lambda w: spreads[w].median)[1] if raw else None
     row['best_peer'] = min(peers, key=lambda w: spreads[w].median)[0] if peers else None
 
-    target = suites.target_of(name_of(row), row['ranks'])
     row['target_raw'], row['target_ahead'] = given_target or target.raw, target.ahead
     row['to_raw'] = row['ahead'] = None
     judged, short = [], 0.0

@@ -71,6 +71,16 @@ class Spread(unittest.TestCase):
 
 
 class Judging(unittest.TestCase):
+    def test_a_rank_that_sleeps_is_compared_with_one_that_sleeps(self):
+        def late(*times, **what):
+            return rounds(*times, row='barrier_late', mode='', size=0, **what)
+        by_hand = late(9e-6, 9e-6, 9e-6, way='futex') + late(1e-7, 1e-7, 1e-7, way='spin on a counter')
+        peer = late(5e-6, 5e-6, 5e-6, contender='mpich')
+        row, = judge.judge(late(8e-6, 8e-6, 8e-6) + by_hand + peer)
+        self.assertEqual((row['verdict'], row['best_raw'], row['best_peer']), ('ok', 'futex', 'mpich'))
+        row, = judge.judge(late(8e-5, 8e-5, 8e-5) + by_hand + peer)
+        self.assertEqual((row['verdict'], row['ahead']['verdict']), ('BEHIND', ''))
+
     def test_ours_is_compared_with_the_best_of_each(self):
         samples = rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store') + rounds(9e-9, 9e-9, way='slow')
         samples += rounds(8e-9, 8e-9, 8e-9, contender='mpich') + rounds(4e-9, 4e-9, 4e-9, contender='openmpi')

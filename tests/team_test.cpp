@@ -2,11 +2,15 @@
 // The promises of teams and their collectives, on every model.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <new>
 #include <pgas/team_along.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -173,6 +177,33 @@ TEST_CASE("collectives: ranks that call different ones fail, and the error names
   fails({"calls all_reduce", "calls all_gather"}, reduce, gather);
   fails({"calls all_gather of 4 bytes", "calls all_gather of 8 bytes", "values of one size"}, narrow, gather);
   fails({"calls broadcast of 4 bytes with root 0", "with root 1", "the same root"}, from(1), from(0));
+}
+
+TEST_CASE("collectives: a second thread of a rank is refused while the first is in one") {
+  for_each_model<std::tuple<thread_model>>([]<class Model>(Model) {
+    std::atomic<int> refused = 0;
+    std::string what;
+    on<Model>(2, [&](auto& team) {
+      auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+      if (team.rank() == 1) {  // it keeps rank 0's threads waiting until one of them is refused
+        while (refused == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+        require(refused == 1, "one of two threads is refused");
+        team.barrier();
+        return;
+      }
+      auto const call = [&] {
+        try {
+          team.barrier();
+        } catch (pgas::error const& e) {
+          if (refused++ == 0) what = e.what();
+        }
+      };
+      std::thread other(call);
+      call();
+      other.join();
+    });
+    CHECK_MESSAGE(what.starts_with("rank 0: barrier: another thread of this rank is in a collective"), what);
+  });
 }
 
 TEST_CASE("collectives: a constant handle is enough for each of them") {

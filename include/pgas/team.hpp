@@ -30,7 +30,8 @@ concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
 /// `Coherence` and `Protocols` are the default policies of windows that are made on the team. A copy of a
 /// handle names the same team. All ranks call the collective functions in the same order, with values of one
 /// size and the same root; if not, a rank throws errc::mismatch at level normal, and names two ranks and what
-/// they call. MPI: a communicator; OpenSHMEM: a team.
+/// they call. The threads of a rank call them one at a time; a second one throws errc::wrong_order at level
+/// normal. MPI: a communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
           protocol_bundle Protocols = default_protocols_on<Backend>>
 class team {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/words/collective_call.hpp>
@@ -13,6 +15,7 @@
 #include <pgas/vocabulary/transportable.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -29,6 +32,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// root. Each rank compares those of the values that it reads, and that of the next rank, which costs one
 /// load. If the ranks of a team call different collectives, at least one rank thus throws errc::mismatch.
 /// A barrier writes these bytes, and compares none: next to it, in the ring, is a rank that compares.
+/// A second thread of a rank that calls a collective during another of the same team gets errc::wrong_order.
 /// Memory: 22 slots a rank, below level normal 16, and those of a barrier.
 template <class Backend, fence_protocol Barrier>
 class slot_collectives {
@@ -49,6 +53,7 @@ class slot_collectives {
   /// Returns when every rank has called it.
   void barrier() {
     static constexpr detail::collective_call call("barrier");
+    only_thread const inside(*this, "barrier");
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, "barrier");
     announce(call);
     meet("barrier");
@@ -71,6 +76,7 @@ class slot_collectives {
   /// Gives every rank the value of `root`.
   template <transportable T>
   void broadcast(T& value, rank_t root, std::string_view operation) {
+    only_thread const inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     detail::collective_call const call(operation, sizeof(T), root);
     auto all = to_words(value, call);
@@ -97,6 +103,27 @@ class slot_collectives {
   static constexpr std::size_t tag_bytes = is_checked ? sizeof(std::uint32_t) : 0;
   static constexpr std::size_t slots = is_checked ? 9 : 8;                     ///< for values
   static constexpr std::size_t slots_of_a_set = slots + (is_checked ? 2 : 0);  ///< and the call in full
+
+  /// Lives while a thread is in a collective. Throws if another thread is in one: the rounds would mix.
+  class only_thread {
+   public:
+    only_thread(slot_collectives& of, std::string_view operation) : of_(&of) {
+      // acquire: pairs with the release of the thread that was inside before.
+      PGAS_EXPECTS(
+          normal, !of.is_busy_.exchange(true, std::memory_order_acquire),
+          detail::throw_error(errc::wrong_order, of.backend_->world_rank(of.control_->rank()), operation,
+                              "another thread of this rank is in a collective of the team; let one "
+                              "thread at a time call the library"));
+    }
+    only_thread(only_thread const&) = delete;
+    only_thread& operator=(only_thread const&) = delete;
+    ~only_thread() {
+      if constexpr (is_checked) of_->is_busy_.store(false, std::memory_order_release);
+    }
+
+   private:
+    slot_collectives* of_;
+  };
 
   void meet(std::string_view operation) {
     no_boundary nothing;
@@ -197,6 +224,7 @@ class slot_collectives {
   template <class T, class Read>
   void gather(T const& mine, detail::collective_call const& call, std::string_view operation, bool reads,
               Read& read) {
+    std::optional<only_thread> inside(std::in_place, *this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     auto const own = to_words(mine, call);
     std::vector<words_of<T>> all;
@@ -212,6 +240,7 @@ class slot_collectives {
       }
       ++round_;
     }
+    inside.reset();  // a function that the program has given may take long
     for (std::size_t rank = 0; rank < all.size(); ++rank)
       read(static_cast<rank_t>(rank), from_words<T>(all[rank]));
   }
@@ -228,6 +257,7 @@ class slot_collectives {
   std::size_t first_;
   std::size_t round_ = 0;
   std::array<announcement, 2> announced_;
+  std::atomic<bool> is_busy_ = false;  ///< a thread of this rank is in a collective
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -404,3 +404,48 @@ TEST_CASE("lock: cells of the locked part are accessed by their indices, and oth
       },
       {2, 3});
 }
+
+TEST_CASE("lock: a kind that is chosen at run time excludes as that kind does") {
+  everywhere([](auto& team) {
+    using pgas::lock_kind;
+    auto w = make_window<int>(team, 2);
+    for (int round = 0; round < 10; ++round) {
+      lock_kind const kind = round % 2 == 0 ? lock_kind::exclusive : lock_kind::shared;
+      for (rank_t target = 0; target < team.size(); ++target) {
+        pgas::lock epoch{w, target, kind};
+        require_equal(epoch.target(), target, "the locked part");
+        if (kind == lock_kind::exclusive) {
+          int const before = epoch.get(target, 0);
+          epoch.put(target, 0, before + 1);
+        }
+        epoch.accumulate(target, 1, 1);
+      }
+    }
+    team.barrier();
+    {
+      pgas::lock own{w, team.rank(), lock_kind::shared, pgas::read_only};
+      int const puts = w.local()[0];
+      int const sum = w.local()[1];
+      require_equal(puts, 5 * team.size(), "puts, one at a time");
+      require_equal(sum, 10 * team.size(), "accumulates");
+    }
+    team.barrier();
+    for (lock_kind const held : {lock_kind::shared, lock_kind::exclusive}) {
+      if (team.rank() == 0) {
+        pgas::lock epoch{w, 0, held};
+        team.barrier();
+        team.barrier();
+      } else {
+        team.barrier();
+        for (lock_kind const wanted : {lock_kind::shared, lock_kind::exclusive}) {
+          if (wanted == lock_kind::exclusive && team.rank() != 1) continue;  // ranks are in each other's way
+          auto const opened = try_lock(w, 0, wanted);
+          require(!opened || (held == lock_kind::shared && wanted == lock_kind::shared),
+                  "only shared locks are held together");
+        }
+        team.barrier();
+      }
+      team.barrier();
+    }
+  });
+}

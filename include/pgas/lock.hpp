@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <pgas/window/epoch.hpp>
+#include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -17,6 +18,18 @@ inline constexpr lock_kind_constant<lock_kind::shared> shared{};
 /// The argument for a lock that excludes all others: `lock epoch{w, rank, exclusive};`. MPI_LOCK_EXCLUSIVE.
 inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
 
+namespace detail {
+
+/// Stands for a kind that the program chooses at run time.
+inline constexpr auto kind_at_run_time = static_cast<lock_kind>(2);
+
+/// What the kind of a lock says about the accesses of its epoch. One that is not known is treated as shared.
+constexpr hints hints_of(lock_kind kind) noexcept {
+  return {.passive = kind != lock_kind::exclusive, .alone = kind == lock_kind::exclusive};
+}
+
+}  // namespace detail
+
 /// An epoch on one locked part (passive target): this rank may access the part, and its owner need not act.
 ///
 /// One-sided. An exclusive lock excludes all other locks on the part, and lock_all; a shared lock excludes
@@ -25,9 +38,11 @@ inline constexpr lock_kind_constant<lock_kind::exclusive> exclusive{};
 /// the part. The owner, too, loads from and stores to its part under a lock of its own. An exclusive epoch is
 /// alone on the part: its atomic operations are plain loads and stores, and its bulk accumulates a plain
 /// loop.
-/// A rank may hold locks on several parts. Ranks that wait for each other's locks deadlock, which is found
-/// and reported.
-/// Requires a lock protocol that can lock one part. MPI_Win_lock, MPI_Win_unlock; OpenSHMEM: shmem_set_lock.
+/// `lock epoch{w, rank, kind};` takes a lock_kind that the program chooses at run time. The accesses of such
+/// an epoch are those of a shared one, so its atomic operations are atomic under an exclusive lock, too. A
+/// rank may hold locks on several parts. Ranks that wait for each other's locks deadlock, which is found and
+/// reported. Requires a lock protocol that can lock one part. MPI_Win_lock, MPI_Win_unlock; OpenSHMEM:
+/// shmem_set_lock.
 template <class State, lock_kind Kind, hints Hints>
 class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>,
                            public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
@@ -47,10 +62,14 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
   [[nodiscard]] lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...)
-      : lock(w.shared_state(), target) {
-    State& s = state();
-    with_boundary([&](auto& b) { s.lock.lock(target, Kind, b); });
-    s.locked.insert(target);
+      : lock(w.shared_state(), target, Kind) {
+    acquire();
+  }
+  template <class Window, hints... Given>
+    requires(std::same_as<typename Window::state_type, State> && Kind == detail::kind_at_run_time)
+  [[nodiscard]] lock(Window const& w, rank_t target, lock_kind kind, hint<Given>...)
+      : lock(w.shared_state(), target, kind) {
+    acquire();
   }
   lock(lock&&) noexcept = default;
   ~lock() { this->end(); }
@@ -59,11 +78,11 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   /// constructor.
   template <class Window>
     requires std::same_as<typename Window::state_type, State>
-  static std::optional<lock> try_open(Window const& w, rank_t target) {
-    std::optional<lock> opened(lock(w.shared_state(), target));
+  static std::optional<lock> try_open(Window const& w, rank_t target, lock_kind kind = Kind) {
+    std::optional<lock> opened(lock(w.shared_state(), target, kind));
     State& s = opened->state();
     bool holds = false;
-    opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, Kind, b); });
+    opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, kind, b); });
     if (holds) {
       s.locked.insert(target);
     } else {
@@ -99,8 +118,8 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   }
 
  private:
-  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target)
-      : base(shared_state, group(&target, 1)), target_(target) {
+  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind)
+      : base(shared_state, group(&target, 1)), target_(target), kind_{kind} {
     State& s = state();
     s.check_rank(target, operation);
     bool const locked = s.locked.contains(target);
@@ -112,6 +131,13 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
       before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     }
   }
+
+  void acquire() {
+    State& s = state();
+    with_boundary([&](auto& b) { s.lock.lock(target_, kind(), b); });
+    s.locked.insert(target_);
+  }
+  [[nodiscard]] lock_kind kind() const noexcept { return kind_.value; }
 
   /// Calls use(boundary). A rank that locks its own part also loads from it and stores to it.
   template <class Use>
@@ -133,26 +159,42 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   void finish() {
     State& s = state();
     s.locked.erase(target_);
-    if constexpr (Kind == lock_kind::shared) s.elements.leave(target_);
-    with_boundary([&](auto& b) { s.lock.unlock(target_, Kind, b); });
+    if constexpr (Kind != lock_kind::exclusive) s.elements.leave(target_);
+    with_boundary([&](auto& b) { s.lock.unlock(target_, kind(), b); });
   }
 
+  /// The kind: a constant, or what the program chose.
+  struct constant_kind {
+    explicit constexpr constant_kind(lock_kind) noexcept {}
+    static constexpr lock_kind value = Kind;
+  };
+  struct chosen_kind {
+    lock_kind value;
+  };
+
   rank_t target_;
+  [[no_unique_address]] std::conditional_t<Kind == detail::kind_at_run_time, chosen_kind, constant_kind>
+      kind_;
 };
 
 template <class Window, lock_kind Kind, hints... Given>
 lock(Window const&, rank_t, lock_kind_constant<Kind>, hint<Given>...)
-    -> lock<typename Window::state_type, Kind,
-            (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... |
-             Given)>;
+    -> lock<typename Window::state_type, Kind, (detail::hints_of(Kind) | ... | Given)>;
+template <class Window, hints... Given>
+lock(Window const&, rank_t, lock_kind, hint<Given>...)
+    -> lock<typename Window::state_type, detail::kind_at_run_time,
+            (detail::hints_of(detail::kind_at_run_time) | ... | Given)>;
 
 /// Opens a lock epoch if no other lock must be waited for, else returns nothing. One-sided. MPI has no equal;
 /// OpenSHMEM: shmem_test_lock.
 template <class Window, lock_kind Kind, hints... Given>
 [[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) {
-  return lock<typename Window::state_type, Kind,
-              (hints{.passive = Kind == lock_kind::shared, .alone = Kind == lock_kind::exclusive} | ... |
-               Given)>::try_open(w, target);
+  return lock<typename Window::state_type, Kind, (detail::hints_of(Kind) | ... | Given)>::try_open(w, target);
+}
+template <class Window, hints... Given>
+[[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind kind, hint<Given>...) {
+  return lock<typename Window::state_type, detail::kind_at_run_time,
+              (detail::hints_of(detail::kind_at_run_time) | ... | Given)>::try_open(w, target, kind);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

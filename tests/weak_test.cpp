@@ -553,7 +553,8 @@ struct signal_rounds {
         while (!protocol.test(from, 1, nothing)) control.pause(0, {});
       } else {
         std::array const both{pgas::signal_from{from.source, 1 - from.tag}, from};
-        if (protocol.wait_any(both, nothing, pgas::no_deadline) != 1)
+        auto const none_skipped = [](std::size_t) { return false; };
+        if (protocol.wait_any(both, none_skipped, nothing, pgas::no_deadline) != 1)
           throw std::logic_error("another signal came");
       }
     };

@@ -234,13 +234,6 @@ class meter {
     return enough;
   }
 
-  /// Reports values that the program has measured by itself. Collective.
-  void report(row_key const& key, std::vector<double> const& values) {
-    if (!wanted(key.name()) || rank_ != 0) return;
-    begin(key);
-    tell(key, "", values, 0, 0);
-  }
-
   /// Reports a row that this program cannot measure, and the reason.
   void leave_out(row_key const& key, std::string_view why) const {
     if (rank_ != 0) return;

@@ -83,58 +83,9 @@ TEST_CASE("model: measured values are the same on every rank, and consistent") {
                 "locks are measured if the protocol has them");
         if (m.lock_shared)
           require(m.lock_shared->base > 0 && m.lock_exclusive->base > 0, "a lock costs something");
-        require_error(errc::invalid_argument, {"measure_model", "give at least 1"},
-                      [&] { static_cast<void>(pgas::measure_model(team, 0)); });
         auto const zero = team.broadcast(m);
         require(zero.put.base == m.put.base && zero.neighbours.slope == m.neighbours.slope,
                 "all ranks have rank 0's values");
       },
       {1, 2, 5});
-}
-
-TEST_CASE("model: the way that a program chooses by the fitted model is the cheaper one, in virtual time") {
-  pgas::scc::options with_clock;
-  with_clock.clock = &pgas::scc::formulas_533;
-  pgas::scc::with_options const chosen(with_clock);
-  everywhere<std::tuple<scc_model>>(
-      [](auto& team) {
-        using pgas::model;
-        auto const ranks = team.size();
-        auto const m = pgas::measure_model(team, 2);
-        auto const w = pgas::make_window<std::uint64_t>(team, 512);
-        auto const seconds_of = [&](auto const& act) {
-          return team.broadcast(pgas::detail::median_seconds(team, act, 2, 3));
-        };
-        double fence = 0;
-        {
-          pgas::fence epoch{w};
-          fence = seconds_of([&] { epoch.next(); });
-        }
-        std::vector<rank_t> origins, targets;
-        for (rank_t k = 1; k <= std::min(ranks - 1, 3); ++k) {
-          targets.push_back((team.rank() + k) % ranks);
-          origins.push_back((team.rank() + ranks - k) % ranks);
-          double const neighbours = seconds_of([&] {
-            pgas::exposure exposed{w, pgas::group(origins)};
-            pgas::access{w, pgas::group(targets)}.complete();
-            exposed.wait();
-          });
-          // As measured: signals to one of 15 others are cheaper than a fence, all else is not.
-          auto const way = m.best_round(ranks, static_cast<std::size_t>(k));
-          require((way == model::round::neighbours) == (ranks == 16 && k == 1),
-                  "the model chooses post and start for one neighbour of 16 ranks only");
-          require((way == model::round::fence ? fence : neighbours) <= std::min(fence, neighbours),
-                  "the chosen way is the cheaper one");
-        }
-        std::vector<std::uint64_t> source(128);
-        double const put = seconds_of([&] {
-          if (team.rank() != 0) return;
-          pgas::lock_all epoch{w};
-          epoch.put(1, 0, source), epoch.flush(1);
-        });
-        double const expected = m.lock_all(ranks) + m.put(1024);
-        require(put > 0.75 * expected && put < 1.25 * expected,
-                "a put of a size that was not measured takes as long as the model expects");
-      },
-      {2, 16});
 }

@@ -87,7 +87,7 @@ TEST_CASE("a walk that forgets the last line, or goes one too far, is detected")
 
 TEST_CASE("a put past the cache changes the bytes it names and no others, at every alignment and length") {
   constexpr std::size_t most = 200;
-  constexpr std::size_t guard = 64;
+  constexpr std::size_t around = 64;
   static page memory;
   static page expected;
   std::vector<std::byte> source(most + 8);
@@ -98,9 +98,9 @@ TEST_CASE("a put past the cache changes the bytes it names and no others, at eve
       std::memset(memory.bytes, 0xa5, sizeof memory.bytes);
       std::memcpy(expected.bytes, memory.bytes, sizeof expected.bytes);
       std::byte const* const from = source.data() + bytes % 8;
-      processor::put_past(memory.bytes + guard + alignment, from, bytes);
+      processor::put_past(memory.bytes + around + alignment, from, bytes);
       processor::drain_all();
-      std::memcpy(expected.bytes + guard + alignment, from, bytes);
+      std::memcpy(expected.bytes + around + alignment, from, bytes);
       wrong += std::memcmp(memory.bytes, expected.bytes, sizeof expected.bytes) != 0 ? 1 : 0;
     }
   }

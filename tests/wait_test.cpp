@@ -193,7 +193,7 @@ TEST_CASE("waiting: the search for blocked ranks finds what a search by single r
       bool const finished = !waits && random() % 2 == 0;
       record.wait = waits ? 1 : 2;
       record.phase = finished ? job_block::finished : job_block::running;
-      for (auto& word : record.awaited) word = 0;
+      for (auto& awaited : record.awaited) awaited = 0;
       std::size_t const targets = random() % 3;
       for (std::size_t i = 0; i < targets; ++i) {
         std::size_t const other = random() % size;

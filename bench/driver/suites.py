@@ -101,8 +101,6 @@ def only(*rows):
 SUITES = {
     'micro': [
         Part({'ours': 'bench_micro', 'rma': 'mpi_rma', 'shmem': 'shmem_micro'}),
-        Part({'ours': 'bench_model'}),
-        Part({'ours': 'bench_model'}, ranks=(4,), rounds=3, full_only=True),
         Part({'ours': 'bench_put_get'}, style='harness', rounds=3, full_only=True),
         Part({'ours': 'bench_user_memory'}, style='harness', rounds=2, full_only=True, arguments=('--quick',)),
         Part({'ours': 'bench_scc'}, ranks=(1,), style='harness', rounds=2, full_only=True),
@@ -210,7 +208,6 @@ TARGETS = [
     Target(r'(fence|pscw|lock_exclusive|lock_shared|lock_all)/\w+', raw=1.2),
     Target(r'lock_hand_over/queued', raw=1.5),
     Target(r'signal/.*', raw=1.1),
-    Target(r'model_round', raw=1.1),  # the model's choice beside the quicker way
     Target(r'lock_contended', ahead=2, ranks=(2, 4)),  # by hand one rank keeps it, and the others starve
     Target(r'(transpose_array|redistribute)/.*', raw=1 / 0.85),
     Target(r'get_box/.*', raw=1),

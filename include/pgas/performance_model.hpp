@@ -99,16 +99,12 @@ double median_seconds(Team const& team, Act const& act, int each, int rounds = 9
 
 /// Measures the model of a team: its backend, its policies, this machine.
 ///
-/// Collective; every rank returns rank 0's numbers. Rank 0 accesses its right neighbour. Each cost is the
-/// median of nine timings of `calls` calls: the same on all ranks, and at least one. With 20 calls a
-/// measurement takes tens of milliseconds if memory is shared and every rank has a core. On the emulated chip
-/// with its clock two calls are enough, since they take the same time as 20 others.
+/// Collective; every rank returns rank 0's numbers. Rank 0 accesses its right neighbour. Costs some hundred
+/// rounds of each kind: tens of milliseconds if memory is shared and every rank has a core.
 template <class Backend, class Coherence, class Protocols>
-[[nodiscard]] model measure_model(team<Backend, Coherence, Protocols>& t, int calls = 20) {
+[[nodiscard]] model measure_model(team<Backend, Coherence, Protocols>& t) {
   using points = std::vector<std::pair<double, double>>;
-  if (calls < 1)
-    throw error(errc::invalid_argument, t.world_rank(t.rank()), "measure_model",
-                "a timing of no call has no duration; give at least 1");
+  constexpr int few = 20;
   rank_t const ranks = t.size();
   rank_t const right = (t.rank() + 1) % ranks;
   auto const w = make_window<std::uint64_t>(t, 8192);
@@ -121,9 +117,9 @@ template <class Backend, class Coherence, class Protocols>
       auto const bytes = static_cast<double>(elements * sizeof(std::uint64_t));
       auto const part = std::span(buffer).first(elements);
       put.emplace_back(bytes, detail::median_seconds(
-                                  t, [&] { epoch.put(right, 0, part), epoch.flush(right); }, calls));
+                                  t, [&] { epoch.put(right, 0, part), epoch.flush(right); }, few));
       get.emplace_back(bytes, detail::median_seconds(
-                                  t, [&] { epoch.get(right, 0, part), epoch.flush_local(right); }, calls));
+                                  t, [&] { epoch.get(right, 0, part), epoch.flush_local(right); }, few));
       if (elements <= 64)
         accumulate.emplace_back(bytes, detail::median_seconds(
                                            t,
@@ -132,7 +128,7 @@ template <class Backend, class Coherence, class Protocols>
                                                epoch.accumulate(right, i, 1);
                                              epoch.flush(right);
                                            },
-                                           calls));
+                                           few));
     }
     m.put = cost::fitted(put);
     m.get = cost::fitted(get);
@@ -148,11 +144,11 @@ template <class Backend, class Coherence, class Protocols>
     if (t.rank() < some) {
       pgas::fence epoch{among};
       fences.emplace_back(log, detail::median_seconds(
-                                   t, [&] { epoch.next(); }, calls));
+                                   t, [&] { epoch.next(); }, few));
     }
     if (t.rank() == 0)
       lock_alls.emplace_back(some, detail::median_seconds(
-                                       t, [&] { pgas::lock_all const epoch{among}; }, calls));
+                                       t, [&] { pgas::lock_all const epoch{among}; }, few));
     t.barrier();
     if (some == ranks) break;
   }
@@ -171,7 +167,7 @@ template <class Backend, class Coherence, class Protocols>
                                  pgas::access{w, group(targets)}.complete();
                                  exposed.wait();
                                },
-                               calls));
+                               few));
   }
   m.neighbours = cost::fitted(rounds);
   t.barrier();
@@ -184,13 +180,13 @@ template <class Backend, class Coherence, class Protocols>
           [&] {
             pgas::lock const epoch{w, right, pgas::shared};
           },
-          calls);
+          few);
       m.lock_exclusive->base = detail::median_seconds(
           t,
           [&] {
             pgas::lock const epoch{w, right, pgas::exclusive};
           },
-          calls);
+          few);
     }
     t.barrier();
   }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # The programs of a page compile without a warning and run, and its links to files are right:
 # check.sh PAGE INCLUDE_DIR COMPILER...
-# A
-# ```text block after a program is what it prints. Programs that print one line and have no such block are the steps of one kernel: all of them print the same.
+# A ```text block after a program is what it prints. Programs that print one line and have no such block are the steps
+# of one kernel: all of them print the same.
 set -eu
 page=$1
 include=$2
@@ -18,13 +18,15 @@ awk -v folder="$folder" '
 for link in $(grep -o '](\([^):# ]*\))' "$page" | sed 's/^](//; s/)$//'); do
   [ -e "$(dirname "$page")/$link" ] || { echo "$page links to $link, which does not exist"; exit 1; }
 done
+# One program a core is compiled at a time.
+grep -l 'int main' "$folder"/*.cpp | xargs -P "$(nproc)" -I{} "$@" -std=c++20 -O0 -Wall -Wextra -Wpedantic -Wconversion \
+  -Wshadow -Werror -I"$include" {} -o {}.run -pthread
 programs=0
 for source in "$folder"/*.cpp; do
   grep -q 'int main' "$source" || continue
   name=${source%.cpp}
-  "$@" -std=c++20 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I"$include" "$source" -o "$name.run" -pthread
   mkdir "$name"
-  (cd "$name" && "$name.run") >"$name.out" || { cat "$source" "$name.out"; echo "the program above fails"; exit 1; }
+  (cd "$name" && "$source.run") >"$name.out" || { cat "$source" "$name.out"; echo "the program above fails"; exit 1; }
   if [ -f "$name.text" ]; then
     diff "$name.text" "$name.out" || { cat "$source"; echo "the page says that the program above prints something else"; exit 1; }
   elif [ "$(wc -l <"$name.out")" -eq 1 ]; then

@@ -62,23 +62,62 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
-// all_models: each backend once, for the conformance and unit suites; all_backends follows from it.
-// coherent_models, incoherent_models: with each policy, for the random programs.
+/// The models of a build. `all`: each backend once, for the conformance and unit suites. `coherent` and
+/// `incoherent`: with each policy, for the random programs. `boxes`: models that move boxes in different
+/// ways, for bodies with many layouts.
+struct every_model {
+  using all = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
+  using coherent = std::tuple<self_model, thread_model, process_model, loopback_model>;
+  using incoherent =
+      std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
+  using boxes = std::tuple<process_model, loopback_model, write_back_model>;
+};
+
+/// The address sanitizer's: ranks as threads or fibers, since it sees one process.
+struct models_for_addresses {
+  using all = std::tuple<thread_model, write_back_model, scc_model>;
+  using coherent = std::tuple<thread_model, loopback_model>;
+  using incoherent = std::tuple<write_back_model, scc_model>;
+  using boxes = std::tuple<thread_model, loopback_model, write_back_model>;
+};
+
+/// The thread sanitizer's: ranks as threads.
+struct models_for_threads {
+  using all = std::tuple<thread_model, loopback_model>;
+  using coherent = std::tuple<thread_model, loopback_model>;
+  using incoherent = std::tuple<write_back_model>;
+  using boxes = std::tuple<thread_model, loopback_model>;
+};
+
+/// Those of every_model that no sanitizer's build runs.
+struct models_of_no_sanitizer {
+  using all = std::tuple<self_model, process_model, loopback_model, pool_model>;
+  using coherent = std::tuple<self_model, process_model>;
+  using incoherent = std::tuple<at_get_model, uncached_model, scc_write_back_model>;
+  using boxes = std::tuple<process_model>;
+};
+
+/// Shared memory, and copies that do not agree: for a first look at a change.
+struct telling_models {
+  using all = std::tuple<process_model, write_back_model>;
+  using coherent = std::tuple<process_model>;
+  using incoherent = std::tuple<write_back_model, scc_model>;
+  using boxes = std::tuple<process_model, write_back_model>;
+};
+
+#if !defined(PGAS_TEST_LIST)  // meson.build names the list of each build
+#define PGAS_TEST_LIST every_model
+#endif
+
 #if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before this header
 using all_models =
     std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
                model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
-#elif defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads, in half the time to compile
-using all_models = std::tuple<thread_model, write_back_model, scc_model>;
-using coherent_models = std::tuple<thread_model, loopback_model>;
-using incoherent_models = std::tuple<write_back_model, scc_model>;
-#else  // thread_map is process_map with threads as ranks: the sanitizer builds run it
-using all_models =
-    std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
-using coherent_models = std::tuple<self_model, thread_model, process_model, loopback_model>;
-using incoherent_models =
-    std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
+#else
+using all_models = PGAS_TEST_LIST::all;
 #endif
+using coherent_models = PGAS_TEST_LIST::coherent;
+using incoherent_models = PGAS_TEST_LIST::incoherent;
 
 #if defined(PGAS_TEST_ONE_BACKEND)
 using all_backends = std::tuple<PGAS_TEST_ONE_BACKEND>;

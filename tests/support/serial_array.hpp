@@ -14,14 +14,9 @@ namespace pgas_test {
 
 using pgas::box;
 
-/// Processes, messages, and copies that do not agree: these move a box in different ways. There are only
-/// three, since a body of many layouts is compiled for each. (One rank is among the numbers of ranks of each
-/// model.)
-#if defined(PGAS_TEST_FEW_MODELS)  // sanitizer builds: ranks as threads
-using few_models = std::tuple<thread_model, loopback_model, write_back_model>;
-#else
-using few_models = std::tuple<process_model, loopback_model, write_back_model>;
-#endif
+/// A body of many layouts is compiled for each of these, so they are few. (One rank is among the numbers of
+/// ranks of each model.)
+using few_models = PGAS_TEST_LIST::boxes;
 
 /// 12 bytes, so that the starts of lines and elements coincide on every third line only.
 struct cell {

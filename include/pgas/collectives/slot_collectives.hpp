@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/words/collective_call.hpp>
@@ -15,7 +14,6 @@
 #include <pgas/vocabulary/transportable.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -117,8 +115,15 @@ class slot_collectives {
     }
     only_thread(only_thread const&) = delete;
     only_thread& operator=(only_thread const&) = delete;
-    ~only_thread() {
-      if constexpr (is_checked) of_->is_busy_.store(false, std::memory_order_release);
+    ~only_thread() { leave(); }
+
+    /// Ends it early, since a function that the program has given may take long.
+    void leave() noexcept {
+      if constexpr (is_checked) {
+        // release: pairs with the acquire of the thread that comes next.
+        if (of_ != nullptr) of_->is_busy_.store(false, std::memory_order_release);
+        of_ = nullptr;
+      }
     }
 
    private:
@@ -224,7 +229,7 @@ class slot_collectives {
   template <class T, class Read>
   void gather(T const& mine, detail::collective_call const& call, std::string_view operation, bool reads,
               Read& read) {
-    std::optional<only_thread> inside(std::in_place, *this, operation);
+    only_thread inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     auto const own = to_words(mine, call);
     std::vector<words_of<T>> all;
@@ -240,7 +245,7 @@ class slot_collectives {
       }
       ++round_;
     }
-    inside.reset();  // a function that the program has given may take long
+    inside.leave();
     for (std::size_t rank = 0; rank < all.size(); ++rank)
       read(static_cast<rank_t>(rank), from_words<T>(all[rank]));
   }

@@ -258,6 +258,9 @@ def attempt(fault):
 
 def main():
     global FOLDER
+    # Trials inherit the usual signals, also if this suite runs under nohup.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
     parser.add_argument("--launcher", required=True)

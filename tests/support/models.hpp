@@ -83,7 +83,7 @@ struct models_for_addresses {
 
 /// The thread sanitizer's: ranks as threads.
 struct models_for_threads {
-  using all = std::tuple<thread_model, loopback_model>;
+  using all = std::tuple<thread_model>;
   using coherent = std::tuple<thread_model, loopback_model>;
   using incoherent = std::tuple<write_back_model>;
   using boxes = std::tuple<thread_model, loopback_model>;

@@ -92,15 +92,45 @@ class recording_control {
 };
 static_assert(pgas::control<recording_control>);
 
+/// A fault of a protocol: it forgets, doubles or delays a call of its boundary.
+enum class fault { none, no_publish, no_refresh, publish_late, publish_twice, refresh_twice, refresh_early };
+
+/// Records the calls of a protocol. With a fault it records those that a protocol with the fault would make.
 struct recording_boundary {
   record* log;
-  void publish(group targets) { note("publish", targets); }
-  void publish(everyone_t) { log->push_back("publish all"); }
-  void refresh(group targets) { note("refresh", targets); }
-  void refresh(everyone_t) { log->push_back("refresh all"); }
-  void note(std::string text, group targets) {
+  fault injected = fault::none;
+  record late{};  ///< the delayed calls
+
+  void publish(group targets) { publish_as(noted("publish", targets), noted("refresh", targets)); }
+  void publish(everyone_t) { publish_as("publish all", "refresh all"); }
+  void refresh(group targets) { refresh_as(noted("refresh", targets)); }
+  void refresh(everyone_t) { refresh_as("refresh all"); }
+
+  /// Records the delayed calls. A call of a protocol that signals has ended.
+  void catch_up() {
+    log->insert(log->end(), late.begin(), late.end());
+    late.clear();
+  }
+
+ private:
+  static std::string noted(std::string text, group targets) {
     for (rank_t target : targets) text += " " + std::to_string(target);
+    return text;
+  }
+  void publish_as(std::string const& text, std::string const& refresh) {
+    if (injected == fault::no_publish) return;
+    if (injected == fault::publish_late) {
+      late = {text};
+      return;
+    }
+    if (injected == fault::refresh_early) log->push_back(refresh);
     log->push_back(text);
+    if (injected == fault::publish_twice) log->push_back(text);
+  }
+  void refresh_as(std::string const& text) {
+    if (injected == fault::no_refresh || injected == fault::refresh_early) return;
+    log->push_back(text);
+    if (injected == fault::refresh_twice) log->push_back(text);
   }
 };
 static_assert(pgas::boundary<recording_boundary>);
@@ -161,21 +191,22 @@ std::string wrong_refresh(record const& r, std::vector<rank_t> const& from) {
 }
 
 template <class Protocol>
-std::string wrong_as_fence(rank_t self, rank_t size) {
+std::string wrong_as_fence(rank_t self, rank_t size, fault injected = fault::none) {
   record r;
   recording_control c(r, self, size);
-  recording_boundary b{&r};
+  recording_boundary b{&r, injected};
   typename Protocol::template on<recording_control> p(c, {});
   for (int round = 0; round < 3; ++round) {
     r.clear();
     p.fence(b, "fence");
+    b.catch_up();
     if (auto wrong = wrong_fence(r, size); !wrong.empty()) return wrong;
   }
   return {};
 }
 
 template <class Protocol>
-std::string wrong_as_post(rank_t self, rank_t size) {
+std::string wrong_as_post(rank_t self, rank_t size, fault injected = fault::none) {
   std::vector<std::vector<rank_t>> groups{{}, {0}, {self}};
   std::vector<rank_t> all;
   for (rank_t rank = 0; rank < size; ++rank) all.push_back(rank);
@@ -185,7 +216,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
 
   record r;
   recording_control c(r, self, size);
-  recording_boundary b{&r};
+  recording_boundary b{&r, injected};
   auto const fresh = [&] { return typename Protocol::template on<recording_control>(c, {}); };
   constexpr bool by_messages = std::is_same_v<Protocol, pgas::sync::post_messages>;
   constexpr bool waits_in_start = Protocol::name.starts_with("immediate");
@@ -195,6 +226,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       auto p = fresh();
       r.clear();
       p.post(g, b);
+      b.catch_up();
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "post: " + wrong;
       if (count(r, "refresh") != 0 || count(r, "seen") != 0) return "post: does not wait";
       r.clear();
@@ -206,6 +238,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
     {  // post, then test until it returns true
       auto p = fresh();
       p.post(g, b);
+      b.catch_up();
       r.clear();
       if (!g.empty()) {
         if (p.test(g, b)) return "test: returns false before all origins have completed";
@@ -244,6 +277,7 @@ std::string wrong_as_post(rank_t self, rank_t size) {
       }
       r.clear();
       p.complete(g, b, pgas::exposure_state::awaited);
+      b.catch_up();
       if (auto wrong = wrong_signals(r, g); !wrong.empty()) return "complete: " + wrong;
       if (count(r, "refresh") != 0) return "complete: no refresh";
       bool const all_met = triggers || waits_in_start;
@@ -256,10 +290,10 @@ std::string wrong_as_post(rank_t self, rank_t size) {
 }
 
 template <class Protocol>
-std::string wrong_as_lock(rank_t self, rank_t size) {
+std::string wrong_as_lock(rank_t self, rank_t size, fault injected = fault::none) {
   record r;
   recording_control c(r, self, size);
-  recording_boundary b{&r};
+  recording_boundary b{&r, injected};
   typename Protocol::template on<recording_control> p(c, {});
   for (int round = 0; round < 2; ++round) {
     r.clear();
@@ -277,6 +311,7 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
     if (count(r, "publish") != 0) return "lock_all publishes nothing";
     r.clear();
     p.unlock_all(b);
+    b.catch_up();
     if (count(r, "publish all") != 1 || r.front() != "publish all" || count(r, "refresh") != 0)
       return "unlock_all publishes everything, first";
     if constexpr (pgas::target_lock_protocol<Protocol>) {
@@ -293,6 +328,7 @@ std::string wrong_as_lock(rank_t self, rank_t size) {
           return "lock refreshes its part, last";
         r.clear();
         p.unlock(target, kind, b);
+        b.catch_up();
         if (count(r, "publish") != 1 || r.front() != "publish " + std::to_string(target) ||
             count(r, "refresh") != 0 || count(r, "signal " + std::to_string(target)) == 0)
           return "unlock publishes its part, first";
@@ -313,161 +349,13 @@ void each(Check const& check) {
       Protocols{});
 }
 
-// Protocols that are wrong on purpose: they call their boundary at other moments than promised.
-
-enum class fault { no_publish, no_refresh, publish_late, publish_twice, refresh_twice, refresh_early };
-
-/// Gives a protocol a boundary that forgets, doubles or delays a call, which makes the protocol do so.
-template <class Boundary, fault Fault>
-struct faulty_boundary {
-  Boundary* to;
-  std::vector<rank_t> late{};
-  bool all_late = false;
-
-  template <class Targets>
-  void publish(Targets targets) {
-    if constexpr (Fault == fault::no_publish) return;
-    if constexpr (Fault == fault::publish_late) {
-      if constexpr (std::is_same_v<Targets, everyone_t>) {
-        all_late = true;
-      } else {
-        late.assign(targets.begin(), targets.end());
-      }
-      return;
-    }
-    if constexpr (Fault == fault::refresh_early) to->refresh(targets);
-    to->publish(targets);
-    if constexpr (Fault == fault::publish_twice) to->publish(targets);
+/// Calls is_caught(protocol, fault) for each protocol and each fault.
+template <class Protocols, class IsCaught>
+void each_fault(IsCaught const& is_caught) {
+  for (auto const wrong : {fault::no_publish, fault::no_refresh, fault::publish_late, fault::publish_twice,
+                           fault::refresh_twice, fault::refresh_early}) {
+    std::apply([&](auto... protocol) { (is_caught(protocol, wrong), ...); }, Protocols{});
   }
-  template <class Targets>
-  void refresh(Targets targets) {
-    if constexpr (Fault == fault::no_refresh || Fault == fault::refresh_early) return;
-    to->refresh(targets);
-    if constexpr (Fault == fault::refresh_twice) to->refresh(targets);
-  }
-  void catch_up(bool had_targets) {
-    if (all_late) {
-      to->publish(pgas::everyone);
-    } else if (Fault == fault::publish_late && had_targets) {
-      to->publish(group(late));
-    }
-  }
-};
-
-template <class Protocol, fault Fault>
-struct mutated_fence : Protocol {
-  template <class Control>
-  struct on {
-    typename Protocol::template on<Control> right;
-    on(Control& c, pgas::control_words w) : right(c, w) {}
-    template <class Boundary>
-    void fence(Boundary& b, std::string_view operation) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.fence(wrong, operation);
-      wrong.catch_up(false);
-    }
-  };
-};
-
-template <class Protocol, fault Fault>
-struct mutated_post : Protocol {
-  template <class Control>
-  struct on {
-    typename Protocol::template on<Control> right;
-    on(Control& c, pgas::control_words w) : right(c, w) {}
-    template <class Boundary>
-    void post(group g, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.post(g, wrong);
-      wrong.catch_up(true);
-    }
-    template <class Boundary>
-    void wait(group g, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.wait(g, wrong);
-    }
-    template <class Boundary>
-    bool test(group g, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      return right.test(g, wrong);
-    }
-    template <class Boundary>
-    void start(group g, Boundary& b, pgas::exposure_state exposures) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.start(g, wrong, exposures);
-    }
-    template <class Boundary>
-    void trigger(rank_t t, Boundary& b, pgas::exposure_state exposures) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.trigger(t, wrong, exposures);
-    }
-    template <class Boundary>
-    void complete(group g, Boundary& b, pgas::exposure_state exposures) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.complete(g, wrong, exposures);
-      wrong.catch_up(true);
-    }
-  };
-};
-
-template <class Protocol, fault Fault>
-struct mutated_lock : Protocol {
-  template <class Control>
-  struct on {
-    typename Protocol::template on<Control> right;
-    on(Control& c, pgas::control_words w) : right(c, w) {}
-    template <class Boundary>
-    void lock_all(Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.lock_all(wrong);
-    }
-    template <class Boundary>
-    void trigger(rank_t target, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.trigger(target, wrong);
-    }
-    template <class Boundary>
-    void unlock_all(Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.unlock_all(wrong);
-      wrong.catch_up(true);
-    }
-    template <class Boundary>
-      requires pgas::target_lock_protocol<Protocol>
-    void lock(rank_t target, pgas::lock_kind kind, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.lock(target, kind, wrong);
-    }
-    template <class Boundary>
-      requires pgas::deferred_lock_protocol<Protocol>
-    void first_access(rank_t target, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.first_access(target, wrong);
-    }
-    template <class Boundary>
-      requires pgas::target_lock_protocol<Protocol>
-    bool try_lock(rank_t target, pgas::lock_kind kind, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      return right.try_lock(target, kind, wrong);
-    }
-    template <class Boundary>
-      requires pgas::target_lock_protocol<Protocol>
-    void unlock(rank_t target, pgas::lock_kind kind, Boundary& b) {
-      faulty_boundary<Boundary, Fault> wrong{&b};
-      right.unlock(target, kind, wrong);
-      wrong.catch_up(true);
-    }
-  };
-};
-
-template <class Use>
-void each_fault(Use const& use) {
-  use.template operator()<fault::no_publish>();
-  use.template operator()<fault::no_refresh>();
-  use.template operator()<fault::publish_late>();
-  use.template operator()<fault::publish_twice>();
-  use.template operator()<fault::refresh_twice>();
-  use.template operator()<fault::refresh_early>();
 }
 
 }  // namespace
@@ -498,35 +386,21 @@ TEST_CASE(
 }
 
 TEST_CASE("a fence protocol that forgets, doubles or delays a call of its boundary is detected") {
-  std::apply(
-      []<class... P>(P...) {
-        each_fault(
-            [&]<fault Fault>() { CHECK(((wrong_as_fence<mutated_fence<P, Fault>>(1, 3) != "") && ...)); });
-      },
-      pgas_test::fence_protocols{});
+  each_fault<pgas_test::fence_protocols>([]<class Protocol>(Protocol, fault wrong) {
+    CHECK_MESSAGE(wrong_as_fence<Protocol>(1, 3, wrong) != "", Protocol::name);
+  });
 }
 
 TEST_CASE("a post protocol that forgets, doubles or delays a call of its boundary is detected") {
-  std::apply(
-      []<class... P>(P...) {
-        each_fault(
-            [&]<fault Fault>() { CHECK(((wrong_as_post<mutated_post<P, Fault>>(1, 3) != "") && ...)); });
-      },
-      pgas_test::post_protocols{});
+  each_fault<pgas_test::post_protocols>([]<class Protocol>(Protocol, fault wrong) {
+    CHECK_MESSAGE(wrong_as_post<Protocol>(1, 3, wrong) != "", Protocol::name);
+  });
 }
 
 TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is detected") {
-  std::apply(
-      []<class... P>(P...) {
-        each_fault([&]<fault Fault>() {
-          auto const is_caught = []<class Wrong>(Wrong) {
-            // A late publish cannot be detected in a protocol that has only lock_all, since its unlock_all
-            // sends no signal.
-            if constexpr (Fault == fault::publish_late && !pgas::target_lock_protocol<Wrong>) return true;
-            return wrong_as_lock<Wrong>(1, 3) != "";
-          };
-          CHECK((is_caught(mutated_lock<P, Fault>{}) && ...));
-        });
-      },
-      pgas_test::lock_protocols{});
+  each_fault<pgas_test::lock_protocols>([]<class Protocol>(Protocol, fault wrong) {
+    // The unlock_all of a protocol that has only lock_all sends no signal, so no publish is late.
+    if (wrong == fault::publish_late && !pgas::target_lock_protocol<Protocol>) return;
+    CHECK_MESSAGE(wrong_as_lock<Protocol>(1, 3, wrong) != "", Protocol::name);
+  });
 }

@@ -19,118 +19,134 @@ int mark(rank_t writer, int round, std::size_t at = 0) {
 
 std::size_t index(rank_t rank) { return static_cast<std::size_t>(rank); }
 
-/// Calls refused(name, act) for each member that an epoch of every kind has; act() calls the member.
-template <class Epoch, class Refused>
-void each_access(Epoch& e, Refused const& refused) {
+/// A member of an epoch, and a call of it. A table of pointers compiles faster than a template for each call.
+template <class Epoch>
+struct member {
+  char const* name;
+  void (*call)(Epoch&);
+};
+
+/// The members that an epoch of every kind has.
+template <class Epoch>
+void add_accesses(std::vector<member<Epoch>>& members) {
+  auto const add = [&](char const* name, void (*call)(Epoch&)) { members.push_back({name, call}); };
   static std::array<int, 4> some{};
-  std::span<int> const into(some);
-  std::span<int const> const from(some);
-  pgas::rows_of const block{.first = 0, .rows = 2, .cols = 2, .pitch = 2};
-  pgas::opened_piece const piece{.rank = 0, .first = 0, .count = 4};
+  static std::span<int> const into(some);
+  static std::span<int const> const from(some);
+  static constexpr pgas::rows_of block{.first = 0, .rows = 2, .cols = 2, .pitch = 2};
+  static constexpr pgas::opened_piece piece{.rank = 0, .first = 0, .count = 4};
   using own = pgas::own_part;
-  refused("to", [&] { static_cast<void>(e.to(0)); });
-  refused("put", [&] { e.put(0, 0, 1); });
-  refused("put", [&] { e.put(0, 0, from); });
-  refused("put", [&] { e.put(0, 0, own{.first = 0, .count = 1}); });
-  refused("put", [&] { e.put(0, block, from); });
-  refused("put", [&] { e.put(0, block, from.data(), 2); });
-  refused("put", [&] { e.put(piece, 0, 1); });
-  refused("put", [&] { e.put(piece, 0, from); });
-  refused("get", [&] { static_cast<void>(e.get(0, 0)); });
-  refused("get", [&] { e.get(0, 0, into); });
-  refused("get", [&] { e.get(0, 0, own{.first = 0, .count = 1}); });
-  refused("get", [&] { e.get(0, block, into); });
-  refused("get", [&] { e.get(0, block, into.data(), 2); });
-  refused("get", [&] { static_cast<void>(e.get(piece, 0)); });
-  refused("get", [&] { e.get(piece, 0, into); });
-  refused("rput", [&] { e.rput(0, 0, from).wait(); });
-  refused("rget", [&] { e.rget(0, 0, into).wait(); });
-  refused("accumulate", [&] { e.accumulate(0, 0, 1); });
-  refused("accumulate", [&] { e.accumulate(0, 0, from); });
-  refused("accumulate", [&] { e.accumulate(piece, 0, 1); });
-  refused("accumulate", [&] { e.accumulate(piece, 0, from); });
-  refused("get_accumulate", [&] { static_cast<void>(e.get_accumulate(0, 0, 1)); });
-  refused("get_accumulate", [&] { e.get_accumulate(0, 0, from, into); });
-  refused("accumulate", [&] { e.accumulate(0, block, from); });
-  refused("get_accumulate", [&] { e.get_accumulate(0, block, from, into); });
-  refused("raccumulate", [&] { e.raccumulate(0, 0, from).wait(); });
-  refused("rget_accumulate", [&] { e.rget_accumulate(0, 0, from, into).wait(); });
-  refused("fetch_add", [&] { static_cast<void>(e.fetch_add(0, 0, 1)); });
-  refused("exchange", [&] { static_cast<void>(e.exchange(0, 0, 1)); });
-  refused("compare_exchange", [&] { static_cast<void>(e.compare_exchange(0, 0, some[0], 1)); });
-  refused("atomic_load", [&] { static_cast<void>(e.atomic_load(0, 0)); });
-  refused("atomic_store", [&] { e.atomic_store(0, 0, 1); });
-  refused("operator[]", [&] { static_cast<void>(e[pgas::global_ptr<int>{0, 0}]); });
-  refused("flush", [&] { e.flush(0); });
-  refused("flush_local", [&] { e.flush_local(0); });
-  if constexpr (requires { e.flush_all(); }) {
-    refused("flush_all", [&] { e.flush_all(); });
-    refused("flush_local_all", [&] { e.flush_local_all(); });
+  add("to", [](Epoch& e) { static_cast<void>(e.to(0)); });
+  add("put", [](Epoch& e) { e.put(0, 0, 1); });
+  add("put", [](Epoch& e) { e.put(0, 0, from); });
+  add("put", [](Epoch& e) { e.put(0, 0, own{.first = 0, .count = 1}); });
+  add("put", [](Epoch& e) { e.put(0, block, from); });
+  add("put", [](Epoch& e) { e.put(0, block, from.data(), 2); });
+  add("put", [](Epoch& e) { e.put(piece, 0, 1); });
+  add("put", [](Epoch& e) { e.put(piece, 0, from); });
+  add("get", [](Epoch& e) { static_cast<void>(e.get(0, 0)); });
+  add("get", [](Epoch& e) { e.get(0, 0, into); });
+  add("get", [](Epoch& e) { e.get(0, 0, own{.first = 0, .count = 1}); });
+  add("get", [](Epoch& e) { e.get(0, block, into); });
+  add("get", [](Epoch& e) { e.get(0, block, into.data(), 2); });
+  add("get", [](Epoch& e) { static_cast<void>(e.get(piece, 0)); });
+  add("get", [](Epoch& e) { e.get(piece, 0, into); });
+  add("rput", [](Epoch& e) { e.rput(0, 0, from).wait(); });
+  add("rget", [](Epoch& e) { e.rget(0, 0, into).wait(); });
+  add("accumulate", [](Epoch& e) { e.accumulate(0, 0, 1); });
+  add("accumulate", [](Epoch& e) { e.accumulate(0, 0, from); });
+  add("accumulate", [](Epoch& e) { e.accumulate(piece, 0, 1); });
+  add("accumulate", [](Epoch& e) { e.accumulate(piece, 0, from); });
+  add("get_accumulate", [](Epoch& e) { static_cast<void>(e.get_accumulate(0, 0, 1)); });
+  add("get_accumulate", [](Epoch& e) { e.get_accumulate(0, 0, from, into); });
+  add("accumulate", [](Epoch& e) { e.accumulate(0, block, from); });
+  add("get_accumulate", [](Epoch& e) { e.get_accumulate(0, block, from, into); });
+  add("raccumulate", [](Epoch& e) { e.raccumulate(0, 0, from).wait(); });
+  add("rget_accumulate", [](Epoch& e) { e.rget_accumulate(0, 0, from, into).wait(); });
+  add("fetch_add", [](Epoch& e) { static_cast<void>(e.fetch_add(0, 0, 1)); });
+  add("exchange", [](Epoch& e) { static_cast<void>(e.exchange(0, 0, 1)); });
+  add("compare_exchange", [](Epoch& e) { static_cast<void>(e.compare_exchange(0, 0, some[0], 1)); });
+  add("atomic_load", [](Epoch& e) { static_cast<void>(e.atomic_load(0, 0)); });
+  add("atomic_store", [](Epoch& e) { e.atomic_store(0, 0, 1); });
+  add("operator[]", [](Epoch& e) { static_cast<void>(e[pgas::global_ptr<int>{0, 0}]); });
+  add("flush", [](Epoch& e) { e.flush(0); });
+  add("flush_local", [](Epoch& e) { e.flush_local(0); });
+  if constexpr (requires(Epoch e) { e.flush_all(); }) {
+    add("flush_all", [](Epoch& e) { e.flush_all(); });
+    add("flush_local_all", [](Epoch& e) { e.flush_local_all(); });
   }
   if constexpr (pgas::array_epoch<Epoch>) {
     using box = typename Epoch::box_type;
-    std::vector<std::size_t> const list{0, 1, 2, 3};
-    std::array const mask{true, true, true, true};
-    box const all{{0}, {4}};
-    refused("put", [&] { e.put(all, from); });
-    refused("put", [&] { e.put(0, from); });
-    refused("put", [&] { e.put({0}, 1); });
-    refused("put", [&] { e.put(list, from); });
-    refused("put", [&] { e.put(all, mask, from); });
-    refused("get", [&] { e.get(all, into); });
-    refused("get", [&] { e.get(0, into); });
-    refused("get", [&] { static_cast<void>(e.get({0})); });
-    refused("get", [&] { e.get(list, into); });
-    refused("get", [&] { e.get(all, mask, into); });
-    refused("accumulate", [&] { e.accumulate(all, from); });
-    refused("accumulate", [&] { e.accumulate(0, from); });
-    refused("accumulate", [&] { e.accumulate(list, from); });
-    refused("accumulate", [&] { e.accumulate(all, mask, from); });
+    static std::vector<std::size_t> const list{0, 1, 2, 3};
+    static std::array const mask{true, true, true, true};
+    static box const all{{0}, {4}};
+    add("put", [](Epoch& e) { e.put(all, from); });
+    add("put", [](Epoch& e) { e.put(0, from); });
+    add("put", [](Epoch& e) { e.put({0}, 1); });
+    add("put", [](Epoch& e) { e.put(list, from); });
+    add("put", [](Epoch& e) { e.put(all, mask, from); });
+    add("get", [](Epoch& e) { e.get(all, into); });
+    add("get", [](Epoch& e) { e.get(0, into); });
+    add("get", [](Epoch& e) { static_cast<void>(e.get({0})); });
+    add("get", [](Epoch& e) { e.get(list, into); });
+    add("get", [](Epoch& e) { e.get(all, mask, into); });
+    add("accumulate", [](Epoch& e) { e.accumulate(all, from); });
+    add("accumulate", [](Epoch& e) { e.accumulate(0, from); });
+    add("accumulate", [](Epoch& e) { e.accumulate(list, from); });
+    add("accumulate", [](Epoch& e) { e.accumulate(all, mask, from); });
   }
 }
 
-/// Calls refused(name, act) for each member that an epoch of one kind has beside these.
-template <class Epoch, class Refused>
-void each_member(Epoch& e, Refused const& refused) {
-  if constexpr (pgas::open_epoch<Epoch>) each_access(e, refused);
-  if constexpr (requires { e.close(); }) refused("close", [&] { e.close(); });
-  if constexpr (requires { e.next(); }) refused("next", [&] { e.next(); });
-  if constexpr (requires { e.sync(); }) refused("sync", [&] { e.sync(); });
-  if constexpr (requires { e.unlock_all(); }) refused("close", [&] { e.unlock_all(); });
-  if constexpr (requires { e.unlock(); }) {
-    refused("to", [&] { static_cast<void>(e.to()); });
-    refused("close", [&] { e.unlock(); });
+/// All members of an epoch.
+template <class Epoch>
+std::vector<member<Epoch>> members_of() {
+  std::vector<member<Epoch>> members;
+  auto const add = [&](char const* name, void (*call)(Epoch&)) { members.push_back({name, call}); };
+  if constexpr (pgas::open_epoch<Epoch>) add_accesses(members);
+  if constexpr (requires(Epoch e) { e.close(); }) add("close", [](Epoch& e) { e.close(); });
+  if constexpr (requires(Epoch e) { e.next(); }) add("next", [](Epoch& e) { e.next(); });
+  if constexpr (requires(Epoch e) { e.sync(); }) add("sync", [](Epoch& e) { e.sync(); });
+  if constexpr (requires(Epoch e) { e.unlock_all(); }) add("close", [](Epoch& e) { e.unlock_all(); });
+  if constexpr (requires(Epoch e) { e.unlock(); }) {
+    add("to", [](Epoch& e) { static_cast<void>(e.to()); });
+    add("close", [](Epoch& e) { e.unlock(); });
   }
-  if constexpr (requires { e.wait(); }) refused("close", [&] { e.wait(); });
-  if constexpr (requires { e.complete(); }) {
+  if constexpr (requires(Epoch e) { e.wait(); }) add("close", [](Epoch& e) { e.wait(); });
+  if constexpr (requires(Epoch e) { e.complete(); }) {
     static std::array<int, 2> const some{};
-    refused("close", [&] { e.complete(); });
-    refused("complete", [&] { e.complete(0); });
-    refused("put_last", [&] { e.put_last(0, 0, 1); });
-    refused("put_last", [&] { e.put_last(0, 0, std::span<int const>(some)); });
+    add("close", [](Epoch& e) { e.complete(); });
+    add("complete", [](Epoch& e) { e.complete(0); });
+    add("put_last", [](Epoch& e) { e.put_last(0, 0, 1); });
+    add("put_last", [](Epoch& e) { e.put_last(0, 0, std::span<int const>(some)); });
   }
+  return members;
+}
+
+/// Requires that each member of an epoch of this kind is refused with its name.
+template <class Epoch>
+void require_refused(Epoch& e, std::string const& kind, std::string const& state) {
+  for (auto const& [name, call] : members_of<Epoch>()) {
+    try {
+      require_error(errc::wrong_order, {"rank 0: " + std::string(name) + ": the epoch " + state},
+                    [&e, call] { call(e); });
+    } catch (std::exception const& problem) {
+      throw std::runtime_error(kind + ": " + name + ": " + problem.what());
+    }
+  }
+  if constexpr (requires { e.template get<0>(); }) require_refused(e.template get<0>(), kind, state);
 }
 
 /// Moves the epoch that open() returns and closes it: all members of both objects are then refused.
-template <class Open, class Use>
-void move_and_close(std::string const& kind, Open const& open, Use const& each) {
-  auto const refused_as = [&kind](std::string const& state) {
-    return [&kind, state](std::string const& name, auto const& act) {
-      try {
-        require_error(errc::wrong_order, {"rank 0: " + name + ": the epoch " + state}, act);
-      } catch (std::exception const& e) {
-        throw std::runtime_error(kind + ": " + name + ": " + e.what());
-      }
-    };
-  };
+template <class Open>
+void move_and_close(std::string const& kind, Open const& open) {
   auto from = open();
   auto to = std::move(from);
-  each(from, refused_as("has been moved to another object"));  // NOLINT(bugprone-use-after-move)
+  require_refused(from, kind, "has been moved to another object");  // NOLINT(bugprone-use-after-move)
   require(!from.is_open() && to.is_open(), kind + ": the new object is open, and it alone");
   to.close();
-  each(to, refused_as("is closed already"));
+  require_refused(to, kind, "is closed already");
   auto closed = std::move(to);
-  each(closed, refused_as("is closed already"));
+  require_refused(closed, kind, "is closed already");
 }
 
 }  // namespace
@@ -140,47 +156,21 @@ void move_and_close(std::string const& kind, Open const& open, Use const& each) 
 TEST_CASE("every member of a closed epoch, and of one that was moved from, is refused with its name") {
   everywhere<std::tuple<self_model, scc_model>>(
       [](auto& team) {
-        auto const each = [](auto& e, auto const& refused) { each_member(e, refused); };
-        auto const on_memory = [&](std::string const& kind, auto const& w) {
-          move_and_close(
-              "fence of " + kind, [&] { return pgas::fence{w}; }, each);
-          move_and_close(
-              "lock_all of " + kind, [&] { return pgas::lock_all{w}; }, each);
-          move_and_close(
-              "lock of " + kind,
-              [&] {
-                return pgas::lock{w, 0, pgas::shared};
-              },
-              each);
-          move_and_close(
-              "exclusive lock of " + kind,
-              [&] {
-                return pgas::lock{w, 0, pgas::exclusive};
-              },
-              each);
+        auto const on_memory = [](std::string const& kind, auto const& w) {
+          move_and_close("fence of " + kind, [&] { return pgas::fence{w}; });
+          move_and_close("lock_all of " + kind, [&] { return pgas::lock_all{w}; });
+          move_and_close("lock of " + kind, [&] { return pgas::lock{w, 0, pgas::shared}; });
+          move_and_close("exclusive lock of " + kind, [&] { return pgas::lock{w, 0, pgas::exclusive}; });
           {
             pgas::exposure exposed{w, {0}};
-            move_and_close(
-                "access of " + kind,
-                [&] {
-                  return pgas::access{w, {0}};
-                },
-                each);
+            move_and_close("access of " + kind, [&] { return pgas::access{w, {0}}; });
           }
-          move_and_close(
-              "exposure of " + kind,
-              [&] {
-                pgas::exposure exposed{w, {0}};
-                pgas::access{w, {0}}.complete();
-                return exposed;
-              },
-              each);
-          move_and_close(
-              "fence_all of " + kind, [&] { return pgas::fence_all{w}; },
-              [&](auto& e, auto const& refused) {
-                each_member(e, refused);
-                each_member(e.template get<0>(), refused);
-              });
+          move_and_close("exposure of " + kind, [&] {
+            pgas::exposure exposed{w, {0}};
+            pgas::access{w, {0}}.complete();
+            return exposed;
+          });
+          move_and_close("fence_all of " + kind, [&] { return pgas::fence_all{w}; });
         };
         on_memory("a window", make_window<int>(team, 4));
         on_memory("an array", pgas::make_array<int>(team, 4));

@@ -84,6 +84,12 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     });
     refused("rput", "8", [&] { epoch.rput(to, 8, three).wait(); });
     refused("rget", "8", [&] { epoch.rget(to, 8, three).wait(); });
+    refused("rput", "4", [&] {
+      epoch.rput(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2).wait();
+    });
+    refused("rget", "4", [&] {
+      epoch.rget(to, pgas::rows_of{.first = 4, .rows = 2, .cols = 2, .pitch = 5}, three.data(), 2).wait();
+    });
     refused("accumulate", "10", [&] { epoch.accumulate(to, 10, 1); });
     refused("accumulate", "8", [&] { epoch.accumulate(to, 8, three); });
     refused("get_accumulate", "10", [&] { static_cast<void>(epoch.get_accumulate(to, 10, 1)); });

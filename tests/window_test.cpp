@@ -240,6 +240,84 @@ TEST_CASE("rput and rget: the data have arrived when the request is complete") {
   });
 }
 
+TEST_CASE("requests: rows, strided elements, single ones and own parts move like without requests") {
+  everywhere([](auto& team) {
+    constexpr std::size_t pitch = 11;
+    constexpr pgas::rows_of block{.first = 14, .rows = 4, .cols = 5, .pitch = pitch};
+    constexpr pgas::rows_of column = pgas::strided(1, 6, pitch);
+    auto w = make_window<int>(team, 100);
+    rank_t const to = (team.rank() + 1) % team.size();
+    rank_t const from = (team.rank() - 1 + team.size()) % team.size();
+    for (std::size_t i = 0; i < 4; ++i) w.local()[80 + i] = team.rank() * 1000 + 900 + static_cast<int>(i);
+    team.barrier();
+    auto rows = numbers(team.rank() * 1000 + 1, 4 * 7);
+    auto single = numbers(team.rank() * 1000 + 500, 6);
+    {
+      pgas::fence epoch{w};
+      auto one = epoch.rput(to, block, rows.data(), 7);
+      auto two = epoch.rput(to, column, single);
+      auto three = epoch.rput(to, 70, team.rank() + 7);
+      auto four = epoch.rput(to, 90, pgas::own_part{80, 4});
+      while (!one.test()) std::this_thread::yield();
+      two.wait();
+      require(three.test() && four.test(), "these are done at return");
+      std::fill(rows.begin(), rows.end(), -1);
+      std::fill(single.begin(), single.end(), -1);
+      epoch.rput(to, pgas::rows_of{.first = 70, .rows = 0, .cols = 5, .pitch = pitch}, rows.data(), 5).wait();
+    }
+    std::vector<int> expected(100);
+    for (std::size_t row = 0; row < 4; ++row) {
+      for (std::size_t col = 0; col < 5; ++col)
+        expected[14 + row * pitch + col] = from * 1000 + 1 + static_cast<int>(row * 7 + col);
+    }
+    for (std::size_t i = 0; i < 6; ++i) expected[1 + i * pitch] = from * 1000 + 500 + static_cast<int>(i);
+    for (std::size_t i = 0; i < 4; ++i) {
+      expected[80 + i] = team.rank() * 1000 + 900 + static_cast<int>(i);
+      expected[90 + i] = from * 1000 + 900 + static_cast<int>(i);
+    }
+    expected[70] = from + 7;
+    require(own(w) == expected, "the part has what requests put, and zeros beside it");
+    team.barrier();
+    {
+      pgas::fence epoch{w};
+      std::vector<int> dense(20);
+      std::vector<int> spread(4 * 9, -1);
+      std::vector<int> strided(6);
+      int seventy = 0;
+      auto one = epoch.rget(to, block, dense);
+      auto two = epoch.rget(to, block, spread.data(), 9);
+      auto three = epoch.rget(to, column, strided);
+      epoch.rget(to, 70, seventy).wait();
+      three.wait();
+      while (!two.test()) std::this_thread::yield();
+      one.wait();
+      require(strided == numbers(team.rank() * 1000 + 500, 6), "a column arrives with its request");
+      require_equal(seventy, team.rank() + 7, "an element arrives with its request");
+      for (std::size_t row = 0; row < 4; ++row) {
+        for (std::size_t col = 0; col < 9; ++col) {
+          int const value = team.rank() * 1000 + 1 + static_cast<int>(row * 7 + col);
+          if (col < 5) require_equal(dense[row * 5 + col], value, "got without gaps");
+          require_equal(spread[row * 9 + col], col < 5 ? value : -1, "got with a pitch, and nothing between");
+        }
+      }
+      epoch.next();
+      epoch.rget(to, 0, pgas::own_part{70, 1}).wait();
+      epoch.next();
+      std::vector<int> before(6);
+      epoch.raccumulate(to, column, numbers(1, 6)).wait();
+      epoch.rget_accumulate(to, column, numbers(1, 6), before).wait();
+      for (std::size_t i = 0; i < 6; ++i)
+        require_equal(before[i], strided[i] + 1 + static_cast<int>(i), "before");
+      int old = -1;
+      epoch.raccumulate(to, 79, 3).wait();
+      epoch.rget_accumulate(to, 79, 4, old).wait();
+      require_equal(old, 3, "the value before");
+      require_equal(epoch.get_accumulate(to, 79, 0), 7, "the sum of both requests");
+    }
+    require_equal(own(w)[70], 0, "got into the own part");
+  });
+}
+
 TEST_CASE("an epoch may have a hundred thousand outstanding operations and more, with requests and without") {
   constexpr std::size_t many = 50'001;
   everywhere(

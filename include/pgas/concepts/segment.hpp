@@ -73,6 +73,15 @@ concept strided_segment = segment<S> && requires(S& s, location at, row_shape sh
   s.get_rows(at, pitch, into, pitch, shape);
 };
 
+/// Such transfers can also be started, and return a request of the same type as rput and rget.
+template <class S>
+concept strided_request_segment =
+    strided_segment<S> && requires(S& s, location at, row_shape shape, std::size_t pitch,
+                                   std::byte const* from, std::byte* into, bytes_in some, bytes_out room) {
+      { s.rput_rows(at, pitch, from, pitch, shape) } -> std::same_as<decltype(s.rput(at, some))>;
+      { s.rget_rows(at, pitch, into, pitch, shape) } -> std::same_as<decltype(s.rget(at, room))>;
+    };
+
 /// With such a segment this rank keeps copies of its own and of remote memory, and no hardware makes them
 /// agree.
 ///

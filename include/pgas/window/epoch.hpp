@@ -169,12 +169,38 @@ class accesses {
     to<"get">(target).get(at, into, into_pitch);
   }
   /// Starts a put and returns its request: see target_view::rput. MPI_Rput.
+  [[nodiscard]] done rput(rank_t target, std::size_t i, value_type const& value) {
+    return to<"rput">(target).rput(i, value);
+  }
   [[nodiscard]] auto rput(rank_t target, std::size_t first, std::span<value_type const> values) {
     return to<"rput">(target).rput(first, values);
   }
+  template <std::same_as<own_part> Piece>
+  [[nodiscard]] done rput(rank_t target, std::size_t first, Piece from) {
+    return to<"rput">(target).rput(first, from);
+  }
+  [[nodiscard]] auto rput(rank_t target, rows_of at, std::span<value_type const> values) {
+    return to<"rput">(target).rput(at, values);
+  }
+  [[nodiscard]] auto rput(rank_t target, rows_of at, value_type const* from, std::size_t from_pitch) {
+    return to<"rput">(target).rput(at, from, from_pitch);
+  }
   /// Starts a get and returns its request: see target_view::rget. MPI_Rget.
+  [[nodiscard]] done rget(rank_t target, std::size_t i, value_type& into) {
+    return to<"rget">(target).rget(i, into);
+  }
   [[nodiscard]] auto rget(rank_t target, std::size_t first, std::span<value_type> values) {
     return to<"rget">(target).rget(first, values);
+  }
+  template <std::same_as<own_part> Piece>
+  [[nodiscard]] done rget(rank_t target, std::size_t first, Piece into) {
+    return to<"rget">(target).rget(first, into);
+  }
+  [[nodiscard]] auto rget(rank_t target, rows_of at, std::span<value_type> values) {
+    return to<"rget">(target).rget(at, values);
+  }
+  [[nodiscard]] auto rget(rank_t target, rows_of at, value_type* into, std::size_t into_pitch) {
+    return to<"rget">(target).rget(at, into, into_pitch);
   }
   /// Combines one value, or many, with elements, each in one indivisible step: see target_view::accumulate.
   /// MPI_Accumulate.
@@ -209,6 +235,24 @@ class accesses {
   }
   /// Like accumulate and get_accumulate, and return a request: see target_view::raccumulate. MPI_Raccumulate,
   /// MPI_Rget_accumulate.
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
+    return to<"raccumulate">(target).raccumulate(i, value, op);
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(rank_t target, rows_of at, std::span<value_type const> values, Op op = {}) {
+    return to<"raccumulate">(target).raccumulate(at, values, op);
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(rank_t target, std::size_t i, value_type const& value,
+                                     value_type& before, Op op = {}) {
+    return to<"rget_accumulate">(target).rget_accumulate(i, value, before, op);
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(rank_t target, rows_of at, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) {
+    return to<"rget_accumulate">(target).rget_accumulate(at, values, before, op);
+  }
   template <operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(rank_t target, std::size_t first, std::span<value_type const> values,
                                  Op op = {}) {
@@ -255,6 +299,22 @@ class accesses {
   }
   void get(opened_piece const& piece, std::size_t first, std::span<value_type> values) {
     get(piece.rank, in(piece, "get", first, values.size()), values);
+  }
+  [[nodiscard]] auto rput(opened_piece const& piece, std::size_t first, std::span<value_type const> values) {
+    return rput(piece.rank, in(piece, "rput", first, values.size()), values);
+  }
+  [[nodiscard]] auto rget(opened_piece const& piece, std::size_t first, std::span<value_type> values) {
+    return rget(piece.rank, in(piece, "rget", first, values.size()), values);
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] value_type get_accumulate(opened_piece const& piece, std::size_t i, value_type const& value,
+                                          Op op = {}) {
+    return get_accumulate(piece.rank, in(piece, "get_accumulate", i, 1), value, op);
+  }
+  template <operation_argument Op = op::sum>
+  void get_accumulate(opened_piece const& piece, std::size_t first, std::span<value_type const> values,
+                      std::span<value_type> before, Op op = {}) {
+    get_accumulate(piece.rank, in(piece, "get_accumulate", first, values.size()), values, before, op);
   }
   template <operation_argument Op = op::sum>
   void accumulate(opened_piece const& piece, std::size_t i, value_type const& value, Op op = {}) {

@@ -58,6 +58,29 @@ class target_part {
     }
   }
 
+  /// Starts a put of rows and returns its request. Without requests for rows the put has taken its source at
+  /// return.
+  [[nodiscard]] auto rput_rows(std::size_t first, std::size_t pitch, std::byte const* from,
+                               std::size_t from_pitch, row_shape shape) const {
+    if constexpr (requests_rows) {
+      return segment().rput_rows(location_of(first), pitch, from, from_pitch, shape);
+    } else {
+      put_rows(first, pitch, from, from_pitch, shape);
+      return done{};
+    }
+  }
+  /// Starts a get of rows and returns its request. Without requests for rows the get is complete at return.
+  [[nodiscard]] auto rget_rows(std::size_t first, std::size_t pitch, std::byte* into, std::size_t into_pitch,
+                               row_shape shape) const {
+    if constexpr (requests_rows) {
+      return segment().rget_rows(location_of(first), pitch, into, into_pitch, shape);
+    } else {
+      get_rows(first, pitch, into, into_pitch, shape);
+      segment().flush_local(rank_);  // a policy may get past the copies, and then the bytes may be under way
+      return done{};
+    }
+  }
+
   [[nodiscard]] value_type get(std::size_t i) const {
     if constexpr (State::is_direct) {
       return base_[i];
@@ -86,6 +109,7 @@ class target_part {
 
  private:
   static constexpr bool moves_rows = strided_segment<segment_type> && !cache_controlled<segment_type>;
+  static constexpr bool requests_rows = strided_request_segment<segment_type> && moves_rows;
 
   /// Under a passive target no boundary tells when the target's memory has changed, so a get looks there.
   void get_bytes(location at, bytes_out into) const {

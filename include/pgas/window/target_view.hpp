@@ -89,7 +89,7 @@ class target_view : detail::target_part<State, Hints> {
   void put(rows_of at, value_type const* from, std::size_t from_pitch) const {
     check_writes();
     check_elements("put", at.first, at.reach());
-    check_rows(at, from_pitch);
+    check_rows("put", at, from_pitch);
     if (at.size() == 0) return;
     base::put_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
                    from_pitch * sizeof(value_type), shape_of(at));
@@ -124,17 +124,7 @@ class target_view : detail::target_part<State, Hints> {
     check_reads();
     check_elements("get", first, into.count);
     check_own("get", into);
-    if (into.count == 0) return;
-    if constexpr (local_segment<segment_type> && !cache_controlled<segment_type>) {
-      auto* const own = reinterpret_cast<value_type*>(segment().local().data());
-      base::get(first, std::span(own + into.first, into.count));
-    } else {
-      std::vector<value_type> copy(into.count);
-      base::get(first, std::span(copy));
-      segment().flush_local(rank());
-      Coherence::store(segment(), {base::state().rank(), into.first * sizeof(value_type)},
-                       std::as_bytes(std::span(copy)));
-    }
+    get_into_own(first, into);
   }
 
   /// Gets a block of rows into private rows, `into_pitch` elements apart. The destination may be read after
@@ -142,7 +132,7 @@ class target_view : detail::target_part<State, Hints> {
   void get(rows_of at, value_type* into, std::size_t into_pitch) const {
     check_reads();
     check_elements("get", at.first, at.reach());
-    check_rows(at, into_pitch);
+    check_rows("get", at, into_pitch);
     if (at.size() == 0) return;
     base::get_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
                    into_pitch * sizeof(value_type), shape_of(at));
@@ -154,14 +144,53 @@ class target_view : detail::target_part<State, Hints> {
     get(at, values.data(), at.cols);
   }
 
-  /// Starts a put and returns its request. The source may be reused once the request is done; the elements
-  /// have arrived after flush or close. MPI_Rput.
+  /// Starts a put of anything that `put` takes, and returns its request. The source may be reused once the
+  /// request is done; the elements have arrived after flush or close. The request of one element is done at
+  /// return, and so is that of a put to memory with private copies. MPI_Rput.
+  [[nodiscard]] done rput(std::size_t i, value_type const& value) const {
+    check_writes();
+    check_element("rput", i);
+    base::put(i, value);
+    return {};
+  }
   [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("rput", first, values.size());
-    return segment().rput(location_of(first), std::as_bytes(values));
+    if constexpr (cache_controlled<segment_type>) {
+      base::put(first, values);
+      return done{};
+    } else {
+      return segment().rput(location_of(first), std::as_bytes(values));
+    }
   }
-  /// Starts a get and returns its request. The destination may be read once the request is done. MPI_Rget.
+  template <std::same_as<own_part> Piece>
+  [[nodiscard]] done rput(std::size_t first, Piece from) const {
+    check_writes();
+    check_elements("rput", first, from.count);
+    check_own("rput", from);
+    with_own_copy(from, [&](std::span<value_type const> values) { base::put(first, values); });
+    return {};
+  }
+  [[nodiscard]] auto rput(rows_of at, value_type const* from, std::size_t from_pitch) const {
+    check_writes();
+    check_elements("rput", at.first, at.reach());
+    check_rows("rput", at, from_pitch);
+    return base::rput_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
+                           from_pitch * sizeof(value_type), shape_of(at));
+  }
+  [[nodiscard]] auto rput(rows_of at, std::span<value_type const> values) const {
+    check_count("rput", values.size(), at.size());
+    return rput(at, values.data(), at.cols);
+  }
+  /// Starts a get of anything that `get` takes, and returns its request. The destination may be read once the
+  /// request is done. The request of one element is done at return, and so is that of a get from memory with
+  /// private copies. MPI_Rget.
+  [[nodiscard]] done rget(std::size_t i, value_type& into) const {
+    check_reads();
+    check_element("rget", i);
+    into = base::get(i);
+    return {};
+  }
   [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check_elements("rget", first, values.size());
@@ -172,6 +201,26 @@ class target_view : detail::target_part<State, Hints> {
     } else {
       return segment().rget(location_of(first), std::as_writable_bytes(values));
     }
+  }
+  template <std::same_as<own_part> Piece>
+  [[nodiscard]] done rget(std::size_t first, Piece into) const {
+    check_reads();
+    check_elements("rget", first, into.count);
+    check_own("rget", into);
+    get_into_own(first, into);
+    segment().flush_local(rank());
+    return {};
+  }
+  [[nodiscard]] auto rget(rows_of at, value_type* into, std::size_t into_pitch) const {
+    check_reads();
+    check_elements("rget", at.first, at.reach());
+    check_rows("rget", at, into_pitch);
+    return base::rget_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
+                           into_pitch * sizeof(value_type), shape_of(at));
+  }
+  [[nodiscard]] auto rget(rows_of at, std::span<value_type> values) const {
+    check_count("rget", values.size(), at.size());
+    return rget(at, values.data(), at.cols);
   }
 
   /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened
@@ -225,6 +274,11 @@ class target_view : detail::target_part<State, Hints> {
   /// Like accumulate and get_accumulate, and returns a request for programs that collect requests. It is done
   /// at return: `values` may be reused, and `before` may be read. MPI_Raccumulate, MPI_Rget_accumulate.
   template <detail::operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(std::size_t i, value_type const& value, Op op = {}) const {
+    static_cast<void>(modify_checked("raccumulate", i, value, op));
+    return {};
+  }
+  template <detail::operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
     modify_all_checked("raccumulate", first, values, nullptr, op);
     return {};
@@ -234,6 +288,26 @@ class target_view : detail::target_part<State, Hints> {
                                      std::span<value_type> before, Op op = {}) const {
     check_count("rget_accumulate", before.size(), values.size());
     modify_all_checked("rget_accumulate", first, values, before.data(), op);
+    return {};
+  }
+  template <detail::operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(std::size_t i, value_type const& value, value_type& before,
+                                     Op op = {}) const {
+    before = modify_checked("rget_accumulate", i, value, op);
+    return {};
+  }
+  template <detail::operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(rows_of at, std::span<value_type const> values, Op op = {}) const {
+    check_count("raccumulate", values.size(), at.size());
+    modify_rows_checked("raccumulate", at, values, nullptr, op);
+    return {};
+  }
+  template <detail::operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(rows_of at, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) const {
+    check_count("rget_accumulate", values.size(), at.size());
+    check_count("rget_accumulate", before.size(), at.size());
+    modify_rows_checked("rget_accumulate", at, values, before.data(), op);
     return {};
   }
 
@@ -339,9 +413,9 @@ class target_view : detail::target_part<State, Hints> {
         throw error(errc::invalid_argument, base::state().job_rank(), operation,
                     std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
   }
-  void check_rows(rows_of block, std::size_t private_pitch) const {
+  void check_rows(std::string_view operation, rows_of block, std::size_t private_pitch) const {
     PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),
-                 detail::throw_error(errc::invalid_argument, base::state().job_rank(), "put or get of rows",
+                 detail::throw_error(errc::invalid_argument, base::state().job_rank(), operation,
                                      "rows overlap: a pitch is less than the length of a row"));
   }
   static row_shape shape_of(rows_of block) noexcept {
@@ -360,6 +434,20 @@ class target_view : detail::target_part<State, Hints> {
                         std::as_writable_bytes(std::span(copy)));
       }
       use(std::span<value_type const>(copy));
+    }
+  }
+
+  void get_into_own(std::size_t first, own_part into) const {
+    if (into.count == 0) return;
+    if constexpr (local_segment<segment_type> && !cache_controlled<segment_type>) {
+      auto* const own = reinterpret_cast<value_type*>(segment().local().data());
+      base::get(first, std::span(own + into.first, into.count));
+    } else {
+      std::vector<value_type> copy(into.count);
+      base::get(first, std::span(copy));
+      segment().flush_local(rank());
+      Coherence::store(segment(), {base::state().rank(), into.first * sizeof(value_type)},
+                       std::as_bytes(std::span(copy)));
     }
   }
 
@@ -392,7 +480,7 @@ class target_view : detail::target_part<State, Hints> {
   void modify_rows_checked(std::string_view operation, rows_of at, std::span<value_type const> values,
                            value_type* before, Op op) const {
     check_elements(operation, at.first, at.reach());
-    check_rows(at, at.cols);
+    check_rows(operation, at, at.cols);
     for (std::size_t row = 0; row < at.rows; ++row) {
       std::size_t const done_before = row * at.cols;
       modify_all_checked(operation, at.first + row * at.pitch, values.subspan(done_before, at.cols),

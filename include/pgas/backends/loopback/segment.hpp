@@ -61,14 +61,22 @@ class message_segment {
   }
 
   [[nodiscard]] request_type rput(location at, bytes_in from) {
-    put(at, from);
-    if (is_own(at.rank) || from.empty()) return {};
+    return rput_rows(at, 0, from.data(), 0, {1, from.size()});
+  }
+  [[nodiscard]] request_type rget(location at, bytes_out into) {
+    return rget_rows(at, 0, into.data(), 0, {1, into.size()});
+  }
+  [[nodiscard]] request_type rput_rows(location at, std::size_t pitch, std::byte const* from,
+                                       std::size_t from_pitch, row_shape shape) {
+    put_rows(at, pitch, from, from_pitch, shape);
+    if (is_own(at.rank) || shape.rows * shape.row_bytes == 0) return {};
     return {held_.shared_owner(),
             {std::make_shared<loopback::transfer>(ask_flush(at.rank), world(at.rank), "rput")}};
   }
-  [[nodiscard]] request_type rget(location at, bytes_out into) {
-    if (is_own(at.rank)) return get(at, into), request_type{};
-    return {held_.shared_owner(), start_get(at, 0, into.data(), 0, {1, into.size()}, "rget")};
+  [[nodiscard]] request_type rget_rows(location at, std::size_t pitch, std::byte* into,
+                                       std::size_t into_pitch, row_shape shape) {
+    if (is_own(at.rank)) return get_rows(at, pitch, into, into_pitch, shape), request_type{};
+    return {held_.shared_owner(), start_get(at, pitch, into, into_pitch, shape, "rget")};
   }
 
   /// Waits until rank `rank` has acknowledged this rank's puts to this segment.

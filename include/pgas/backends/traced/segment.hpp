@@ -46,6 +46,20 @@ class traced_segment : public Inner {
     Inner::get_rows(at, pitch, into, into_pitch, shape);
   }
 
+  auto rput_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
+                 row_shape shape)
+    requires strided_request_segment<Inner>
+  {
+    auto const span = transfers("rput", at, shape.rows * shape.row_bytes);
+    return Inner::rput_rows(at, pitch, from, from_pitch, shape);
+  }
+  auto rget_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape)
+    requires strided_request_segment<Inner>
+  {
+    auto const span = transfers("rget", at, shape.rows * shape.row_bytes);
+    return Inner::rget_rows(at, pitch, into, into_pitch, shape);
+  }
+
   void flush(rank_t target) {
     auto const span = flushes("flush", group(&target, 1));
     Inner::flush(target);

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "../support/ranks.hpp"
+#include "make.hpp"
 
 /// The promises of every mailbox, checked on every backend that has one.
 namespace pgas_test {
@@ -125,6 +125,94 @@ TEST_CASE("mailbox: a handler may send messages") {
       b.check("mailbox test");
       require(std::chrono::steady_clock::now() < deadline, "the counter passes every rank and returns");
     }
+  });
+}
+
+namespace detail {
+
+/// Answers each question with its number, also while this rank waits.
+template <class Mailbox>
+class answering {
+ public:
+  explicit answering(Mailbox& m) : mailbox_(&m) {
+    m.serve([this] { look(); });
+  }
+  answering(answering const&) = delete;
+  answering& operator=(answering const&) = delete;
+  ~answering() { mailbox_->serve({}); }
+
+  [[nodiscard]] bool ask(rank_t whom) { return send(whom, question); }
+  [[nodiscard]] int answers() const noexcept { return answers_; }
+
+ private:
+  enum kind : unsigned char { question, answer };
+
+  bool send(rank_t to, kind what) { return mailbox_->try_send(to, std::as_bytes(std::span(&what, 1))); }
+  void look() {
+    mailbox_->poll([this](rank_t from, pgas::bytes_in bytes) {
+      if (bytes[0] == std::byte{answer}) {
+        ++answers_;
+      } else {
+        unanswered_.push_back(from);
+      }
+    });
+    std::erase_if(unanswered_, [this](rank_t from) { return send(from, answer); });
+  }
+
+  Mailbox* mailbox_;
+  int answers_ = 0;
+  std::vector<rank_t> unanswered_;
+};
+
+}  // namespace detail
+
+TEST_CASE("mailbox: a rank that waits answers messages, whatever it waits for") {
+  with_mailboxes([](auto& b, auto& boot, auto& m) {
+    detail::answering post(m);
+    auto words = make_control(b, boot, "served", {.slots = 1, .cells = 0});
+    rank_t const others = b.size() - 1;
+    auto const ask_all = [&](int answers) {
+      for (rank_t whom = 1; whom <= others; ++whom) {
+        bool asked = false;
+        words.wait_until(words.slot(0, 0, 0), [&](pgas::word) { return asked = asked || post.ask(whom); },
+                         {.operation = "asks"});
+      }
+      words.wait_until(words.slot(0, 0, 0), [&](pgas::word) { return post.answers() == answers; },
+                       {.operation = "waits for answers"});
+    };
+    for (int round = 1; round <= 20; ++round) {
+      if (b.rank() == 0) ask_all(2 * round * others - others);  // the others wait in the bootstrap's fence
+      boot.fence();
+      if (b.rank() == 0) {  // the others wait for a word
+        ask_all(2 * round * others);
+        for (rank_t r = 1; r <= others; ++r)
+          words.slot(r, 0, 0).store(static_cast<pgas::word>(round), std::memory_order_release);
+      } else {
+        words.wait_until(words.slot(b.rank(), 0, 0),
+                         [&](pgas::word seen) { return seen == static_cast<pgas::word>(round); },
+                         {.operation = "waits for a word"});
+      }
+    }
+    boot.fence();
+  });
+}
+
+TEST_CASE("mailbox: a rank that waits for room goes on when the receiver, which waits too, has polled") {
+  with_mailboxes([](auto& b, auto& boot, auto& m) {
+    detail::answering post(m);
+    auto words = make_control(b, boot, "room", {.slots = 1, .cells = 0});
+    rank_t const next = (b.rank() + 1) % b.size();
+    constexpr int questions = 200;
+    for (int i = 0; i < questions; ++i) {
+      bool asked = false;
+      words.wait_until(words.slot(b.rank(), 0, b.rank()),
+                       [&](pgas::word) { return asked = asked || post.ask(next); },
+                       {.operation = "waits for room", .awaited = pgas::group(&next, 1)});
+    }
+    words.wait_until(words.slot(b.rank(), 0, b.rank()),
+                     [&](pgas::word) { return post.answers() == questions; },
+                     {.operation = "waits for answers", .awaited = pgas::group(&next, 1)});
+    boot.fence();
   });
 }
 

@@ -60,7 +60,11 @@ class rank_bootstrap {
     }
     waiting_for const why{.operation = "run", .awaited = others};
     waiters* const waiting = &chip_->meeting().waiting;
-    chip_->turns().wait(std::span(&waiting, 1), condition, why, "start or end of the job", everybody);
+    auto const served = [&] {
+      while (chip_->serve(rank())) {}
+      return condition();
+    };
+    chip_->turns().wait(std::span(&waiting, 1), served, why, "start or end of the job", everybody);
   }
 
   std::shared_ptr<chip> chip_;

@@ -13,13 +13,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The executor of a one-sided operation at its target.
-enum class progress {
-  hardware,  ///< the memory system
-  agent,     ///< a thread that the backend keeps for each rank
-  polled,    ///< the target's next blocking call
-};
-
 /// The distance to another rank. A program may ask for it before it decides how to share work.
 enum class locality {
   self,    ///< this rank itself

@@ -181,14 +181,18 @@ class message_control {
   template <class Condition>
   void wait(Condition&& condition, waiting_for const& why, bool is_cheap) const {
     loopback::agent& mine = held_.owner();
+    auto const served = [&] {
+      service::run_all(mine.of_job().block());
+      return condition();
+    };
     for (int i = 0, looks = is_cheap ? eager_yields : 1; i < looks; ++i) {
-      if (condition()) return;
+      if (served()) return;
       std::this_thread::yield();
     }
     // A published wait promises that this rank has no message under way that could end another rank's wait.
     mine.settle(why.operation);
     long_wait patience(mine.of_job(), why, label_, ranks_.to_world(why.awaited));
-    while (!condition()) patience.pause();
+    while (!served()) patience.pause();
   }
 
   loopback::held_memory held_;

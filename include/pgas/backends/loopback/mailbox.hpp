@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/backends/loopback/agent.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/service.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -59,6 +61,13 @@ class message_mailbox {
     return handled;
   }
 
+  /// Calls `what` while this rank waits. No store wakes a waiting rank, so it looks once a millisecond.
+  void serve(std::function<void()> what) {
+    service_.reset();
+    if (what == nullptr) return;
+    service_ = std::make_unique<service>(held_.owner().of_job().block(), nullptr, std::move(what));
+  }
+
  private:
   message_mailbox(std::shared_ptr<loopback::agent> a, loopback::memory_id id,
                   std::shared_ptr<loopback::letter_box> box, team_ranks const& ranks)
@@ -75,6 +84,7 @@ class message_mailbox {
   loopback::held_memory held_;
   team_ranks ranks_;
   std::shared_ptr<loopback::letter_box> box_;
+  std::unique_ptr<service> service_;
 };
 static_assert(mailbox<message_mailbox>);
 

@@ -3,9 +3,13 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <pgas/concepts/mailbox.hpp>
+#include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
+#include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/service.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -13,13 +17,15 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// Source: Lamport's single-producer single-consumer queue, 1977. Only the sender stores `sent` and only the
 /// receiver stores `taken`, each on lines of its own. Both only grow, and sent - taken lies in [0, capacity].
-/// Memory: ranks * ranks rings of 16 messages.
+/// A message, or room that comes back, rings the bell of the rank that may sleep until then.
+/// Memory: ranks * ranks rings of 16 messages, and a bell for each rank.
 class mapped_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
 
   static std::uint64_t bytes(rank_t ranks) noexcept {
-    return static_cast<std::uint64_t>(ranks) * static_cast<std::uint64_t>(ranks) * sizeof(ring);
+    return static_cast<std::uint64_t>(ranks) *
+           (static_cast<std::uint64_t>(ranks) * sizeof(ring) + sizeof(own_bell));
   }
 
   mapped_mailbox(held_extent extent, team_ranks ranks)
@@ -40,6 +46,7 @@ class mapped_mailbox {
     e.bytes = message.size();
     if (!message.empty()) std::memcpy(e.data, message.data(), message.size());
     std::atomic_ref(r.sent).store(sent + 1, std::memory_order_release);  // pairs with the acquire in poll
+    bell::ring(bell_of(to));
     return true;
   }
 
@@ -57,9 +64,17 @@ class mapped_mailbox {
         handler(from, bytes_in(e.data, e.bytes));
         std::atomic_ref(r.taken).store(++taken,
                                        std::memory_order_release);  // pairs with the acquire in try_send
+        bell::ring(bell_of(from));
       }
     }
     return handled;
+  }
+
+  /// Calls `what` while this rank waits.
+  void serve(std::function<void()> what) {
+    service_.reset();
+    if (what == nullptr) return;
+    service_ = std::make_unique<service>(extent_.owner().block(), bell_of(ranks_.self()), std::move(what));
   }
 
  private:
@@ -75,6 +90,14 @@ class mapped_mailbox {
     alignas(128) entry entries[capacity];
   };
 
+  struct alignas(128) own_bell {
+    std::uint32_t bell;
+  };
+
+  [[nodiscard]] std::uint32_t* bell_of(rank_t rank) const noexcept {
+    auto const all = static_cast<std::size_t>(ranks_.size());
+    return &reinterpret_cast<own_bell*>(extent_.data() + all * all * sizeof(ring))[rank].bell;
+  }
   [[nodiscard]] ring& at(rank_t to, rank_t from) const noexcept {
     return reinterpret_cast<ring*>(
         extent_.data())[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
@@ -83,6 +106,7 @@ class mapped_mailbox {
 
   held_extent extent_;
   team_ranks ranks_;
+  std::unique_ptr<service> service_;  ///< ends before the extent
 };
 static_assert(mailbox<mapped_mailbox>);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -110,7 +111,8 @@ class chip {
       : job_(j),
         turns_(j, how),
         memory_(j.size(), how.own_pages),
-        registers_(static_cast<std::size_t>(j.size())) {
+        registers_(static_cast<std::size_t>(j.size())),
+        services_(static_cast<std::size_t>(j.size())) {
     if (how.clock != nullptr) clock_.emplace(*how.clock, turns_);
     if (how.check) oracle_.emplace(j.size());
     for (rank_t r = 0; r < j.size(); ++r) {
@@ -186,6 +188,48 @@ class chip {
     waiters waiting = 0;
   };
   [[nodiscard]] meeting_place& meeting() noexcept { return meeting_; }
+
+  /// A function that a core calls while it waits, so that it answers messages.
+  class service {
+   public:
+    service(std::shared_ptr<chip> c, rank_t core, std::function<void()> run)
+        : chip_(std::move(c)), core_(core), run_(std::move(run)) {
+      chip_->services_[static_cast<std::size_t>(core_)].push_back(this);
+    }
+    service(service const&) = delete;
+    service& operator=(service const&) = delete;
+    ~service() { std::erase(chip_->services_[static_cast<std::size_t>(core_)], this); }
+
+   private:
+    friend chip;
+    std::shared_ptr<chip> chip_;
+    rank_t core_;
+    std::function<void()> run_;
+  };
+  /// Makes a core call its services, at once if it waits.
+  void call_services(rank_t core) noexcept {
+    called_ |= bit(core);
+    turns_.wake(bit(core));
+  }
+  /// Called by a core that waits. Returns whether it called a service: then the core must look at its
+  /// condition again, since other cores may have run meanwhile.
+  bool serve(rank_t core) {
+    auto const& all = services_[static_cast<std::size_t>(core)];
+    if ((called_ & bit(core)) == 0 || (serving_ & bit(core)) != 0 || all.empty()) return false;
+    interrupt_pin::mask const no_interrupts(pin_of(core));  // a handler that waits could not be served
+    struct serving {
+      chip& of;
+      waiters which;
+      ~serving() { of.serving_ &= ~which; }
+    } const ends{*this, bit(core)};
+    serving_ |= bit(core);
+    while ((called_ & bit(core)) != 0) {
+      called_ &= ~bit(core);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i]->run_();
+    }
+    if (clock_) turns_.wake(bit(core));  // the time of this look is not that of the next
+    return true;
+  }
 
   /// Notes the last wait of a rank, for a later report.
   void waited(rank_t rank, std::string_view operation) {
@@ -288,6 +332,9 @@ class chip {
   std::map<rank_t, std::string> last_wait_;
   std::uint64_t windows_ = 0;
   meeting_place meeting_;
+  std::vector<std::vector<service*>> services_;  ///< of each core
+  waiters called_ = 0;                           ///< cores that must call their services
+  waiters serving_ = 0;                          ///< cores that do so now
 
  public:
   // Declared last, since its entries give their memory back to the members above.

@@ -161,7 +161,10 @@ class scc_control {
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
     scc::waiters* const waiting = &w.home().waiting;
     word seen = 0;
-    auto const look = [&] { return predicate(seen = w.load(std::memory_order_acquire)); };
+    auto const look = [&] {
+      serve();
+      return predicate(seen = w.load(std::memory_order_acquire));
+    };
     while (!look()) {
       if (chip_->time() != nullptr) {
         auto const skip = [&](std::uint64_t times) { w.count_loads(times); };
@@ -169,8 +172,8 @@ class scc_control {
         break;
       }
       chip_->turns().wait(
-          std::span(&waiting, 1), [&] { return take_interrupt(), w.home().value != seen; }, why, label_,
-          ranks_);
+          std::span(&waiting, 1), [&] { return take_interrupt(), serve() || w.home().value != seen; }, why,
+          label_, ranks_);
     }
     chip_->waited(ranks_.to_world(rank()), why.operation);
     return seen;
@@ -182,6 +185,7 @@ class scc_control {
     std::vector<scc::waiters*> waiting(words.size());
     std::size_t found = 0;
     auto const look = [&] {
+      serve();
       for (found = 0; found < words.size(); ++found) {
         seen[found] = words[found].load(std::memory_order_acquire);
         waiting[found] = &words[found].home().waiting;
@@ -201,6 +205,7 @@ class scc_control {
           waiting,
           [&] {
             take_interrupt();
+            if (serve()) return true;
             for (std::size_t i = 0; i < words.size(); ++i) {
               if (words[i].home().value != seen[i]) return true;
             }
@@ -212,10 +217,14 @@ class scc_control {
     return found;
   }
 
-  void pause(unsigned attempt, waiting_for const& why) const { chip_->turns().pause(attempt, why); }
+  void pause(unsigned attempt, waiting_for const& why) const {
+    serve();
+    chip_->turns().pause(attempt, why);
+  }
 
  private:
   /// Without a clock, a waiting core makes no accesses, so interrupts are taken here.
+  bool serve() const { return chip_->serve(ranks_.to_world(rank())); }
   void take_interrupt() const { chip_->pin_of(ranks_.to_world(rank())).take(); }
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
     return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};

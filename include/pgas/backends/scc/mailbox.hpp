@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <pgas/backends/scc/chip.hpp>
 #include <pgas/concepts/mailbox.hpp>
 
@@ -18,6 +19,7 @@ class home_sections {
 
   home_sections(chip& c, std::vector<rank_t> members) : chip_(&c), members_(std::move(members)) {
     clocks_.resize(members_.size() * members_.size() * 2);
+    wanted_.resize(members_.size() * members_.size());
     try {
       for (rank_t owner : members_)
         starts_.push_back(static_cast<std::uint32_t>(c.dram().reserve_buffer(owner, bytes())));
@@ -36,12 +38,17 @@ class home_sections {
   }
   /// The clock of a section's messages, or of its room.
   [[nodiscard]] vector_clock& clock(rank_t receiver, rank_t sender, bool of_room) noexcept {
-    return clocks_[(static_cast<std::size_t>(receiver) * members_.size() + static_cast<std::size_t>(sender)) *
-                       2 +
-                   (of_room ? 1 : 0)];
+    return clocks_[number(receiver, sender) * 2 + (of_room ? 1 : 0)];
+  }
+  /// Whether a section's sender has found no room in it. The emulator's knowledge, not the chip's.
+  [[nodiscard]] char& room_is_wanted(rank_t receiver, rank_t sender) noexcept {
+    return wanted_[number(receiver, sender)];
   }
 
  private:
+  [[nodiscard]] std::size_t number(rank_t receiver, rank_t sender) const noexcept {
+    return static_cast<std::size_t>(receiver) * members_.size() + static_cast<std::size_t>(sender);
+  }
   [[nodiscard]] std::size_t bytes() const noexcept { return members_.size() * section_bytes; }
   void release() {
     for (std::size_t i = 0; i < starts_.size(); ++i)
@@ -52,6 +59,7 @@ class home_sections {
   std::vector<rank_t> members_;
   std::vector<std::uint32_t> starts_;
   std::vector<vector_clock> clocks_;
+  std::vector<char> wanted_;
 };
 
 }  // namespace scc
@@ -60,8 +68,9 @@ class home_sections {
 /// buffer, for one message, as in RCKMPI (Christgau 2017, section 2.3.3).
 ///
 /// Only the sender writes `sent` and only the receiver writes `taken`, both past all caches. The section is
-/// full while the two differ. Memory: 160 bytes for each rank in each buffer of 8 KiB, so one mailbox of 48
-/// ranks fits.
+/// full while the two differ. A core that waits looks at its sections when the emulator knows of a message
+/// there; RCKMPI looks in each turn of its progress engine. Memory: 160 bytes for each rank in each buffer of
+/// 8 KiB, so one mailbox of 48 ranks fits.
 class scc_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 3 * scc::line_bytes - sizeof(std::uint32_t);
@@ -81,8 +90,10 @@ class scc_mailbox {
                       std::to_string(max_message_bytes));
     }
     auto const section = at(to, ranks_.self());
+    home_->room_is_wanted(to, ranks_.self()) = true;  // before the look: the receiver may make room after it
     std::uint32_t const sent = number(section);
     if (sent != number(section + taken_at)) return false;
+    home_->room_is_wanted(to, ranks_.self()) = false;
     if (auto* const oracle = chip_->oracle()) {
       oracle->acquire(core_->number(), home_->clock(to, ranks_.self(), true));
       oracle->release(core_->number(), home_->clock(to, ranks_.self(), false));
@@ -90,6 +101,7 @@ class scc_mailbox {
     set_number(section + length_at, static_cast<std::uint32_t>(message.size()));
     core_->store(pgas::scc::page_type::ncm, section + message_at, message);
     set_number(section, sent + 1);
+    chip_->call_services(ranks_.to_world(to));
     return true;
   }
 
@@ -109,10 +121,19 @@ class scc_mailbox {
         oracle->release(core_->number(), home_->clock(ranks_.self(), from, true));
       }
       set_number(section + taken_at, taken + 1);
+      if (std::exchange(home_->room_is_wanted(ranks_.self(), from), false))
+        chip_->call_services(ranks_.to_world(from));
       handler(from, bytes_in(message));
       ++handled;
     }
     return handled;
+  }
+
+  /// Calls `what` while this rank waits.
+  void serve(std::function<void()> what) {
+    service_.reset();
+    if (what == nullptr) return;
+    service_ = std::make_unique<scc::chip::service>(chip_, core_->number(), std::move(what));
   }
 
  private:
@@ -139,6 +160,7 @@ class scc_mailbox {
   std::shared_ptr<scc::home_sections> home_;
   team_ranks ranks_;
   scc::core* core_;
+  std::unique_ptr<scc::chip::service> service_;
 };
 static_assert(mailbox<scc_mailbox>);
 

@@ -4,6 +4,7 @@
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/blocked.hpp>
 #include <pgas/platform/job/job.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <utility>
 #include <vector>
 
@@ -242,9 +243,13 @@ class long_wait {
 template <std::predicate Condition, class Awaited, class Bells>
 [[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why,
                                std::string_view label, Awaited& awaited, Bells& bells) {
-  auto const looks = [&condition](int how_often) {
+  auto served = [&] {
+    service::run_all(j.block());
+    return condition();
+  };
+  auto const looks = [&served](int how_often) {
     for (int i = 0; i < how_often; ++i) {
-      if (condition()) return true;
+      if (served()) return true;
       if (i >= eager_looks) cpu_relax();
     }
     return false;
@@ -254,13 +259,20 @@ template <std::predicate Condition, class Awaited, class Bells>
   int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
   for (int i = 0; i < yields; ++i) {
     std::this_thread::yield();
-    if (condition()) return;
+    if (served()) return;
     if (i % 16 == 15) j.check(why.operation);
   }
   long_wait patience(j, why, label, awaited());
   int const at_once = j.waits() == wait_policy::spin ? patient_looks : 1;
-  auto const beside = bells();
-  while (!looks(at_once)) patience.pause(beside, condition);
+  auto const own = bells();
+  std::span<std::uint32_t* const> beside(own);
+  std::vector<std::uint32_t*> with_services;
+  if (!beside.empty() && service::any()) {
+    with_services.assign(beside.begin(), beside.end());
+    service::add_bells(j.block(), with_services);
+    beside = with_services;
+  }
+  while (!looks(at_once)) patience.pause(beside, served);
 }
 
 /// The bells of a wait that no store wakes.
@@ -287,6 +299,7 @@ inline constexpr unsigned longest_pause = 10;
 inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   static thread_local std::uint64_t calls = 0;
   j.check(why.operation);
+  service::run_all(j.block());
   std::uint64_t mixed =
       (++calls * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(j.rank()) * 0xd1342543de82ef95U);
   mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;  // from splitmix64

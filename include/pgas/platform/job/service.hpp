@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <pgas/support/expects.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+struct job_block;
+
+/// A function that the waits of one rank call while it exists, so that the rank answers messages while it
+/// waits.
+///
+/// It belongs to the thread that made it, and to a job. A thread that waits in another job, as a rank does
+/// that runs a job of its own, does not call it.
+class service {
+ public:
+  /// `bell` is rung when there is something to do; null: waits must look often.
+  service(job_block const& of, std::uint32_t* bell, std::function<void()> run)
+      : of_(&of), bell_(bell), run_(std::move(run)), next_(first_), at_(&first_) {
+    if (next_ != nullptr) next_->at_ = &next_;
+    first_ = this;
+  }
+  service(service const&) = delete;
+  service& operator=(service const&) = delete;
+  ~service() {
+    *at_ = next_;
+    if (next_ != nullptr) next_->at_ = at_;
+  }
+
+  /// Calls the services of this thread in a job.
+  static void run_all(job_block const& of) {
+    for (service* s = first_; s != nullptr; s = s->next_) [[unlikely]] {
+      if (s->of_ == &of) s->run_();
+    }
+  }
+  /// Returns whether this thread has services.
+  [[nodiscard]] static bool any() noexcept { return first_ != nullptr; }
+  /// Adds the bells of this thread's services in a job to those that end a sleep.
+  static void add_bells(job_block const& of, std::vector<std::uint32_t*>& to) {
+    for (service const* s = first_; s != nullptr; s = s->next_) {
+      if (s->of_ == &of && s->bell_ != nullptr) to.push_back(s->bell_);
+    }
+  }
+
+ private:
+  // Without a constructor or destructor, so that each look of a wait may test it.
+  static constinit inline thread_local service* first_ = nullptr;
+
+  job_block const* of_;
+  std::uint32_t* bell_;
+  std::function<void()> run_;
+  service* next_;
+  service** at_;  ///< the pointer to this one
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

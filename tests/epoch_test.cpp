@@ -110,6 +110,25 @@ void add_accesses(std::vector<member<Epoch>>& members) {
     add("accumulate", [](Epoch& e) { e.accumulate(0, from); });
     add("accumulate", [](Epoch& e) { e.accumulate(list, from); });
     add("accumulate", [](Epoch& e) { e.accumulate(all, mask, from); });
+    add("get_accumulate", [](Epoch& e) { e.get_accumulate(all, from, into); });
+    add("get_accumulate", [](Epoch& e) { e.get_accumulate(list, from, into); });
+    add("get_accumulate", [](Epoch& e) { e.get_accumulate(all, mask, from, into); });
+    add("rput", [](Epoch& e) { e.rput(all, from).wait(); });
+    add("rput", [](Epoch& e) { e.rput(0, from).wait(); });
+    add("rput", [](Epoch& e) { e.rput({0}, 1).wait(); });
+    add("rput", [](Epoch& e) { e.rput(list, from).wait(); });
+    add("rput", [](Epoch& e) { e.rput(all, mask, from).wait(); });
+    add("rget", [](Epoch& e) { e.rget(all, into).wait(); });
+    add("rget", [](Epoch& e) { e.rget(0, into).wait(); });
+    add("rget", [](Epoch& e) { e.rget({0}, some[0]).wait(); });
+    add("rget", [](Epoch& e) { e.rget(list, into).wait(); });
+    add("rget", [](Epoch& e) { e.rget(all, mask, into).wait(); });
+    add("raccumulate", [](Epoch& e) { e.raccumulate(all, from).wait(); });
+    add("raccumulate", [](Epoch& e) { e.raccumulate(list, from).wait(); });
+    add("raccumulate", [](Epoch& e) { e.raccumulate(all, mask, from).wait(); });
+    add("rget_accumulate", [](Epoch& e) { e.rget_accumulate(all, from, into).wait(); });
+    add("rget_accumulate", [](Epoch& e) { e.rget_accumulate(list, from, into).wait(); });
+    add("rget_accumulate", [](Epoch& e) { e.rget_accumulate(all, mask, from, into).wait(); });
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Cells moved by lists of indices and by masks, compared with arrays of one rank.
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/fence.hpp>
@@ -157,6 +159,89 @@ TEST_CASE("scattered: cells moved by indices and by masks equal those of serial 
     check<2>(team, 4, {7, 9}, tiled{block{}, block_cyclic<2>{}}.padded(64));
     check<2>(team, 5, {8, 7}, cyclic_tiles<3, 2>{});
     check<3>(team, 6, {3, 4, 5}, tiled{cyclic{}, block{}, block{}});
+  });
+}
+
+TEST_CASE("arrays: requests of boxes, single cells, lists and masks move like transfers without requests") {
+  everywhere<few_models>([](auto& team) {
+    auto const a = make_array<int>(team, {7, 9}, tiled{block{}, block_cyclic<2>{}});
+    auto const line = make_array<int>(team, {40});
+    box<2> const all{{}, {7, 9}};
+    box<2> const middle{{1, 2}, {5, 6}};
+    std::vector<int> expected(63);
+    std::iota(expected.begin(), expected.end(), 100);
+    std::vector<std::size_t> const numbers{62, 3, 4, 5, 40, 3};  // one of them twice
+    auto const list = indices_of(a, numbers);
+    std::vector<bool> red(30);
+    for (std::size_t k = 0; k < 30; k += 2) red[k] = true;
+    auto const of_middle = chosen_in(a.extents(), middle, red);
+    bool const acts = team.rank() == 0;
+    pgas::fence epoch{a};
+    pgas::fence on_line{line};
+    if (acts) {
+      auto source = expected;
+      auto put = epoch.rput(all, source);
+      while (!put.test()) std::this_thread::yield();
+      put.wait();
+      std::fill(source.begin(), source.end(), -1);
+      epoch.rput({6, 8}, 1000).wait();
+      epoch.rput(indices_of(a, {17, 16, 2}), std::array{1, 2, 3}).wait();
+      epoch.rput(middle, red, std::vector<int>(of_middle.size(), 9)).wait();
+      on_line.rput(3, std::array{1, 2, 3}).wait();
+    }
+    expected[62] = 1000;
+    expected[17] = 1;
+    expected[16] = 2;
+    expected[2] = 3;
+    for (std::size_t k : of_middle) expected[k] = 9;
+    epoch.next();
+    on_line.next();
+    std::vector<int> seen(63);
+    auto get = epoch.rget(all, seen);
+    int last = 0;
+    epoch.rget({6, 8}, last).wait();
+    std::vector<int> listed(list.size());
+    epoch.rget(list, listed).wait();
+    std::vector<int> masked(of_middle.size());
+    epoch.rget(middle, red, masked).wait();
+    while (!get.test()) std::this_thread::yield();
+    get.wait();
+    require(seen == expected && last == 1000, "cells got by requests");
+    for (std::size_t k = 0; k < list.size(); ++k) require_equal(listed[k], expected[numbers[k]], "a list");
+    require(masked == std::vector<int>(of_middle.size(), 9), "cells got by a mask");
+    std::array<int, 4> three{};
+    on_line.rget(2, three).wait();
+    require(three == std::array{0, 1, 2, 3}, "a request of one dimension");
+    epoch.next();
+    if (acts) {
+      std::vector<int> const ones(63, 1);
+      std::span<int const> const few(ones.data(), list.size());
+      std::span<int const> const reds(ones.data(), of_middle.size());
+      std::vector<int> before(63);
+      epoch.raccumulate(all, ones).wait();
+      epoch.get_accumulate(all, ones, before);
+      for (std::size_t k = 0; k < 63; ++k) require_equal(before[k], expected[k] + 1, "a box before");
+      epoch.rget_accumulate(all, ones, before).wait();
+      for (std::size_t k = 0; k < 63; ++k) require_equal(before[k], expected[k] + 2, "a box before");
+      epoch.raccumulate(list, few).wait();
+      std::vector<int> before_list(list.size());
+      epoch.get_accumulate(list, few, before_list);
+      require_equal(before_list[0], expected[62] + 4, "a list before");
+      require_equal(before_list[1], expected[3] + 5, "a cell named twice");
+      require_equal(before_list[5], expected[3] + 6, "the same cell, in the order of the list");
+      epoch.rget_accumulate(list, few, before_list).wait();
+      require_equal(before_list[4], expected[40] + 5, "a list before");
+      epoch.raccumulate(middle, red, reds).wait();
+      std::vector<int> before_red(of_middle.size());
+      epoch.get_accumulate(middle, red, reds, before_red);
+      epoch.rget_accumulate(middle, red, reds, before_red, pgas::op::replace{}).wait();
+      for (std::size_t k = 0; k < of_middle.size(); ++k) {
+        int const listed_thrice = of_middle[k] == 40 ? 3 : 0;
+        require_equal(before_red[k], 9 + 3 + listed_thrice + 2, "chosen cells before");
+      }
+      require_error(errc::invalid_argument, {"get_accumulate", "room for 2 values given for 63 cells"},
+                    [&] { epoch.get_accumulate(all, ones, std::span(before).first(2)); });
+    }
   });
 }
 

@@ -33,7 +33,12 @@ class array_accesses : public accesses<Epoch, State, Hints> {
 
   using base::accumulate;
   using base::get;
+  using base::get_accumulate;
   using base::put;
+  using base::raccumulate;
+  using base::rget;
+  using base::rget_accumulate;
+  using base::rput;
 
   /// The shape of the array: its extents, its layout and its halos.
   [[nodiscard]] auto const& shape() const noexcept { return static_cast<Epoch const&>(*this).state().shape; }
@@ -64,15 +69,13 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   /// accumulate for each row of a tile. MPI_Accumulate; Global Arrays: NGA_Acc.
   template <operation_argument Op = op::sum>
   void accumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
-    check_transfer("accumulate", at, values.size());
-    for_each_block(layout(), at, {0, dense_pitches(at.count)},
-                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
-                     auto const target = epoch().to(owner);
-                     for (std::size_t row = 0; row < block.rows; ++row) {
-                       target.accumulate(block.first + row * block.pitch,
-                                         values.subspan(first + row * pitch, block.cols), op);
-                     }
-                   });
+    accumulate_as("accumulate", at, values, op);
+  }
+  /// Like accumulate; at return `before` holds the cells' values before. MPI_Get_accumulate.
+  template <operation_argument Op = op::sum>
+  void get_accumulate(box_type const& at, std::span<value_type const> values, std::span<value_type> before,
+                      Op op = {}) {
+    get_accumulate_as("get_accumulate", at, values, before, op);
   }
 
   /// The same for cells [first, first + values.size()) of one dimension.
@@ -91,6 +94,59 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     requires(dimensions == 1)
   {
     accumulate(box_type{{first}, {values.size()}}, values, op);
+  }
+
+  /// Like put and get of a box or of one cell, and return a request. An rput's source may be reused, and an
+  /// rget's destination may be read, once the request is done. MPI_Rput, MPI_Rget; Global Arrays: NGA_NbPut,
+  /// NGA_NbGet.
+  [[nodiscard]] auto rput(box_type const& at, std::span<value_type const> values) {
+    check_transfer("rput", at, values.size());
+    joined_requests<decltype(epoch().to(0).rput(rows_of{}, values.data(), 0))> all;
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     all.add(epoch().to(owner).rput(block, values.data() + first, pitch));
+                   });
+    return all;
+  }
+  [[nodiscard]] auto rget(box_type const& at, std::span<value_type> values) {
+    check_transfer("rget", at, values.size());
+    joined_requests<decltype(epoch().to(0).rget(rows_of{}, values.data(), 0))> all;
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     all.add(epoch().to(owner).rget(block, values.data() + first, pitch));
+                   });
+    return all;
+  }
+  [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values)
+    requires(dimensions == 1)
+  {
+    return rput(box_type{{first}, {values.size()}}, values);
+  }
+  [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values)
+    requires(dimensions == 1)
+  {
+    return rget(box_type{{first}, {values.size()}}, values);
+  }
+  [[nodiscard]] done rput(index_type const& index, value_type const& value) {
+    auto const [owner, offset] = place_of("rput", index);
+    return base::rput(owner, offset, value);
+  }
+  [[nodiscard]] done rget(index_type const& index, value_type& into) {
+    auto const [owner, offset] = place_of("rget", index);
+    return base::rget(owner, offset, into);
+  }
+  /// Like accumulate and get_accumulate of a box, and return a request that is done at return.
+  /// MPI_Raccumulate, MPI_Rget_accumulate.
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
+    accumulate_as("raccumulate", at, values, op);
+    return {};
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(box_type const& at, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) {
+    get_accumulate_as("rget_accumulate", at, values, before, op);
+    return {};
   }
 
   /// Puts or gets one cell, like load and store of `epoch[array.at(i, j)]`: `epoch.put({i, j}, value)`. When
@@ -132,6 +188,44 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     accumulate_cells(epoch(), values, op, each_of(indices));
   }
 
+  /// Like accumulate of a list; at return before[k] holds the value of its cell before. Otherwise like
+  /// put.
+  template <index_list<dimensions> Indices, operation_argument Op = op::sum>
+  void get_accumulate(Indices const& indices, std::span<value_type const> values,
+                      std::span<value_type> before, Op op = {}) {
+    check_scattered("get_accumulate", indices, values.size());
+    check_before("get_accumulate", before.size(), values.size());
+    get_accumulate_cells(epoch(), values, before, op, each_of(indices));
+  }
+  /// Like put, get, accumulate and get_accumulate of a list, and return a request that is done at return:
+  /// sources may be reused, and destinations may be read.
+  template <index_list<dimensions> Indices>
+  [[nodiscard]] done rput(Indices const& indices, std::span<value_type const> values) {
+    check_scattered("rput", indices, values.size());
+    put_cells(epoch(), values, each_of(indices));
+    return {};
+  }
+  template <index_list<dimensions> Indices>
+  [[nodiscard]] done rget(Indices const& indices, std::span<value_type> values) {
+    check_scattered("rget", indices, values.size());
+    get_cells(epoch(), values, each_of(indices));
+    return {};
+  }
+  template <index_list<dimensions> Indices, operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(Indices const& indices, std::span<value_type const> values, Op op = {}) {
+    check_scattered("raccumulate", indices, values.size());
+    accumulate_cells(epoch(), values, op, each_of(indices));
+    return {};
+  }
+  template <index_list<dimensions> Indices, operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(Indices const& indices, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) {
+    check_scattered("rget_accumulate", indices, values.size());
+    check_before("rget_accumulate", before.size(), values.size());
+    get_accumulate_cells(epoch(), values, before, op, each_of(indices));
+    return {};
+  }
+
   /// The same for the cells of a box where a mask is true. The mask has a place for each cell of the box, in
   /// row-major order. There is one value for each chosen cell. Throws errc::out_of_range when the box does
   /// not fit, errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
@@ -150,6 +244,40 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     check_masked("accumulate", at, mask, values.size());
     accumulate_cells(epoch(), values, op, each_in(at, mask));
   }
+  template <cell_mask Mask>
+  [[nodiscard]] done rput(box_type const& at, Mask const& mask, std::span<value_type const> values) {
+    check_masked("rput", at, mask, values.size());
+    put_cells(epoch(), values, each_in(at, mask));
+    return {};
+  }
+  template <cell_mask Mask>
+  [[nodiscard]] done rget(box_type const& at, Mask const& mask, std::span<value_type> values) {
+    check_masked("rget", at, mask, values.size());
+    get_cells(epoch(), values, each_in(at, mask));
+    return {};
+  }
+  template <cell_mask Mask, operation_argument Op = op::sum>
+  void get_accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values,
+                      std::span<value_type> before, Op op = {}) {
+    check_masked("get_accumulate", at, mask, values.size());
+    check_before("get_accumulate", before.size(), values.size());
+    get_accumulate_cells(epoch(), values, before, op, each_in(at, mask));
+  }
+  template <cell_mask Mask, operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(box_type const& at, Mask const& mask, std::span<value_type const> values,
+                                 Op op = {}) {
+    check_masked("raccumulate", at, mask, values.size());
+    accumulate_cells(epoch(), values, op, each_in(at, mask));
+    return {};
+  }
+  template <cell_mask Mask, operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) {
+    check_masked("rget_accumulate", at, mask, values.size());
+    check_before("rget_accumulate", before.size(), values.size());
+    get_accumulate_cells(epoch(), values, before, op, each_in(at, mask));
+    return {};
+  }
 
  private:
   struct place {
@@ -160,6 +288,36 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   [[nodiscard]] Epoch& epoch() noexcept { return static_cast<Epoch&>(*this); }
   [[nodiscard]] auto const& layout() const noexcept { return shape().layout(); }
   [[nodiscard]] rank_t job_rank() const { return static_cast<Epoch const&>(*this).state().job_rank(); }
+
+  template <class Op>
+  void accumulate_as(std::string_view operation, box_type const& at, std::span<value_type const> values,
+                     Op op) {
+    check_transfer(operation, at, values.size());
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     auto const target = epoch().to(owner);
+                     for (std::size_t row = 0; row < block.rows; ++row) {
+                       target.accumulate(block.first + row * block.pitch,
+                                         values.subspan(first + row * pitch, block.cols), op);
+                     }
+                   });
+  }
+  template <class Op>
+  void get_accumulate_as(std::string_view operation, box_type const& at, std::span<value_type const> values,
+                         std::span<value_type> before, Op op) {
+    check_transfer(operation, at, values.size());
+    check_before(operation, before.size(), values.size());
+    for_each_block(layout(), at, {0, dense_pitches(at.count)},
+                   [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
+                     auto const target = epoch().to(owner);
+                     for (std::size_t row = 0; row < block.rows; ++row) {
+                       std::size_t const here = first + row * pitch;
+                       target.get_accumulate(block.first + row * block.pitch,
+                                             values.subspan(here, block.cols),
+                                             before.subspan(here, block.cols), op);
+                     }
+                   });
+  }
 
   [[nodiscard]] place place_of(std::string_view operation, index_type const& index) const {
     static_cast<Epoch const&>(*this).check_open(operation);
@@ -205,6 +363,12 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     check_box(operation, at);
     check_mask(job_rank(), operation, at, mask, values);
     check_owners(operation, each_in(at, mask));
+  }
+  void check_before(std::string_view operation, std::size_t before, std::size_t values) const {
+    PGAS_EXPECTS(light, before == values,
+                 throw error(errc::invalid_argument, job_rank(), operation,
+                             "room for " + std::to_string(before) + " values given for " +
+                                 std::to_string(values) + " cells; give room for one value of each cell"));
   }
   /// Throws before any cell is touched if the epoch is open to some ranks only, and not to each of these
   /// owners. An epoch that is open to all ranks has nothing to check.

@@ -266,6 +266,30 @@ void accumulate_cells(Epoch& epoch, std::span<T const> values, Op op, ForEachCel
   }
 }
 
+template <open_epoch Epoch, class T, class Op, class ForEachCell>
+void get_accumulate_cells(Epoch& epoch, std::span<T const> values, std::span<T> before, Op op,
+                          ForEachCell const& for_each_cell) {
+  if constexpr (has_direct_parts<Epoch>) {
+    last_target to(epoch);
+    std::size_t k = 0;
+    for_each_cell([&](rank_t owner, std::size_t offset) {
+      before[k] = to(owner).get_accumulate(offset, values[k], op);
+      ++k;
+    });
+  } else {
+    collected_cells const cells(values.size(), for_each_cell);
+    std::vector<T> copy;
+    std::vector<T> aside;
+    T const* const from = cells.sorted(values.data(), copy);
+    T* const into = cells.room(before.data(), aside);
+    cells.for_each_run(true, [&](rank_t owner, rows_of block, std::size_t i) {
+      epoch.to(owner).get_accumulate(block.first, std::span<T const>(from + i, block.cols),
+                                     std::span<T>(into + i, block.cols), op);
+    });
+    cells.spread(aside, before.data());
+  }
+}
+
 }  // namespace detail
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -3,6 +3,8 @@
 
 #include <concepts>
 #include <pgas/support/expects.hpp>
+#include <utility>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -28,5 +30,33 @@ struct done {
   static constexpr void wait() noexcept {}
 };
 static_assert(request<done>);
+
+/// The request of an operation that is several transfers: it is done when all of them are.
+template <request R>
+class joined_requests {
+ public:
+  /// Adds a transfer to those that must be done.
+  void add(R one) { each_.push_back(std::move(one)); }
+  /// Returns whether all are done. Never blocks.
+  [[nodiscard]] bool test() {
+    while (!each_.empty() && each_.back().test()) each_.pop_back();
+    return each_.empty();
+  }
+  /// Returns when all are done.
+  void wait() {
+    for (R& one : each_) one.wait();
+    each_.clear();
+  }
+
+ private:
+  std::vector<R> each_;
+};
+/// Transfers that were complete when their calls returned need no memory.
+template <>
+class joined_requests<done> : public done {
+ public:
+  static constexpr void add(done) noexcept {}
+};
+static_assert(request<joined_requests<done>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -87,10 +87,8 @@ void add_accesses(std::vector<member<Epoch>>& members) {
   add("operator[]", [](Epoch& e) { static_cast<void>(e[pgas::global_ptr<int>{0, 0}]); });
   add("flush", [](Epoch& e) { e.flush(0); });
   add("flush_local", [](Epoch& e) { e.flush_local(0); });
-  if constexpr (requires(Epoch e) { e.flush_all(); }) {
-    add("flush_all", [](Epoch& e) { e.flush_all(); });
-    add("flush_local_all", [](Epoch& e) { e.flush_local_all(); });
-  }
+  add("flush_all", [](Epoch& e) { e.flush_all(); });
+  add("flush_local_all", [](Epoch& e) { e.flush_local_all(); });
   if constexpr (pgas::array_epoch<Epoch>) {
     using box = typename Epoch::box_type;
     static std::vector<std::size_t> const list{0, 1, 2, 3};
@@ -446,6 +444,37 @@ TEST_CASE("access and exposure: groups may be empty, contain every rank, and cha
         int const seen = w.local()[index(o)];
         require_equal(seen, mark(o, round), "the value that an origin put");
       }
+    }
+  });
+}
+
+TEST_CASE("access: flush_all flushes the puts to each target, and waits for no exposure") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, index(team.size()) + 1);
+    std::size_t const mine = index(team.rank());
+    std::vector<rank_t> all;
+    for (rank_t r = 0; r < team.size(); ++r) all.push_back(r);
+    for (int round = 1; round < 20; ++round) {
+      pgas::access epoch{w, all};
+      epoch.flush_all();  // no rank needs to have exposed its part yet
+      epoch.flush_local_all();
+      team.barrier();
+      pgas::exposure exposed{w, all};
+      for (rank_t r : all) {
+        static_cast<void>(epoch.get(r, mine));  // a copy that will be out of date
+        epoch.put(r, mine, mark(team.rank(), round));
+      }
+      epoch.flush_all();
+      for (rank_t r : all) require_equal(epoch.get(r, mine), mark(team.rank(), round), "after flush_all");
+      std::vector<int> into(1);
+      epoch.get(all.back(), mine, into);
+      epoch.flush_local_all();
+      require_equal(into[0], mark(team.rank(), round), "after flush_local_all");
+      epoch.complete(all.front());
+      require_equal(pgas::group(epoch.open_to()).size(), all.size() - 1, "ranks that are not completed");
+      epoch.flush_all();
+      epoch.complete();
+      exposed.wait();
     }
   });
 }

@@ -386,12 +386,14 @@ TEST_CASE("lock: cells of the locked part are accessed by their indices, and oth
         for (rank_t target = 0; target < team.size(); ++target) {
           std::size_t const row = 2 * static_cast<std::size_t>(target);
           pgas::lock epoch{a, target, exclusive};
-          static_assert(pgas::array_epoch<decltype(epoch)>);
+          static_assert(pgas::array_epoch<decltype(epoch)> && !pgas::epoch_to_all<decltype(epoch)>);
           std::vector<int> values(4);
           epoch.get({{row, 0}, {2, 2}}, values);
-          epoch.flush_local(target);
+          epoch.flush_local_all();
           for (int& value : values) ++value;
           epoch.put({{row, 0}, {2, 2}}, values);
+          epoch.flush_all();
+          require_equal(epoch.get({row, 1}), values[1], "a value that flush_all has brought there");
           require_error(errc::wrong_order, {"this lock is on rank " + std::to_string(target)}, [&] {
             return epoch.get({(row + 2) % a.extent(0), 0});
           });

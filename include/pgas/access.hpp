@@ -148,6 +148,8 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     return {s, target};
   }
 
+  /// The ranks whose parts may be accessed: the targets that have not been completed.
+  [[nodiscard]] group open_to() const noexcept { return targets_; }
   /// Throws errc::outside_group if the epoch is not open to `target`.
   void check_target(std::string_view what, rank_t target) const {
     PGAS_EXPECTS(light, in_group(target), throw_outside(what, target));
@@ -159,7 +161,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
       Hints.no_check ? exposure_state::known : exposure_state::awaited;
 
   [[nodiscard]] bool in_group(rank_t target) const noexcept {
-    group const all = targets_;
+    group const all = open_to();
     return std::find(all.begin(), all.end(), target) != all.end();
   }
 

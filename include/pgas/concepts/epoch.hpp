@@ -29,14 +29,16 @@ concept open_epoch = requires(
   e[pointer];
   e.flush(target);
   e.flush_local(target);
+  e.flush_all();
+  e.flush_local_all();
   { closed_or_open.is_open() } noexcept -> std::same_as<bool>;
 };
 
-/// Such an epoch is open to every rank: a fence, a lock_all, or one window of a fence_all.
+/// Such an epoch is open to every rank: a fence, a lock_all, or one window of a fence_all. `open_to()`
+/// returns everyone; the epoch of a group, or of one target, returns a group.
 template <class E>
-concept epoch_to_all = open_epoch<E> && requires(E& e) {
-  e.flush_all();
-  e.flush_local_all();
+concept epoch_to_all = open_epoch<E> && requires(E const& e) {
+  { e.open_to() } -> std::same_as<everyone_t>;
 };
 
 /// An epoch on an array knows the array's shape, and accesses cells by their global indices.

@@ -336,8 +336,28 @@ class accesses {
   void flush(rank_t target) { to<"flush">(target).flush(); }
   /// Returns when bulk sources may be reused and bulk destinations hold their data. MPI_Win_flush_local.
   void flush_local(rank_t target) { to<"flush_local">(target).flush_local(); }
+  /// Returns when this rank's puts to every rank that the epoch is open to have arrived, like flush of each.
+  /// Waits for no exposure. MPI_Win_flush_all, which MPI allows under locks only.
+  void flush_all() {
+    auto& self = opened("flush_all");
+    typename State::template boundary_type<boundary_of::remote, Hints> b(self.state().segment);
+    b.publish(self.open_to());
+    b.refresh(self.open_to());
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  /// Returns when all bulk sources may be reused and all bulk destinations hold their data.
+  /// MPI_Win_flush_local_all.
+  void flush_local_all() {
+    opened("flush_local_all").state().segment.flush_local_all();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
 
  private:
+  Derived& opened(std::string_view operation) {
+    auto& self = static_cast<Derived&>(*this);
+    self.check_open(operation);
+    return self;
+  }
   template <operation_name What>
   auto to(rank_t target) {
     return static_cast<Derived&>(*this).template to<What>(target).for_one_access();
@@ -354,30 +374,12 @@ class accesses {
   }
 };
 
-/// flush_all for epochs that are open to every rank.
+/// The accesses of an epoch that is open to every rank.
 template <class Derived, class State, hints Hints>
 class accesses_to_all : public State::template accesses_type<Derived, Hints> {
  public:
-  /// flush(r) for every rank r. MPI_Win_flush_all.
-  void flush_all() {
-    auto& segment = open_segment("flush_all");
-    typename State::template boundary_type<boundary_of::remote, Hints> b(segment);
-    b.publish(everyone);
-    b.refresh(everyone);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  /// flush_local(r) for every rank r. MPI_Win_flush_local_all.
-  void flush_local_all() {
-    open_segment("flush_local_all").flush_local_all();
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-
- private:
-  auto& open_segment(std::string_view operation) {
-    auto& self = static_cast<Derived&>(*this);
-    self.check_open(operation);
-    return self.state().segment;
-  }
+  /// The ranks whose parts may be accessed: everyone.
+  [[nodiscard]] static constexpr everyone_t open_to() noexcept { return everyone; }
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -164,4 +164,5 @@ int main(int argc, char** argv) {
     arrays(team, m, 1024).all();
     if (!m.quick()) arrays(team, m, 4096).all();
   });
+  return 0;
 }

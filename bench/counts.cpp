@@ -229,4 +229,5 @@ int main(int argc, char** argv) {
   bench::meeting_place const place(settings);
   pgas::run<pgas::backends::process_map>(
       2, [&](auto& team) { counts(team, place.free_lines(), instructions).all(); });
+  return 0;
 }

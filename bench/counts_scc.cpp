@@ -103,4 +103,5 @@ int main() {
   pgas::scc::with_options const calm{{}};
   pgas::run<pgas::backends::scc>(ranks, [](auto& team) { count(team); });
   std::printf("{\"type\":\"end\"}\n");
+  return 0;
 }

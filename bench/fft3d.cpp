@@ -31,7 +31,7 @@ class all_cores {
 /// FFTW's own transform, on rank 0, while the other ranks wait.
 class threaded {
  public:
-  threaded(bench::cube const& n, int threads, bool in_place) : in_(n[0] * n[1] * n[2]) {
+  threaded(bench::extents_of_transform const& n, int threads, bool in_place) : in_(n[0] * n[1] * n[2]) {
     all_cores const now;
     if (!in_place) out_.emplace(in_.all().size());
     fftw_plan_with_nthreads(threads);
@@ -56,7 +56,7 @@ class threaded {
 };
 
 template <class Team>
-void measure(Team& team, bench::meter& m, bench::cube const& n) {
+void measure(Team& team, bench::meter& m, bench::extents_of_transform const& n) {
   fftw_set_timelimit(bench::planning(m.quick()));
   std::optional<threaded> in_place;
   std::optional<threaded> out_of_place;
@@ -90,4 +90,5 @@ int main(int argc, char** argv) {
     fftw_init_threads();
     for (auto const& n : bench::transforms(m.quick())) measure(team, m, n);
   });
+  return 0;
 }

@@ -152,4 +152,5 @@ int main(int argc, char** argv) {
     measure_fields<2>(team, m);
     measure_fields<4>(team, m);
   });
+  return 0;
 }

@@ -106,4 +106,5 @@ int main(int argc, char** argv) {
   bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) {
     for (std::size_t const side : bench::stencil_sides) heat(team, m, side).all();
   });
+  return 0;
 }

@@ -446,4 +446,5 @@ int main(int argc, char** argv) {
     for (std::size_t const order : bench::product::vector_orders) matvec(team, m, order);
     for (auto const* name : bench::cg::classes(m.quick())) cg(team, m, example::nas::cg::problem_of(name));
   });
+  return 0;
 }

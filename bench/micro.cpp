@@ -366,4 +366,5 @@ class micro {
 
 int main(int argc, char** argv) {
   bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { micro(team, m).all(); });
+  return 0;
 }

@@ -329,4 +329,5 @@ class protocols {
 
 int main(int argc, char** argv) {
   bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { protocols(team, m).all(); });
+  return 0;
 }

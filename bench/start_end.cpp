@@ -4,4 +4,5 @@
 
 int main() {
   pgas::run<pgas::backends::process_map>(2, [](auto& team) { team.barrier(); });
+  return 0;
 }

@@ -339,4 +339,5 @@ class meetings {
 
 int main(int argc, char** argv) {
   bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { meetings(team, m).all(); });
+  return 0;
 }

@@ -12,15 +12,15 @@
 namespace bench {
 
 using cell = std::complex<double>;
-using cube = std::array<std::size_t, 3>;  ///< extents, the slowest dimension first
+using extents_of_transform = std::array<std::size_t, 3>;  ///< extents, the slowest dimension first
 
-inline std::vector<cube> transforms(bool quick) {
+inline std::vector<extents_of_transform> transforms(bool quick) {
   if (quick) return {{128, 128, 128}};
   return {
       {128, 128, 128}, {128, 256, 256}, {256, 256, 256}};  // the second is class A of the NAS benchmark FT
 }
 
-inline row_key transform_key(cube const& n) {
+inline row_key transform_key(extents_of_transform const& n) {
   return {.row = "fft3d",
           .mode = std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2])};
 }

@@ -22,7 +22,7 @@ class transforms {
   }
 
  private:
-  void measure(bench::cube const& n) {
+  void measure(bench::extents_of_transform const& n) {
     std::array<std::ptrdiff_t, 3> const extents{static_cast<std::ptrdiff_t>(n[0]),
                                                 static_cast<std::ptrdiff_t>(n[1]),
                                                 static_cast<std::ptrdiff_t>(n[2])};

@@ -19,6 +19,8 @@ for example in examples:
     lines += [f'namespace {example.stem}_program {{', f'#include "{example.resolve()}"', '}']
 lines += ['int main(int argc, char** argv) {', '  std::string_view name(argv[0]);',
           '  name.remove_prefix(name.rfind(\'/\') + 1);', '  name = name.substr(0, name.find("_on_"));']
-lines += [f'  if (name == "{example.stem}") return {example.stem}_program::main(argc, argv);' for example in examples]
+for example in examples:
+    arguments = '' if 'int main()' in example.read_text() else 'argc, argv'
+    lines += [f'  if (name == "{example.stem}") return {example.stem}_program::main({arguments});']
 lines += ['  return 2;', '}', '']
 output.write_text('\n'.join(lines))

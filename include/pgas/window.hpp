@@ -32,6 +32,8 @@ class window {
 
   /// True if local() is a std::span.
   static constexpr bool is_contiguous = local_segment<Segment> && !cache_controlled<Segment>;
+  /// True if part(rank) returns any rank's part.
+  static constexpr bool has_parts = state_type::is_direct;
 
   static_assert(Coherence::template fits<Segment>,
                 "window: this coherence policy does not make copies agree on this backend's memory; take "
@@ -68,10 +70,20 @@ class window {
 
   /// Any rank's part as a span: for code that synchronizes by itself, on coherent shared memory.
   [[nodiscard]] std::span<T> part(rank_t rank) const
-    requires state_type::is_direct
+    requires has_parts
   {
     state_->check_rank(rank, "part");
     return {reinterpret_cast<T*>(state_->segment.part(rank)), size(rank)};
+  }
+  /// Does not compile: says where parts are spans.
+  template <std::integral Rank>
+    requires(!has_parts)
+  auto part(Rank) const {
+    static_assert(detail::always_false<Rank>,
+                  "part: this rank cannot load from and store to other ranks' parts of this window; call "
+                  "local() for its own part and epoch.get or epoch.put for others, or make the window with "
+                  "make_window on shared memory, for example on process_map");
+    return std::span<T>();
   }
 
   /// Names element i of a rank's part.
@@ -97,6 +109,16 @@ class window {
                  detail::throw_out_of_range(state_->job_rank(), "local", p.rank,
                                             static_cast<std::size_t>(p.index), 1, all.size()));
     return all.data() + p.index;
+  }
+
+  /// Does not compile: says why an element has no address.
+  template <std::same_as<global_ptr<T>> Pointer>
+    requires(!is_contiguous)
+  T* local(Pointer) const {
+    static_assert(detail::always_false<Pointer>,
+                  "local: this rank's part is not plain memory, so its elements have no addresses; take "
+                  "local()[i] for its own elements and epoch[pointer] for any");
+    return nullptr;
   }
 
   /// For epochs and containers.

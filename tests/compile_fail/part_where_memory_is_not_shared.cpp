@@ -1,4 +1,5 @@
-// expects: matching function for call to .*::part\(int\)|invalid reference to function .part
+// expects: part: this rank cannot load from and store to other ranks' parts of this window
+// errors at most: 1
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
 #include "../incoherent/backend.hpp"

@@ -103,7 +103,7 @@ class gaps {
 template <class Window, class Table>
 class heap_state {
  public:
-  using control_type = typename Window::state_type::control_type;
+  using control_type = typename Window::state_type::backend_type::control_type;
 
   heap_state(Window memory, Table const& table, control_type notices, std::uint64_t id, heap_limits limits)
       : memory_(std::move(memory)),

@@ -251,7 +251,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     using protocols = typename protocols_on<Backend, Protocols>::type;
     if (!chosen(line.sync, protocols_name<Protocols>())) return false;
     if constexpr (!coherence::template fits<typename Backend::segment_type> ||
-                  !bundle_fits<protocols, typename Backend::control_type>) {
+                  !bundle_fits<protocols, typename Backend::control_type> ||
+                  (has_mailed<protocols> && !mailbox_backend<Backend>)) {
       fits = false;
     } else {
       auto const with_arguments = [&body, rest = std::span<std::string_view const>(line.rest)](auto& team) {

@@ -39,7 +39,8 @@ class signals {
   using value_type = typename State::value_type;
 
   /// Made by make_signals.
-  signals(detail::local_shared_ptr<State> window, typename State::control_type control, std::size_t tags)
+  signals(detail::local_shared_ptr<State> window, typename State::backend_type::control_type control,
+          std::size_t tags)
       : window_(std::move(window)), parts_(std::make_unique<parts>(std::move(control), tags)) {}
   signals(signals&&) noexcept = default;
   signals& operator=(signals&&) noexcept = default;
@@ -166,10 +167,11 @@ class signals {
   using boundary = boundary_type<boundary_of::both>;
 
   struct parts {
-    parts(typename State::control_type c, std::size_t tags) : control(std::move(c)), counts(control, tags) {}
+    parts(typename State::backend_type::control_type c, std::size_t tags)
+        : control(std::move(c)), counts(control, tags) {}
 
-    typename State::control_type control;
-    sync::signal_counts<typename State::control_type> counts;
+    typename State::backend_type::control_type control;
+    sync::signal_counts<typename State::backend_type::control_type> counts;
   };
 
   template <class Mask>
@@ -248,7 +250,7 @@ template <class Window>
 [[nodiscard]] auto make_signals(Window const& w, std::size_t tags = 1) {
   using state_type = typename Window::state_type::memory_state;
   using handle_type = typename state_type::backend_type::handle;
-  using counts = sync::signal_counts<typename state_type::control_type>;
+  using counts = sync::signal_counts<typename state_type::backend_type::control_type>;
   state_type& s = w.state();
   auto& members = *s.team;
   auto const words = counts::words(s.ranks(), tags);

@@ -42,6 +42,9 @@ class window {
       bundle_fits<Protocols, typename Backend::control_type>,
       "window: a protocol of this bundle needs a read-modify-write that this backend's control words do not "
       "have; take protocols on slots only: dissemination for a fence, stamped for post, bakery for locks");
+  static_assert(!has_mailed<Protocols> || mailbox_backend<Backend>,
+                "window: a mailed protocol of this bundle needs a mailbox, and this backend has none; take "
+                "post_messages and lock_messages, whose messages are control words");
 
   /// For make_window.
   explicit window(detail::local_shared_ptr<state_type> state) noexcept : state_(std::move(state)) {}
@@ -194,7 +197,7 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
                    Attach&& attach, More const&... more) {
   using value_type = typename Window::value_type;
   using state_type = typename Window::state_type;
-  using control_type = typename state_type::control_type;
+  using control_type = typename Team::backend_type::control_type;
   using handle = typename Team::backend_type::handle;
   auto& members = *team.state();
   auto& backend = members.backend;
@@ -225,10 +228,21 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   auto control =
       shake.attach([&] { return backend.reserve_control(words); },
                    [&](handle made) -> control_type { return backend.attach_control(made, words, label); });
-  shake.conclude();
-  ++members.windows;
-  return Window(local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment),
-                                             std::move(*control), label, more...));
+  if constexpr (state_type::is_mailed) {
+    using mailbox_type = typename Team::backend_type::mailbox_type;
+    auto mail = shake.attach([&] { return backend.reserve_mailbox(); },
+                             [&](handle made) -> mailbox_type { return backend.attach_mailbox(made); });
+    shake.conclude();
+    ++members.windows;
+    return Window(local_shared_ptr<state_type>(
+        std::in_place, team.state(), std::move(*segment),
+        typename state_type::control_type(std::move(*control), std::move(*mail)), label, more...));
+  } else {
+    shake.conclude();
+    ++members.windows;
+    return Window(local_shared_ptr<state_type>(std::in_place, team.state(), std::move(*segment),
+                                               std::move(*control), label, more...));
+  }
 }
 
 }  // namespace detail

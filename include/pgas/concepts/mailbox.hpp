@@ -38,4 +38,32 @@ concept mailbox =
       { M::max_message_bytes } -> std::convertible_to<std::size_t>;
     };
 
+/// The receiver of one protocol's messages: a function, and the state that it is called with.
+struct message_receiver {
+  void (*receive)(void* state, rank_t from, word message) = nullptr;  ///< may send, must not wait
+  void* state = nullptr;
+};
+
+/// A post office sorts the messages of one mailbox to the protocols of a window. A message is one word.
+///
+/// `open(receiver)` gives a protocol a line, numbered in the same order on every rank; `close(line)` ends it.
+/// `try_send(to, line, message)` returns false if the mailbox has no room. `send_later(to, line, message)`
+/// keeps a message that finds no room, and sends it in a later poll. `poll()` sends what was kept, and gives
+/// the messages that have arrived to their receivers. While this rank waits, the mailbox's service polls.
+template <class O>
+concept post_office = requires(O& o, rank_t to, std::size_t line, word message, message_receiver receiver) {
+  { o.open(receiver) } -> std::same_as<std::size_t>;
+  o.close(line);
+  { o.try_send(to, line, message) } -> std::same_as<bool>;
+  o.send_later(to, line, message);
+  o.poll();
+};
+
+/// A control beside which the same ranks have a post office: the control of a window whose protocols are
+/// mailed. Its waits progress.
+template <class C>
+concept mailing_control = control<C> && requires(C& c) {
+  { c.office() } -> post_office;
+};
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/concepts/mailbox.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -45,6 +46,32 @@ struct control_archetype {
 };
 static_assert(control<control_archetype>);
 
+/// The least that a control with a post office is.
+struct mailing_archetype : control_archetype {
+  struct office_type {
+    std::size_t open(message_receiver) { return 0; }
+    void close(std::size_t) {}
+    bool try_send(rank_t, std::size_t, word) { return true; }
+    void send_later(rank_t, std::size_t, word) {}
+    void poll() {}
+  };
+  office_type& office() noexcept { return office_; }
+
+ private:
+  office_type office_;
+};
+static_assert(mailing_control<mailing_archetype>);
+
+/// The reader of a protocol's signals: the memory system unless the protocol says otherwise.
+template <class Protocol>
+constexpr progress progress_of() noexcept {
+  if constexpr (requires { Protocol::progress_by; }) {
+    return Protocol::progress_by;
+  } else {
+    return progress::hardware;
+  }
+}
+
 /// The name of a protocol with a word before it, for a protocol that wraps another.
 template <class Protocol, std::size_t Size>
 constexpr auto name_after(char const (&before)[Size]) {
@@ -55,20 +82,34 @@ constexpr auto name_after(char const (&before)[Size]) {
 
 }  // namespace detail
 
+/// True of a mailed protocol: its signals are messages, and a rank reads them when it waits.
+template <class P>
+inline constexpr bool is_mailed = detail::progress_of<P>() == progress::polled;
+
+namespace detail {
+
+/// The control against which a protocol is checked.
+template <class Protocol>
+using archetype_for = std::conditional_t<is_mailed<Protocol>, mailing_archetype, control_archetype>;
+
+}  // namespace detail
+
 /// A synchronization protocol says *when*: one header in sync/, chosen as a type.
 ///
 /// `on<Control>` is one rank's private state on one window, constructed from the control and
 /// the indices of its first slot and cell there. `name` is the protocol's name in messages and options.
 /// `words(n)` are the control words that each of n ranks contributes. `needs` is the weakest
-/// read-modify-write that suffices.
+/// read-modify-write that suffices. Optional: `progress_by`, progress::polled in a mailed protocol, whose
+/// `on<Control>` takes a mailing_control. A mailed protocol's signal is read when its receiver next waits in
+/// a call of the library, whatever that call is. A rank that computes delays the ranks that need its answer.
 template <class P>
 concept protocol = requires(rank_t ranks) {
   { P::name } -> std::convertible_to<std::string_view>;
   { P::words(ranks) } -> std::same_as<control_words>;
   { P::needs } -> std::convertible_to<rmw>;
-  typename P::template on<detail::control_archetype>;
-  requires std::constructible_from<typename P::template on<detail::control_archetype>,
-                                   detail::control_archetype&, control_words>;
+  typename P::template on<detail::archetype_for<P>>;
+  requires std::constructible_from<typename P::template on<detail::archetype_for<P>>,
+                                   detail::archetype_for<P>&, control_words>;
 };
 
 /// A fence protocol closes one collective epoch and opens the next. MPI_Win_fence.
@@ -76,7 +117,7 @@ concept protocol = requires(rank_t ranks) {
 /// `fence` is publish(everyone), arrive, wait for all, refresh(everyone).
 template <class P>
 concept fence_protocol =
-    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+    protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p, no_boundary& b,
                             std::string_view operation) { p.fence(b, operation); };
 
 /// An origin's knowledge of its targets' exposures.
@@ -97,7 +138,7 @@ enum class exposure_state {
 /// it returns true once, when wait would not block. A group names a rank once.
 template <class P>
 concept post_protocol =
-    protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b, group g,
+    protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p, no_boundary& b, group g,
                             rank_t target, exposure_state state) {
       p.post(g, b);
       p.wait(g, b);
@@ -113,7 +154,7 @@ concept post_protocol =
 /// The epoch calls `trigger(t, b)` before its first access to t, and may call it again. A protocol that locks
 /// part by part takes the lock of t then. A part is refreshed after it is locked.
 template <class P>
-concept lock_protocol = protocol<P> && requires(typename P::template on<detail::control_archetype>& p,
+concept lock_protocol = protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p,
                                                 no_boundary& b, rank_t target) {
   p.lock_all(b);
   p.trigger(target, b);
@@ -124,7 +165,7 @@ concept lock_protocol = protocol<P> && requires(typename P::template on<detail::
 /// The answer stays the same from lock_all to unlock_all. While it is true, `trigger` does nothing.
 template <class P>
 concept whole_lock_protocol =
-    lock_protocol<P> && requires(typename P::template on<detail::control_archetype> const& p) {
+    lock_protocol<P> && requires(typename P::template on<detail::archetype_for<P>> const& p) {
       { p.holds_all() } noexcept -> std::same_as<bool>;
     };
 
@@ -142,7 +183,7 @@ enum class lock_kind {
 /// releases the lock.
 template <class P>
 concept target_lock_protocol =
-    lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+    lock_protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p, no_boundary& b,
                                  rank_t target, lock_kind kind) {
       p.lock(target, kind, b);
       { p.try_lock(target, kind, b) } -> std::same_as<bool>;
@@ -154,7 +195,7 @@ concept target_lock_protocol =
 /// Without any access `unlock` has nothing to do.
 template <class P>
 concept deferred_lock_protocol =
-    target_lock_protocol<P> && requires(typename P::template on<detail::control_archetype>& p, no_boundary& b,
+    target_lock_protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p, no_boundary& b,
                                         rank_t target) { p.first_access(target, b); };
 
 /// The protocols of one window are one of each kind. A window allocates the words of its bundle only.
@@ -178,5 +219,10 @@ template <protocol_bundle P, control Control>
 inline constexpr bool bundle_fits = can_carry(Control::read_modify_write, P::fence::needs) &&
                                     can_carry(Control::read_modify_write, P::post::needs) &&
                                     can_carry(Control::read_modify_write, P::lock::needs);
+
+/// True if a protocol of a bundle is mailed: its windows need a backend with mailboxes.
+template <protocol_bundle P>
+inline constexpr bool has_mailed =
+    is_mailed<typename P::fence> || is_mailed<typename P::post> || is_mailed<typename P::lock>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -27,6 +27,7 @@ struct deferred {
  public:
   static constexpr std::string_view name{joined.data(), joined.size()};
   static constexpr rmw needs = Lock::needs;
+  static constexpr progress progress_by = detail::progress_of<Lock>();
   static constexpr control_words words(rank_t ranks) noexcept { return Lock::words(ranks); }
 
   template <control Control>

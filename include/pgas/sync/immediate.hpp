@@ -19,6 +19,7 @@ struct immediate {
  public:
   static constexpr std::string_view name{joined.data(), joined.size()};
   static constexpr rmw needs = Post::needs;
+  static constexpr progress progress_by = detail::progress_of<Post>();
   static constexpr control_words words(rank_t ranks) noexcept { return Post::words(ranks); }
 
   template <control Control>

@@ -4,6 +4,7 @@
 #include <limits>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
+#include <pgas/platform/mail/post_office.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
@@ -28,7 +29,9 @@ struct window_state {
   using backend_type = Backend;
   using coherence_type = Coherence;
   using segment_type = Segment;
-  using control_type = typename Backend::control_type;
+  /// One of the protocols is mailed.
+  static constexpr bool is_mailed = has_mailed<Protocols>;
+  using control_type = typename carrying_control<Backend, is_mailed>::type;
   /// The state on which target views work: this one, also if another state derives from it.
   using memory_state = window_state;
   /// The put, get and accumulate of an epoch on it.

@@ -8,6 +8,7 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
+#include <pgas/sync/mailed_posts.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
@@ -70,6 +71,7 @@ class protocols {
     post<sync::two_vectors, tells::by_adding, tells::by_adding>();
     post<sync::immediate<sync::match_vector>, tells::by_adding, tells::by_adding>();
     post<sync::post_messages, tells::by_store, tells::by_store>();
+    post<sync::mailed_posts, tells::by_store, tells::by_store>();
 
     lock<sync::queued>();
     lock<sync::mcs>();

@@ -16,6 +16,8 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/lock_messages.hpp>
+#include <pgas/sync/mailed_locks.hpp>
+#include <pgas/sync/mailed_posts.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/match_vector.hpp>
@@ -85,7 +87,7 @@ void for_ranks(rank_t first, Check const& check) {
 }
 
 /// A control that reports a given number of ranks, of which this is one.
-struct control_of_many : pgas::detail::control_archetype {
+struct control_of_many : pgas::detail::mailing_archetype {
   explicit control_of_many(rank_t n) noexcept : ranks(n) {}
   rank_t ranks;
   [[nodiscard]] rank_t size() const noexcept { return ranks; }
@@ -161,6 +163,7 @@ TEST_CASE("memory: each protocol has the words and the private memory that sync/
     check(sync::match_list<8>{}, 0, std::min<std::size_t>(8, n) + 1, 0);
     check(sync::two_vectors{}, 0, 2 * vectors, 3 * bit);
     check(sync::post_messages{}, 2 * n, 0, 64 * 24);
+    check(sync::mailed_posts{}, 1, 0, 64 * 3);
     check(sync::shared_only{}, 0, 0, 0);
     check(sync::queued{}, 0, 4, 64 * 2);
     check(sync::biased<sync::queued>{}, 1, 5, 64 * 2);
@@ -169,6 +172,7 @@ TEST_CASE("memory: each protocol has the words and the private memory that sync/
     check(sync::mcs_wp{}, 0, 5 + n, 0);
     check(sync::bakery{}, n, 0, 0);
     check(sync::lock_messages{}, 2 * n, 5 + 2 * n, 64 * 8);
+    check(sync::mailed_locks{}, 1, 0, 64 * 4);
     check(sync::two_level<>{}, 0, 2, 0);
   });
 }

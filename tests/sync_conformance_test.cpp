@@ -3,4 +3,5 @@
 #include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/lock_protocol.hpp"
+#include "conformance/mailed_protocol.hpp"
 #include "conformance/post_protocol.hpp"

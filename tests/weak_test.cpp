@@ -678,7 +678,7 @@ TEST_CASE("weak: fences are right in every order, with any old values that words
 TEST_CASE(
     "weak: post, start, complete and wait are right in every order, with any old values that words may "
     "show") {
-  are_right<post_protocols>(all_posts());
+  are_right<posts_on_words>(all_posts());
 }
 
 TEST_CASE("weak: a rank that has waited for a signal sees the writes before the signal") {
@@ -708,7 +708,7 @@ TEST_CASE("weak: each memory order of each fence is needed") {
 }
 
 TEST_CASE("weak: each memory order of each post protocol is needed") {
-  need_their_orders<post_protocols>(all_posts());
+  need_their_orders<posts_on_words>(all_posts());
 }
 
 // Protocols as papers present them, which are wrong.

@@ -15,14 +15,15 @@ namespace pgas_test {
 template <class Protocol, class Backend>
 class lock_fixture {
  public:
-  using control_type = typename Backend::control_type;
+  using control_type = control_for<Protocol, Backend>;
   enum payload : std::size_t { counted, writers, readers, payload_words };
   static constexpr bool has_cells = control_type::read_modify_write != pgas::rmw::none;
 
   template <class Boot>
   lock_fixture(Backend& b, Boot& boot, std::string const& key)
       : own_(Protocol::words(b.size())),
-        control(make_control(b, boot, key + std::string(Protocol::name), own_ + payload_of(b.size()))),
+        control(make_control_for<Protocol>(b, boot, key + std::string(Protocol::name),
+                                           own_ + payload_of(b.size()))),
         protocol(control, {}) {}
 
   pgas::word read(rank_t target, payload which) {

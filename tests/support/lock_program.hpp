@@ -78,10 +78,10 @@ void take_steps(Protocol& protocol, std::vector<step> const& steps, rank_t ranks
   }
 }
 
-/// Calls use(protocol) for each protocol with locks on single parts.
+/// Calls use(protocol) for each protocol on words with locks on single parts.
 template <class Use>
 void with_each(Use const& use) {
-  std::apply([&](auto... protocol) { (use(protocol), ...); }, target_lock_protocols{});
+  std::apply([&](auto... protocol) { (use(protocol), ...); }, target_locks_on_words{});
 }
 
 }  // namespace pgas_test::locks

@@ -14,6 +14,8 @@
 #include <pgas/sync/deferred.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
+#include <pgas/sync/mailed_locks.hpp>
+#include <pgas/sync/mailed_posts.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
@@ -138,22 +140,26 @@ using all_segments = std::tuple<PGAS_TEST_SEGMENTS>;
 using all_segments = all_backends;
 #endif
 
+// The suites that look at single words, in all their orders, take the lists `on_words`.
 using fence_protocols =
     std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
                pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
 // A match list has a place for each rank of the largest test.
-using post_protocols = std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array,
+using posts_on_words = std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array,
                                   pgas::sync::match_list<128>, pgas::sync::two_vectors,
                                   pgas::sync::post_messages, pgas::sync::immediate<pgas::sync::match_vector>>;
+using post_protocols = decltype(std::tuple_cat(posts_on_words{}, std::tuple<pgas::sync::mailed_posts>{}));
 using two_level_variants =
     std::tuple<pgas::sync::two_level<>, pgas::sync::two_level<pgas::sync::waiting_readers::undo>,
                pgas::sync::two_level<pgas::sync::waiting_readers::stay, pgas::sync::retries::at_once>,
                pgas::sync::two_level<pgas::sync::waiting_readers::undo, pgas::sync::retries::at_once>>;
-using target_lock_protocols = decltype(std::tuple_cat(
+using target_locks_on_words = decltype(std::tuple_cat(
     std::tuple<pgas::sync::queued, pgas::sync::mcs, pgas::sync::mcs_wp, pgas::sync::bakery,
                pgas::sync::lock_messages, pgas::sync::deferred<pgas::sync::lock_messages>,
                pgas::sync::biased<pgas::sync::queued>, pgas::sync::biased<pgas::sync::bakery>>{},
     two_level_variants{}));
+using target_lock_protocols =
+    decltype(std::tuple_cat(target_locks_on_words{}, std::tuple<pgas::sync::mailed_locks>{}));
 using lock_protocols =
     decltype(std::tuple_cat(std::tuple<pgas::sync::shared_only>{}, target_lock_protocols{}));
 

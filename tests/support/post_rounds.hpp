@@ -15,14 +15,15 @@ namespace pgas_test {
 template <class Protocol, class Backend>
 class post_fixture {
  public:
-  using control_type = typename Backend::control_type;
+  using control_type = control_for<Protocol, Backend>;
 
   template <class Boot>
   post_fixture(Backend& b, Boot& boot, std::string const& key)
       : n_(b.size()),
         own_(Protocol::words(n_)),
-        control(make_control(b, boot, key + std::string(Protocol::name),
-                             own_ + pgas::control_words{.slots = static_cast<std::size_t>(n_), .cells = 0})),
+        control(make_control_for<Protocol>(
+            b, boot, key + std::string(Protocol::name),
+            own_ + pgas::control_words{.slots = static_cast<std::size_t>(n_), .cells = 0})),
         protocol(control, {}) {}
 
   /// The word in `target`'s part that `writer` writes.

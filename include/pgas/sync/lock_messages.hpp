@@ -10,6 +10,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Source: MPICH over the message buffers of RCKMPI, as Christgau and Schnor 2019, section 4.4, describe it.
 /// The paper compares the other protocols with this one.
+/// `mailed_locks` is their protocol with the backend's mailbox.
 ///
 /// Words     of a target: the word_channel to it, for requests and releases.
 ///           bell, a cell: the number of messages announced since the last receiver began; 0: no rank

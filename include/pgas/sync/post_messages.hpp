@@ -10,7 +10,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Source: MPICH over the message buffers of RCKMPI, deferred and immediate after Gropp and Thakur 2005, as
 /// Christgau 2017, sections 3.3.1 and 3.4.1, describes them. The paper compares the other protocols with this
-/// one.
+/// one. Here a message is a store to a word; `mailed_posts` sends it by the backend's mailbox.
 ///
 /// Words     those of a word_channel.
 /// States    A pair goes through these in turn: the target has posted; the origin has received that; the

@@ -12,6 +12,7 @@
 #include <pgas/support/expects.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,25 +75,9 @@ class slot_collectives {
   /// Gives every rank the value of `root`.
   template <transportable T>
   void broadcast(T& value, rank_t root, std::string_view operation) {
-    only_thread const inside(*this, operation);
-    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     detail::collective_call const call(operation, sizeof(T), root);
     auto all = to_words(value, call);
-    for (std::size_t at = 0; at < all.size(); at += slots) {
-      if (control_->rank() == root) {
-        if (at == 0) describe(call);
-        write(all, at);
-      } else if (at == 0) {
-        announce(call);
-      }
-      meet(operation);
-      if (at == 0) compare_next(call, operation);
-      if (control_->rank() != root) {
-        read_chunk(root, all, at);
-        if (at == 0) compare(call, all[0], root, operation);
-      }
-      ++round_;
-    }
+    broadcast_words(all, root, call, operation);
     value = from_words<T>(all);
   }
 
@@ -115,15 +100,9 @@ class slot_collectives {
     }
     only_thread(only_thread const&) = delete;
     only_thread& operator=(only_thread const&) = delete;
-    ~only_thread() { leave(); }
-
-    /// Ends it early, since a function that the program has given may take long.
-    void leave() noexcept {
-      if constexpr (is_checked) {
-        // release: pairs with the acquire of the thread that comes next.
-        if (of_ != nullptr) of_->is_busy_.store(false, std::memory_order_release);
-        of_ = nullptr;
-      }
+    ~only_thread() {
+      // release: pairs with the acquire of the thread that comes next.
+      if constexpr (is_checked) of_->is_busy_.store(false, std::memory_order_release);
     }
 
    private:
@@ -148,7 +127,7 @@ class slot_collectives {
     return all;
   }
   template <class T>
-  static T from_words(words_of<T> const& all) noexcept {
+  static T from_words(std::span<word const> all) noexcept {
     T value;
     std::memcpy(static_cast<void*>(&value), reinterpret_cast<std::byte const*>(all.data()) + tag_bytes,
                 sizeof(T));
@@ -160,15 +139,13 @@ class slot_collectives {
   }
 
   // relaxed: the barrier between a write and its reads orders them.
-  template <class Words>
-  void write(Words const& from, std::size_t at) {
+  void write(std::span<word const> from, std::size_t at) {
     for (std::size_t i = 0; i < slots && at + i < from.size(); ++i) {
       slot(control_->rank(), i).store(from[at + i], std::memory_order_relaxed);
     }
     announced_[round_ % 2].is_first = false;
   }
-  template <class Words>
-  void read_chunk(rank_t rank, Words& into, std::size_t at) {
+  void read_chunk(rank_t rank, std::span<word> into, std::size_t at) {
     for (std::size_t i = 0; i < slots && at + i < into.size(); ++i) {
       into[at + i] = slot(rank, i).load(std::memory_order_relaxed);
     }
@@ -229,25 +206,56 @@ class slot_collectives {
   template <class T, class Read>
   void gather(T const& mine, detail::collective_call const& call, std::string_view operation, bool reads,
               Read& read) {
-    only_thread inside(*this, operation);
-    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     auto const own = to_words(mine, call);
-    std::vector<words_of<T>> all;
-    if (reads) all.resize(static_cast<std::size_t>(control_->size()));
+    std::vector<word> const all = gather_words(own, call, operation, reads);
+    // The function that the program has given may take long, so no collective is open meanwhile.
+    for (std::size_t rank = 0; rank * own.size() < all.size(); ++rank)
+      read(static_cast<rank_t>(rank), from_words<T>(std::span(all).subspan(rank * own.size(), own.size())));
+  }
+
+  // These know no T, so that the compiler meets them once.
+
+  /// Returns the words of all ranks, in order, or nothing unless this rank reads.
+  std::vector<word> gather_words(std::span<word const> own, detail::collective_call const& call,
+                                 std::string_view operation, bool reads) {
+    only_thread const inside(*this, operation);
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    auto const ranks = reads ? static_cast<std::size_t>(control_->size()) : 0;
+    std::vector<word> all(ranks * own.size());
     for (std::size_t at = 0; at < own.size(); at += slots) {
       if (at == 0) describe(call);
       write(own, at);
       meet(operation);
       if (at == 0 && !reads) compare_next(call, operation);
-      for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        read_chunk(static_cast<rank_t>(rank), all[rank], at);
-        if (at == 0) compare(call, all[rank][0], static_cast<rank_t>(rank), operation);
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        auto const words = std::span(all).subspan(rank * own.size(), own.size());
+        read_chunk(static_cast<rank_t>(rank), words, at);
+        if (at == 0) compare(call, words[0], static_cast<rank_t>(rank), operation);
       }
       ++round_;
     }
-    inside.leave();
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-      read(static_cast<rank_t>(rank), from_words<T>(all[rank]));
+    return all;
+  }
+
+  void broadcast_words(std::span<word> all, rank_t root, detail::collective_call const& call,
+                       std::string_view operation) {
+    only_thread const inside(*this, operation);
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    for (std::size_t at = 0; at < all.size(); at += slots) {
+      if (control_->rank() == root) {
+        if (at == 0) describe(call);
+        write(all, at);
+      } else if (at == 0) {
+        announce(call);
+      }
+      meet(operation);
+      if (at == 0) compare_next(call, operation);
+      if (control_->rank() != root) {
+        read_chunk(root, all, at);
+        if (at == 0) compare(call, all[0], root, operation);
+      }
+      ++round_;
+    }
   }
 
   /// What the slots of a set hold of this rank's last call there.

@@ -17,10 +17,7 @@ void by_seeds(rank_t ranks, std::uint64_t seeds, std::string_view name, Body con
     how.schedule = seed % 2 == 0 ? scc::scheduling::priority : scc::scheduling::random;
     scc::with_options const emulated(how);
     try {
-      static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
-        auto mine = backend;
-        body(mine, boot, seed);
-      }));
+      launch<pgas::backends::scc>(ranks, [&](auto& backend, auto& boot) { body(backend, boot, seed); });
     } catch (std::exception const& e) {
       FAIL_CHECK(name << " on " << ranks << " cores, seed " << seed << ": " << std::string(e.what()));
       return;

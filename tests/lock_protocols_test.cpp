@@ -33,8 +33,7 @@ std::string play(program const& what) {
   std::vector<part_state> parts(what.size());
   std::string wrong;
   try {
-    static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
-      auto mine = backend;
+    pgas_test::launch<pgas::backends::scc>(ranks, [&](auto& mine, auto& boot) {
       auto const own = Protocol::words(ranks);
       auto words = make_control(mine, boot, "locks", own + pgas::control_words{.slots = 0, .cells = 1});
       Watcher watches;
@@ -72,7 +71,7 @@ std::string play(program const& what) {
           protocol.unlock(target, lock_kind::exclusive, nothing);
         }
       }
-    }));
+    });
   } catch (std::exception const& e) {
     wrong = e.what();
   }
@@ -252,15 +251,14 @@ std::ostream& operator<<(std::ostream& out, lock_cost const& c) { return out << 
 /// Calls use(protocol, watcher) on rank 0 of `ranks`; the other ranks do nothing.
 template <class Protocol, class Use>
 void alone(rank_t ranks, Use const& use) {
-  static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
-    auto mine = backend;
+  pgas_test::launch<pgas::backends::scc>(ranks, [&](auto& mine, auto& boot) {
     auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
     counting counter;
     watched_control<decltype(words), counting> control(words, counter);
     typename Protocol::template on<decltype(control)> protocol(control, {});
     if (mine.rank() == 0) use(protocol, counter);
     boot.fence();
-  }));
+  });
 }
 
 template <class Protocol>
@@ -412,8 +410,7 @@ long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
     how.schedule = seed % 4 == 3 ? scc::scheduling::priority : scc::scheduling::random;
     scc::with_options const emulated(how);
     long entries = 0;
-    static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
-      auto mine = backend;
+    pgas_test::launch<pgas::backends::scc>(ranks, [&](auto& mine, auto& boot) {
       auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
       announced<Protocol> watches;
       watches.entries = &entries;
@@ -428,7 +425,7 @@ long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
         protocol.unlock(0, lock_kind::exclusive, nothing);
       }
       boot.fence();
-    }));
+    });
   }
   return most;
 }
@@ -440,8 +437,7 @@ int turns_until_writer_enters(int turns) {
   int turn = 0;
   int entered = -1;
   bool asked = false;
-  static_cast<void>(pgas::backends::scc::launch(3, [&](auto&& backend, auto& boot) {
-    auto mine = backend;
+  pgas_test::launch<pgas::backends::scc>(3, [&](auto& mine, auto& boot) {
     auto words = make_control(mine, boot, "locks", Protocol::words(3));
     announced<Protocol> watches;
     long nothing_counted = 0;
@@ -469,7 +465,7 @@ int turns_until_writer_enters(int turns) {
       protocol.unlock(0, lock_kind::exclusive, nothing);
     }
     boot.fence();
-  }));
+  });
   return entered;
 }
 
@@ -529,8 +525,7 @@ std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std:
   how.schedule = scc::scheduling::random;
   scc::with_options const emulated(how);
   long no_entries = 0;
-  static_cast<void>(pgas::backends::scc::launch(ranks, [&](auto&& backend, auto& boot) {
-    auto mine = backend;
+  pgas_test::launch<pgas::backends::scc>(ranks, [&](auto& mine, auto& boot) {
     auto words = make_control(mine, boot, "locks", Protocol::words(ranks));
     noting<Protocol> watches;
     watches.entries = &no_entries;
@@ -545,7 +540,7 @@ std::pair<std::vector<rank_t>, std::vector<rank_t>> orders_of(rank_t ranks, std:
       protocol.unlock(0, lock_kind::exclusive, nothing);
     }
     boot.fence();
-  }));
+  });
   return in_order;
 }
 
@@ -555,8 +550,7 @@ template <class Protocol>
 std::string first_behind_a_reader() {
   std::string order;
   int at = 0;
-  static_cast<void>(pgas::backends::scc::launch(3, [&](auto&& backend, auto& boot) {
-    auto mine = backend;
+  pgas_test::launch<pgas::backends::scc>(3, [&](auto& mine, auto& boot) {
     auto words = make_control(mine, boot, "locks", Protocol::words(3));
     long no_entries = 0;
     announced<Protocol> watches;
@@ -585,7 +579,7 @@ std::string first_behind_a_reader() {
       protocol.unlock(0, kind, nothing);
     }
     boot.fence();
-  }));
+  });
   return order;
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
+#include <span>
+#include <utility>
+
 #include "models.hpp"
 
 /// launches.cpp compiles the launch of these backends once. In each unit it was a third of the compiler's
@@ -9,6 +13,36 @@ namespace pgas_test {
 
 template <class Backend>
 using body_on = std::function<void(typename model<Backend>::team&, std::span<std::byte>)>;
+
+/// What a backend's launch gives its main function to start with.
+template <class Backend>
+struct bootstrap_of {
+  using type = pgas::detail::job;
+};
+template <>
+struct bootstrap_of<pgas::backends::self> {
+  using type = pgas::backends::self::bootstrap_type;
+};
+template <>
+struct bootstrap_of<pgas::backends::loopback> {
+  using type = pgas::detail::loopback::rank_bootstrap;
+};
+template <>
+struct bootstrap_of<pgas::backends::scc> {
+  using type = pgas::detail::scc::rank_bootstrap;
+};
+
+template <class Backend>
+using main_on = std::function<void(Backend&, typename bootstrap_of<Backend>::type&)>;
+
+/// Calls main(backend, bootstrap) on each rank of a new world.
+template <class Backend>
+void launch(pgas::rank_t ranks, main_on<Backend> const& main) {
+  static_cast<void>(Backend::launch(ranks, [&main](auto&& backend, auto& boot) {
+    Backend mine = std::forward<decltype(backend)>(backend);
+    main(mine, boot);
+  }));
+}
 
 }  // namespace pgas_test
 
@@ -26,3 +60,17 @@ extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std
                                                 pgas_test::body_on<pgas_test::incoherent::backend> const&);
 extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
                                                 pgas_test::body_on<pgas_test::pool_backend> const&);
+extern template void pgas_test::launch<pgas::backends::self>(pgas::rank_t,
+                                                             pgas_test::main_on<pgas::backends::self> const&);
+extern template void pgas_test::launch<pgas::backends::thread_map>(
+    pgas::rank_t, pgas_test::main_on<pgas::backends::thread_map> const&);
+extern template void pgas_test::launch<pgas::backends::process_map>(
+    pgas::rank_t, pgas_test::main_on<pgas::backends::process_map> const&);
+extern template void pgas_test::launch<pgas::backends::loopback>(
+    pgas::rank_t, pgas_test::main_on<pgas::backends::loopback> const&);
+extern template void pgas_test::launch<pgas::backends::scc>(pgas::rank_t,
+                                                            pgas_test::main_on<pgas::backends::scc> const&);
+extern template void pgas_test::launch<pgas_test::incoherent::backend>(
+    pgas::rank_t, pgas_test::main_on<pgas_test::incoherent::backend> const&);
+extern template void pgas_test::launch<pgas_test::pool_backend>(
+    pgas::rank_t, pgas_test::main_on<pgas_test::pool_backend> const&);

@@ -196,11 +196,10 @@ void on_every_backend(Main const& main, std::initializer_list<rank_t> sizes = us
     for (rank_t ranks : sizes) {
       if (!can_have<Backend>(ranks)) continue;
       try {
-        static_cast<void>(Backend::launch(ranks, [&main](auto&& backend, auto& boot) {
-          auto mine = backend;
-          main(mine, boot);
+        launch<Backend>(ranks, [&main](Backend& backend, auto& boot) {
+          main(backend, boot);
           boot.fence();
-        }));
+        });
       } catch (std::exception const& e) {
         FAIL_CHECK(Backend::name << ", " << ranks << " ranks: " << std::string(e.what()));
       }

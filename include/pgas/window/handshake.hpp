@@ -105,12 +105,20 @@ class handshake {
   auto attempt(Step&& step) -> std::optional<std::invoke_result_t<Step>> {
     try {
       return step();
+    } catch (...) {
+      keep_reason();
+    }
+    return std::nullopt;
+  }
+  /// Keeps the reason that the current exception gives, or throws it again if it is of another kind.
+  [[gnu::cold, gnu::noinline]] void keep_reason() {
+    try {
+      throw;
     } catch (error const& e) {
       refuse(static_cast<errc>(e.code().value()), e.description());
     } catch (std::bad_alloc const&) {
       refuse(errc::no_space, "the process has no memory left for its share");
     }
-    return std::nullopt;
   }
   template <class Reserve>
   reservation reserve_if(bool leads, Reserve&& reserve) {

@@ -32,56 +32,82 @@ struct box_in {
   std::array<std::size_t, N> pitches{};
 };
 
-/// Calls move(rows at `there`, first element at `here`, elements between rows at `here`) until a box of
-/// `count` cells is moved. Dimensions that are one run on both sides are joined, so that there are as few
-/// calls as two-dimensional blocks allow.
-template <std::size_t N, class Move>
-constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N> const& there,
-                              box_in<N> const& here, Move&& move) {
+/// Walks over a box of `count` cells by two-dimensional blocks, as few as possible: dimensions that are one
+/// run on both sides are joined. It knows no function to call, so that the compiler meets it once.
+template <std::size_t N>
+class block_walk {
+ public:
+  constexpr block_walk(std::array<std::size_t, N> const& count, box_in<N> const& there,
+                       box_in<N> const& here) noexcept
+      : there_(there.first), here_(here.first) {
+    levels_[0] = {count[N - 1], 1, 1};
+    is_over_ = count[N - 1] == 0;
+    for (std::size_t d = N - 1; d-- > 0;) {
+      if (count[d] == 0) is_over_ = true;
+      if (count[d] == 1) continue;
+      level& inner = levels_[used_ - 1];
+      if (inner.count * inner.there == there.pitches[d] && inner.count * inner.here == here.pitches[d]) {
+        inner.count *= count[d];
+      } else {
+        levels_[used_++] = {count[d], there.pitches[d], here.pitches[d]};
+      }
+    }
+    outer_.fill(1);
+    for (std::size_t k = 2; k < used_; ++k) outer_[k - 2] = levels_[k].count;
+    if (used_ == 1) levels_[1] = {1, levels_[0].count, levels_[0].count};  // one run
+  }
+
+  [[nodiscard]] constexpr bool is_over() const noexcept { return is_over_; }
+  /// The block's rows at `there`.
+  [[nodiscard]] constexpr rows_of rows() const noexcept {
+    return {
+        .first = at_there_, .rows = levels_[1].count, .cols = levels_[0].count, .pitch = levels_[1].there};
+  }
+  /// The block's first element at `here`, and the elements between its rows there.
+  [[nodiscard]] constexpr std::size_t first() const noexcept { return at_here_; }
+  [[nodiscard]] constexpr std::size_t pitch() const noexcept { return levels_[1].here; }
+
+  /// Goes on to the next block.
+  constexpr void next() noexcept {
+    is_over_ = !advance(index_, outer_);
+    at_there_ = there_;
+    at_here_ = here_;
+    for (std::size_t k = 2; k < used_; ++k) {
+      at_there_ += index_[k - 2] * levels_[k].there;
+      at_here_ += index_[k - 2] * levels_[k].here;
+    }
+  }
+
+ private:
   struct level {
     std::size_t count;
     std::size_t there;
     std::size_t here;
   };
-  std::array<level, N + 1> levels{};  // from the innermost outwards
-  levels[0] = {count[N - 1], 1, 1};
-  std::size_t used = 1;
-  for (std::size_t d = N - 1; d-- > 0;) {
-    if (count[d] == 0) return;
-    if (count[d] == 1) continue;
-    level& inner = levels[used - 1];
-    if (inner.count * inner.there == there.pitches[d] && inner.count * inner.here == here.pitches[d]) {
-      inner.count *= count[d];
-    } else {
-      levels[used++] = {count[d], there.pitches[d], here.pitches[d]};
-    }
-  }
-  if (count[N - 1] == 0) return;
-  auto const& rows = levels[1];  // its count is 0 if the box is one run
-  std::array<std::size_t, N> index{};
-  std::array<std::size_t, N> outer{};
-  outer.fill(1);
-  for (std::size_t k = 2; k < used; ++k) outer[k - 2] = levels[k].count;
-  do {
-    std::size_t at_there = there.first;
-    std::size_t at_here = here.first;
-    for (std::size_t k = 2; k < used; ++k) {
-      at_there += index[k - 2] * levels[k].there;
-      at_here += index[k - 2] * levels[k].here;
-    }
-    if (used == 1) {
-      move(rows_of{.first = at_there, .rows = 1, .cols = levels[0].count, .pitch = levels[0].count}, at_here,
-           levels[0].count);
-    } else {
-      move(rows_of{.first = at_there, .rows = rows.count, .cols = levels[0].count, .pitch = rows.there},
-           at_here, rows.here);
-    }
-  } while (advance(index, outer));
+
+  std::array<level, N + 1> levels_{};  ///< from the innermost outwards: cells, rows, blocks
+  std::size_t used_ = 1;
+  std::array<std::size_t, N> index_{};
+  std::array<std::size_t, N> outer_{};
+  std::size_t there_;
+  std::size_t here_;
+  std::size_t at_there_ = there_;
+  std::size_t at_here_ = here_;
+  bool is_over_ = false;
+};
+
+/// Calls move(rows at `there`, first element at `here`, elements between rows at `here`) for each block.
+template <std::size_t N, class Move>
+constexpr void for_each_block(std::array<std::size_t, N> const& count, box_in<N> const& there,
+                              box_in<N> const& here, Move&& move) {
+  for (block_walk<N> walk(count, there, here); !walk.is_over(); walk.next())
+    move(walk.rows(), walk.first(), walk.pitch());
 }
 
-/// The same for those cells of a box that are in the share `mine`. `here` is the position of the whole box.
-template <std::size_t N, class Move>
-constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<N> here, Move&& move) {
+/// A walk over those cells of a box that are in the share `mine`. `here` is the position of the whole box.
+template <std::size_t N>
+constexpr block_walk<2 * N> walk_over(share<N> const& mine, box<N> const& cells,
+                                      box_in<N> const& here) noexcept {
   std::array<std::size_t, 2 * N> count{};  // per dimension: the blocks, then the cells of a block
   box_in<2 * N> there{mine.offset, {}};
   box_in<2 * N> in_box{here.first, {}};
@@ -94,7 +120,24 @@ constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<
     in_box.pitches[2 * d + 1] = here.pitches[d];
     in_box.first += (mine.first[d] - cells.first[d]) * here.pitches[d];
   }
-  for_each_block<2 * N>(count, there, in_box, move);
+  return {count, there, in_box};
+}
+
+/// Calls move(rows at `there`, first element at `here`, elements between rows at `here`) for each block of
+/// those cells of a box that are in the share `mine`.
+template <std::size_t N, class Move>
+constexpr void for_each_block(share<N> const& mine, box<N> const& cells, box_in<N> const& here, Move&& move) {
+  for (auto walk = walk_over(mine, cells, here); !walk.is_over(); walk.next())
+    move(walk.rows(), walk.first(), walk.pitch());
+}
+
+/// A walk over the cells `piece` of a tile, for a transfer of `cells` whose other side is `here`.
+template <std::size_t N>
+constexpr block_walk<N> walk_over(tile<N> const& in, box<N> const& piece, box<N> const& cells,
+                                  box_in<N> const& here) noexcept {
+  std::size_t first = here.first;
+  for (std::size_t d = 0; d < N; ++d) first += (piece.first[d] - cells.first[d]) * here.pitches[d];
+  return {piece.count, {in.offset_of(piece.first), in.pitches}, {first, here.pitches}};
 }
 
 /// Calls move(owner, rows in its part, first element at `here`, elements between rows at `here`) until the
@@ -106,20 +149,15 @@ void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimen
   if constexpr (requires { l.has_many_short_rows(cells); }) {
     if (l.has_many_short_rows(cells)) {
       l.for_each_share(cells, [&](share<dimensions> const& theirs) {
-        for_each_block(theirs, cells, here, [&](rows_of block, std::size_t first, std::size_t pitch) {
-          move(theirs.owner, block, first, pitch);
-        });
+        for (auto walk = walk_over(theirs, cells, here); !walk.is_over(); walk.next())
+          move(theirs.owner, walk.rows(), walk.first(), walk.pitch());
       });
       return;
     }
   }
   for_each_tile(l, cells, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
-    std::size_t first = here.first;
-    for (std::size_t d = 0; d < dimensions; ++d) first += (piece.first[d] - cells.first[d]) * here.pitches[d];
-    for_each_block<dimensions>(piece.count, {in.offset_of(piece.first), in.pitches}, {first, here.pitches},
-                               [&](rows_of block, std::size_t at_here, std::size_t pitch) {
-                                 move(in.owner, block, at_here, pitch);
-                               });
+    for (auto walk = walk_over(in, piece, cells, here); !walk.is_over(); walk.next())
+      move(in.owner, walk.rows(), walk.first(), walk.pitch());
   });
 }
 

@@ -32,9 +32,11 @@ void refused_on_all_ranks(std::string const& operation, std::initializer_list<me
           bool const reserves = step == memory_step::reserve_segment || step == memory_step::reserve_control;
           for (rank_t who = 0; who < (reserves ? 1 : team.size()); ++who) {
             backend.lack = {step, who, after};
-            std::string const last = "rank " + std::to_string(who) + " has no more";
+            // One rank, then the operation, then the cause with the rank that met it.
+            std::string const other = who == team.rank() ? "" : "on rank " + std::to_string(who) + ": ";
+            std::string const last = other + "rank " + std::to_string(who) + " has no more";
             require_error(errc::no_space,
-                          {"rank " + std::to_string(team.rank()) + ": " + operation + ": ", last},
+                          {"rank " + std::to_string(team.rank()) + ": " + operation + ": " + last},
                           [&] { make(team); });
             backend.lack = {};
             make(team);
@@ -121,6 +123,32 @@ TEST_CASE("a window over own memory is refused on every rank if one rank lacks m
         }
       },
       {1, 2, 3});
+}
+
+TEST_CASE("a rank that learns of another's failure says its own operation, then who failed in what") {
+  std::string learned;
+  try {
+    pgas::run<pgas::backends::thread_map>(2, [&](auto& team) {
+      auto w = make_window<int>(team, 5);
+      if (team.rank() == 1) {
+        pgas::lock_all epoch{w};
+        epoch.put(0, 7, 1);
+      }
+      try {
+        team.barrier();
+      } catch (pgas::error const& e) {
+        learned = e.what();
+        throw;
+      }
+    });
+    FAIL("the error of rank 1 is lost");
+  } catch (pgas::error const& e) {
+    CHECK(std::string(e.what()) ==
+          "rank 1: put: element 7 does not exist on rank 0, whose part has 5: out of range");
+  }
+  CHECK(learned ==
+        "rank 0: barrier: rank 1 failed: put: element 7 does not exist on rank 0, whose part has 5: out of "
+        "range");
 }
 
 TEST_CASE("if ranks ask for different things, every rank learns which rank asks for which") {

@@ -91,7 +91,8 @@ class error : public std::system_error {
                           "rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),
         rank_(rank),
         operation_(operation),
-        description_("rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence) {}
+        description_("rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),
+        prefix_(description_.size() - sentence.size()) {}
 
   /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
   error(errc code, rank_t rank, std::string const& sentence)
@@ -109,13 +110,32 @@ class error : public std::system_error {
   /// `what()` without the words of the code at its end.
   [[nodiscard]] std::string const& description() const noexcept { return description_; }
 
+  /// What is wrong and what to do: the description without its rank and operation.
+  [[nodiscard]] std::string_view sentence() const noexcept {
+    return std::string_view(description_).substr(prefix_);
+  }
+
  private:
   rank_t rank_;
   std::string operation_;
   std::string description_;
+  std::size_t prefix_ = 0;
 };
 
 namespace detail {
+
+/// The description of another rank's failure as a cause: "rank 1: put: ..." reads "rank 1 failed: put: ...",
+/// so that a message begins with one rank and one operation.
+inline std::string as_cause(std::string_view description) {
+  constexpr std::string_view rank = "rank ";
+  std::string cause(description);
+  if (!description.starts_with(rank)) return cause;
+  std::size_t const after = description.find_first_not_of("0123456789", rank.size());
+  if (after != std::string_view::npos && description.substr(after).starts_with(": ")) {
+    cause.insert(after, " failed");
+  }
+  return cause;
+}
 
 /// An index as a text. An index beyond all memory was negative before its conversion: -1 is "-1".
 inline std::string index_text(std::size_t index) {

@@ -85,7 +85,9 @@ class handshake {
     team_->collectives.broadcast(all, root, operation_);
     if (all.refused == errc{}) return;
     team_->collectives.broadcast(why_, all.rank, operation_);
-    throw error(all.refused, team_->backend.world_rank(team_->backend.rank()), operation_, why_.data());
+    std::string_view why = why_.data();
+    if (std::string const here = on_this_rank(); why.starts_with(here)) why.remove_prefix(here.size());
+    throw error(all.refused, this_rank(), operation_, std::string(why));
   }
 
  private:
@@ -115,11 +117,15 @@ class handshake {
     try {
       throw;
     } catch (error const& e) {
-      refuse(static_cast<errc>(e.code().value()), e.description());
+      refuse(static_cast<errc>(e.code().value()), on_this_rank() + std::string(e.sentence()));
     } catch (std::bad_alloc const&) {
-      refuse(errc::no_space, "the process has no memory left for its share");
+      refuse(errc::no_space, on_this_rank() + "the process has no memory left for its share");
     }
   }
+  [[nodiscard]] rank_t this_rank() const { return team_->backend.world_rank(team_->backend.rank()); }
+  /// Begins the reason that one rank has met. Every other rank's message keeps it.
+  [[nodiscard]] std::string on_this_rank() const { return "on rank " + std::to_string(this_rank()) + ": "; }
+
   template <class Reserve>
   reservation reserve_if(bool leads, Reserve&& reserve) {
     if (!leads || refused_ != errc{}) return {};

@@ -181,7 +181,7 @@ class job {
     mark_failed(rank_, what, code);
     std::uint32_t const now = block().failure.load(std::memory_order_acquire);
     if (now % 2 == 0 || failure().rank != rank_) return;  // none, or a cause
-    if (what.ends_with(std::string_view(failure().text.data()))) return;
+    if (what.ends_with(as_cause(failure().text.data()))) return;
     record_failure(2 * writer() + 1, now, rank_, what, code);
   }
 
@@ -193,7 +193,7 @@ class job {
   /// Throws if the job has failed.
   void check(std::string_view operation) const {
     if (failed()) [[unlikely]]
-      throw error(failure_code(), rank_, operation, failure_text());
+      throw error(failure_code(), rank_, operation, as_cause(failure_text()));
   }
 
   // Extents of the arena

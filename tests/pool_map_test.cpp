@@ -34,8 +34,9 @@ namespace {
 /// A named file of `Bytes` bytes that are all 0x5a.
 class named_file {
  public:
-  explicit named_file(std::size_t bytes)
-      : name_((std::filesystem::temp_directory_path() / ("pgas-test-file-" + std::to_string(::getpid())))
+  explicit named_file(std::size_t bytes, char const* suffix = "")
+      : name_((std::filesystem::temp_directory_path() /
+               ("pgas-test-file-" + std::to_string(::getpid()) + suffix))
                   .string()) {
     std::FILE* const file = std::fopen(name_.c_str(), "we");
     for (std::size_t i = 0; i < bytes; ++i) std::fputc(0x5a, file);
@@ -175,7 +176,7 @@ TEST_CASE("a rank of pool_map that is killed ends the job with its number, and n
 }
 
 TEST_CASE("pool_map refuses memory that another job uses, and takes it again after that job's end") {
-  named_file const file(2 * 65536);
+  named_file const file(2 * 65536, "\n\x1b[2J");  // a terminal must not do what the name says
   environment const names(file.name().c_str(), "0", "65536");
   leftovers const before;
   // The job inside overlaps the job outside, then uses bytes of its own, then overlaps again by one page.
@@ -186,6 +187,7 @@ TEST_CASE("pool_map refuses memory that another job uses, and takes it again aft
         std::string const refusal = complaint(2);
         require(is_free == refusal.empty(), "the memory of the other job is refused: " + refusal);
         require(is_free || has(refusal, "another job uses '"), "the refusal says why: " + refusal);
+        require(is_free || has(refusal, "\\n\\x1b[2J'"), "the name is shown with escapes: " + refusal);
       }
       team.barrier();
     });

@@ -230,7 +230,7 @@ class pool {
     char path[4096];
     auto const length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
     if (length <= 0) return "the file of its memory";
-    return "'" + std::string(path, static_cast<std::size_t>(length)) + "'";
+    return detail::in_quotes(std::string_view(path, static_cast<std::size_t>(length)));
   }
 
   explicit pool(std::shared_ptr<mapping const> m) noexcept : mapping_(std::move(m)) {}

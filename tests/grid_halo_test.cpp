@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ghost cells of arrays over grids of ranks equal those of a padded serial array: one to four dimensions, any
 // widths, fixed, periodic and reflecting edges, with and without corners.
+#include <optional>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/exchange_halo.hpp>
+#include <pgas/notified_halo.hpp>
 #include <utility>
 #include <vector>
 
@@ -22,9 +24,14 @@ int expected(Array const& a, place<Array::dimensions> at, int round) {
   return within ? number * 8 + round : -number;
 }
 
+/// How the ghost cells are filled.
+enum class way { by_posts, notified };
+
 template <class Array>
-void check_exchanges(Array const& a) {
+void check_exchanges(Array const& a, way how = way::by_posts) {
   constexpr std::size_t N = Array::dimensions;
+  std::optional<notified_halo<Array>> notified;
+  if (how == way::notified && a.shape().halos().any()) notified.emplace(a);
   set_edges(a, [&](auto... at) { return expected(a, place<N>{at...}, 0); });
   for (int round = 0; round < 3; ++round) {
     {
@@ -33,7 +40,11 @@ void check_exchanges(Array const& a) {
         if (ghosts == 0) std::apply(cells, local) = expected(a, global, round);
       });
     }
-    if (a.shape().halos().any()) exchange_halo(a);  // else it is refused
+    if (notified) {
+      notified->exchange(a);
+    } else if (a.shape().halos().any()) {  // else it is refused
+      exchange_halo(a);
+    }
     auto const cells = stage(a, pgas::read_only);
     for_each_in_part(a, [&](auto const& local, auto const& global, int ghosts) {
       if (ghosts > 1 && !a.shape().halos().corners()) return;
@@ -48,7 +59,8 @@ void check_exchanges(Array const& a) {
 
 /// Random extents, widths, edges and grids for one kind of layout.
 template <class Team, class Rule>
-void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest, Rule const& rule) {
+void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size_t widest, Rule const& rule,
+                  way how = way::by_posts) {
   constexpr std::size_t N = Rule::dimensions;
   random_source same(seed);
   for (int array = 0; array < 5; ++array) {
@@ -58,7 +70,7 @@ void check_random(Team& team, std::uint64_t seed, std::size_t largest, std::size
     auto const around = some_halos(same, ranges);
     Rule const chosen = some_places(same, rule, extents, team.size());
     check_exchanges(
-        make_array<int>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around));
+        make_array<int>(team, extents, chosen, same.one_in(3) ? around.without_corners() : around), how);
   }
 }
 
@@ -73,6 +85,18 @@ TEST_CASE("halo: random grids, extents, widths and edges in one dimension and tw
         }
       },
       {1, 2, 3, 4, 6, 9});
+}
+
+TEST_CASE("notified halo: random grids, extents, widths and edges, also wider on one side only") {
+  everywhere<few_models>(
+      [](auto& team) {
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+          check_random(team, seed + 600, 14, 4, by_rows<1>{}, way::notified);
+          check_random(team, seed + 700, 9, 3, tiled<block, block>{}, way::notified);
+          check_random(team, seed + 800, 6, 2, tiled<block, block, block>{}, way::notified);
+        }
+      },
+      {1, 2, 3, 6, 8});
 }
 
 TEST_CASE("halo: random grids, extents, widths and edges in three dimensions and four") {
@@ -125,8 +149,10 @@ TEST_CASE(
     "halo: the emulated chip, which sees every race and every stale copy, reports none for grids of blocks") {
   everywhere<std::tuple<scc_model>>(
       [](auto& team) {
-        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
           check_random(team, seed + 500, 9, 2, tiled<block, block>{});
+          check_random(team, seed + 500, 9, 2, tiled<block, block>{}, way::notified);
+        }
       },
       {1, 2, 4, 6});
 }

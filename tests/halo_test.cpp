@@ -6,6 +6,7 @@
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/exchange_halo.hpp>
+#include <pgas/notified_halo.hpp>
 #include <tuple>
 #include <vector>
 
@@ -71,7 +72,8 @@ void check_all(Array const& a, int round) {
   };
   auto const width = static_cast<index_t>(a.shape().halo(0).width);
   auto const first = static_cast<index_t>(a.first_row());
-  for (index_t i = -width; i < static_cast<index_t>(a.local_rows()) + width; ++i) {
+  auto const after = static_cast<index_t>(a.shape().halo(0).after);
+  for (index_t i = -width; i < static_cast<index_t>(a.local_rows()) + after; ++i) {
     if constexpr (Array::dimensions == 1) {
       require_cell(cells(i), first + i, 0);
     } else {
@@ -339,6 +341,74 @@ TEST_CASE("halo: ranks without a common edge do not wait for each other") {
         if (team.rank() == 1) exchange_halo(a);
       },
       {7});
+}
+
+TEST_CASE("notified halo: two arrays that are swapped have right ghost cells, and no cell is put too early") {
+  everywhere([](auto& team) {
+    random_source rng(5 * static_cast<std::uint64_t>(team.rank()));
+    for (edge edges : {edge::fixed, edge::periodic}) {
+      for (std::size_t after : {0U, 2U}) {  // 0: cells go in one direction
+        halo const h{.width = 2, .edges = edges, .after = after};
+        auto a = make_array<int>(team, {8, 20}, {h, halo{.width = 1, .edges = edges}});
+        auto b = make_array<int>(team, {8, 20}, {h, halo{.width = 1, .edges = edges}});
+        auto halos = pgas::make_notified_halo(a);
+        set_all_edges(a);
+        set_all_edges(b);
+        for (int round = 0; round < 8; ++round) {
+          store_own(a, round);
+          halos.exchange(a);
+          dawdle(rng);
+          check_all(a, round);
+          std::swap(a, b);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE(
+    "notified halo: a rank begins without waiting for its neighbours, and finishes when they have begun") {
+  everywhere(
+      [](auto& team) {
+        auto const a = make_array<int>(team, {8, 5}, halo{.width = 1});
+        auto const go = pgas::make_window<int>(team, 1);
+        auto halos = pgas::make_notified_halo(a);
+        set_all_edges(a);
+        store_own(a, 1);
+        auto const begun = [&](rank_t rank) {
+          pgas::lock_all epoch{go};
+          while (epoch.atomic_load(rank, 0) == 0) std::this_thread::yield();
+        };
+        if (team.rank() > 0) begun(team.rank() - 1);
+        auto first = halos.begin_exchange(a);
+        {
+          pgas::lock_all epoch{go};
+          epoch.atomic_store(team.rank(), 0, 1);
+        }
+        { auto second = std::move(first); }  // finishes
+        check_all(a, 1);
+      },
+      {1, 2, 4});
+}
+
+TEST_CASE("notified halo: wrong uses are errors that say what to do") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, 14, halo{.width = 1, .edges = edge::periodic});
+    auto const longer = make_array<int>(team, 15, halo{.width = 1, .edges = edge::periodic});
+    auto const without = make_array<int>(team, 14);
+    auto halos = pgas::make_notified_halo(a);
+    std::string const self = "rank " + std::to_string(team.rank());
+    auto pending = halos.begin_exchange(a);
+    require_error(errc::wrong_order, {self, "begin_exchange", "finish it first"},
+                  [&] { static_cast<void>(halos.begin_exchange(a)); });
+    pending.finish();
+    require_error(errc::wrong_order, {self, "finish", "begin another"}, [&] { pending.finish(); });
+    require_error(errc::invalid_argument, {self, "begin_exchange", "another shape"},
+                  [&] { halos.exchange(longer); });
+    require_error(errc::invalid_argument, {self, "no ghost cells"},
+                  [&] { static_cast<void>(pgas::make_notified_halo(without)); });
+    halos.exchange(a);
+  });
 }
 
 TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for each line that it puts") {

@@ -118,6 +118,8 @@ SUITES = {
     # Beside hand-written code; put_block in micro compares blocks with other libraries.
     'arrays': [
         Part({'ours': 'bench_arrays'}),
+        Part({'ours': 'bench_halos'}),
+        Part({'ours': 'bench_halos'}, ranks=(4,), full_only=True),
     ],
     'kernels': [
         Part({'ours': 'bench_heat', 'openmp': 'openmp_heat', 'rma': 'mpi_heat', 'two_sided': 'mpi_heat_two_sided'}),
@@ -212,6 +214,8 @@ TARGETS = [
     Target(r'(transpose_array|redistribute)/.*', raw=1 / 0.85),
     Target(r'get_box/.*', raw=1),
     Target(r'own_cells/(local\(i, j\)|for_each)/8', raw=1.02),
+    # Notified puts beside exchange_halo: quicker where halos are small; the large ones show where they are not.
+    Target(r'halo/(rows of (8|256)|blocks of (8|64))', raw=1.0, ranks=(2, 4)),
     Target(r'heat/.*', raw=1.02, ahead=1),
     Target(r'fields/.*', raw=1.03, ranks=(1, 1)),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-// Random programs of puts, gets, accumulates and fetching operations in epochs of all kinds, over several
-// windows. Every value read and all memory at the end equal those of a serial run byte by byte, on every
-// model. PGAS_TEST_SECONDS is the time for a case (2); PGAS_SEED replays one program. A header holds them
-// because two tests share the models: each takes a minute to compile with sanitizers.
+// Random programs of puts, gets, accumulates and fetching operations, with requests and without, in epochs of
+// all kinds, over several windows. Every value read and all memory at the end equal those of a serial run
+// byte by byte, on every model. PGAS_TEST_SECONDS is the time for a case (2); PGAS_SEED replays one program.
+// A header holds them because two tests share the models: each takes a minute to compile with sanitizers.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -43,13 +43,84 @@ enum class kind {
   exchange,
   compare_exchange,
   atomic_load,
-  atomic_store
+  atomic_store,
+  rput_value,
+  rput_rows,
+  rput_own,
+  rget_value,
+  rget_rows,
+  accumulate_rows,
+  accumulate_user,
+  raccumulate_value,
+  raccumulate_bulk,
+  raccumulate_rows,
+  get_accumulate_rows,
+  rget_accumulate_value,
+  rget_accumulate_bulk,
+  rget_accumulate_rows
 };
-inline constexpr char const* kind_names[] = {
-    "put_value",       "put_bulk",       "put_rows",  "put_own",  "rput",
-    "get_value",       "get_bulk",       "get_rows",  "rget",     "accumulate_value",
-    "accumulate_bulk", "get_accumulate", "fetch_add", "exchange", "compare_exchange",
-    "atomic_load",     "atomic_store"};
+inline constexpr char const* kind_names[] = {"put_value",
+                                             "put_bulk",
+                                             "put_rows",
+                                             "put_own",
+                                             "rput",
+                                             "get_value",
+                                             "get_bulk",
+                                             "get_rows",
+                                             "rget",
+                                             "accumulate_value",
+                                             "accumulate_bulk",
+                                             "get_accumulate",
+                                             "fetch_add",
+                                             "exchange",
+                                             "compare_exchange",
+                                             "atomic_load",
+                                             "atomic_store",
+                                             "rput_value",
+                                             "rput_rows",
+                                             "rput_own",
+                                             "rget_value",
+                                             "rget_rows",
+                                             "accumulate_rows",
+                                             "accumulate_user",
+                                             "raccumulate_value",
+                                             "raccumulate_bulk",
+                                             "raccumulate_rows",
+                                             "get_accumulate_rows",
+                                             "rget_accumulate_value",
+                                             "rget_accumulate_bulk",
+                                             "rget_accumulate_rows"};
+
+inline bool is_of_one(kind what) {
+  switch (what) {
+    case kind::put_value:
+    case kind::rput_value:
+    case kind::get_value:
+    case kind::rget_value:
+    case kind::accumulate_value:
+    case kind::accumulate_user:
+    case kind::raccumulate_value:
+    case kind::rget_accumulate_value:
+      return true;
+    default:
+      return false;
+  }
+}
+inline bool is_of_rows(kind what) {
+  switch (what) {
+    case kind::put_rows:
+    case kind::rput_rows:
+    case kind::get_rows:
+    case kind::rget_rows:
+    case kind::accumulate_rows:
+    case kind::raccumulate_rows:
+    case kind::get_accumulate_rows:
+    case kind::rget_accumulate_rows:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// One call, and the value that it must return.
 template <class T>
@@ -149,6 +220,13 @@ T combined(pgas::op_kind how, T old, T value) {
   }
   return op::replace{}(old, value);
 }
+
+/// An operation of the program's own that does what a named one does.
+template <class T>
+struct user_operation {
+  pgas::op_kind how;
+  T operator()(T old, T value) const { return combined(how, old, value); }
+};
 
 /// The use of a run of elements in one epoch, chosen so that the result does not depend on the order of
 /// ranks.
@@ -273,41 +351,45 @@ class maker {
       std::size_t const most = (count - cols) / pitch + 1;
       return pgas::rows_of{.first = a.first, .rows = 1 + rng_.below(most), .cols = cols, .pitch = pitch};
     };
-    auto const each_in_rows = [](pgas::rows_of r, auto&& act) {
-      for (std::size_t row = 0; row < r.rows; ++row) {
-        for (std::size_t col = 0; col < r.cols; ++col) act(r.first + row * r.pitch + col);
+    // Chooses the elements of an action of this kind.
+    auto const elements_of = [&](kind what) {
+      std::vector<std::size_t> elements;
+      if (is_of_rows(what)) {
+        a.rows = rows_within();
+        for (std::size_t row = 0; row < a.rows.rows; ++row) {
+          for (std::size_t col = 0; col < a.rows.cols; ++col)
+            elements.push_back(a.rows.first + row * a.rows.pitch + col);
+        }
+      } else {
+        for (std::size_t i = 0; i < (is_of_one(what) ? 1 : count); ++i) elements.push_back(a.first + i);
       }
+      return elements;
+    };
+    auto const combine_all = [&](std::vector<std::size_t> const& elements) {
+      a.combine = run.combine;
+      bring(elements.size());
+      for (std::size_t i = 0; i < elements.size(); ++i)
+        part[elements[i]] = combined(a.combine, part[elements[i]], a.values[i]);
     };
     switch (run.how) {
       case use::read: {
-        constexpr kind reads[] = {kind::get_value, kind::get_bulk, kind::get_rows, kind::rget};
-        a.what = reads[rng_.below(4)];
-        if (a.what == kind::get_rows) {
-          a.rows = rows_within();
-          each_in_rows(a.rows, [&](std::size_t i) { a.expected.push_back(part[i]); });
-        } else {
-          expect(a.what == kind::get_value ? 1 : count);
-        }
+        constexpr kind reads[] = {kind::get_value, kind::get_bulk,   kind::get_rows,
+                                  kind::rget,      kind::rget_value, kind::rget_rows};
+        a.what = reads[rng_.below(6)];
+        for (std::size_t i : elements_of(a.what)) a.expected.push_back(part[i]);
         break;
       }
       case use::written: {
         if (index(run.origin) != origin) return;
-        constexpr kind writes[] = {kind::put_value, kind::put_bulk, kind::put_rows, kind::put_own,
-                                   kind::rput};
-        a.what = writes[rng_.below(5)];
-        std::vector<std::size_t> elements;
-        if (a.what == kind::put_rows) {
-          a.rows = rows_within();
-          each_in_rows(a.rows, [&](std::size_t i) { elements.push_back(i); });
-        } else {
-          for (std::size_t i = 0; i < (a.what == kind::put_value ? 1 : count); ++i)
-            elements.push_back(a.first + i);
-        }
+        constexpr kind writes[] = {kind::put_value, kind::put_bulk,   kind::put_rows,  kind::put_own,
+                                   kind::rput,      kind::rput_value, kind::rput_rows, kind::rput_own};
+        a.what = writes[rng_.below(8)];
+        auto const elements = elements_of(a.what);
         for (std::size_t i : elements) {
           if (run.done[i - run.first]) return;  // two puts to one element in one epoch are a race
         }
         bring(elements.size());
-        if (a.what == kind::put_own) {
+        if (a.what == kind::put_own || a.what == kind::rput_own) {
           // From elements of the own part that no rank changes in this epoch.
           auto const& own = runs[origin];
           auto const found = std::find_if(
@@ -323,28 +405,38 @@ class maker {
         break;
       }
       case use::combined: {
-        a.what = rng_.one_in(2) ? kind::accumulate_value : kind::accumulate_bulk;
-        a.combine = run.combine;
-        bring(a.what == kind::accumulate_value ? 1 : count);
-        for (std::size_t i = 0; i < a.values.size(); ++i) {
-          part[a.first + i] = combined(a.combine, part[a.first + i], a.values[i]);
-        }
+        constexpr kind combines[] = {kind::accumulate_value, kind::accumulate_bulk,   kind::accumulate_rows,
+                                     kind::accumulate_user,  kind::raccumulate_value, kind::raccumulate_bulk,
+                                     kind::raccumulate_rows};
+        a.what = combines[rng_.below(7)];
+        combine_all(elements_of(a.what));
         break;
       }
       case use::owned: {
         if (index(run.origin) != origin) return;
-        constexpr kind atomics[] = {kind::get_accumulate,   kind::fetch_add,   kind::exchange,
-                                    kind::compare_exchange, kind::atomic_load, kind::atomic_store};
-        a.what = atomics[rng_.below(6)];
+        constexpr kind atomics[] = {kind::get_accumulate,
+                                    kind::fetch_add,
+                                    kind::exchange,
+                                    kind::compare_exchange,
+                                    kind::atomic_load,
+                                    kind::atomic_store,
+                                    kind::get_accumulate_rows,
+                                    kind::rget_accumulate_value,
+                                    kind::rget_accumulate_bulk,
+                                    kind::rget_accumulate_rows};
+        a.what = atomics[rng_.below(10)];
         T& element = part[a.first];
         switch (a.what) {
           case kind::get_accumulate:
-            a.combine = run.combine;
-            bring(count);
-            expect(count);
-            for (std::size_t i = 0; i < count; ++i)
-              part[a.first + i] = combined(a.combine, part[a.first + i], a.values[i]);
+          case kind::get_accumulate_rows:
+          case kind::rget_accumulate_value:
+          case kind::rget_accumulate_bulk:
+          case kind::rget_accumulate_rows: {
+            auto const elements = elements_of(a.what);
+            for (std::size_t i : elements) a.expected.push_back(part[i]);
+            combine_all(elements);
             break;
+          }
           case kind::fetch_add:
             bring(1);
             expect(1);
@@ -427,6 +519,13 @@ void with_op(pgas::op_kind how, Use&& use) {
   return use(op::sum{});
 }
 
+/// Calls use with the sum by its name, or with another operation as one of the program's own.
+template <class T, class Use>
+void with_sum_or_own(pgas::op_kind how, Use&& use) {
+  if (how == pgas::op_kind::sum) return use(op::sum{});
+  use(user_operation<T>{how});
+}
+
 /// Performs one rank's actions on one window, and checks the values that they return.
 template <class T, pgas::open_epoch Epoch>
 void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const& where, random_source& rng) {
@@ -436,6 +535,10 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
   };
   std::vector<late> gets;
   gets.reserve(actions.size());  // destinations must not move
+  std::vector<late> requested;
+  requested.reserve(actions.size());
+  std::vector<decltype(epoch.rget(0, pgas::rows_of{}, std::span<T>()))> get_requests;  // of `requested`
+  std::vector<decltype(epoch.rput(0, pgas::rows_of{}, std::span<T const>()))> put_requests;
   auto const name = [&](action<T> const& a) {
     return where + ": " + kind_names[static_cast<int>(a.what)] + " of element " + std::to_string(a.first) +
            " on rank " + std::to_string(a.target);
@@ -478,6 +581,62 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
         check_equal(into, a.expected, name(a));
         break;
       }
+      case kind::rput_value:
+        epoch.rput(a.target, a.first, a.values[0]).wait();
+        break;
+      case kind::rput_rows:
+        put_requests.push_back(epoch.rput(a.target, a.rows, values));
+        break;
+      case kind::rput_own:
+        epoch.rput(a.target, a.first, pgas::own_part{a.own_first, a.values.size()}).wait();
+        break;
+      case kind::rget_value: {
+        T into{};
+        epoch.rget(a.target, a.first, into).wait();
+        one(into);
+        break;
+      }
+      case kind::rget_rows:
+        requested.push_back({std::vector<T>(a.expected.size()), &a});
+        get_requests.push_back(epoch.rget(a.target, a.rows, std::span(requested.back().into)));
+        break;
+      case kind::accumulate_rows:
+        with_sum_or_own<T>(a.combine, [&](auto how) { epoch.accumulate(a.target, a.rows, values, how); });
+        break;
+      case kind::accumulate_user:
+        epoch.accumulate(a.target, a.first, a.values[0], user_operation<T>{a.combine});
+        break;
+      case kind::raccumulate_value:
+        with_sum_or_own<T>(a.combine,
+                           [&](auto how) { epoch.raccumulate(a.target, a.first, a.values[0], how).wait(); });
+        break;
+      case kind::raccumulate_bulk:
+        with_sum_or_own<T>(a.combine,
+                           [&](auto how) { epoch.raccumulate(a.target, a.first, values, how).wait(); });
+        break;
+      case kind::raccumulate_rows:
+        with_sum_or_own<T>(a.combine,
+                           [&](auto how) { epoch.raccumulate(a.target, a.rows, values, how).wait(); });
+        break;
+      case kind::get_accumulate_rows:
+      case kind::rget_accumulate_value:
+      case kind::rget_accumulate_bulk:
+      case kind::rget_accumulate_rows: {
+        std::vector<T> before(values.size());
+        with_sum_or_own<T>(a.combine, [&](auto how) {
+          if (a.what == kind::get_accumulate_rows) {
+            epoch.get_accumulate(a.target, a.rows, values, before, how);
+          } else if (a.what == kind::rget_accumulate_rows) {
+            epoch.rget_accumulate(a.target, a.rows, values, before, how).wait();
+          } else if (a.what == kind::rget_accumulate_bulk) {
+            epoch.rget_accumulate(a.target, a.first, values, before, how).wait();
+          } else {
+            epoch.rget_accumulate(a.target, a.first, a.values[0], before[0], how).wait();
+          }
+        });
+        check_equal(before, a.expected, name(a));
+        break;
+      }
       case kind::accumulate_value:
         with_op<T>(a.combine, [&](auto how) { epoch.accumulate(a.target, a.first, a.values[0], how); });
         break;
@@ -513,6 +672,11 @@ void act(Epoch& epoch, std::vector<action<T>> const& actions, std::string const&
         break;
     }
     dawdle(rng);
+  }
+  for (auto& one : put_requests) one.wait();
+  for (std::size_t k = requested.size(); k-- > 0;) {  // the last request first
+    get_requests[k].wait();
+    check_equal(requested[k].into, requested[k].of->expected, name(*requested[k].of));
   }
   for (auto const& get : gets) {
     epoch.flush_local(get.of->target);

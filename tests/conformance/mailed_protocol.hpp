@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
+#include <thread>
+
 #include "lock_protocol.hpp"
 #include "post_protocol.hpp"
 
@@ -203,13 +206,42 @@ TEST_CASE("mailed protocols: a rank answers while it waits in any call, on any w
       {2, 3});
 }
 
+TEST_CASE("mailed locks: an owner that sleeps in a barrier wakes for a request") {
+  everywhere<std::tuple<process_model, loopback_model>>(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(mailed(team), 1);
+        auto soonest = std::chrono::steady_clock::duration::max();
+        for (int i = 0; i < 3; ++i) {
+          team.barrier();
+          if (team.rank() == 0) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));  // rank 1 may sleep for 37 ms then
+            auto const asked = std::chrono::steady_clock::now();
+            pgas::lock epoch{w, 1, pgas::exclusive};
+            epoch.put(1, 0, i);
+            soonest = std::min(soonest, std::chrono::steady_clock::now() - asked);
+          }
+          team.barrier();
+        }
+        if (team.rank() == 0) require(soonest < std::chrono::milliseconds(4), "the owner answers soon");
+      },
+      {2});
+}
+
 TEST_CASE("mailed locks: an owner that has returned answers nobody, and the error names it") {
   auto const on_model = []<class Model>(Model) {
     if (!chosen(Model::backend::name)) return;
     auto const e = error_of<Model>(2, [](auto& team) {
       auto w = pgas::make_window<int>(mailed(team), 1);
-      team.barrier();
-      if (team.rank() == 1) return;
+      auto waits_no_more = pgas::make_window<int>(team, 1);
+      team.barrier();  // rank 1 could still answer here
+      {
+        pgas::lock_all all{waits_no_more};
+        if (team.rank() == 1) {
+          all.atomic_store(0, 0, 1);
+          return;
+        }
+        while (all.atomic_load(0, 0) == 0) std::this_thread::yield();
+      }
       pgas::lock epoch{w, 1, pgas::exclusive};
       epoch.put(1, 0, 1);
     });

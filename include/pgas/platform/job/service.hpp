@@ -20,9 +20,9 @@ class service {
  public:
   /// `bell` is rung when there is something to do; null: waits must look often.
   service(job_block const& of, std::uint32_t* bell, std::function<void()> run)
-      : of_(&of), bell_(bell), run_(std::move(run)), next_(first_), at_(&first_) {
+      : of_(&of), bell_(bell), run_(std::move(run)), next_(first), at_(&first) {
     if (next_ != nullptr) next_->at_ = &next_;
-    first_ = this;
+    first = this;
   }
   service(service const&) = delete;
   service& operator=(service const&) = delete;
@@ -33,22 +33,22 @@ class service {
 
   /// Calls the services of this thread in a job.
   static void run_all(job_block const& of) {
-    for (service* s = first_; s != nullptr; s = s->next_) [[unlikely]] {
+    for (service* s = first; s != nullptr; s = s->next_) [[unlikely]] {
       if (s->of_ == &of) s->run_();
     }
   }
   /// Returns whether this thread has services.
-  [[nodiscard]] static bool any() noexcept { return first_ != nullptr; }
+  [[nodiscard]] static bool any() noexcept { return first != nullptr; }
   /// Adds the bells of this thread's services in a job to those that end a sleep.
   static void add_bells(job_block const& of, std::vector<std::uint32_t*>& to) {
-    for (service const* s = first_; s != nullptr; s = s->next_) {
+    for (service const* s = first; s != nullptr; s = s->next_) {
       if (s->of_ == &of && s->bell_ != nullptr) to.push_back(s->bell_);
     }
   }
 
  private:
   // Without a constructor or destructor, so that each look of a wait may test it.
-  static constinit inline thread_local service* first_ = nullptr;
+  static constinit inline thread_local service* first = nullptr;
 
   job_block const* of_;
   std::uint32_t* bell_;

@@ -255,7 +255,9 @@ template <std::predicate Condition, class Awaited, class Bells>
     return false;
   };
   bool const parks = j.waits() == wait_policy::park;
-  if (looks(keeps_core(j) ? patient_looks : parks && !j.shares_cores() ? brief_looks : 0)) return;
+  // A look that also serves takes several times as long.
+  int const patient = service::any() ? patient_looks / 4 : patient_looks;
+  if (looks(keeps_core(j) ? patient : parks && !j.shares_cores() ? brief_looks : 0)) return;
   int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
   for (int i = 0; i < yields; ++i) {
     std::this_thread::yield();

@@ -3,13 +3,13 @@
 
 #include <concepts>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/handshake.hpp>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +21,10 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// A mask has an entry for each signal of a list, true or false, and any entry can be looked at:
 /// std::array<bool, n>, std::vector<bool>, std::span<bool const>.
 template <class M>
-concept signal_mask = std::ranges::random_access_range<M const> && std::ranges::sized_range<M const> &&
-                      std::convertible_to<std::ranges::range_reference_t<M const>, bool>;
+concept signal_mask = requires(M const& mask, std::size_t i) {
+  { std::size(mask) } -> std::convertible_to<std::size_t>;
+  { mask[i] } -> std::convertible_to<bool>;
+};
 
 /// Puts whose arrival the origin announces to the target, without ending an epoch or waiting for other ranks.
 ///
@@ -177,14 +179,11 @@ class signals {
   template <class Mask>
   [[nodiscard]] auto skip(std::span<signal_from const> all, Mask const& mask,
                           std::string_view operation) const {
-    PGAS_EXPECTS(
-        light, std::ranges::size(mask) == all.size(),
-        throw error(errc::invalid_argument, window_->job_rank(), operation,
-                    "the mask has " + std::to_string(std::ranges::size(mask)) + " entries for a list of " +
-                        std::to_string(all.size()) + "; give it one for each signal"));
-    return [first = std::ranges::begin(mask)](std::size_t i) {
-      return static_cast<bool>(first[static_cast<std::ranges::range_difference_t<Mask const>>(i)]);
-    };
+    PGAS_EXPECTS(light, std::size(mask) == all.size(),
+                 throw error(errc::invalid_argument, window_->job_rank(), operation,
+                             "the mask has " + std::to_string(std::size(mask)) + " entries for a list of " +
+                                 std::to_string(all.size()) + "; give it one for each signal"));
+    return [&mask](std::size_t i) { return static_cast<bool>(mask[i]); };
   }
   template <class Skipped>
   std::size_t wait_any_but(std::span<signal_from const> all, Skipped const& skipped, time_point deadline) {

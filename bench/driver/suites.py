@@ -87,6 +87,8 @@ HEADERS = tuple(str(path.relative_to(INCLUDE)) for folder in ('pgas', 'pgas/back
 # The largest ratio of the compile time of the two entrances to that of the headers of other libraries that
 # they need.
 ENTRANCES = {'pgas/pgas.hpp': 2.0, 'pgas/core.hpp': 1.5}
+# Programs in the README as users compile them: their number, the compiler's option, and the target in seconds.
+USERS_PROGRAMS = (('1', '-O0', 2.5), ('2', '-O2', 5))
 # The first installed compiler of each group.
 COMPILERS = [next(name for name in names if shutil.which(name))
              for names in (('g++',), ('clang++-16', 'clang++')) if any(map(shutil.which, names))]
@@ -147,6 +149,10 @@ SUITES = {
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
              arguments=('--header', header, '--target', str(ratio), '{root}/include', compiler))
         for header, ratio in ENTRANCES.items() for compiler in COMPILERS
+    ] + [
+        Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
+             arguments=('--program', number, '--level', level, '--target', str(seconds), '{root}/include', compiler))
+        for number, level, seconds in USERS_PROGRAMS for compiler in COMPILERS
     ] + [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=1, full_only=True,
              arguments=('--header', header, '{root}/include', compiler))
@@ -229,6 +235,7 @@ TARGETS = [
     Target(r'cg/.*', raw=1, ahead=1),
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
+    Target(r'program \d of the README .*', raw=1, beside='the target'),
     Target(r'win_create/.*', raw=1.2, ahead=1),
     Target(r'job', ahead=5),
 ]

@@ -17,13 +17,13 @@ using namespace pgas;
 using pgas_test::table;
 
 template <std::size_t N>
-using index = std::array<std::size_t, N>;
+using cell_index = std::array<std::size_t, N>;
 
 /// Calls use(i) for each index below `extents`, in row-major order.
 template <std::size_t N, class Use>
-constexpr void for_each_index(index<N> const& extents, Use&& use) {
+constexpr void for_each_index(cell_index<N> const& extents, Use&& use) {
   if (box<N>{{}, extents}.size() == 0) return;
-  index<N> i{};
+  cell_index<N> i{};
   do use(i);
   while (pgas::detail::advance(i, extents));
 }
@@ -38,7 +38,7 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
   std::vector<std::size_t> owned(static_cast<std::size_t>(l.ranks()));
   for (rank_t r = 0; r < l.ranks(); ++r) taken.emplace_back(l.part_size(r));
   std::string wrong;
-  for_each_index(extents, [&](index<N> const& i) {
+  for_each_index(extents, [&](cell_index<N> const& i) {
     if (!wrong.empty()) return;
     std::string const at = " of (" + pgas::detail::joined(i, ", ") + ")";
     rank_t const r = l.owner(i);
@@ -86,9 +86,9 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
     some.first[d] = extents[d] / 4;
     some.count[d] = extents[d] - some.first[d] - extents[d] / 5;
   }
-  std::set<index<N>> seen;
+  std::set<cell_index<N>> seen;
   for_each_tile(l, some, [&](tile<N> const& in, box<N> const& piece) {
-    for_each_index(piece.count, [&](index<N> i) {
+    for_each_index(piece.count, [&](cell_index<N> i) {
       for (std::size_t d = 0; d < N; ++d) i[d] += piece.first[d];
       if (!seen.insert(i).second) wrong = "for_each_tile, a cell twice";
       if (l.owner(i) != in.owner || l.offset(i) != in.offset_of(i)) wrong = "for_each_tile, a cell elsewhere";
@@ -99,10 +99,10 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
   if constexpr (matrix_layout<L>) {
     seen.clear();
     l.for_each_share(some, [&](share<N> const& s) {
-      index<N> counts{};
+      cell_index<N> counts{};
       for (std::size_t d = 0; d < N; ++d) counts[d] = s.blocks[d] * s.length[d];
-      for_each_index(counts, [&](index<N> const& local) {
-        index<N> i{};
+      for_each_index(counts, [&](cell_index<N> const& local) {
+        cell_index<N> i{};
         for (std::size_t d = 0; d < N; ++d) {
           i[d] = s.first[d] + local[d] / s.length[d] * s.step[d] + local[d] % s.length[d];
         }
@@ -138,8 +138,8 @@ struct covered {
 };
 
 template <std::size_t N>
-index<N> counts_of(std::array<rank_t, N> const& extents) {
-  index<N> counts{};
+cell_index<N> counts_of(std::array<rank_t, N> const& extents) {
+  cell_index<N> counts{};
   for (std::size_t d = 0; d < N; ++d) counts[d] = static_cast<std::size_t>(extents[d]);
   return counts;
 }
@@ -149,12 +149,12 @@ template <std::size_t N>
 std::vector<rank_t> ranks_by_walking(grid<N> const& g) {
   auto const all = counts_of<N>(g.extents());
   auto const in_node = counts_of<N>(g.node_extents());
-  index<N> nodes{};
+  cell_index<N> nodes{};
   for (std::size_t d = 0; d < N; ++d) nodes[d] = all[d] / in_node[d];
   std::vector<rank_t> ranks(static_cast<std::size_t>(g.size()), -1);
   rank_t next = 0;
-  for_each_index(nodes, [&](index<N> const& node) {
-    for_each_index(in_node, [&](index<N> const& inside) {
+  for_each_index(nodes, [&](cell_index<N> const& node) {
+    for_each_index(in_node, [&](cell_index<N> const& inside) {
       std::size_t place = 0;
       for (std::size_t d = 0; d < N; ++d) place = place * all[d] + node[d] * in_node[d] + inside[d];
       ranks[place] = next++;
@@ -190,7 +190,7 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
   REQUIRE(g.extents() == plain.extents());
   auto const table = ranks_by_walking(g);
   std::size_t place = 0;
-  for_each_index(counts_of<N>(g.extents()), [&](index<N> const& i) {
+  for_each_index(counts_of<N>(g.extents()), [&](cell_index<N> const& i) {
     std::array<rank_t, N> at{};
     for (std::size_t d = 0; d < N; ++d) at[d] = static_cast<rank_t>(i[d]);
     CHECK(g.rank(at) == table[place++]);
@@ -213,7 +213,7 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
     for (std::size_t d = 0; d < N; ++d) block *= most[d] - least[d] + 1;
     CHECK(block == per_node);
   }
-  for_each_index(counts_of<N>(g.extents()), [&](index<N> const& last) {
+  for_each_index(counts_of<N>(g.extents()), [&](cell_index<N> const& last) {
     // Any other shape that divides the grid, with nodes numbered by a grid within a grid.
     std::array<rank_t, N> shape{};
     std::array<rank_t, N> nodes{};
@@ -237,7 +237,7 @@ int check_nodes(grid<N> const& rule, rank_t ranks, rank_t per_node) {
 
 /// Compares the product of distributions with the product of their tables, tight, padded and with margins.
 template <class... D>
-void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& extents, rank_t ranks,
+void check_product(grid<sizeof...(D)> const& asked, cell_index<sizeof...(D)> const& extents, rank_t ranks,
                    covered& c, D const&... each) {
   constexpr std::size_t N = sizeof...(D);
   auto const rule = tiled<D...>{each...}.on(asked);
@@ -251,7 +251,7 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
     return std::vector<table>{table_of(each, extents[d], places.extent(d))...};
   }(std::index_sequence_for<D...>{});
   auto const ranks_at = ranks_by_walking(places);
-  auto const owner = [&](index<N> const& i) {
+  auto const owner = [&](cell_index<N> const& i) {
     std::size_t place = 0;
     for (std::size_t d = 0; d < N; ++d) {
       place = place * static_cast<std::size_t>(places.extent(d)) +
@@ -262,7 +262,7 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
   CHECK(broken(l, owner, true) == "");
   // Own cells form one matrix of local indices, row after row.
   bool in_order = true;
-  for_each_index(extents, [&](index<N> const& i) {
+  for_each_index(extents, [&](cell_index<N> const& i) {
     std::size_t at = 0;
     for (std::size_t d = 0; d < N; ++d) {
       auto const& e = tables[d].entries()[i[d]];
@@ -278,7 +278,7 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
   CHECK(broken(roomy, owner, false) == "");
   bool on_lines = true;
   bool has_room = true;
-  for_each_index(extents, [&](index<N> const& i) {
+  for_each_index(extents, [&](cell_index<N> const& i) {
     auto const r = owner(i);
     auto const offset = roomy.offset(i);
     std::size_t const local = tables[N - 1].entries()[i[N - 1]].local;
@@ -296,15 +296,15 @@ void check_product(grid<sizeof...(D)> const& asked, index<sizeof...(D)> const& e
 }
 
 template <std::size_t... B>
-void check_dealt(index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
+void check_dealt(cell_index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
   constexpr std::size_t N = sizeof...(B);
-  constexpr index<N> shape{B...};
+  constexpr cell_index<N> shape{B...};
   // Tiles in row-major order, assigned in turn.
-  index<N> counts{};
+  cell_index<N> counts{};
   for (std::size_t d = 0; d < N; ++d) counts[d] = (extents[d] + shape[d] - 1) / shape[d];
   std::vector<rank_t> owners;
   for_each_index(counts, [&](auto const&) { owners.push_back(static_cast<rank_t>(owners.size()) % ranks); });
-  auto const owner = [&](index<N> const& i) {
+  auto const owner = [&](cell_index<N> const& i) {
     std::size_t number = 0;
     for (std::size_t d = 0; d < N; ++d) number = number * counts[d] + i[d] / shape[d];
     return owners[number];
@@ -328,9 +328,9 @@ void check_dealt(index<sizeof...(B)> const& extents, rank_t ranks, covered& c) {
 /// Calls check(extents, ranks) for all extents below a bound and 1 to 9 ranks.
 template <std::size_t N, class Check>
 void for_all_extents(std::size_t bound, Check const& check) {
-  index<N> below;
+  cell_index<N> below;
   below.fill(bound);
-  for_each_index(below, [&](index<N> const& extents) {
+  for_each_index(below, [&](cell_index<N> const& extents) {
     for (rank_t ranks = 1; ranks <= 9; ++ranks) check(extents, ranks);
   });
 }
@@ -349,12 +349,13 @@ static_assert(matrix_layout<tiled<block, cyclic>> && !box_layout<tiled<block, cy
 
 constexpr auto board = tiled{block_cyclic<2>{}, block_cyclic<3>{}}.over({7, 8}, 6);
 static_assert(board.places() == grid{3, 2} && board.owner({4, 5}) == 5 && board.owner({6, 7}) == 0);
-static_assert(board.local_extents(0) == index<2>{3, 5} && board.offset({6, 7}) == 14 && board.tiles(0) == 4);
+static_assert(board.local_extents(0) == cell_index<2>{3, 5} && board.offset({6, 7}) == 14 &&
+              board.tiles(0) == 4);
 static_assert(board.tile_of(0, 3).cells == box<2>{{6, 6}, {1, 2}} &&
-              board.tile_of(0, 3).pitches == index<2>{5, 1});
+              board.tile_of(0, 3).pitches == cell_index<2>{5, 1});
 static_assert([] {
   bool right = true;
-  for_each_index(board.extents(), [&](index<2> const& i) {
+  for_each_index(board.extents(), [&](cell_index<2> const& i) {
     right = right && board.global_index(board.owner(i), board.offset(i)) == i;
   });
   return right;
@@ -364,7 +365,7 @@ constexpr auto ferreras =
 static_assert([] {
   std::array<bool, 64> taken{};
   std::size_t different = 0;
-  for_each_index(ferreras.extents(), [&](index<2> const& i) {
+  for_each_index(ferreras.extents(), [&](cell_index<2> const& i) {
     auto& cell = taken[static_cast<std::size_t>(ferreras.owner(i)) * 16 + ferreras.offset(i)];
     different += cell ? 0 : 1;
     cell = true;
@@ -433,7 +434,7 @@ TEST_CASE("grid: a grid that does not fit the ranks is refused with both numbers
 }
 
 TEST_CASE("layouts: every layout keeps the axioms, for all extents below 9 x 9 on 1 to 9 ranks") {
-  for_all_extents<2>(9, [](index<2> const& extents, rank_t ranks) {
+  for_all_extents<2>(9, [](cell_index<2> const& extents, rank_t ranks) {
     pgas_test::for_each_layout([&](auto const& rule) {
       CAPTURE(rule.describe());
       CAPTURE(pgas::detail::joined(extents, " x "));
@@ -441,7 +442,7 @@ TEST_CASE("layouts: every layout keeps the axioms, for all extents below 9 x 9 o
       REQUIRE_FALSE(rule.error_for(extents, ranks));
       auto const l = rule.over(extents, ranks);
       CHECK(broken(
-                l, [&](index<2> const& i) { return l.owner(i); }, false) == "");
+                l, [&](cell_index<2> const& i) { return l.owner(i); }, false) == "");
     });
   });
 }
@@ -467,7 +468,7 @@ TEST_CASE("layouts: every distribution makes a layout, alone and beside blocks")
 
 TEST_CASE("tiled: one dimension equals its table, all extents to 12 on 1 to 9 ranks") {
   covered c;
-  for_all_extents<1>(13, [&](index<1> const& e, rank_t ranks) {
+  for_all_extents<1>(13, [&](cell_index<1> const& e, rank_t ranks) {
     check_product(grid<1>{}, e, ranks, c, block{});
     check_product(grid<1>{}, e, ranks, c, cyclic{});
     check_product(grid<1>{}, e, ranks, c, block_cyclic<2>{});
@@ -485,7 +486,7 @@ TEST_CASE("tiled: one dimension equals its table, all extents to 12 on 1 to 9 ra
 
 TEST_CASE("tiled: two dimensions equal their table, all extents to 12 on 1 to 9 ranks") {
   covered c;
-  for_all_extents<2>(13, [&](index<2> const& e, rank_t ranks) {
+  for_all_extents<2>(13, [&](cell_index<2> const& e, rank_t ranks) {
     check_product(grid<2>{}, e, ranks, c, block{}, whole{});
     check_product(grid<2>{}, e, ranks, c, block{}, block{});
     check_product(grid{0, 1}, e, ranks, c, block{}, cyclic{});
@@ -502,7 +503,7 @@ TEST_CASE("tiled: two dimensions equal their table, all extents to 12 on 1 to 9 
 
 TEST_CASE("tiled: three dimensions equal their table, all extents to 6 on 1 to 9 ranks") {
   covered c;
-  for_all_extents<3>(7, [&](index<3> const& e, rank_t ranks) {
+  for_all_extents<3>(7, [&](cell_index<3> const& e, rank_t ranks) {
     check_product(grid<3>{}, e, ranks, c, block{}, whole{}, whole{});
     check_product(grid<3>{}, e, ranks, c, block{}, block{}, block{});
     check_product(grid{0, 1, 0}.in_nodes_of(2), e, ranks, c, block_cyclic<2>{}, block{}, cyclic{});
@@ -513,7 +514,7 @@ TEST_CASE("tiled: three dimensions equal their table, all extents to 6 on 1 to 9
 
 TEST_CASE("tiled: four dimensions equal their table, all extents to 4 on 1 to 9 ranks") {
   covered c;
-  for_all_extents<4>(5, [&](index<4> const& e, rank_t ranks) {
+  for_all_extents<4>(5, [&](cell_index<4> const& e, rank_t ranks) {
     check_product(grid<4>{}, e, ranks, c, block{}, block{}, whole{}, block{});
     check_product(grid<4>{}.in_nodes_of(4), e, ranks, c, cyclic{}, block_cyclic<2>{}, block{}, block{});
     check_dealt<2, 2, 1, 2>(e, ranks, c);
@@ -540,8 +541,8 @@ TEST_CASE("tiled: a box of a cyclic array splits into few shares, regardless of 
 
 TEST_CASE("for_each_block: a box moves between two places in the fewest blocks of rows") {
   // Moves 4 x 3 x 5 cells between rooms of other sizes, every element once; returns the number of moves.
-  auto const moves = [](index<3> const& room_there, index<3> const& room_here) {
-    index<3> const count{4, 3, 5};
+  auto const moves = [](cell_index<3> const& room_there, cell_index<3> const& room_here) {
+    cell_index<3> const count{4, 3, 5};
     auto const there = pgas::detail::dense_pitches(room_there);
     auto const here = pgas::detail::dense_pitches(room_here);
     std::set<std::pair<std::size_t, std::size_t>> pairs;
@@ -555,7 +556,7 @@ TEST_CASE("for_each_block: a box moves between two places in the fewest blocks o
             }
           }
         });
-    for_each_index(count, [&](index<3> const& i) {
+    for_each_index(count, [&](cell_index<3> const& i) {
       CHECK(pairs.contains({7 + pgas::detail::element_at(i, there), 11 + pgas::detail::element_at(i, here)}));
     });
     CHECK(pairs.size() == 60);
@@ -577,7 +578,7 @@ TEST_CASE("tiled: blocks of different sizes may stand beside each other") {
     auto const l = tiled{sizes, block{}}.on(grid{3, 0}).over({sizes.extent(), 5}, 6);
     auto const down = pgas_test::one_each(rows);
     auto const across = table_of(block{}, 5, 2);
-    auto const owner = [&](index<2> const& i) {
+    auto const owner = [&](cell_index<2> const& i) {
       return down.entries()[i[0]].owner * 2 + across.entries()[i[1]].owner;
     };
     CHECK(broken(l, owner, true) == "");
@@ -609,12 +610,12 @@ TEST_CASE("layouts: extents that no address can reach are detected before any co
   auto const over = [](auto const& rule, auto const& extents, std::size_t bytes, auto... around) {
     return rule.over(extents, 3, bytes, around...).overflows(bytes);
   };
-  CHECK(over(tiled<block>{}, index<1>{most}, 1));
-  CHECK(over(tiled<block, cyclic>{}, index<2>{most / 4, 3}, 4));
-  CHECK(over(tiled<block, cyclic>{}.padded(64), index<2>{3, most - 3}, 4));
-  CHECK(over(tiled<block, block>{}, index<2>{5, 5}, 8, margins<2>{{most / 2, 1}, {most / 2 + 9, 1}}));
-  CHECK_FALSE(over(tiled<block, cyclic>{}, index<2>{1000, 3000}, 8));
-  CHECK(over(cyclic_tiles<64, 64>{}, index<2>{most, 1}, 1));
-  CHECK(over(cyclic_tiles<4, 4, 4>{}, index<3>{1U << 22U, 1U << 22U, 1U << 22U}, 8));
-  CHECK_FALSE(over(cyclic_tiles<64, 64>{}, index<2>{1000, 1000}, 8));
+  CHECK(over(tiled<block>{}, cell_index<1>{most}, 1));
+  CHECK(over(tiled<block, cyclic>{}, cell_index<2>{most / 4, 3}, 4));
+  CHECK(over(tiled<block, cyclic>{}.padded(64), cell_index<2>{3, most - 3}, 4));
+  CHECK(over(tiled<block, block>{}, cell_index<2>{5, 5}, 8, margins<2>{{most / 2, 1}, {most / 2 + 9, 1}}));
+  CHECK_FALSE(over(tiled<block, cyclic>{}, cell_index<2>{1000, 3000}, 8));
+  CHECK(over(cyclic_tiles<64, 64>{}, cell_index<2>{most, 1}, 1));
+  CHECK(over(cyclic_tiles<4, 4, 4>{}, cell_index<3>{1U << 22U, 1U << 22U, 1U << 22U}, 8));
+  CHECK_FALSE(over(cyclic_tiles<64, 64>{}, cell_index<2>{1000, 1000}, 8));
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# The programs of bench/, its peers and the traced examples compile, and run for at most half a second without a fault:
-# check.sh SOURCE_ROOT COMPILER... Three units hold all programs of the library, since most of the time of each alone
-# would be the library's. The test papers/pinned.py runs the papers' programs.
+# The programs of bench/ and the traced examples compile, and run for at most half a second without a fault:
+# check.sh SOURCE_ROOT COMPILER... Three units hold all of them, since most of the time of each alone would be the
+# library's. The test papers/pinned.py runs the papers' programs; tools/bench builds those of other libraries.
 set -eu
 root=$1
 shift

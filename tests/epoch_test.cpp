@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the three kinds of epochs, on every model.
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <pgas/global_array.hpp>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -778,6 +781,46 @@ TEST_CASE("lock_all: one rank may hold it while other ranks fence another window
       epoch.put((team.rank() + 1) % team.size(), 0, round);
     }
     held.put(team.rank(), 0, 5);
+  });
+}
+
+TEST_CASE(
+    "epochs: a second thread of a rank is refused while the first opens or closes one, on whatever window") {
+  for_each_model<std::tuple<thread_model>>([]<class Model>(Model) {
+    std::string what;
+    std::atomic<bool> is_refused = false;
+    pgas::run<typename Model::backend>(2, [&](auto& team) {
+      auto one = make_window<int>(team, 1);
+      auto two = make_window<int>(team, 1);
+      auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+      auto const in_time = [&] { return std::chrono::steady_clock::now() < deadline; };
+      if (team.rank() == 1) {  // it keeps a thread of rank 0 in its fence until one of them is refused
+        while (!is_refused && in_time()) std::this_thread::yield();
+        pgas::fence const epoch{one};
+        return;
+      }
+      auto const calls = [&](auto const& call) {
+        try {
+          call();
+          return true;
+        } catch (pgas::error const& e) {
+          if (!is_refused.exchange(true)) what = e.what();
+          return false;
+        }
+      };
+      pgas::lock_all epoch{two};
+      std::thread other([&] {
+        while (!is_refused && in_time()) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          calls([&] { epoch.sync(); });
+        }
+      });
+      while (!calls([&] { pgas::fence const in_one{one}; }) && in_time()) {}
+      other.join();
+    });
+    bool const says_so = what.find("another thread of this rank opens, synchronizes or closes") != what.npos;
+    CHECK_MESSAGE(is_refused.load(), "no call is refused");
+    CHECK_MESSAGE(says_so, what);
   });
 }
 

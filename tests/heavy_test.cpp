@@ -4,12 +4,15 @@
 #define PGAS_ASSERTIONS heavy
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <pgas/backends/scc.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/stage.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -72,4 +75,30 @@ TEST_CASE("heavy: a copy that is staged to be overwritten has no ghost cells to 
     require_refused({"index -1 of dimension 0", "0 before and 0 after"},
                     [&] { static_cast<void>(cells(-1, 0)); });
   }));
+}
+
+TEST_CASE("heavy: an access is refused while another thread of the rank is in a fence") {
+  std::atomic<bool> is_refused = false;
+  CHECK_NOTHROW(pgas::run<pgas::backends::thread_map>(2, [&is_refused](auto& team) {
+    auto w = pgas::make_window<int>(team, 2);
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    pgas::fence epoch{w};
+    if (team.rank() == 1) {  // it keeps the first thread of rank 0 in its fence until the second is refused
+      while (!is_refused && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      epoch.next();
+      return;
+    }
+    std::thread other([&] {
+      while (!is_refused && std::chrono::steady_clock::now() < deadline) {
+        try {
+          epoch.put(0, 0, 1);
+        } catch (pgas::error const& e) {
+          is_refused = std::string(e.what()).find("put: another thread of this rank") != std::string::npos;
+        }
+      }
+    });
+    epoch.next();
+    other.join();
+  }));
+  CHECK(is_refused.load());
 }

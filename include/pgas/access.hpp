@@ -95,6 +95,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   [[nodiscard]] access(Window const& w, group targets, hint<Given>...)
       : base(w.shared_state(), targets), targets_(detail::checked_group(w.state(), targets, "start")) {
     State& s = state();
+    detail::only_call const call(s, "start");
     s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
     boundary b(s.segment);
     s.post.start(targets_, b, exposures);
@@ -116,6 +117,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   void complete(rank_t target) {
     this->check_open("complete");
     State& s = state();
+    detail::only_call const call(s, "complete");
     if (!targets_.remove(target)) throw_outside("complete", target);
     s.elements.leave(target);
     boundary b(s.segment);

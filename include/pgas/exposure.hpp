@@ -28,6 +28,7 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   [[nodiscard]] exposure(Window const& w, group origins, hint<Given>...)
       : base(w.shared_state(), origins), origins_(detail::checked_group(w.state(), origins, "post")) {
     State& s = state();
+    detail::only_call const call(s, "post");
     s.enter("post", !s.exposure_open,
             "an exposure of this rank on the window is open; wait for its end first");
     boundary b(s.segment);
@@ -50,6 +51,7 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
     if (this->is_moved_from()) this->check_open("test");
     if (!this->is_open()) return true;
     State& s = state();
+    detail::only_call const call(s, "test");
     boundary b(s.segment);
     if (!s.post.test(origins_, b)) return false;
     s.exposure_open = false;

@@ -28,6 +28,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
     requires std::same_as<typename Window::state_type, State>
   [[nodiscard]] explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = this->state();
+    detail::only_call const call(s, operation);
     s.enter(operation, !s.is_accessing() && !s.exposure_open,
             "another epoch of this rank on the window is open; close it first");
     if constexpr (!Hints.no_precede) {
@@ -44,6 +45,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
   /// Closes this epoch and opens the next one, with one fence instead of two. Collective.
   void next() {
     this->check_open("next");
+    detail::only_call const call(state(), "next");
     synchronize<hints{.write_only = Hints.write_only}>();
     this->mark_next();
   }

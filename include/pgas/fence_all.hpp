@@ -117,6 +117,7 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
   [[nodiscard]] explicit fence_all(Windows const&... windows)
       : base(std::get<0>(std::tie(windows...)).shared_state()), each_(windows.shared_state()...) {
     if constexpr (assertions >= assertion_level::light) detail::check_fenced_together(windows.state()...);
+    detail::only_call const call(*this->state_, operation);
     auto const enter = [](auto& s) {
       s.enter(operation, !s.is_accessing() && !s.exposure_open,
               "another epoch of this rank on a window is open; close it first");
@@ -141,6 +142,7 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
   /// Closes the epochs of all windows and opens the next ones, with one barrier. Collective.
   void next() {
     this->check_open("next");
+    detail::only_call const call(*this->state_, "next");
     synchronize<hints{}>();
     this->mark_next();
   }

@@ -82,6 +82,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     std::optional<lock> opened(lock(w.shared_state(), target, kind));
     State& s = opened->state();
     bool holds = false;
+    detail::only_call const call(s, operation);
     opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, kind, b); });
     if (holds) {
       s.locked.insert(target);
@@ -139,6 +140,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
 
   void acquire() {
     State& s = state();
+    detail::only_call const call(s, operation);
     with_boundary([&](auto& b) { s.lock.lock(target_, kind(), b); });
     s.locked.insert(target_);
   }

@@ -29,6 +29,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     requires std::same_as<typename Window::state_type, State>
   [[nodiscard]] explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
     State& s = state();
+    detail::only_call const call(s, operation);
     s.enter(operation, !s.is_accessing(),
             "an access epoch of this rank on the window is open; close it first");
     typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
@@ -49,6 +50,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   /// other ranks, and their puts are visible to this rank. Local. MPI_Win_sync.
   void sync() {
     this->check_open("sync");
+    detail::only_call const call(state(), "sync");
     boundary b(state().segment);
     b.publish(everyone);
     b.refresh(everyone);

@@ -8,6 +8,7 @@
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/vocabulary/opened_piece.hpp>
 #include <pgas/window/global_ref.hpp>
+#include <pgas/window/only_call.hpp>
 #include <pgas/window/state.hpp>
 #include <utility>
 
@@ -57,6 +58,7 @@ class epoch {
   /// Ends the epoch now, and throws the errors of its end. A second close is an error.
   void close() {
     check_open("close");
+    only_call const call(*state_, "close");
     phase_ = epoch_phase::closed;
     static_cast<Derived&>(*this).finish();
     span_.end();
@@ -89,6 +91,7 @@ class epoch {
       return;
     }
     try {
+      only_call const call(*state_, Derived::operation);
       static_cast<Derived&>(*this).finish();
     } catch (...) {
       state_->team->deferred->record(std::current_exception());
@@ -360,6 +363,7 @@ class accesses {
   }
   template <operation_name What>
   auto to(rank_t target) {
+    only_call<State>::check_none(static_cast<Derived&>(*this).state(), What);
     return static_cast<Derived&>(*this).template to<What>(target).for_one_access();
   }
   /// The position of a piece's elements in their rank's part.

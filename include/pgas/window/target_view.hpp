@@ -19,8 +19,8 @@ class global_ref;
 /// The epoch's protocol has already let this rank in, so on shared memory a `put` of one element is the store
 /// itself. A view is valid until its epoch closes.
 ///
-/// The threads of a rank may call the library one at a time, and the program orders their calls, for example
-/// by a mutex: a view, its copies and its epoch share state that no lock guards. MPI_THREAD_SERIALIZED.
+/// The threads of a rank may call the library one at a time, as README.md says under "Limits": a view, its
+/// copies and its epoch share state that no lock guards.
 ///
 /// Every member is one-sided. Indices and counts are in elements of the target's part. Two accesses to one
 /// element in one epoch, at least one of them a put, are a race, unless both are atomic operations

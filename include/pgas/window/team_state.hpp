@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
@@ -9,8 +10,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// An error that a destructor met and could not throw. The rank's next call throws it, or else the rank's
-/// exit.
+/// What all teams of one rank share: an error that a destructor met and could not throw. The rank's next call
+/// throws it, or else the rank's exit.
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {
@@ -19,6 +20,9 @@ class deferred_error {
   void rethrow() {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
+
+  /// A thread of the rank is in a call that opens, synchronizes or closes an epoch: see only_call.
+  std::atomic<bool> is_in_call = false;
 
  private:
   std::exception_ptr error_;

@@ -42,10 +42,11 @@ namespace backends {
 /// Ranks are threads of one process that share no memory. Every access to another rank is a serialized
 /// message.
 ///
-/// Each rank has an agent: a Boost.Asio progress engine on a thread of its own. A local stream connects each
-/// pair of agents, and only bytes cross between ranks. A rank that only computes therefore stays reachable,
-/// and a missing fence shows: no memory is shared by accident. This backend is correct before it is fast;
-/// other backends are compared with it. Descriptors: ranks * (ranks + 2).
+/// Each rank has an agent: a Boost.Asio progress engine on a thread of its own. A local stream connects two
+/// agents from their first message on, and only bytes cross between ranks. A rank that only computes
+/// therefore stays reachable, and a missing fence shows: no memory is shared by accident. This backend is
+/// correct before it is fast; other backends are compared with it. Descriptors: 3 a rank, and 2 for each pair
+/// of ranks that talks; at most ranks * (ranks + 2), which the limit must allow.
 class loopback {
  public:
   using segment_type = detail::message_segment;

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/post.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <pgas/backends/loopback/link.hpp>
 #include <pgas/backends/loopback/server.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
@@ -33,10 +42,20 @@ struct reply {
 /// One-way messages to a rank are numbered, and an answer names the last number that was carried out.
 /// `settle` uses the numbers to give a release its meaning in shared memory: it covers all earlier stores,
 /// not only those to its target.
+///
+/// A link opens when the first message between two ranks goes. A mutex of the job decides which end opens it;
+/// the other end takes up its own half. So a job costs descriptors for the pairs that talk, not for all.
 class agent {
  public:
-  explicit agent(job const& mine)
+  /// What the agents of a job share: the mutex under which a link opens, and all agents by rank.
+  struct exchange {
+    std::mutex opening;
+    std::vector<std::shared_ptr<agent>> agents;
+  };
+
+  agent(job const& mine, exchange& all)
       : job_(mine),
+        all_(&all),
         server_(memory_),
         work_(context_.get_executor()),
         links_(static_cast<std::size_t>(mine.size())),
@@ -50,18 +69,9 @@ class agent {
 
   // Called by the thread that starts and ends the job
 
-  static void connect(agent& a, agent& b) {
-    auto& to_b = a.links_[b.index()] = std::make_unique<link<agent>>(a, b.rank(), a.context_);
-    auto& to_a = b.links_[a.index()] = std::make_unique<link<agent>>(b, a.rank(), b.context_);
-    boost::asio::local::connect_pair(to_b->socket(), to_a->socket());
-  }
-
   void start() {
     thread_ = std::thread([this] {
       try {
-        for (auto& peer : links_) {
-          if (peer) peer->read();
-        }
         context_.run();
       } catch (std::exception const& e) {
         fail(e.what());
@@ -76,7 +86,10 @@ class agent {
     context_.stop();
     if (thread_.joinable()) thread_.join();
   }
-  void close() noexcept { links_.clear(); }
+  void close() noexcept {
+    links_.clear();
+    offered_.clear();
+  }
 
   // Called by the rank
 
@@ -227,7 +240,7 @@ class agent {
       release_here(m.memory);
     } else if (auto back = server_.serve(from, m, body)) {
       under_way_.fetch_add(back->size(), std::memory_order_relaxed);
-      links_[index(from)]->write(std::move(*back));
+      link_to(from).write(std::move(*back));
     }
   }
 
@@ -264,11 +277,40 @@ class agent {
     boost::asio::post(context_,
                       [this, to, bytes = std::move(bytes), expected = std::move(expected), ticket]() mutable {
                         if (expected) awaited_.emplace(ticket, std::move(expected));
-                        links_[index(to)]->write(std::move(bytes));
+                        link_to(to).write(std::move(bytes));
                       });
   }
 
   // Called by the agent's thread
+
+  /// The link to a rank, opened at its first use.
+  link<agent>& link_to(rank_t to) {
+    auto& mine = links_[index(to)];
+    if (mine) return *mine;
+    std::lock_guard const hold(all_->opening);
+    if (auto offer = offered_.extract(to)) {
+      mine = std::move(offer.mapped());
+    } else {
+      open_link(to);
+    }
+    mine->read();
+    return *mine;
+  }
+  /// Opens both ends and offers the peer its own. The caller holds the mutex.
+  void open_link(rank_t to) {
+    agent& peer = *all_->agents[index(to)];
+    auto here = std::make_unique<link<agent>>(*this, to, context_);
+    auto there = std::make_unique<link<agent>>(peer, rank(), peer.context_);
+    boost::system::error_code error;
+    boost::asio::local::connect_pair(here->socket(), there->socket(), error);
+    if (error) {
+      throw std::runtime_error("its connection to rank " + std::to_string(to) +
+                               " cannot be opened: " + error.message() + "; raise the limit of descriptors");
+    }
+    peer.offered_.emplace(rank(), std::move(there));
+    links_[index(to)] = std::move(here);
+    boost::asio::post(peer.context_, [&peer, from = rank()] { peer.link_to(from); });
+  }
 
   void release_at_home(memory_id id) {
     if (home_of(id) == rank()) {
@@ -292,15 +334,17 @@ class agent {
     m.memory = id;
     packet bytes = pack(m);
     under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);
-    links_[index(to)]->write(std::move(bytes));
+    link_to(to).write(std::move(bytes));
   }
 
   job job_;
+  exchange* all_;
   directory memory_;
   server server_;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::vector<std::unique_ptr<link<agent>>> links_;  ///< by rank of the job; none to itself
+  std::vector<std::unique_ptr<link<agent>>> links_;         ///< by rank of the job; none: no message went
+  std::map<rank_t, std::unique_ptr<link<agent>>> offered_;  ///< opened by peers; guarded by exchange::opening
   std::thread thread_;
   std::atomic<bool> ended_{false};
   std::atomic<std::size_t> under_way_{0};  ///< bytes not yet written, or requested and not yet received
@@ -319,16 +363,16 @@ class agent {
   std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;
 };
 
-/// The agents of a job, connected and running. The destructor ends all of them before it closes any stream.
+/// The agents of a job, running. The destructor ends all of them before it closes any stream.
 class agents {
  public:
   explicit agents(job const& all) {
     try {
+      expect_descriptors(all.size());
       for (rank_t rank = 0; rank < all.size(); ++rank) {
-        agents_.push_back(std::make_shared<agent>(all.as(rank)));
-        for (rank_t peer = 0; peer < rank; ++peer) agent::connect(*agents_.back(), (*this)[peer]);
+        all_.agents.push_back(std::make_shared<agent>(all.as(rank), all_));
       }
-      for (auto const& a : agents_) a->start();
+      for (auto const& a : all_.agents) a->start();
     } catch (std::exception const& e) {
       stop();
       throw error(errc::no_space, job::supervisor,
@@ -341,20 +385,33 @@ class agents {
   agents& operator=(agents const&) = delete;
   ~agents() { stop(); }
 
-  [[nodiscard]] agent& operator[](rank_t rank) const noexcept {
-    return *agents_[static_cast<std::size_t>(rank)];
-  }
   [[nodiscard]] std::shared_ptr<agent> const& share(rank_t rank) const noexcept {
-    return agents_[static_cast<std::size_t>(rank)];
+    return all_.agents[static_cast<std::size_t>(rank)];
   }
 
  private:
-  void stop() noexcept {
-    for (auto const& a : agents_) a->end();
-    for (auto const& a : agents_) a->close();
+  /// Throws if the process may not open enough descriptors for every pair of ranks. A job must not fail for
+  /// want of one in the middle.
+  static void expect_descriptors(rank_t ranks) {
+    auto const count = static_cast<std::uint64_t>(ranks);
+    std::uint64_t const needed = count * (count + 2);
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    std::error_code unreadable;
+    std::filesystem::directory_iterator const open("/proc/self/fd", unreadable);
+    auto const used = unreadable ? 0 : static_cast<std::uint64_t>(std::distance(begin(open), end(open)));
+    if (needed > limit.rlim_cur || used > limit.rlim_cur - needed) {
+      throw std::runtime_error("Too many open files: " + std::to_string(needed) +
+                               " more descriptors exceed the limit of " + std::to_string(limit.rlim_cur));
+    }
   }
 
-  std::vector<std::shared_ptr<agent>> agents_;
+  void stop() noexcept {
+    for (auto const& a : all_.agents) a->end();
+    for (auto const& a : all_.agents) a->close();
+  }
+
+  agent::exchange all_;
 };
 
 /// One rank's hold on memory that it has attached. The destructor gives the hold up and never blocks.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
-#include <pgas/platform/mail/post_office.hpp>
+#include <pgas/platform/mail/mailed_control.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rank_set.hpp>

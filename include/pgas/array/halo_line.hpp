@@ -7,22 +7,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-namespace detail {
-
-/// Sorts the few neighbours of a rank by a key, and keeps the order of equal ones. They are nearly in order,
-/// so insertion takes few steps, and a user's compiler far fewer than for std::stable_sort.
-template <class T, class Key>
-constexpr void sort_few(std::vector<T>& all, Key const& key) {
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    T const moved = all[i];
-    std::size_t at = i;
-    for (; at > 0 && key(moved) < key(all[at - 1]); --at) all[at] = all[at - 1];
-    all[at] = moved;
-  }
-}
-
-}  // namespace detail
-
 /// The plan of a halo exchange along one dimension: the own indices that are ghost cells of other ranks. It
 /// is computed once, from the distribution alone.
 ///
@@ -51,9 +35,10 @@ class halo_line {
     if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;
     planner<D> const p(indices, h, self);
     p.sends([&](run const& r) { sends_.push_back(r); });
-    detail::sort_few(sends_, [](run const& r) { return r.target; });
+    std::stable_sort(sends_.begin(), sends_.end(),
+                     [](run const& a, run const& b) { return a.target < b.target; });
     p.sources([&](rank_t origin) { origins_.push_back(origin); });
-    detail::sort_few(origins_, [](rank_t origin) { return origin; });
+    std::sort(origins_.begin(), origins_.end());
     origins_.erase(std::unique(origins_.begin(), origins_.end()), origins_.end());
   }
 

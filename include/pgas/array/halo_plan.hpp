@@ -40,13 +40,14 @@ class halo_plan {
     planner const p(shape, self);
     p.fills(copies_);
     p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).push_back(m); });
-    detail::sort_few(puts_, [](move const& put) { return put.target; });
+    std::stable_sort(puts_.begin(), puts_.end(),
+                     [](move const& a, move const& b) { return a.target < b.target; });
     for (move const& put : puts_) targets_.push_back(put.target);
     p.sources([&](rank_t origin) {
       if (origin != self) origins_.push_back(origin);
     });
     for (auto* ranks : {&targets_, &origins_}) {
-      detail::sort_few(*ranks, [](rank_t rank) { return rank; });
+      std::sort(ranks->begin(), ranks->end());
       ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
     }
   }

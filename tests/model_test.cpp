@@ -25,8 +25,8 @@ TEST_CASE("model: a fit of points on a line returns that line, at any scale") {
     double const slope = 1e-12 * static_cast<double>(1 + rng.below(100'000));
     points all;
     for (std::size_t i = 0; i < 2 + rng.below(6); ++i) {
-      auto const x = static_cast<double>(std::size_t{1} << (2 * i + rng.below(2)));
-      all.emplace_back(x, base + slope * x);
+      auto const size = static_cast<double>(std::size_t{1} << (2 * i + rng.below(2)));
+      all.emplace_back(size, base + slope * size);
     }
     cost const c = cost::fitted(all);
     CHECK(close(c.slope, slope));

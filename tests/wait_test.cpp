@@ -222,7 +222,7 @@ TEST_CASE("waiting: the search for blocked ranks finds what a search by single r
     }
     if (!any) expected.clear();
     std::vector<rank_t> found;
-    for (auto const& s : pgas::detail::blocked_ranks(block)) found.push_back(s.rank);
+    for (auto const& seen : pgas::detail::blocked_ranks(block)) found.push_back(seen.rank);
     REQUIRE(found == expected);
   }
 }

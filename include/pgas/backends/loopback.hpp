@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <new>
+#include <pgas/backends/loopback/agents.hpp>
 #include <pgas/backends/loopback/control.hpp>
 #include <pgas/backends/loopback/mailbox.hpp>
 #include <pgas/backends/loopback/segment.hpp>

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/resource.h>
-
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,7 +15,6 @@
 #include <pgas/platform/job/wait.hpp>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -47,7 +43,7 @@ struct reply {
 /// the other end takes up its own half. So a job costs descriptors for the pairs that talk, not for all.
 class agent {
  public:
-  /// What the agents of a job share: the mutex under which a link opens, and all agents by rank.
+  /// The state that the agents of a job share: the mutex under which a link opens, and all agents by rank.
   struct exchange {
     std::mutex opening;
     std::vector<std::shared_ptr<agent>> agents;
@@ -361,84 +357,6 @@ class agent {
 
   // The agent's thread uses these
   std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;
-};
-
-/// The agents of a job, running. The destructor ends all of them before it closes any stream.
-class agents {
- public:
-  explicit agents(job const& all) {
-    try {
-      expect_descriptors(all.size());
-      for (rank_t rank = 0; rank < all.size(); ++rank) {
-        all_.agents.push_back(std::make_shared<agent>(all.as(rank), all_));
-      }
-      for (auto const& a : all_.agents) a->start();
-    } catch (std::exception const& e) {
-      stop();
-      throw error(errc::no_space, job::supervisor,
-                  "run: loopback needs a descriptor for every pair of ranks at each of them, and a thread "
-                  "for each rank; " +
-                      std::to_string(all.size()) + " ranks cannot be connected: " + e.what());
-    }
-  }
-  agents(agents const&) = delete;
-  agents& operator=(agents const&) = delete;
-  ~agents() { stop(); }
-
-  [[nodiscard]] std::shared_ptr<agent> const& share(rank_t rank) const noexcept {
-    return all_.agents[static_cast<std::size_t>(rank)];
-  }
-
- private:
-  /// Throws if the process may not open enough descriptors for every pair of ranks. A job must not fail for
-  /// want of one in the middle.
-  static void expect_descriptors(rank_t ranks) {
-    auto const count = static_cast<std::uint64_t>(ranks);
-    std::uint64_t const needed = count * (count + 2);
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-    std::error_code unreadable;
-    std::filesystem::directory_iterator const open("/proc/self/fd", unreadable);
-    auto const used = unreadable ? 0 : static_cast<std::uint64_t>(std::distance(begin(open), end(open)));
-    if (needed > limit.rlim_cur || used > limit.rlim_cur - needed) {
-      throw std::runtime_error("Too many open files: " + std::to_string(needed) +
-                               " more descriptors exceed the limit of " + std::to_string(limit.rlim_cur));
-    }
-  }
-
-  void stop() noexcept {
-    for (auto const& a : all_.agents) a->end();
-    for (auto const& a : all_.agents) a->close();
-  }
-
-  agent::exchange all_;
-};
-
-/// One rank's hold on memory that it has attached. The destructor gives the hold up and never blocks.
-class held_memory {
- public:
-  template <class Memory>
-  held_memory(std::shared_ptr<agent> a, memory_id id, std::shared_ptr<Memory> memory)
-      : agent_(std::move(a)), id_(id) {
-    agent_->memory().attach(id, std::move(memory));
-  }
-  held_memory(held_memory&& other) noexcept = default;
-  held_memory& operator=(held_memory&& other) noexcept {
-    std::swap(agent_, other.agent_);
-    std::swap(id_, other.id_);
-    return *this;
-  }
-  ~held_memory() {
-    if (agent_) agent_->release(id_);
-  }
-
-  [[nodiscard]] memory_id id() const noexcept { return id_; }
-  [[nodiscard]] agent& owner() const noexcept { return *agent_; }
-  [[nodiscard]] std::shared_ptr<agent> const& shared_owner() const noexcept { return agent_; }
-
- private:
-  std::shared_ptr<agent> agent_;
-  memory_id id_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

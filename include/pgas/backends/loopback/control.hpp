@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <concepts>
-#include <pgas/backends/loopback/agent.hpp>
+#include <pgas/backends/loopback/held_memory.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <string>
 

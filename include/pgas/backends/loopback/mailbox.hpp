@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <pgas/backends/loopback/agent.hpp>
+#include <pgas/backends/loopback/held_memory.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/service.hpp>

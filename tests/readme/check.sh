@@ -18,7 +18,15 @@ awk -v folder="$folder" '
 for link in $(grep -o '](\([^):# ]*\))' "$page" | sed 's/^](//; s/)$//'); do
   [ -e "$(dirname "$page")/$link" ] || { echo "$page links to $link, which does not exist"; exit 1; }
 done
-# Reading the library takes half of a program's time, so the compiler reads it once for all.
+# Reading the library takes half of a program's time, so the compiler reads it once for all. A program must still
+# include what it uses.
+for source in "$folder"/*.cpp; do
+  if grep -q 'int main' "$source" && grep -q 'pgas::' "$source" && ! grep -q '^#include <pgas/' "$source"; then
+    cat "$source"
+    echo 'the program above uses the library without including it'
+    exit 1
+  fi
+done
 flags='-std=c++20 -O0 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -pthread'
 echo '#include <pgas/pgas.hpp>' >"$folder/library.hpp"
 # shellcheck disable=SC2086 # a list of words

@@ -14,7 +14,7 @@ namespace pgas_test {
 template <class Backend>
 using body_on = std::function<void(typename model<Backend>::team&, std::span<std::byte>)>;
 
-/// What a backend's launch gives its main function to start with.
+/// The bootstrap that a backend's launch gives to its main function.
 template <class Backend>
 struct bootstrap_of {
   using type = pgas::detail::job;

@@ -14,20 +14,17 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Words     those of a mail_line. The lock itself is private memory of the part's owner.
 /// States    A request joins the owner's queue; a release makes room. Then the owner answers the first
-/// requests
-///           of the queue that may hold the part together. It answers a try at once: no, if other ranks hold
-///           the part or wait for it.
+///           requests of the queue that may hold the part together. It answers a try at once: no, if other
+///           ranks hold the part or wait for it.
 /// Progress  polled: an owner answers while it waits in a call of the library, whatever it waits for, and not
 ///           while it computes. So `lock` may wait as long as the owner computes, also for a free part.
 ///           try_lock waits for the owner's answer, too. An owner must not end, nor destroy the window, while
 ///           another rank may still ask: a barrier before the end suffices. A rank that then waits alone gets
 ///           errc::deadlock.
-/// Bound     in the order in which requests arrive. Each other rank overtakes a request that has arrived once
-/// at
-///           most.
+/// Bound     in the order in which requests arrive. Each other rank overtakes a request that has arrived
+///           once at most.
 /// lock_all  a shared lock on each part, in the order of ranks, when it opens. A rank that holds parts must
-/// not
-///           wait behind a rank that waits for one of them. Nor must a shared holder wait for a rank that
+///           not wait behind a rank that waits for one of them. Nor must a shared holder wait for a rank that
 ///           still has to lock the same part shared: an exclusive request may stand between them.
 /// Differs   from RCKMPI's, where immediate locks of both kinds on more than two ranks waited for ever, since
 ///           waiting ranks did not answer (2019, section 6.3.2). Here every wait answers. The operations are

@@ -20,10 +20,9 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           room for the message, until its receiver waits in a call of the library. `post_messages` never
 ///           waits there.
 /// Differs   from MPICH, where operations are messages as well, and wait in a queue until the origin
-/// completes.
-///           Here a put is a store, so "deferred" only moves the wait to the first access, or to `complete`
-///           without any. `immediate` waits in start. An origin that knows that its target has posted
-///           receives the message all the same.
+///           completes. Here a put is a store, so "deferred" only moves the wait to the first access, or to
+///           `complete` without any. `immediate` waits in start. An origin that knows that its target has
+///           posted receives the message all the same.
 /// Memory    3 bytes for each rank, and the mailbox's.
 /// Costs     2 messages for each pair of origin and target.
 struct mailed_posts {
@@ -97,7 +96,7 @@ struct mailed_posts {
    private:
     enum message : word { posted, completed };
 
-    /// What one rank has told.
+    /// The messages heard from one rank, and the state of the access epoch to it.
     struct heard {
       bool has_posted = false;
       bool has_completed = false;

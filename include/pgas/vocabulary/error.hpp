@@ -110,7 +110,7 @@ class error : public std::system_error {
   /// `what()` without the words of the code at its end.
   [[nodiscard]] std::string const& description() const noexcept { return description_; }
 
-  /// What is wrong and what to do: the description without its rank and operation.
+  /// The fault and its remedy: the description without its rank and operation.
   [[nodiscard]] std::string_view sentence() const noexcept {
     return std::string_view(description_).substr(prefix_);
   }

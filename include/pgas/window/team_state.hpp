@@ -10,8 +10,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What all teams of one rank share: an error that a destructor met and could not throw. The rank's next call
-/// throws it, or else the rank's exit.
+/// The state that all teams of one rank share: an error that a destructor met and could not throw. The rank's
+/// next call throws it, or else the rank's exit.
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {

@@ -67,8 +67,8 @@ TEST_CASE("fence: no rank leaves before every rank has come, in every round and 
         typename Protocol::template on<decltype(c)> protocol(c, {});
         pgas::no_boundary nothing;
         random_source rng(static_cast<std::uint64_t>(b.rank()));
-        pgas::word const rounds = b.size() > 7 ? 30 : 200;
-        for (pgas::word round = 1; round <= rounds; ++round) {
+        pgas::word const usual = b.size() > 7 ? 30 : 200;
+        for (pgas::word round = 1; round <= rounds_on(b, usual); ++round) {
           c.slot(b.rank(), own.slots, b.rank()).store(round, std::memory_order_relaxed);
           dawdle(rng);
           protocol.fence(nothing, "fence test");
@@ -83,9 +83,9 @@ TEST_CASE("fence: no rank leaves before every rank has come, in every round and 
 }
 
 TEST_CASE("fence: it works at any place in a control, and two of them do not interfere") {
-  with_two_windows<fence_protocols>("t", [](auto, auto& one, auto& two, auto&, auto&) {
+  with_two_windows<fence_protocols>("t", [](auto, auto& one, auto& two, auto& b, auto&) {
     pgas::no_boundary nothing;
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < rounds_on(b, 50); ++round) {
       one.fence(nothing, "one");
       if (round % 3 == 0) two.fence(nothing, "two");
     }

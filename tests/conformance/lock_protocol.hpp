@@ -89,7 +89,7 @@ TEST_CASE("lock protocols: an exclusive holder is alone, and sees the writes of 
   with_each_target_lock("alone ", [](auto& f, auto& b, auto& boot) {
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
     pgas::no_boundary nothing;
-    constexpr int rounds = 60;
+    int const rounds = rounds_on(b, 60);
     std::vector<pgas::word> mine(static_cast<std::size_t>(b.size()));
     for (int round = 0; round < rounds; ++round) {
       auto const target = static_cast<rank_t>(rng.below(static_cast<std::size_t>(b.size())));
@@ -115,7 +115,7 @@ TEST_CASE("lock protocols: no shared holder and no lock_all coincides with an ex
       require_equal(f.read(target, f.writers), pgas::word{0}, "writers beside a reader, later");
       f.add(target, f.readers, ~pgas::word{0});
     };
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < rounds_on(b, 60); ++round) {
       auto const target = static_cast<rank_t>(rng.below(static_cast<std::size_t>(b.size())));
       switch (rng.below(3)) {
         case 0:
@@ -204,7 +204,7 @@ TEST_CASE(
     using enum pgas::lock_kind;
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 1);
     pgas::no_boundary nothing;
-    constexpr int rounds = 20;
+    int const rounds = rounds_on(b, 20);
     for (int round = 0; round < rounds; ++round) {
       for (rank_t r = 0; r < b.size(); ++r) hold(f.protocol, r, exclusive, nothing);  // all in the same order
       for (rank_t r = 0; r < b.size(); ++r) f.count(r, rng);

@@ -13,7 +13,8 @@ TEST_CASE("post: start returns after the post and wait after the complete, among
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 5);
     auto const n = static_cast<std::size_t>(b.size());
     std::vector<std::vector<bool>> const all(n, std::vector<bool>(n, true));  // a rank is its own origin too
-    for (pgas::word round = 1; round <= 100; ++round) play_round(f, b, all, round, rng, false);
+    for (pgas::word round = 1; round <= rounds_on(b, pgas::word{100}); ++round)
+      play_round(f, b, all, round, rng, false);
   });
 }
 
@@ -22,7 +23,7 @@ TEST_CASE("post: groups may change from round to round, be empty, and overtake e
     post_fixture<Protocol, Backend> f(b, boot, "g");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 50);
     random_source shared(99);
-    for (pgas::word round = 1; round <= 150; ++round) {
+    for (pgas::word round = 1; round <= rounds_on(b, pgas::word{150}); ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, false);
     }
@@ -34,7 +35,7 @@ TEST_CASE("post: test acts as a wait that does not block") {
     post_fixture<Protocol, Backend> f(b, boot, "t");
     random_source rng(static_cast<std::uint64_t>(b.rank()) + 500);
     random_source shared(77);
-    for (pgas::word round = 1; round <= 150; ++round) {
+    for (pgas::word round = 1; round <= rounds_on(b, pgas::word{150}); ++round) {
       auto const graph = random_graph(shared, b.size());
       play_round(f, b, graph, round, rng, round % 2 == 0);
     }
@@ -70,7 +71,7 @@ TEST_CASE("post: a rank's epochs on two windows may overlap in any way") {
     rank_t const previous = (self - 1 + b.size()) % b.size();
     pgas::group const to(&next, 1);
     pgas::group const from(&previous, 1);
-    for (pgas::word round = 1; round <= 100; ++round) {
+    for (pgas::word round = 1; round <= rounds_on(b, pgas::word{100}); ++round) {
       two.protocol.post(from, nothing);
       one.protocol.post(from, nothing);
       one.protocol.start(to, nothing, pgas::exposure_state::awaited);
@@ -96,7 +97,7 @@ TEST_CASE("post: the epochs of two windows, side by side in one control, do not 
     rank_t const previous = (b.rank() - 1 + b.size()) % b.size();
     pgas::group const to(&next, 1);
     pgas::group const from(&previous, 1);
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < rounds_on(b, 50); ++round) {
       one.post(from, nothing);
       if (round % 3 == 0) two.post(to, nothing);  // the other way round
       one.start(to, nothing, pgas::exposure_state::awaited);
@@ -119,7 +120,7 @@ TEST_CASE("post: it works with more than 64 ranks") {
         post_fixture<Protocol, Backend> f(b, boot, "m");
         random_source rng(static_cast<std::uint64_t>(b.rank()));
         random_source shared(3);
-        for (pgas::word round = 1; round <= 5; ++round)
+        for (pgas::word round = 1; round <= rounds_on(b, pgas::word{5}); ++round)
           play_round(f, b, random_graph(shared, b.size()), round, rng, false);
       },
       {67});

@@ -153,6 +153,13 @@ std::string in_fewest_switches(Run const& run) {
   }
 }
 
+/// The rounds of a suite on a backend: a fifth of the usual ones on loopback, where an access to a word is
+/// two messages, and takes several hundred times as long as in shared memory.
+template <class Backend, class Count>
+constexpr Count rounds_on(Backend const&, Count usual) {
+  return std::is_same_v<Backend, pgas::backends::loopback> ? std::max<Count>(2, usual / 5) : usual;
+}
+
 /// Runs body(team) on `ranks` ranks of a model; a failure is a failure of the current doctest case. The body
 /// is behind a call, so that a unit compiles this once for each model.
 template <class Model>

@@ -192,8 +192,9 @@ lock(Window const&, rank_t, lock_kind, hint<Given>...)
     -> lock<typename Window::state_type, detail::kind_at_run_time,
             (detail::hints_of(detail::kind_at_run_time) | ... | Given)>;
 
-/// Opens a lock epoch if no other lock must be waited for, else returns nothing. One-sided. MPI has no equal;
-/// OpenSHMEM: shmem_test_lock.
+/// Opens a lock epoch if no other lock must be waited for, else returns nothing. With `mailed_locks` it may
+/// also return nothing while the release of the last holder is on its way. One-sided. MPI has no equal;
+/// OpenSHMEM: shmem_test_lock; the C++ standard's try_lock may fail without a reason, too.
 template <class Window, lock_kind Kind, hints... Given>
 [[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) {
   return lock<typename Window::state_type, Kind, (detail::hints_of(Kind) | ... | Given)>::try_open(w, target);

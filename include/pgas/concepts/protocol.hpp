@@ -179,8 +179,9 @@ enum class lock_kind {
 /// holders of the part, those of lock_all too.
 ///
 /// `lock` returns when this rank holds the part, refreshed; for an exception see deferred_lock_protocol.
-/// `try_lock` returns false if it would have to wait, and has then changed nothing. `unlock` publishes, then
-/// releases the lock.
+/// `try_lock` returns false if it would have to wait, and has then changed nothing. With a mailed protocol it
+/// may also return false for a free part: a release is a message, and a later try of another rank may
+/// overtake it, even if a fence came between. `unlock` publishes, then releases the lock.
 template <class P>
 concept target_lock_protocol =
     lock_protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p, no_boundary& b,

@@ -15,7 +15,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Words     those of a mail_line. The lock itself is private memory of the part's owner.
 /// States    A request joins the owner's queue; a release makes room. Then the owner answers the first
 ///           requests of the queue that may hold the part together. It answers a try at once: no, if other
-///           ranks hold the part or wait for it.
+///           ranks hold the part or wait for it. A try may overtake the release of another rank, which the
+///           sender does not await; then the answer is no although the part is free, so try again.
 /// Progress  polled: an owner answers while it waits in a call of the library, whatever it waits for, and not
 ///           while it computes. So `lock` may wait as long as the owner computes, also for a free part.
 ///           try_lock waits for the owner's answer, too. An owner must not end, nor destroy the window, while

@@ -8,38 +8,43 @@ set -eu
 page=$1
 include=$2
 shift 2
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 awk -v folder="$folder" '
-  /^```cpp$/           { file = sprintf("%s/%02d.cpp", folder, ++count); next }
-  /^```text$/ && count { file = sprintf("%s/%02d.text", folder, count); next }
+  /^```cpp$/           { file = sprintf("%s/program_%02d.cpp", folder, ++count); next }
+  /^```text$/ && count { file = sprintf("%s/program_%02d.text", folder, count); next }
   /^```/               { file = ""; next }
   file                 { print > file }' "$page"
 for link in $(grep -o '](\([^):# ]*\))' "$page" | sed 's/^](//; s/)$//'); do
   [ -e "$(dirname "$page")/$link" ] || { echo "$page links to $link, which does not exist"; exit 1; }
 done
-# Reading the library takes half of a program's time, so the compiler reads it once for all. A program must still
-# include what it uses.
-for source in "$folder"/*.cpp; do
-  if grep -q 'int main' "$source" && grep -q 'pgas::' "$source" && ! grep -q '^#include <pgas/' "$source"; then
-    cat "$source"
-    echo 'the program above uses the library without including it'
-    exit 1
+# One unit holds all programs, so that the compiler reads the library once and meets each of its templates once.
+# Alone stay programs that define what no namespace can hold.
+together=
+alone=
+for source in $(grep -l 'int main' "$folder"/*.cpp); do
+  if grep -qE '^ *#define|operator (new|delete)|extern "C"' "$source"; then
+    alone="$alone $source"
+  else
+    together="$together $source"
   fi
 done
-flags='-std=c++20 -O0 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -pthread'
-echo '#include <pgas/pgas.hpp>' >"$folder/library.hpp"
-# shellcheck disable=SC2086 # a list of words
-"$@" $flags -I"$include" -x c++-header "$folder/library.hpp" -o "$folder/library.hpp.gch"
-# One program a core is compiled at a time.
+set -- "$@" -std=c++20 -O0 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -pthread -I"$include"
+# shellcheck disable=SC2086 # lists of words
+"$here/includes.py" $together $alone -- "$@"
 # shellcheck disable=SC2086
-grep -l 'int main' "$folder"/*.cpp | xargs -P "$(nproc)" -I{} "$@" $flags -I"$include" -include "$folder/library.hpp" {} -o {}.run
+if [ -n "$together" ]; then
+  python3 "$here/../examples/one_unit.py" "$folder/unit.cpp" $together
+  "$@" "$folder/unit.cpp" -o "$folder/unit"
+fi
+for source in $together; do ln "$folder/unit" "${source%.cpp}.run"; done
+for source in $alone; do "$@" "$source" -o "${source%.cpp}.run"; done
 programs=0
-for source in "$folder"/*.cpp; do
-  grep -q 'int main' "$source" || continue
+for source in $together $alone; do
   name=${source%.cpp}
   mkdir "$name"
-  (cd "$name" && "$source.run") >"$name.out" || { cat "$source" "$name.out"; echo "the program above fails"; exit 1; }
+  (cd "$name" && exec "$name.run") >"$name.out" || { cat "$source" "$name.out"; echo "the program above fails"; exit 1; }
   if [ -f "$name.text" ]; then
     diff "$name.text" "$name.out" || { cat "$source"; echo "the page says that the program above prints something else"; exit 1; }
   elif [ "$(wc -l <"$name.out")" -eq 1 ]; then

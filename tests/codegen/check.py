@@ -9,11 +9,11 @@ by name, no call that raw_X has not, and as many instructions in all; each nothi
 level normal the same comparison must fail, or it would find nothing.
 
 Each epoch_X of loops.cpp puts through the epoch, which looks up the target for each element. Its loop must
-have no call and at most so many instructions an element as EPOCH_PUT says. Its mutant, which reads again what
-the epoch knows, must be noticed.
+have no call and at most so many instructions an element as EPOCH_PUT says. Its mutant, mutant_X, which reads
+again what the epoch knows, must be noticed.
 
 Each ours_X of stencil.cpp must have the arithmetic of raw_X in its vector loop, and no more instructions
-there; nowhere a division or a call. Its mutant, which divides, must be noticed.
+there; nowhere a division or a call. Its mutant, mutant_X, which divides, must be noticed.
 """
 
 import functools
@@ -34,9 +34,9 @@ EPOCH_PUT_LOCKS = {"gcc": {"light": 12, "normal": 16}, "clang": {"light": 9, "no
 
 
 @functools.lru_cache(maxsize=None)
-def assembly(include, compiler, optimization, level, source="loops.cpp", *more):
+def assembly(include, compiler, optimization, level, source="loops.cpp"):
     command = [*compiler, "-std=c++20", optimization, f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-S", "-o", "-",
-               "-fno-asynchronous-unwind-tables", "-fcf-protection=none", *more, os.path.join(HERE, source)]
+               "-fno-asynchronous-unwind-tables", "-fcf-protection=none", os.path.join(HERE, source)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
@@ -48,7 +48,7 @@ def functions(text):
     found, current = {}, None
     for line in text.splitlines():
         line = line.split("#")[0].rstrip()
-        if match := re.match(r"((?:ours|raw|nothing|epoch)_\w+):", line):
+        if match := re.match(r"((?:ours|raw|nothing|epoch|mutant)_\w+):", line):
             current = found.setdefault(match[1], [])
         elif line.strip().startswith(".size") or re.match(r"\s*\.(section|text)\b", line):
             current = None
@@ -58,6 +58,11 @@ def functions(text):
             elif match := re.match(r"\s+([a-z]\w*)\s*(.*)", line):
                 current.append(("instruction", match[1], match[2]))
     return found
+
+
+def mutants_of(found, kind):
+    """The same functions with each mutant_X in the place of kind_X."""
+    return found | {kind + name[6:]: body for name, body in found.items() if name.startswith("mutant_")}
 
 
 def instructions(body):
@@ -144,9 +149,8 @@ def check_epochs(include, compiler):
                 failed = True
             for name in sorted(names):
                 print(f"{optimization} {level}: {name}: {put_cost(found[name])} instructions an element")
-        mutant = list(epoch_differences(functions(
-            assembly(include, compiler, optimization, "light", "loops.cpp", "-DPGAS_TEST_MUTANT")), kind, "light"))
-        # The loop with a call reads the state again by itself.
+        light = functions(assembly(include, compiler, optimization, "light"))
+        mutant = list(epoch_differences(mutants_of(light, "epoch"), kind, "light"))
         missed = [n for n in names if n != "epoch_put_locks" and not any(m.startswith(n + ":") for m in mutant)]
         if missed:
             print(f"{optimization} light: state that is read again was not noticed in {missed}")
@@ -193,8 +197,7 @@ def check_stencils(include, compiler):
             if optimization == "-O3" and not any(m.endswith("pd") for m in arithmetic):
                 print(f"{optimization} stencil: {name} is not a loop of vectors")
                 failed = True
-        mutant = list(stencil_differences(functions(
-            assembly(include, compiler, optimization, "light", "stencil.cpp", "-DPGAS_TEST_MUTANT"))))
+        mutant = list(stencil_differences(mutants_of(found, "ours")))
         missed = [n for n in names if not any(m.startswith(n + ":") for m in mutant)]
         if missed:
             print(f"{optimization} stencil: a division for each cell was not noticed in {missed}")

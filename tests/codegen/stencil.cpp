@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Compiled to assembly by check.py: stencil::sweep, and a view's cells by their indices, must have the loops
-// of raw_X, which are written by hand. The mutant computes each cell's place from its number, which costs a
+// of raw_X, which are written by hand. mutant_X computes each cell's place from its number, which costs a
 // division.
 #include <pgas/stencil.hpp>
 
@@ -14,8 +14,8 @@ using out_view = pgas::matrix_view<double>;
 using coupled = pgas::stencil<pgas::offset<-1, 0>, pgas::offset<1, 0>, pgas::offset<0, 0>>;
 
 template <class Stencil, class In, class Out, class Kernel>
-void sweep(In const& in, Out const& out, pgas::part_box<Stencil::dimensions> const& cells, Kernel kernel) {
-#if defined(PGAS_TEST_MUTANT)
+void divided_sweep(In const& in, Out const& out, pgas::part_box<Stencil::dimensions> const& cells,
+                   Kernel kernel) {
   for (std::size_t k = 0; k < cells.size(); ++k) {
     auto one = cells;
     std::size_t rest = k;
@@ -27,17 +27,18 @@ void sweep(In const& in, Out const& out, pgas::part_box<Stencil::dimensions> con
     }
     Stencil::sweep(in, out, one, kernel);
   }
-#else
-  Stencil::sweep(in, out, cells, kernel);
-#endif
 }
 
 }  // namespace
 
 extern "C" {
 void ours_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
-  sweep<plus>(in, out, cells,
+  plus::sweep(in, out, cells,
               [weight](double n, double s, double w, double e) { return weight * (n + s + w + e); });
+}
+void mutant_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
+  divided_sweep<plus>(in, out, cells,
+                      [weight](double n, double s, double w, double e) { return weight * (n + s + w + e); });
 }
 void raw_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& cells, double weight) {
   if (cells.empty()) return;
@@ -54,8 +55,13 @@ void raw_plus(in_view const& in, out_view const& out, pgas::part_box<2> const& c
 }
 void ours_line(std::span<double const> const& in, std::span<double> const& out,
                pgas::part_box<1> const& cells) {
-  sweep<line>(in, out, cells,
+  line::sweep(in, out, cells,
               [](double before, double here, double after) { return before - 2 * here + after; });
+}
+void mutant_line(std::span<double const> const& in, std::span<double> const& out,
+                 pgas::part_box<1> const& cells) {
+  divided_sweep<line>(in, out, cells,
+                      [](double before, double here, double after) { return before - 2 * here + after; });
 }
 void raw_line(std::span<double const> const& in, std::span<double> const& out,
               pgas::part_box<1> const& cells) {
@@ -67,9 +73,16 @@ void raw_line(std::span<double const> const& in, std::span<double> const& out,
 }
 void ours_coupled(in_view const& u, in_view const& v, out_view const& next_u, out_view const& next_v,
                   pgas::part_box<2> const& cells) {
-  sweep<coupled>(std::tuple(u, v), std::tuple(next_u, next_v), cells, [](auto const& x, auto const& y) {
+  coupled::sweep(std::tuple(u, v), std::tuple(next_u, next_v), cells, [](auto const& x, auto const& y) {
     return std::tuple{(x[0] + x[1]) * y[2], (y[0] + y[1]) * x[2]};
   });
+}
+void mutant_coupled(in_view const& u, in_view const& v, out_view const& next_u, out_view const& next_v,
+                    pgas::part_box<2> const& cells) {
+  divided_sweep<coupled>(std::tuple(u, v), std::tuple(next_u, next_v), cells,
+                         [](auto const& x, auto const& y) {
+                           return std::tuple{(x[0] + x[1]) * y[2], (y[0] + y[1]) * x[2]};
+                         });
 }
 void raw_coupled(in_view const& u, in_view const& v, out_view const& next_u, out_view const& next_v,
                  pgas::part_box<2> const& cells) {
@@ -92,12 +105,12 @@ void raw_coupled(in_view const& u, in_view const& v, out_view const& next_u, out
 }
 void ours_cells(out_view const& out, double weight) {
   auto const [rows, cols] = std::array{out.extent(0), out.extent(1)};
-#if defined(PGAS_TEST_MUTANT)
-  for (std::size_t k = 0; k < rows * cols; ++k) out(k / cols, k % cols) += weight;
-#else
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < cols; ++j) out(i, j) += weight;
-#endif
+}
+void mutant_cells(out_view const& out, double weight) {
+  auto const [rows, cols] = std::array{out.extent(0), out.extent(1)};
+  for (std::size_t k = 0; k < rows * cols; ++k) out(k / cols, k % cols) += weight;
 }
 void raw_cells(out_view const& out, double weight) {
   auto const [rows, cols] = std::array{out.extent(0), out.extent(1)};

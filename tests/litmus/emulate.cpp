@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs litmus tests on the emulated chip in every order of its scheduling points. Prints the outcomes for
 // comparison by explore.py. Usage: emulate PROGRAMS.
+#include <malloc.h>
+
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <pgas/backends/scc.hpp>
 #include <set>
 #include <sstream>
@@ -54,9 +57,12 @@ struct places {
   std::map<std::string, std::pair<std::size_t, rank_t>> flags;  ///< its slot, and the core that stores it
 };
 
-std::string play(litmus const& test, pgas::scc::options const& how) {
+/// Plays one order. `kept` is the job of the orders before, since the system takes long to make one. A failed
+/// job stays failed, so it is not kept.
+std::string play(litmus const& test, pgas::scc::options const& how, std::optional<pgas::detail::job>& kept) {
   auto const ranks = static_cast<rank_t>(test.cores.size());
-  auto const job = pgas::detail::job::create(ranks, false);
+  if (!kept) kept = pgas::detail::job::create(ranks, false);
+  auto const job = *kept;
   auto const chip = std::make_shared<chip_parts::chip>(job, how);
   places at;
   for (rank_t r = 0; r < ranks; ++r) {
@@ -141,6 +147,7 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
     mine.mark_finished(self);
   });
   if (job.failed()) {
+    kept.reset();
     if (job.failure_code() != pgas::errc::deadlock) throw std::runtime_error(job.failure_text());
     return "deadlock";
   }
@@ -164,6 +171,9 @@ std::string play(litmus const& test, pgas::scc::options const& how) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
+  // Each order has a chip of its own. Its memory stays in the process for the next one.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
   try {
     for (auto const& test : parse(argv[1])) {
       std::set<std::string> outcomes;
@@ -173,8 +183,9 @@ int main(int argc, char** argv) {
       how.script = &search;
       how.check = false;
       how.own_pages = 1;
+      std::optional<pgas::detail::job> job;
       do {
-        outcomes.insert(play(test, how));
+        outcomes.insert(play(test, how, job));
       } while (search.next());
       std::printf("test %s\n", test.name.c_str());
       for (auto const& outcome : outcomes) std::printf("%s\n", outcome.c_str());

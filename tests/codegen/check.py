@@ -6,7 +6,8 @@ usage: check.py INCLUDE_DIR COMPILER [ARGUMENT...]
 
 At assertion level light, each ours_X of loops.cpp must have the loops of raw_X, instruction for instruction
 by name, no call that raw_X has not, and as many instructions in all; each nothing_X must be a bare return. At
-level normal the same comparison must fail, or it would find nothing.
+level normal the same comparison must fail, or it would find nothing. At both levels no instruction maintains a
+cache, since the memory is coherent.
 
 Each epoch_X of loops.cpp puts through the epoch, which looks up the target for each element. Its loop must
 have no call and at most so many instructions an element as EPOCH_PUT says. Its mutant, mutant_X, which reads
@@ -217,6 +218,11 @@ def main():
     failed = check_epochs(include, compiler) or failed
     for optimization in ("-O2", "-O3"):
         found = functions(assembly(include, compiler, optimization, "light"))
+        for level in ("light", "normal"):
+            text = assembly(include, compiler, optimization, level)
+            if maintenance := re.findall(r"\b(?:clwb|clflush\w*)\b", text):
+                print(f"{optimization} {level}: {maintenance} for memory that is coherent")
+                failed = True
         names = [n for n in found if n.startswith("ours_")]
         if len(names) < 7 or sum(n.startswith("nothing_") for n in found) < 6:
             sys.exit(f"functions are missing from the assembly: {sorted(found)}")

@@ -18,7 +18,12 @@ int main() {
   return pgas::run<pgas::backends::process_map>(2, [](auto& team) { return team.all_reduce(1); }) == 2 ? 0 : 1;
 }
 EOS
-# One program is built and run. The others are named, so that their flags can be looked at.
+cat >user/small.cpp <<'EOS'
+#include <pgas/vocabulary/global_ptr.hpp>
+int main() { return pgas::global_ptr<int>{} ? 1 : 0; }
+EOS
+# The program is built and run once, and a small one where the headers are the same. The others are named, so that
+# their flags can be looked at.
 cat >user/CMakeLists.txt <<'EOS'
 cmake_minimum_required(VERSION 3.24)
 project(user CXX)
@@ -32,6 +37,8 @@ else()
 endif()
 add_executable(user user.cpp)
 target_link_libraries(user PRIVATE pgas::pgas)
+add_executable(small small.cpp)
+target_link_libraries(small PRIVATE pgas::pgas)
 foreach(component loopback scc views hdf5)
   add_executable(${component} EXCLUDE_FROM_ALL user.cpp)
   target_link_libraries(${component} PRIVATE pgas::${component})
@@ -73,8 +80,8 @@ fi
 # As a subfolder, without a network; another assertion level reaches the user, since it is part of every name.
 quietly cmake -G Ninja -S user -B fetched -Dfolder_of_pgas="$root"
 flags fetched
-quietly ninja -C fetched user
-fetched/user
+quietly ninja -C fetched small
+fetched/small
 quietly cmake -G Ninja -S user -B light -Dfolder_of_pgas="$root" -DPGAS_ASSERTIONS=light
 has -DPGAS_ASSERTIONS=light light/compile_commands.json
 

@@ -18,7 +18,7 @@ int main() {
 }
 EOT
 cd "$folder"
-meson setup build --wrap-mode=nodownload >setup.log || { cat setup.log; exit 1; }
+meson setup build --wrap-mode=nodownload -Ddebug=false >setup.log || { cat setup.log; exit 1; }
 if grep -iE 'dependency .*(boost|range-v3|hdf5|doctest|png).*found' setup.log; then
   echo 'a subproject looks for what only our own programs need'
   exit 1
@@ -45,7 +45,14 @@ meson setup installed "$root" -Dloopback=disabled -Dviews=disabled -Dtests=disab
   --prefix /opt/pgas --libdir lib >setup.log || { cat setup.log; exit 1; }
 meson install -C installed --destdir "$folder/stage" >install.log || { cat install.log; exit 1; }
 flags=$(PKG_CONFIG_PATH="$folder/stage/opt/pgas/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$folder/stage" pkg-config --cflags --libs pgas)
+# The headers are those that the program above was built from, so a small one is enough to try the flags.
+diff -r "$root/include/pgas" "$folder/stage/opt/pgas/include/pgas"
+cat >installed_user.cpp <<'EOT'
+#include <pgas/vocabulary/global_ptr.hpp>
+int main() { return pgas::global_ptr<int>{} ? 1 : 0; }
+EOT
 # shellcheck disable=SC2086 # flags are words
-${CXX:-c++} -std=c++20 user.cpp $flags -o installed_user
+${CXX:-c++} -std=c++20 installed_user.cpp $flags -o installed_user
 ./installed_user
+case $flags in *-pthread*) ;; *) echo "no -pthread in $flags"; exit 1 ;; esac
 echo 'usable as a subproject and installed'

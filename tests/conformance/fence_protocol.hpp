@@ -99,7 +99,7 @@ TEST_CASE("lock: all ranks may hold lock_all at once") {
                                         own + pgas::control_words{.slots = 1, .cells = 0});
     typename Protocol::template on<decltype(c)> protocol(c, {});
     pgas::no_boundary nothing;
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < rounds_on(b, 20); ++round) {
       protocol.lock_all(nothing);
       boot.fence();  // returns only if every rank got in
       protocol.unlock_all(nothing);

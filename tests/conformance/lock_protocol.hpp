@@ -226,7 +226,7 @@ TEST_CASE("lock protocols: the locks of two windows, side by side in one control
                                        using enum pgas::lock_kind;
                                        pgas::no_boundary nothing;
                                        rank_t const last = b.size() - 1;
-                                       for (int round = 0; round < 10; ++round) {
+                                       for (int round = 0; round < rounds_on(b, 10); ++round) {
                                          if (b.rank() == last) hold(one, 0, exclusive, nothing);
                                          boot.fence();
                                          if (b.rank() == 0) {

@@ -29,6 +29,7 @@
 #include <pgas/sync/two_vectors.hpp>
 #include <string>
 #include <tuple>
+#include <type_traits>
 
 #include "../incoherent/backend.hpp"
 #include "temporary_pool.hpp"
@@ -64,39 +65,57 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
+/// What a sanitizer's build has in place of a model: it sees one process, so threads stand for processes.
+/// Memory behind an emulated cache is the other kind that it looks at. void: no other model is in that build.
+template <class Model>
+using under_sanitizers = std::conditional_t<
+    std::is_same_v<Model, process_model>, thread_model,
+    std::conditional_t<std::is_same_v<typename Model::backend, pgas::backends::thread_map> ||
+                           (Model::backend::name == incoherent::backend::name &&
+                            std::is_same_v<typename Model::coherence, pgas::coherence::write_back>),
+                       Model, void>>;
+
 /// The models of a build. `all`: each backend once, for the conformance and unit suites. `coherent` and
 /// `incoherent`: with each policy, for the random programs. `boxes`: models that move boxes in different
-/// ways, for bodies with many layouts.
+/// ways, for bodies with many layouts. `here`: what the build runs in place of a model that a test names.
 struct every_model {
   using all = std::tuple<self_model, process_model, loopback_model, write_back_model, scc_model, pool_model>;
   using coherent = std::tuple<self_model, thread_model, process_model, loopback_model>;
   using incoherent =
       std::tuple<write_back_model, at_get_model, uncached_model, scc_model, scc_write_back_model>;
   using boxes = std::tuple<process_model, loopback_model, write_back_model>;
+  template <class Model>
+  using here = Model;
 };
 
-/// The address sanitizer's: ranks as threads or fibers, since it sees one process.
+/// The address sanitizer's.
 struct models_for_addresses {
-  using all = std::tuple<thread_model, write_back_model, scc_model>;
-  using coherent = std::tuple<thread_model, loopback_model>;
-  using incoherent = std::tuple<write_back_model, scc_model>;
-  using boxes = std::tuple<thread_model, loopback_model, write_back_model>;
+  using all = std::tuple<thread_model, write_back_model>;
+  using coherent = std::tuple<thread_model>;
+  using incoherent = std::tuple<write_back_model>;
+  using boxes = all;
+  template <class Model>
+  using here = under_sanitizers<Model>;
 };
 
-/// The thread sanitizer's: ranks as threads.
+/// The thread sanitizer's.
 struct models_for_threads {
   using all = std::tuple<thread_model>;
-  using coherent = std::tuple<thread_model, loopback_model>;
+  using coherent = all;
   using incoherent = std::tuple<write_back_model>;
-  using boxes = std::tuple<thread_model, loopback_model>;
+  using boxes = all;
+  template <class Model>
+  using here = under_sanitizers<Model>;
 };
 
 /// Those of every_model that no sanitizer's build runs.
 struct models_of_no_sanitizer {
-  using all = std::tuple<self_model, process_model, loopback_model, pool_model>;
-  using coherent = std::tuple<self_model, process_model>;
-  using incoherent = std::tuple<at_get_model, uncached_model, scc_write_back_model>;
-  using boxes = std::tuple<process_model>;
+  using all = std::tuple<self_model, process_model, loopback_model, scc_model, pool_model>;
+  using coherent = std::tuple<self_model, process_model, loopback_model>;
+  using incoherent = std::tuple<at_get_model, uncached_model, scc_model, scc_write_back_model>;
+  using boxes = std::tuple<process_model, loopback_model>;
+  template <class Model>
+  using here = std::conditional_t<std::is_same_v<Model, under_sanitizers<Model>>, void, Model>;
 };
 
 /// Shared memory, and copies that do not agree: for a first look at a change.
@@ -105,6 +124,8 @@ struct telling_models {
   using coherent = std::tuple<process_model>;
   using incoherent = std::tuple<write_back_model, scc_model>;
   using boxes = std::tuple<process_model, write_back_model>;
+  template <class Model>
+  using here = Model;
 };
 
 #if !defined(PGAS_TEST_LIST)  // meson.build names the list of each build

@@ -182,17 +182,27 @@ void on(rank_t ranks, std::function<void(typename Model::team&)> const& body) {
   }
 }
 
-/// Runs body(team) on every model of a std::tuple, with each number of ranks.
+/// Calls use(model) for every chosen model of a std::tuple that this build has.
+template <class Models = all_models, class Use>
+void for_each_model(Use const& use) {
+  auto const on_model = [&use]<class Named>(Named) {
+    using here = PGAS_TEST_LIST::here<Named>;
+    if constexpr (!std::is_void_v<here>) {
+      if (chosen(here::backend::name)) use(here{});
+    }
+  };
+  std::apply([&](auto... model) { (on_model(model), ...); }, Models{});
+}
+
+/// Runs body(team) on every model of a std::tuple that this build has, with each number of ranks.
 template <class Models = all_models, class Body>
 void everywhere(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
-  auto const on_model = [&]<class Model>(Model) {
-    if (!chosen(Model::backend::name)) return;
+  for_each_model<Models>([&]<class Model>(Model) {
     std::function<void(typename Model::team&)> const erased = std::ref(body);
     for (rank_t ranks : sizes) {
       if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, erased);
     }
-  };
-  std::apply([&](auto... model) { (on_model(model), ...); }, Models{});
+  });
 }
 
 /// Calls main(backend, bootstrap) on every rank of every backend, with each number of ranks, without a team.
@@ -229,17 +239,6 @@ std::optional<pgas::error> error_of(rank_t ranks, Body const& body) {
     return e;
   }
   return std::nullopt;
-}
-
-/// Calls use(model) for every chosen model of a std::tuple.
-template <class Models = all_models, class Use>
-void for_each_model(Use const& use) {
-  std::apply(
-      [&](auto... model) {
-        ((chosen(decltype(model)::backend::name) ? static_cast<void>(use(model)) : static_cast<void>(0)),
-         ...);
-      },
-      Models{});
 }
 
 /// A small generator with one word of state: the same numbers on every machine and rank.

@@ -104,9 +104,11 @@ std::optional<killed> kill(noticed_by<Programs...>, bool lives) {
       }
     }
   };
-  // Each program gets a hundred seeds before one gets more: most of them never fail without this step.
-  (by(std::type_identity<Programs>{}, 0, std::min<std::uint64_t>(seeds, 100)), ...);
-  if (seeds > 100) (by(std::type_identity<Programs>{}, 100, seeds), ...);
+  // The programs take turns, a hundred seeds each: most of them never fail without this step.
+  constexpr std::uint64_t turn = 100;
+  for (std::uint64_t from = 0; from < seeds && !found; from += turn) {
+    (by(std::type_identity<Programs>{}, from, std::min(from + turn, seeds)), ...);
+  }
   return found;
 }
 

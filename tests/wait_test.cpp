@@ -340,3 +340,27 @@ TEST_CASE("waiting: a late signal wakes the rank that sleeps, whether it waits f
     CHECK_MESSAGE(late < 0.05, any, ": ", late, " s");  // a sleep lasts up to 75 ms then: 0.11 s together
   }
 }
+
+TEST_CASE("waiting: a request by mail wakes the owner that sleeps in a barrier") {
+  if (!chosen(process_model::backend::name) || !pgas::detail::bell::admit_fences()) return;
+  for_each_model<std::tuple<process_model, loopback_model>>([]<class Model>(Model) {
+    double const late = pgas::run<typename Model::backend>(2, [](auto& team) {
+      using mailed = pgas::protocols<pgas::default_fence, pgas::sync::mailed_posts, pgas::sync::mailed_locks>;
+      auto w = pgas::make_window<int>(team.template with<typename Model::coherence, mailed>(), 1);
+      std::chrono::duration<double> lost{};
+      for (int round = 0; round < 3; ++round) {
+        team.barrier();
+        if (team.rank() == 0) {
+          sleep_ms(600);
+          auto const asked = std::chrono::steady_clock::now();
+          pgas::lock epoch{w, 1, pgas::exclusive};
+          epoch.put(1, 0, round);
+          lost += std::chrono::steady_clock::now() - asked;
+        }
+        team.barrier();
+      }
+      return lost.count();
+    });
+    CHECK_MESSAGE(late < 0.05, Model::name(), ": ", late, " s");  // as in the case above
+  });
+}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <chrono>
 #include <thread>
 
 #include "lock_protocol.hpp"
@@ -204,27 +203,6 @@ TEST_CASE("mailed protocols: a rank answers while it waits in any call, on any w
         }
       },
       {2, 3});
-}
-
-TEST_CASE("mailed locks: an owner that sleeps in a barrier wakes for a request") {
-  everywhere<std::tuple<process_model, loopback_model>>(
-      [](auto& team) {
-        auto w = pgas::make_window<int>(mailed(team), 1);
-        auto soonest = std::chrono::steady_clock::duration::max();
-        for (int i = 0; i < 3; ++i) {
-          team.barrier();
-          if (team.rank() == 0) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(300));  // rank 1 may sleep for 37 ms then
-            auto const asked = std::chrono::steady_clock::now();
-            pgas::lock epoch{w, 1, pgas::exclusive};
-            epoch.put(1, 0, i);
-            soonest = std::min(soonest, std::chrono::steady_clock::now() - asked);
-          }
-          team.barrier();
-        }
-        if (team.rank() == 0) require(soonest < std::chrono::milliseconds(4), "the owner answers soon");
-      },
-      {2});
 }
 
 TEST_CASE("mailed locks: an owner that has returned answers nobody, and the error names it") {

@@ -43,11 +43,10 @@ namespace backends {
 /// Ranks are threads of one process that share no memory. Every access to another rank is a serialized
 /// message.
 ///
-/// Each rank has an agent: a Boost.Asio progress engine on a thread of its own. A local stream connects two
-/// agents from their first message on, and only bytes cross between ranks. A rank that only computes
-/// therefore stays reachable, and a missing fence shows: no memory is shared by accident. This backend is
-/// correct before it is fast; other backends are compared with it. Descriptors: 3 a rank, and 2 for each pair
-/// of ranks that talks; at most ranks * (ranks + 2), which the limit must allow.
+/// Each rank has an agent: a Boost.Asio progress engine on a thread of its own. Only bytes cross between
+/// ranks, from one agent's queue to another's. A rank that only computes therefore stays reachable, and a
+/// missing fence shows: no memory is shared by accident. This backend is correct before it is fast; other
+/// backends are compared with it. It needs two threads for each rank, and no descriptor.
 class loopback {
  public:
   using segment_type = detail::message_segment;

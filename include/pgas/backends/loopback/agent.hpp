@@ -3,17 +3,13 @@
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <pgas/backends/loopback/link.hpp>
 #include <pgas/backends/loopback/server.hpp>
 #include <pgas/platform/job/wait.hpp>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -21,44 +17,39 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// The answer to a question. The asking agent writes it, and the asking rank reads it.
+/// The answer to a question. The answering agent writes it, and the asking rank reads it.
 struct reply {
   std::atomic<bool> arrived{false};
   message head;
-  packet body;
+  packet bytes;
   std::size_t room = 0;  ///< its bytes in the agent's bound
+
+  [[nodiscard]] bytes_in body() const noexcept { return body_of(bytes); }
 };
 
-/// One rank's progress engine: a thread that carries out other ranks' requests and sends this rank's own.
+/// One rank's progress engine: a thread that carries out other ranks' requests, in the order of each sender.
 ///
-/// Members have three kinds of callers: the thread that starts and ends the job, the rank's thread, and the
-/// agent's own thread. The first two hand bytes to the third through its io_context. The agent never blocks.
+/// Only packets pass between ranks. A rank hands a packet to the target's io_context. The target's agent
+/// carries the request out, and stores the answer where the asking rank looks for it. An agent never blocks.
 /// A rank blocks in `await` only, which throws when the job has failed.
 ///
 /// One-way messages to a rank are numbered, and an answer names the last number that was carried out.
 /// `settle` uses the numbers to give a release its meaning in shared memory: it covers all earlier stores,
 /// not only those to its target.
-///
-/// A link opens when the first message between two ranks goes. A mutex of the job decides which end opens it;
-/// the other end takes up its own half. So a job costs descriptors for the pairs that talk, not for all.
 class agent {
  public:
-  /// The state that the agents of a job share: the mutex under which a link opens, and all agents by rank.
-  struct exchange {
-    std::mutex opening;
-    std::vector<std::shared_ptr<agent>> agents;
-  };
+  /// All agents of a job, by rank.
+  using agents_of_job = std::vector<std::shared_ptr<agent>>;
 
-  agent(job const& mine, exchange& all)
+  agent(job const& mine, agents_of_job const& all)
       : job_(mine),
         all_(&all),
         server_(memory_),
         work_(context_.get_executor()),
-        links_(static_cast<std::size_t>(mine.size())),
-        sent_(links_.size()),
-        asked_(links_.size()),
-        done_(links_.size()),
-        is_open_(links_.size()) {}
+        sent_(static_cast<std::size_t>(mine.size())),
+        asked_(sent_.size()),
+        done_(sent_.size()),
+        is_open_(sent_.size()) {}
   agent(agent const&) = delete;
   agent& operator=(agent const&) = delete;
   ~agent() { end(); }
@@ -75,16 +66,10 @@ class agent {
     });
   }
 
-  /// Ends the agent's thread. Its descriptors stay open until `close`, so a running peer sees no broken
-  /// stream.
   void end() noexcept {
     ended_.store(true, std::memory_order_relaxed);  // for calls after the job; the joins order it
     context_.stop();
     if (thread_.joinable()) thread_.join();
-  }
-  void close() noexcept {
-    links_.clear();
-    offered_.clear();
   }
 
   // Called by the rank
@@ -104,7 +89,7 @@ class agent {
   void release(memory_id id) noexcept {
     if (ended_.load(std::memory_order_relaxed)) return;
     try {
-      boost::asio::post(context_, [this, id] { release_at_home(id); });
+      pass(home_of(id), packed(message_kind::release, id));
     } catch (...) {
       // There is no memory for a message: this rank's part stays until the job ends.
     }
@@ -132,11 +117,15 @@ class agent {
     if (m.kind == message_kind::get) {
       wait_for_room("get");
       expected->room = m.rows * m.row_bytes;
-      under_way_.fetch_add(expected->room, std::memory_order_relaxed);  // a bound: orders nothing
+      under_way_.fetch_add(expected->room, std::memory_order_relaxed);
     }
     if (m.kind == message_kind::flush) m.number = asked_[index(to)] = sent_[index(to)];
     m.ticket = ++tickets_;
-    send(to, pack(m), expected);
+    {
+      std::lock_guard const hold(asking_);
+      awaited_.emplace(m.ticket, expected);
+    }
+    send(to, pack(m));
     return expected;
   }
 
@@ -150,13 +139,13 @@ class agent {
     return answer_to(*ask(to, m), to, operation);
   }
 
-  // acquire: pairs with the release in received(); the answer is complete.
+  // acquire: pairs with the release in answered(); the answer is complete.
   static bool has_arrived(reply const& r) noexcept { return r.arrived.load(std::memory_order_acquire); }
 
   /// Returns when all one-way messages of this rank, except those to `except`, have been carried out.
   ///
   /// A release needs this: a rank that has seen this rank's next signal finds all earlier stores, at whatever
-  /// rank they are. The streams alone keep the order towards one rank only.
+  /// rank they are. The queue of a target alone keeps the order towards that rank only.
   void settle(std::string_view operation, rank_t except = -1) {
     if (open_.empty()) return;
     for (rank_t to : open_) {
@@ -168,7 +157,7 @@ class agent {
     }
     std::erase_if(open_, [&](rank_t to) {
       if (to == except) return false;
-      // acquire: pairs with the release in received(); the owner has carried the messages out.
+      // acquire: pairs with the release in answered(); the owner has carried the messages out.
       await([&] { return done_[index(to)].load(std::memory_order_acquire) >= sent_[index(to)]; }, operation);
       is_open_[index(to)] = false;
       return true;
@@ -188,11 +177,14 @@ class agent {
       auto const waited = clock::now() - started;
       if (waited < std::chrono::milliseconds(1)) {
         std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(std::min<clock::duration>(waited / 8, std::chrono::milliseconds(1)));
+      } else if (!bell::sleep(bells(), std::min<clock::duration>(waited / 8, longest_sleep), condition)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }
   }
+
+  /// The bell of each wait of this rank: agents ring it when they have stored anything for this rank.
+  [[nodiscard]] std::array<std::uint32_t*, 1> bells() const noexcept { return {&bell_}; }
 
   void check(std::string_view operation) const {
     job_.check(operation);
@@ -217,42 +209,12 @@ class agent {
     }
   }
 
-  // Called by the agent's own links
-
-  void received(rank_t from, message const& m, packet body) {
-    if (m.kind == message_kind::answer) {
-      // release: pairs with the acquire in settle. A stream keeps its order, so the numbers only grow.
-      if (m.number != 0) done_[index(from)].store(m.number, std::memory_order_release);
-      if (m.ticket == 0) return;
-      auto const it = awaited_.find(m.ticket);
-      if (it == awaited_.end()) return;
-      auto const to = std::move(it->second);
-      awaited_.erase(it);
-      to->head = m;
-      to->body = std::move(body);
-      under_way_.fetch_sub(to->room, std::memory_order_relaxed);
-      to->arrived.store(true, std::memory_order_release);  // pairs with the acquire in has_arrived
-    } else if (m.kind == message_kind::release) {
-      release_here(m.memory);
-    } else if (auto back = server_.serve(from, m, body)) {
-      under_way_.fetch_add(back->size(), std::memory_order_relaxed);
-      link_to(from).write(std::move(*back));
-    }
-  }
-
-  void written(std::size_t bytes) noexcept { under_way_.fetch_sub(bytes, std::memory_order_relaxed); }
-
-  void broken(rank_t peer, boost::system::error_code const& error) {
-    if (ended_.load(std::memory_order_relaxed)) return;
-    fail("its connection to rank " + std::to_string(peer) + " broke: " + error.message());
-  }
-
  private:
   /// A rank that wants to send more than this waits until fewer bytes are under way.
   static constexpr std::size_t bound = std::size_t{16} << 20U;
+  static constexpr std::chrono::milliseconds longest_sleep{100};
 
   static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
-  [[nodiscard]] std::size_t index() const noexcept { return index(rank()); }
 
   void fail(std::string const& why) const noexcept {
     try {
@@ -266,97 +228,90 @@ class agent {
     await([&] { return under_way_.load(std::memory_order_relaxed) < bound; }, operation);
   }
 
-  void send(rank_t to, packet bytes, std::shared_ptr<reply> expected = nullptr) {
-    if (ended_.load(std::memory_order_relaxed)) check("send");
-    under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);
-    std::uint64_t const ticket = expected ? tickets_ : 0;
-    boost::asio::post(context_,
-                      [this, to, bytes = std::move(bytes), expected = std::move(expected), ticket]() mutable {
-                        if (expected) awaited_.emplace(ticket, std::move(expected));
-                        link_to(to).write(std::move(bytes));
-                      });
-  }
-
-  // Called by the agent's thread
-
-  /// The link to a rank, opened at its first use.
-  link<agent>& link_to(rank_t to) {
-    auto& mine = links_[index(to)];
-    if (mine) return *mine;
-    std::lock_guard const hold(all_->opening);
-    if (auto offer = offered_.extract(to)) {
-      mine = std::move(offer.mapped());
-    } else {
-      open_link(to);
-    }
-    mine->read();
-    return *mine;
-  }
-  /// Opens both ends and offers the peer its own. The caller holds the mutex.
-  void open_link(rank_t to) {
-    agent& peer = *all_->agents[index(to)];
-    auto here = std::make_unique<link<agent>>(*this, to, context_);
-    auto there = std::make_unique<link<agent>>(peer, rank(), peer.context_);
-    boost::system::error_code error;
-    boost::asio::local::connect_pair(here->socket(), there->socket(), error);
-    if (error) {
-      throw std::runtime_error("its connection to rank " + std::to_string(to) +
-                               " cannot be opened: " + error.message() + "; raise the limit of descriptors");
-    }
-    peer.offered_.emplace(rank(), std::move(there));
-    links_[index(to)] = std::move(here);
-    boost::asio::post(peer.context_, [&peer, from = rank()] { peer.link_to(from); });
-  }
-
-  void release_at_home(memory_id id) {
-    if (home_of(id) == rank()) {
-      release_here(id);
-    } else {
-      post_from_agent(home_of(id), message_kind::release, id);
-    }
-  }
-  void release_here(memory_id id) {
-    for (rank_t holder : memory_.release(id)) {
-      if (holder == rank()) {
-        memory_.forget(id);
-      } else {
-        post_from_agent(holder, message_kind::forget, id);
-      }
-    }
-  }
-  void post_from_agent(rank_t to, message_kind kind, memory_id id) {
+  static packet packed(message_kind kind, memory_id id) {
     message m;
     m.kind = kind;
     m.memory = id;
-    packet bytes = pack(m);
-    under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);
-    link_to(to).write(std::move(bytes));
+    return pack(m);
+  }
+
+  void send(rank_t to, packet bytes) {
+    if (ended_.load(std::memory_order_relaxed)) check("send");
+    pass(to, std::move(bytes));
+  }
+
+  // Called by the rank and by this agent's thread
+
+  /// Hands a packet to the target's agent, which takes the packets of one rank in the order of the calls.
+  void pass(rank_t to, packet bytes) {
+    under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);  // a bound: orders nothing
+    agent& target = *(*all_)[index(to)];
+    boost::asio::post(target.context_, [this, &target, bytes = std::move(bytes)] {
+      target.received(rank(), bytes);
+      under_way_.fetch_sub(bytes.size(), std::memory_order_relaxed);
+      bell::ring(&bell_);
+    });
+  }
+
+  // Called by this agent's thread
+
+  void received(rank_t from, packet const& bytes) {
+    message const m = head_of(bytes);
+    if (m.kind == message_kind::release) {
+      for (rank_t holder : memory_.release(m.memory)) pass(holder, packed(message_kind::forget, m.memory));
+    } else if (auto back = server_.serve(from, m, body_of(bytes))) {
+      (*all_)[index(from)]->answered(rank(), std::move(*back));
+    }
+    bell::ring(&bell_);
+  }
+
+  // Called by other agents' threads
+
+  /// Stores an answer for this rank, which may be computing.
+  void answered(rank_t by, packet bytes) {
+    message const m = head_of(bytes);
+    // release: pairs with the acquire in settle. A target keeps a sender's order, so the numbers only grow.
+    if (m.number != 0) done_[index(by)].store(m.number, std::memory_order_release);
+    if (m.ticket != 0) store_reply(m, std::move(bytes));
+    bell::ring(&bell_);
+  }
+  void store_reply(message const& m, packet bytes) {
+    std::shared_ptr<reply> to;
+    {
+      std::lock_guard const hold(asking_);
+      auto const it = awaited_.find(m.ticket);
+      if (it == awaited_.end()) return;
+      to = std::move(it->second);
+      awaited_.erase(it);
+    }
+    to->head = m;
+    to->bytes = std::move(bytes);
+    under_way_.fetch_sub(to->room, std::memory_order_relaxed);
+    to->arrived.store(true, std::memory_order_release);  // pairs with the acquire in has_arrived
   }
 
   job job_;
-  exchange* all_;
+  agents_of_job const* all_;
   directory memory_;
   server server_;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::vector<std::unique_ptr<link<agent>>> links_;         ///< by rank of the job; none: no message went
-  std::map<rank_t, std::unique_ptr<link<agent>>> offered_;  ///< opened by peers; guarded by exchange::opening
   std::thread thread_;
+  mutable std::uint32_t bell_ = 0;
   std::atomic<bool> ended_{false};
-  std::atomic<std::size_t> under_way_{0};  ///< bytes not yet written, or requested and not yet received
+  std::atomic<std::size_t> under_way_{0};  ///< bytes that no agent has taken, or requested and not received
 
   // The rank's thread uses these
   std::vector<std::uint64_t> sent_;   ///< the number of the last one-way message to each rank
   std::vector<std::uint64_t> asked_;  ///< the number up to which this rank has asked for an answer
-  std::vector<std::atomic<std::uint64_t>>
-      done_;                   ///< the last number that rank has answered; the agent stores it
-  std::vector<bool> is_open_;  ///< true if a rank is in open_
-  std::vector<rank_t> open_;   ///< ranks that may not have carried out all messages
+  std::vector<std::atomic<std::uint64_t>> done_;  ///< the last number that each rank's agent has answered
+  std::vector<bool> is_open_;                     ///< true if a rank is in open_
+  std::vector<rank_t> open_;                      ///< ranks that may not have carried out all messages
   std::uint64_t tickets_ = 0;
   std::uint64_t reservations_ = 0;
 
-  // The agent's thread uses these
-  std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;
+  std::mutex asking_;                                                  ///< guards the table below, briefly
+  std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;  ///< by ticket
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

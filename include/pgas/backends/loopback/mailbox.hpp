@@ -61,11 +61,12 @@ class message_mailbox {
     return handled;
   }
 
-  /// Calls `what` while this rank waits. No store wakes a waiting rank, so it looks once a millisecond.
+  /// Calls `what` while this rank waits. The arrival of a letter wakes a rank that sleeps.
   void serve(std::function<void()> what) {
     service_.reset();
     if (what == nullptr) return;
-    service_ = std::make_unique<service>(held_.owner().of_job().block(), nullptr, std::move(what));
+    service_ = std::make_unique<service>(held_.owner().of_job().block(), held_.owner().bells().front(),
+                                         std::move(what));
   }
 
  private:

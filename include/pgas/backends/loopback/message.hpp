@@ -84,6 +84,13 @@ inline packet pack(message m, std::byte const* rows, std::size_t pitch, row_shap
 }
 inline packet pack(message const& m, bytes_in body = {}) { return pack(m, body.data(), 0, {1, body.size()}); }
 
+inline message head_of(packet const& bytes) noexcept {
+  message m;
+  std::memcpy(&m, bytes.data(), sizeof m);
+  return m;
+}
+inline bytes_in body_of(packet const& bytes) noexcept { return bytes_in(bytes).subspan(sizeof(message)); }
+
 /// Converts a number to the low bytes of a word, and back.
 template <class T>
 std::uint64_t to_bits(T value) noexcept {

@@ -33,7 +33,7 @@ class transfer {
     mine.await([&] { return has_arrived(); }, operation_);
     auto const answer = std::exchange(expected_, nullptr);  // a refusal, too, is reported once
     mine.answer_to(*answer, owner_, operation_);
-    std::byte const* from = answer->body.data();
+    std::byte const* from = answer->body().data();
     std::byte* to = into_;
     for (std::size_t row = 0; row < shape_.rows; ++row, to += pitch_, from += shape_.row_bytes) {
       std::memcpy(to, from, shape_.row_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The kernels of examples/, written as there, each beside loops with raw pointers and flags on the same
 // memory.
+#include <cmath>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>

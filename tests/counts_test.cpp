@@ -14,6 +14,7 @@
 #include <pgas/backends/scc.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
+#include <thread>
 
 #include "support/ranks.hpp"
 

@@ -5,6 +5,7 @@
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/notified_halo.hpp>
+#include <thread>
 #include <utility>
 #include <vector>
 

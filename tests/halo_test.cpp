@@ -7,6 +7,7 @@
 #include <pgas/distributions/single_owner.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/notified_halo.hpp>
+#include <thread>
 #include <tuple>
 #include <vector>
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/leftovers.hpp"

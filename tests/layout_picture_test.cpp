@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A sentence about a layout means the layout that the library makes, and its picture shows that.
 #include <doctest/doctest.h>
+#include <cmath>
 
 #include <map>
 

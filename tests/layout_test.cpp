@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of every layout, checked against a table of owners made by assigning indices one by one.
 #include <doctest/doctest.h>
+#include <cmath>
 
 #include <algorithm>
 #include <cstdlib>

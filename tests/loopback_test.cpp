@@ -2,6 +2,7 @@
 // The promises of loopback beyond the conformance suites: order, remote completion, reachability, bounds,
 // ends.
 #include <pgas/backends/loopback.hpp>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <stdlib.h>

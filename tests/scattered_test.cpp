@@ -7,6 +7,7 @@
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
+#include <thread>
 #include <vector>
 
 #include "support/ranks.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "support/ranks.hpp"

@@ -13,11 +13,11 @@
 #include <optional>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/cores.hpp>
 #include <pgas/team.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -56,7 +56,7 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
                   "run: " + std::to_string(*asked) + " ranks asked for; a job has at least one");
     return *asked;
   }
-  rank_t const ranks = given.value_or(static_cast<rank_t>(std::max(2U, std::thread::hardware_concurrency())));
+  rank_t const ranks = given.value_or(std::max(2, available_cores()));
   if constexpr (requires { Backend::max_ranks; }) {
     return std::min(ranks, Backend::max_ranks);
   } else {
@@ -79,7 +79,9 @@ std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   boot.get("team", bytes);
   auto control = b.attach_control(handle, words, "team");
   boot.fence();  // all ranks have attached, so the words may be used
-  return std::make_shared<team_state<Backend>>(b, std::move(control), std::make_shared<deferred_error>());
+  using state = team_state<Backend>;
+  return std::shared_ptr<state>(
+      new state(b, std::move(control), std::shared_ptr<deferred_error>(new deferred_error)));
 }
 
 /// Writes what ranks in this process have printed. Throws errc::bad_file if the system refuses it, so that a

@@ -152,8 +152,8 @@ class team {
         [&](typename Backend::handle made) { return sub->attach_control(made, words, "team"); });
     shake.conclude();
     if (!sub) return std::nullopt;
-    return team(std::make_shared<detail::team_state<Backend>>(std::move(*sub), std::move(*control),
-                                                              state_->deferred));
+    using state = detail::team_state<Backend>;
+    return team(std::shared_ptr<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
   }
 
   void check_rank(rank_t rank, std::string_view operation) const {

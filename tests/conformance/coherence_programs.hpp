@@ -6,6 +6,7 @@
 #include <pgas/signals.hpp>
 #include <span>
 #include <string_view>
+#include <thread>
 
 #include "../support/ranks.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <pgas/window/element_lock.hpp>
 #include <pgas/window/element_modes.hpp>
+#include <thread>
 
 #include "make.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "make.hpp"

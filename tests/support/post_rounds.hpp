@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../conformance/make.hpp"

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <pgas/support/durations.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -50,7 +49,7 @@ class setting {
     constexpr std::uint64_t most = 32'000'000;
     double value = 0;
     auto const [end, wrong] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    if (wrong != std::errc{} || end != text_.data() + text_.size() || !std::isfinite(value) || value < 0 ||
+    if (wrong != std::errc{} || end != text_.data() + text_.size() || !(value >= 0) ||
         value > static_cast<double>(most)) {
       refuse(between("a number of seconds", "0", std::to_string(most)));
     }

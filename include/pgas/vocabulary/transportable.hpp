@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -95,8 +94,14 @@ inline constexpr bool has_no_padding =
     std::is_floating_point_v<T>
         ? std::numeric_limits<T>::digits != 64  // the processor's 10 bytes, in 12 or 16
         : std::has_unique_object_representations_v<T> || detail::evaluates_each_byte<T>;
-template <class T>
-inline constexpr bool has_no_padding<std::complex<T>> = has_no_padding<T>;
+/// A complex number: two values of a type and nothing else.
+template <template <class> class Complex, class T>
+  requires(sizeof(Complex<T>) == 2 * sizeof(T) && std::is_floating_point_v<T> &&
+           requires(Complex<T> const z) {
+             { z.real() } -> std::same_as<T>;
+             { z.imag() } -> std::same_as<T>;
+           })
+inline constexpr bool has_no_padding<Complex<T>> = has_no_padding<T>;
 template <class T, std::size_t N>
 inline constexpr bool has_no_padding<std::array<T, N>> = N != 0 && has_no_padding<T>;
 

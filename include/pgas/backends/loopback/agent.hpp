@@ -177,7 +177,9 @@ class agent {
       auto const waited = clock::now() - started;
       if (waited < std::chrono::milliseconds(1)) {
         std::this_thread::yield();
-      } else if (!bell::sleep(bells(), std::min<clock::duration>(waited / 8, longest_sleep), condition)) {
+      } else if (std::chrono::nanoseconds const longest =
+                     std::min<clock::duration>(waited / 8, longest_sleep);
+                 !bell::sleep(bells(), longest.count(), condition)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }

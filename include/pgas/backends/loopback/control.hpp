@@ -187,7 +187,7 @@ class message_control {
     };
     for (int i = 0, looks = is_cheap ? eager_yields : 1; i < looks; ++i) {
       if (served()) return;
-      std::this_thread::yield();
+      give_up_core();
     }
     // A published wait promises that this rank has no message under way that could end another rank's wait.
     mine.settle(why.operation);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
@@ -97,11 +96,11 @@ class mapped_control {
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
-    word seen = 0;
-    wait_for(
-        extent_.owner(), [&] { return predicate(seen = w.load(std::memory_order_acquire)); }, why, label_,
-        [&] { return ranks_.to_world(why.awaited); }, [&] { return std::array{beside(w.at_)}; });
-    return seen;
+    for (int i = 0; i < first_looks; ++i) {
+      word const seen = w.load(std::memory_order_acquire);
+      if (predicate(seen)) return seen;
+    }
+    return wait_long(w.at_, predicate, why);
   }
 
   template <class Word, std::predicate<word> Predicate>
@@ -127,6 +126,21 @@ class mapped_control {
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
  private:
+  /// Continues wait_until after its first looks: compiled once for all predicates.
+  word wait_long(word* at, function_ref<bool(word)> predicate, waiting_for const& why) const {
+    word seen = 0;
+    auto const condition = [&] {
+      return predicate(seen = std::atomic_ref(*at).load(std::memory_order_acquire));
+    };
+    auto const prepare = [&](long_wait& patience) {
+      std::uint32_t* const bell = beside(at);
+      patience.awaits(ranks_.to_world(why.awaited));
+      patience.sleeps_on({&bell, 1});
+    };
+    wait_on(extent_.owner(), condition, why, label_, prepare);
+    return seen;
+  }
+
   /// The bell of a word: the next bytes of its line.
   static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }
 

@@ -28,7 +28,7 @@ class mapped_segment {
     auto const own = static_cast<std::uint64_t>(part(rank()) - header_);
     if (has_own_pages(stride_)) extent.populate(own, own_pages());
     extent.show_in_core(own, part_bytes(rank()));
-    memory_ = std::make_shared<held_extent const>(std::move(extent));
+    memory_ = std::shared_ptr<void const>(new held_extent(std::move(extent)));
   }
   /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.
   /// `memory` keeps it mapped.

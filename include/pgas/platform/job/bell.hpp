@@ -8,13 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <ctime>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/function_ref.hpp>
 #include <span>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -45,6 +44,24 @@ namespace bell {
 /// The most bells on which one rank can sleep at a time: as many as the system takes.
 inline constexpr std::size_t most = 128;
 
+/// The bells of the words that one wait awaits.
+class list {
+ public:
+  void add(std::uint32_t* at) noexcept {
+    if (size_ < most) at_[size_] = at;
+    ++size_;
+  }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// All of them, or none if they are too many to sleep on.
+  [[nodiscard]] std::span<std::uint32_t* const> all() const noexcept {
+    return {at_.data(), size_ <= most ? size_ : 0};
+  }
+
+ private:
+  std::array<std::uint32_t*, most> at_;
+  std::size_t size_ = 0;
+};
+
 /// Lets the fences of sleepers reach this process. Returns false if the system has no such fence; sleeps
 /// must then be short. One call in each process suffices, and children inherit it.
 [[nodiscard]] inline bool admit_fences() noexcept {
@@ -72,11 +89,12 @@ inline bool fence_everywhere() noexcept {
     wake(at);
 }
 
-/// Sleeps until one of the bells is 0, for at most `longest`. Returns false if the system refuses.
+/// Sleeps until one of the bells is 0, for at most `longest` nanoseconds. Returns false if the system
+/// refuses.
 [[nodiscard]] inline bool sleep_while_set(std::span<std::uint32_t* const> bells,
-                                          std::chrono::nanoseconds longest) noexcept {
-  ::timespec limit{.tv_sec = static_cast<std::time_t>(longest.count() / 1'000'000'000),
-                   .tv_nsec = static_cast<long>(longest.count() % 1'000'000'000)};
+                                          std::int64_t longest) noexcept {
+  ::timespec limit{.tv_sec = static_cast<std::time_t>(longest / 1'000'000'000),
+                   .tv_nsec = static_cast<long>(longest % 1'000'000'000)};
   long result = -1;
   if (bells.size() == 1) {
     result = ::syscall(SYS_futex, bells.front(), FUTEX_WAIT, 1, &limit, nullptr, 0);
@@ -100,11 +118,10 @@ inline bool fence_everywhere() noexcept {
   return result >= 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
 }
 
-/// Sleeps until a store to one of the words with these bells, for at most `longest`, unless condition() is
-/// true already. Returns false if the system cannot wake a rank in this way.
-template <class Condition>
-[[nodiscard]] bool sleep(std::span<std::uint32_t* const> bells, std::chrono::nanoseconds longest,
-                         Condition& condition) {
+/// Sleeps until a store to one of the words with these bells, for at most `longest` nanoseconds, unless
+/// condition() is true already. Returns false if the system cannot wake a rank in this way.
+[[nodiscard]] inline bool sleep(std::span<std::uint32_t* const> bells, std::int64_t longest,
+                                function_ref<bool()> condition) {
   if (bells.empty() || bells.size() > most) return false;
   // acquire: pairs with the release in wake(), for a storer that exchanged first; release: for other
   // sleepers.

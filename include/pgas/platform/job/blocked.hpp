@@ -56,15 +56,16 @@ struct sighting {
     for (std::size_t r = 0; r < size; ++r) changed = leaves(r) || changed;
     for (std::size_t r = size; r-- > 0 && changed;) leaves(r);
   }
-  std::vector<sighting> set;
+  std::size_t kept = 0;
   bool any_waits = false;
   for (std::size_t r = 0; r < size; ++r) {
     if ((in[r / 64] & bit(r)) == 0) continue;
-    set.push_back(seen[r]);
     any_waits = any_waits || !seen[r].finished;
+    seen[kept++] = seen[r];
   }
-  if (!any_waits) set.clear();
-  return set;
+  if (!any_waits) kept = 0;
+  while (seen.size() > kept) seen.pop_back();
+  return seen;
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

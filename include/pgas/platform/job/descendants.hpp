@@ -9,25 +9,24 @@
 #include <cstdlib>
 #include <cstring>
 #include <pgas/support/expects.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A process below this one: its number and its group.
+/// A process, as /proc shows it.
 struct descendant {
   ::pid_t pid;
+  ::pid_t parent;
   ::pid_t group;
 };
 
 /// All descendants of this process that have not ended. If this process is a subreaper, it inherits its
 /// children's orphans, so the result includes daemons. Empty if /proc is not there.
 inline std::vector<descendant> descendants() {
-  struct process {
-    ::pid_t pid, parent, group;
-  };
-  std::vector<process> all;
+  std::vector<descendant> all;
   ::DIR* const open = ::opendir("/proc");
-  if (open == nullptr) return {};
+  if (open == nullptr) return all;
   while (::dirent const* const entry = ::readdir(open)) {
     char* end = nullptr;
     long const pid = std::strtol(entry->d_name, &end, 10);
@@ -49,18 +48,17 @@ inline std::vector<descendant> descendants() {
     if (state != 'Z') all.push_back({.pid = static_cast<::pid_t>(pid), .parent = parent, .group = group});
   }
   ::closedir(open);
-  std::vector<descendant> found;
-  std::vector<::pid_t> parents{::getpid()};
-  while (!parents.empty()) {
-    ::pid_t const parent = parents.back();
-    parents.pop_back();
-    for (auto const& p : all) {
-      if (p.parent != parent) continue;
-      found.push_back({.pid = p.pid, .group = p.group});
-      parents.push_back(p.pid);
+  // Moves the descendants to the front: first the children of this process, then theirs, and so on.
+  std::size_t found = 0;
+  ::pid_t parent = ::getpid();
+  for (std::size_t next = 0;; parent = all[next++].pid) {
+    for (std::size_t i = found; i < all.size(); ++i) {
+      if (all[i].parent == parent) std::swap(all[i], all[found++]);
     }
+    if (next == found) break;
   }
-  return found;
+  while (all.size() > found) all.pop_back();
+  return all;
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -23,10 +22,10 @@
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
+#include <pgas/support/cores.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -89,7 +88,7 @@ class job {
           block->ranks = static_cast<std::uint32_t>(ranks);
           block->arena_bytes = arena;
           block->timeout_seconds = timeout;
-          return job(std::make_shared<mapping>(base, bytes, fd), supervisor);
+          return job(std::shared_ptr<mapping>(new mapping(base, bytes, fd)), supervisor);
         }
       }
       if (arena <= least_arena) {
@@ -113,7 +112,7 @@ class job {
       auto const bytes = static_cast<std::uint64_t>(info.st_size);
       void* const base = map(fd, bytes);
       if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
-      auto made = std::make_shared<mapping>(base, bytes, -1);
+      auto made = std::shared_ptr<mapping>(new mapping(base, bytes, -1));
       made->device = info.st_dev;
       made->file = info.st_ino;
       joined_before = std::move(made);
@@ -258,8 +257,7 @@ class job {
       offset = b.extents[place].offset + b.extents[place].bytes;
     }
     if (space - offset < bytes) refuse(bytes, "no gap in the job's address space is that large");
-    std::move_backward(b.extents.begin() + place, b.extents.begin() + b.extent_count,
-                       b.extents.begin() + b.extent_count + 1);
+    for (std::uint32_t i = b.extent_count; i > place; --i) b.extents[i] = b.extents[i - 1];
     b.extents[place] = {offset, bytes, static_cast<std::uint64_t>(holders)};
     ++b.extent_count;
     return offset;
@@ -273,14 +271,15 @@ class job {
     try {
       guard const hold(*this);
       job_block& b = block();
-      auto* const end = b.extents.data() + b.extent_count;
-      auto* const it = std::find_if(b.extents.data(), end, [&](auto const& e) { return e.offset == offset; });
-      if (it == end) return;
-      it->holders -= std::min<std::uint64_t>(it->holders, static_cast<std::uint64_t>(shares));
-      if (it->holders != 0) return;
-      when_unused(*it);
-      std::move(it + 1, end, it);
+      std::uint32_t place = 0;
+      while (place < b.extent_count && b.extents[place].offset != offset) ++place;
+      if (place == b.extent_count) return;
+      auto& extent = b.extents[place];
+      extent.holders -= std::min(extent.holders, static_cast<std::uint64_t>(shares));
+      if (extent.holders != 0) return;
+      when_unused(extent);
       --b.extent_count;
+      for (; place < b.extent_count; ++place) b.extents[place] = b.extents[place + 1];
     } catch (error const&) {
       // The job failed during the wait for the lock.
     }
@@ -406,7 +405,7 @@ class job {
       // acquire: pairs with the release in ~guard.
       while (lock_.exchange(1, std::memory_order_acquire) != 0) {
         j.check("reserve");
-        std::this_thread::yield();
+        give_up_core();
       }
     }
     ~guard() { lock_.store(0, std::memory_order_release); }
@@ -490,7 +489,7 @@ class job {
   std::shared_ptr<mapping> mapping_;
   rank_t rank_;
   wait_policy waits_ = wait_policy_from_environment();
-  bool shares_cores_ = size() > static_cast<rank_t>(std::thread::hardware_concurrency());
+  bool shares_cores_ = size() > available_cores();
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <limits>
 #include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -36,7 +38,11 @@ class supervisor {
  public:
   /// `program` is the process that called run. `signals` are the signals that it blocks.
   supervisor(job const& j, ::pid_t program, ::sigset_t const& signals)
-      : job_(j), program_(program), self_(::getpid()), signals_(signals) {}
+      : job_(j),
+        program_(program),
+        self_(::getpid()),
+        signals_(signals),
+        ranks_(static_cast<std::size_t>(j.size())) {}
   supervisor(supervisor const&) = delete;
   supervisor& operator=(supervisor const&) = delete;
 
@@ -52,22 +58,23 @@ class supervisor {
     ::sigaction(SIGCHLD, &standard, &program_takes_);
     if (program_lives()) start(main);
     while (reap()) {
-      act(clock::now());
+      act(now());
       pause();
     }
   }
 
  private:
-  using clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds patience{1500};
-  static constexpr std::chrono::milliseconds between_kills{50};
+  // Times are milliseconds on the steady clock.
+  static constexpr std::int64_t patience = 1500;
+  static constexpr std::int64_t between_kills = 50;
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   static constexpr int most_kills = 40;
 
-  struct process {
-    ::pid_t pid = 0;
-    rank_t rank = 0;
-    bool running = true;
-  };
+  static std::int64_t now() noexcept {
+    ::timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  }
 
   template <class Main>
   void start(Main const& main) {
@@ -79,7 +86,7 @@ class supervisor {
                          errc::no_space);
         return;
       }
-      ranks_.push_back({.pid = pid, .rank = rank});
+      ranks_[static_cast<std::size_t>(rank)] = pid;
       ++running_;
     }
   }
@@ -113,50 +120,50 @@ class supervisor {
       ::pid_t const ended = ::waitpid(-1, &status, WNOHANG);
       if (ended == 0) return true;
       if (ended < 0) return false;  // ECHILD: WNOHANG is never interrupted
-      for (auto& r : ranks_) {
-        if (r.pid == ended && r.running) record_end(r, status);
+      for (rank_t rank = 0; rank < job_.size(); ++rank) {
+        auto& process = ranks_[static_cast<std::size_t>(rank)];
+        if (process == ended) record_end(rank, std::exchange(process, 0), status);
       }
     }
   }
 
-  void record_end(process& r, int status) {
-    r.running = false;
+  void record_end(rank_t rank, ::pid_t process, int status) {
     --running_;
-    std::string const who = "rank " + std::to_string(r.rank) + " (process " + std::to_string(r.pid) + ")";
+    std::string const who = "rank " + std::to_string(rank) + " (process " + std::to_string(process) + ")";
     if (WIFSIGNALED(status)) {
       int const signal = WTERMSIG(status);
       job_.mark_failed(
-          r.rank, who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
-    } else if (job_.record(r.rank).phase.load(std::memory_order_acquire) != job_block::finished) {
-      job_.mark_failed(r.rank, who + " ended before its body returned, with exit code " +
-                                   std::to_string(WEXITSTATUS(status)));
+          rank, who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
+    } else if (job_.record(rank).phase.load(std::memory_order_acquire) != job_block::finished) {
+      job_.mark_failed(rank, who + " ended before its body returned, with exit code " +
+                                 std::to_string(WEXITSTATUS(status)));
     }
   }
 
   /// Begins the end of the job if it is time, and takes its next step.
-  void act(clock::time_point now) {
+  void act(std::int64_t at) {
     if (!program_lives() && next_signal_ != SIGKILL) {
       next_signal_ = SIGKILL;
-      next_step_ = now;
+      next_step_ = at;
     }
-    if (next_step_ == clock::time_point::max()) {
-      if (job_.failed() || running_ == 0) next_step_ = now + patience;
-    } else if (now >= next_step_ && kills_ < most_kills) {
+    if (next_step_ == never) {
+      if (job_.failed() || running_ == 0) next_step_ = at + patience;
+    } else if (at >= next_step_ && kills_ < most_kills) {
       signal_all(next_signal_);
       // Again soon after a kill, since a process may just have forked.
-      next_step_ = now + (next_signal_ == SIGKILL ? between_kills : patience);
+      next_step_ = at + (next_signal_ == SIGKILL ? between_kills : patience);
       if (next_signal_ == SIGKILL) ++kills_;
       next_signal_ = SIGKILL;
     }
   }
 
   void signal_all(int signal) const {
-    for (auto const& r : ranks_) {
-      if (r.running) ::kill(r.pid, signal);
+    for (::pid_t const pid : ranks_) {
+      if (pid != 0) ::kill(pid, signal);
     }
     for (auto const& d : descendants()) {
-      bool const reached = std::any_of(ranks_.begin(), ranks_.end(),
-                                       [&](auto const& r) { return r.running && r.pid == d.pid; });
+      bool reached = false;
+      for (::pid_t const pid : ranks_) reached = reached || pid == d.pid;
       if (!reached) ::kill(d.pid, signal);
       if (signal != SIGKILL) ::kill(d.pid, SIGCONT);  // a stopped process cannot act on the signal
     }
@@ -170,9 +177,8 @@ class supervisor {
     ::sigemptyset(&awaited);
     ::sigaddset(&awaited, SIGCHLD);
     ::sigaddset(&awaited, SIGTERM);
-    auto const most = std::chrono::nanoseconds(std::chrono::milliseconds(100));
-    auto const time = std::clamp<std::chrono::nanoseconds>(next_step_ - clock::now(), {}, most);
-    ::timespec const limit{.tv_sec = 0, .tv_nsec = static_cast<long>(time.count())};
+    std::int64_t const left = std::clamp<std::int64_t>(next_step_ - now(), 0, 100);
+    ::timespec const limit{.tv_sec = 0, .tv_nsec = static_cast<long>(left * 1'000'000)};
     ::sigtimedwait(&awaited, nullptr, &limit);
   }
 
@@ -182,9 +188,9 @@ class supervisor {
   ::pid_t group_ = ::getpgrp();  ///< the program's, to which the ranks belong
   ::sigset_t signals_;
   struct ::sigaction program_takes_ {};  ///< the program's SIGCHLD, which ranks get
-  std::vector<process> ranks_;
+  std::vector<::pid_t> ranks_;           ///< the ranks' processes; 0: it does not run
   rank_t running_ = 0;
-  clock::time_point next_step_ = clock::time_point::max();
+  std::int64_t next_step_ = never;
   int next_signal_ = SIGTERM;
   int kills_ = 0;
 };

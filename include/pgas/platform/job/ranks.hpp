@@ -18,7 +18,7 @@ class team_ranks {
     world.reserve(members.size());
     for (rank_t member : members) world.push_back(to_world(member));
     team_ranks sub(self, static_cast<rank_t>(members.size()));
-    sub.world_ = std::make_shared<std::vector<rank_t> const>(std::move(world));
+    sub.world_.reset(new std::vector<rank_t>(std::move(world)));
     return sub;
   }
 

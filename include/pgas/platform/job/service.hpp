@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <pgas/support/expects.hpp>
+#include <pgas/platform/job/bell.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -40,9 +39,9 @@ class service {
   /// Returns whether this thread has services.
   [[nodiscard]] static bool any() noexcept { return first != nullptr; }
   /// Adds the bells of this thread's services in a job to those that end a sleep.
-  static void add_bells(job_block const& of, std::vector<std::uint32_t*>& to) {
+  static void add_bells(job_block const& of, bell::list& to) {
     for (service const* s = first; s != nullptr; s = s->next_) {
-      if (s->of_ == &of && s->bell_ != nullptr) to.push_back(s->bell_);
+      if (s->of_ == &of && s->bell_ != nullptr) to.add(s->bell_);
     }
   }
 

@@ -5,6 +5,9 @@
 #include <pgas/platform/job/blocked.hpp>
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/service.hpp>
+#include <pgas/support/cores.hpp>
+#include <pgas/support/durations.hpp>
+#include <pgas/support/function_ref.hpp>
 #include <utility>
 #include <vector>
 
@@ -58,17 +61,12 @@ inline constexpr int brief_yields = 16;
 /// word wakes it. A wait without bells sleeps for up to `longest_nap`.
 class long_wait {
  public:
-  /// `awaited` has numbers in the job. The wait copies them when it is published.
-  template <class Awaited>
-  long_wait(job const& j, waiting_for const& why, std::string_view label, Awaited const& awaited)
-      : job_(j), why_(why), label_(label), started_(clock::now()), deadline_(why.deadline) {
-    if (double const seconds = j.block().timeout_seconds; seconds > 0) {
-      deadline_ = std::min(deadline_, started_ + std::chrono::duration_cast<clock::duration>(
-                                                     std::chrono::duration<double>(seconds)));
-    }
-    for (rank_t rank : awaited)
-      awaited_[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1}
-                                                       << (static_cast<std::size_t>(rank) % 64);
+  /// `awaited` has numbers in the job. The wait copies them.
+  long_wait(job const& j, waiting_for const& why, std::string_view label, group awaited = {})
+      : job_(j), why_(why), label_(label), started_(now()), deadline_(in_nanoseconds(why.deadline)) {
+    if (double const seconds = j.block().timeout_seconds; seconds > 0)
+      deadline_ = std::min(deadline_, started_ + static_cast<std::int64_t>(seconds * double{second}));
+    awaits(awaited);
   }
   long_wait(long_wait const&) = delete;
   long_wait& operator=(long_wait const&) = delete;
@@ -77,53 +75,75 @@ class long_wait {
     if (published_) job_.record().wait.fetch_add(1, std::memory_order_release);  // even: over
   }
 
-  /// For a wait that no store can wake.
-  void pause() {
-    if (auto const longest = go_on(longest_nap); longest.count() > 0) std::this_thread::sleep_for(longest);
+  /// Adds ranks whose signal may end the wait. Comes before the first pause.
+  void awaits(group ranks) noexcept {
+    for (rank_t const rank : ranks) {
+      auto const r = static_cast<std::size_t>(rank);
+      awaited_[r / 64] |= std::uint64_t{1} << (r % 64);
+    }
+  }
+  /// Adds the bells of the awaited words: a store to one of the words then wakes this rank.
+  void sleeps_on(std::span<std::uint32_t* const> bells) noexcept {
+    for (std::size_t i = 0; i < bells.size(); ++i) bells_.add(bells[i]);
+  }
+  /// Adds the bells of this thread's services to those of the awaited words.
+  void serves() {
+    if (!bells_.empty()) service::add_bells(job_.block(), bells_);
   }
 
-  /// For a wait for words that have these bells; condition() is the end of the wait.
-  template <class Condition>
-  void pause(std::span<std::uint32_t* const> bells, Condition& condition) {
+  /// For a wait that no store can wake.
+  void pause() {
+    if (auto const longest = go_on(longest_nap); longest > 0) sleep_nanoseconds(longest);
+  }
+
+  /// For a wait for words that have bells; condition() is the end of the wait.
+  void pause(function_ref<bool()> condition) {
+    auto const bells = bells_.all();
     bool const wakes = !bells.empty() && job_.block().without_fences.load(std::memory_order_relaxed) == 0;
-    auto const longest =
-        go_on(wakes ? std::max<clock::duration>(longest_sleep, std::chrono::milliseconds(job_.size()))
-                    : longest_nap);
-    if (longest.count() <= 0 || (wakes && bell::sleep(bells, longest, condition))) return;
-    std::this_thread::sleep_for(std::min<clock::duration>(longest, longest_nap));
+    auto const longest = go_on(wakes ? std::max(longest_sleep, job_.size() * millisecond) : longest_nap);
+    if (longest <= 0 || (wakes && bell::sleep(bells, longest, condition))) return;
+    sleep_nanoseconds(std::min(longest, longest_nap));
   }
 
  private:
-  using clock = std::chrono::steady_clock;
+  // Times are nanoseconds on the steady clock. The types of <chrono> would cost each program the compilation
+  // of fifty functions.
+  static constexpr std::int64_t microsecond = 1000;
+  static constexpr std::int64_t millisecond = 1000 * microsecond;
+  static constexpr std::int64_t second = 1000 * millisecond;
   static constexpr std::size_t words = job_block::max_ranks / 64;
   /// The time of yields before the first sleep. A sleep that a store ends costs less than the yields to other
   /// processes, which take whole time slices.
-  static constexpr std::chrono::microseconds soon{50};
-  static constexpr std::chrono::microseconds late{1000};
-  static constexpr std::chrono::milliseconds longest_nap{1};
-  static constexpr std::chrono::milliseconds longest_sleep{100};  ///< of up to 100 ranks; 1 ms for each rank
-  static constexpr std::chrono::milliseconds first_interval{500};
-  static constexpr std::chrono::seconds longest_interval{4};
+  static constexpr std::int64_t soon = 50 * microsecond;
+  static constexpr std::int64_t late = 1000 * microsecond;
+  static constexpr std::int64_t longest_nap = millisecond;
+  static constexpr std::int64_t longest_sleep = 100 * millisecond;  ///< or 1 ms for each rank
+  static constexpr std::int64_t first_interval = 500 * millisecond;
+  static constexpr std::int64_t longest_interval = 4 * second;
+
+  static std::int64_t in_nanoseconds(time_point at) noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
+  }
+  static std::int64_t now() noexcept { return in_nanoseconds(std::chrono::steady_clock::now()); }
 
   /// Does what a wait has to do between two looks, and returns how long it may sleep then; 0: not at all.
-  [[nodiscard]] clock::duration go_on(clock::duration longest) {
-    auto const now = clock::now();
-    auto const waited = now - started_;
+  [[nodiscard]] std::int64_t go_on(std::int64_t longest) {
+    auto const at = now();
+    auto const waited = at - started_;
     wait_policy const how = job_.waits();
     if (waited < (longest > longest_nap ? soon : late) && how != wait_policy::park) {
-      if (how != wait_policy::spin) std::this_thread::yield();
-      return {};
+      if (how != wait_policy::spin) give_up_core();
+      return 0;
     }
     job_.check(why_.operation);
-    if (now >= deadline_) time_out(waited);
+    if (at >= deadline_) time_out(waited);
     publish();
     // release: a search for a deadlock that reads this count knows that the condition was false at that time.
     job_.record().checks.fetch_add(1, std::memory_order_release);
-    if (now >= next_look_) look_for_deadlock(now);
-    if (how == wait_policy::yield) std::this_thread::yield();
-    if (how != wait_policy::adaptive && how != wait_policy::park) return {};
-    return std::min(std::clamp<clock::duration>(waited / 8, std::chrono::microseconds(1), longest),
-                    deadline_ - now);
+    if (at >= next_look_) look_for_deadlock(at);
+    if (how == wait_policy::yield) give_up_core();
+    if (how != wait_policy::adaptive && how != wait_policy::park) return 0;
+    return std::min(std::clamp(waited / 8, microsecond, longest), deadline_ - at);
   }
 
   void publish() {
@@ -139,12 +159,12 @@ class long_wait {
     for (std::size_t i = 0; i < words; ++i) record.awaited[i].store(awaited_[i], std::memory_order_relaxed);
     record.wait.fetch_add(1, std::memory_order_release);  // odd: published; pairs with the acquire in stuck()
     published_ = true;
-    next_look_ = started_ + std::chrono::seconds(1);
+    next_look_ = started_ + second;
   }
 
   /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
   /// between its looks doubles, so that a wait that is only long costs little.
-  void look_for_deadlock(clock::time_point now) {
+  void look_for_deadlock(std::int64_t at) {
     auto& looker = job_.block().looker;
     if (!looks_) {
       std::uint32_t nobody = 0;
@@ -153,30 +173,33 @@ class long_wait {
                looker.compare_exchange_strong(nobody, static_cast<std::uint32_t>(job_.rank()) + 1,
                                               std::memory_order_acq_rel);
       if (!looks_) {
-        next_look_ = now + first_interval;
+        next_look_ = at + first_interval;
         return;
       }
     }
     job_.block().looks.fetch_add(1, std::memory_order_relaxed);
     auto set = blocked_ranks(job_.block());
     // A set that was seen may be a deadlock: the next look comes soon.
-    interval_ = set.empty() ? std::min<clock::duration>(2 * interval_, longest_interval) : first_interval;
-    next_look_ = now + interval_;
+    interval_ = set.empty() ? std::min(2 * interval_, longest_interval) : first_interval;
+    next_look_ = at + interval_;
     // The set is stable if its waits are the same as at the last look and each has found its condition false
     // since.
-    bool const stable = !set.empty() && set == last_ &&
-                        std::equal(set.begin(), set.end(), last_.begin(), [](auto const& a, auto const& b) {
-                          return a.finished || a.checks >= b.checks + 2;
-                        });
+    bool same = set.size() == last_.size();
+    for (std::size_t i = 0; same && i < set.size(); ++i) same = set[i] == last_[i];
+    bool stable = same && !set.empty();
+    for (std::size_t i = 0; stable && i < set.size(); ++i)
+      stable = set[i].finished || set[i].checks >= last_[i].checks + 2;
     if (stable) {
-      auto const waits = [](sighting const& s) { return !s.finished; };
-      auto const self = [this](sighting const& s) { return s.rank == job_.rank(); };
-      auto found = std::find_if(set.begin(), set.end(), self);
-      if (found == set.end()) found = std::find_if(set.begin(), set.end(), waits);
+      // This rank reports the set as its own failure if it belongs to it, else as that of the first that
+      // waits.
+      sighting const* found = nullptr;
+      for (auto const& s : set) {
+        if (s.rank == job_.rank() || (found == nullptr && !s.finished)) found = &s;
+      }
       job_.mark_failed(found->rank, describe(set), errc::deadlock);
       job_.check(why_.operation);
     }
-    if (set != last_) last_ = std::move(set);
+    if (!same) last_.swap(set);
   }
 
   [[nodiscard]] std::string describe(std::vector<sighting> const& set) const {
@@ -210,10 +233,9 @@ class long_wait {
     return sentence + "; none of them can go on";
   }
 
-  [[noreturn]] void time_out(clock::duration waited) const {
+  [[noreturn]] void time_out(std::int64_t waited) const {
     std::string sentence =
-        "waited " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()) +
-        " ms (" + std::string(label_) + ") for rank";
+        "waited " + std::to_string(waited / millisecond) + " ms (" + std::string(label_) + ") for rank";
     char separator = ' ';
     for (rank_t other = 0; other < job_.size(); ++other) {
       auto const o = static_cast<std::size_t>(other);
@@ -228,21 +250,21 @@ class long_wait {
   job const& job_;
   waiting_for why_;
   std::string_view label_;
-  clock::time_point started_;
-  clock::time_point deadline_;
-  clock::time_point next_look_{};
-  clock::duration interval_ = first_interval / 2;
+  std::int64_t started_;
+  std::int64_t deadline_;
+  std::int64_t next_look_ = 0;
+  std::int64_t interval_ = first_interval / 2;
   bool looks_ = false;  ///< whether this wait looks for deadlocks
   std::array<std::uint64_t, words> awaited_{};
+  bell::list bells_;
   std::vector<sighting> last_;
   bool published_ = false;
 };
 
-/// Continues a wait after its first looks. It calls `awaited`, for the ranks in the job, and `bells`, for the
-/// bells of the awaited words, only if the wait is long.
-template <std::predicate Condition, class Awaited, class Bells>
-[[gnu::noinline]] void wait_on(job const& j, Condition& condition, waiting_for const& why,
-                               std::string_view label, Awaited& awaited, Bells& bells) {
+/// Continues a wait after its first looks. It calls prepare(), which names the awaited ranks and the bells of
+/// the awaited words, only if the wait is long.
+[[gnu::noinline]] inline void wait_on(job const& j, function_ref<bool()> condition, waiting_for const& why,
+                                      std::string_view label, function_ref<void(long_wait&)> prepare) {
   auto served = [&] {
     service::run_all(j.block());
     return condition();
@@ -260,21 +282,15 @@ template <std::predicate Condition, class Awaited, class Bells>
   if (looks(keeps_core(j) ? patient : parks && !j.shares_cores() ? brief_looks : 0)) return;
   int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
   for (int i = 0; i < yields; ++i) {
-    std::this_thread::yield();
+    give_up_core();
     if (served()) return;
     if (i % 16 == 15) j.check(why.operation);
   }
-  long_wait patience(j, why, label, awaited());
+  long_wait patience(j, why, label);
+  prepare(patience);
+  patience.serves();
   int const at_once = j.waits() == wait_policy::spin ? patient_looks : 1;
-  auto const own = bells();
-  std::span<std::uint32_t* const> beside(own);
-  std::vector<std::uint32_t*> with_services;
-  if (!beside.empty() && service::any()) {
-    with_services.assign(beside.begin(), beside.end());
-    service::add_bells(j.block(), with_services);
-    beside = with_services;
-  }
-  while (!looks(at_once)) patience.pause(beside, served);
+  while (!looks(at_once)) patience.pause(served);
 }
 
 /// The bells of a wait that no store wakes.
@@ -289,7 +305,11 @@ void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::
   for (int i = 0; i < first_looks; ++i) {
     if (condition()) return;
   }
-  wait_on(j, condition, why, label, awaited, bells);
+  auto const prepare = [&](long_wait& patience) {
+    patience.awaits(awaited());
+    patience.sleeps_on(bells());
+  };
+  wait_on(j, condition, why, label, prepare);
 }
 
 /// The longest pause between two attempts, as a power of two. It lasts about as long as a hand-over between
@@ -308,8 +328,8 @@ inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   mixed ^= mixed >> 27U;
   std::uint64_t const most = std::uint64_t{1} << std::min(attempt, longest_pause);
   if (!keeps_core(j)) {
-    for (std::uint64_t i = mixed % std::min<std::uint64_t>(most, 16); i > 0; --i) std::this_thread::yield();
-    std::this_thread::yield();
+    for (std::uint64_t i = mixed % std::min(most, std::uint64_t{16}); i > 0; --i) give_up_core();
+    give_up_core();
   } else {
     for (std::uint64_t i = mixed % most; i > 0; --i) cpu_relax();
     cpu_relax();

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sched.h>
+#include <sys/sysinfo.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <pgas/support/expects.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+// What platform code needs of <thread>. That header costs a program as much compile time as <vector>.
+
+/// The number of cores on which this process may run: std::thread::hardware_concurrency().
+[[nodiscard]] inline int available_cores() noexcept { return ::get_nprocs(); }
+
+/// Lets another thread have this core: std::this_thread::yield().
+inline void give_up_core() noexcept { ::sched_yield(); }
+
+/// Sleeps for so many nanoseconds: std::this_thread::sleep_for(). A signal's handler does not shorten it.
+inline void sleep_nanoseconds(std::int64_t longest) noexcept {
+  constexpr std::int64_t second = 1'000'000'000;
+  ::timespec left{.tv_sec = static_cast<std::time_t>(longest / second),
+                  .tv_nsec = static_cast<long>(longest % second)};
+  while (::nanosleep(&left, &left) != 0 && errno == EINTR) {}
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -192,8 +192,8 @@ class message_control {
     // A published wait promises that this rank has no message under way that could end another rank's wait.
     mine.settle(why.operation);
     long_wait patience(mine.of_job(), why, label_, ranks_.to_world(why.awaited));
-    auto const bells = mine.bells();
-    while (!served()) is_cheap ? patience.pause(bells, served) : patience.pause();
+    if (is_cheap) patience.sleeps_on(mine.bells());
+    while (!served()) is_cheap ? patience.pause(served) : patience.pause();
   }
 
   loopback::held_memory held_;

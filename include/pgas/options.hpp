@@ -77,8 +77,10 @@ struct command_line {
   std::vector<std::pair<std::string, std::string>> others;
   std::vector<std::string_view> rest;
 
-  static command_line parse(int argc, char const* const* argv) {
-    command_line parsed;
+  /// A template, so that a program that does not parse options does not compile it.
+  template <class Parsed = command_line>
+  static Parsed parse(int argc, char const* const* argv) {
+    Parsed parsed;
     for (int i = 1; i < argc; ++i) {
       std::string_view const argument = argv[i];
       auto const refuse = [&](std::string const& why) {

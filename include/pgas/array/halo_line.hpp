@@ -7,6 +7,39 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+namespace detail {
+
+/// Sorts ranks, and keeps one of equal ones.
+inline void sort_and_unite(std::vector<rank_t>& ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+}
+
+/// Puts moves of one target after another, in the order of targets. Moves of one target keep their order.
+///
+/// There are few targets, and often the moves are in order. A std::stable_sort would cost every program with
+/// halos the compilation of forty functions.
+template <class Move>
+void order_by_target(std::vector<Move>& moves) {
+  std::vector<rank_t> targets;
+  bool in_order = true;
+  for (Move const& m : moves) {
+    in_order = in_order && (targets.empty() || targets.back() <= m.target);
+    targets.push_back(m.target);
+  }
+  if (in_order) return;
+  sort_and_unite(targets);
+  std::vector<Move> ordered;
+  for (rank_t const target : targets) {
+    for (Move const& m : moves) {
+      if (m.target == target) ordered.push_back(m);
+    }
+  }
+  moves.swap(ordered);
+}
+
+}  // namespace detail
+
 /// The plan of a halo exchange along one dimension: the own indices that are ghost cells of other ranks. It
 /// is computed once, from the distribution alone.
 ///
@@ -35,11 +68,9 @@ class halo_line {
     if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;
     planner<D> const p(indices, h, self);
     p.sends([&](run const& r) { sends_.push_back(r); });
-    std::stable_sort(sends_.begin(), sends_.end(),
-                     [](run const& a, run const& b) { return a.target < b.target; });
+    detail::order_by_target(sends_);
     p.sources([&](rank_t origin) { origins_.push_back(origin); });
-    std::sort(origins_.begin(), origins_.end());
-    origins_.erase(std::unique(origins_.begin(), origins_.end()), origins_.end());
+    detail::sort_and_unite(origins_);
   }
 
   /// The sends of this rank, sorted by target.

@@ -40,16 +40,13 @@ class halo_plan {
     planner const p(shape, self);
     p.fills(copies_);
     p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).push_back(m); });
-    std::stable_sort(puts_.begin(), puts_.end(),
-                     [](move const& a, move const& b) { return a.target < b.target; });
+    detail::order_by_target(puts_);
     for (move const& put : puts_) targets_.push_back(put.target);
     p.sources([&](rank_t origin) {
       if (origin != self) origins_.push_back(origin);
     });
-    for (auto* ranks : {&targets_, &origins_}) {
-      std::sort(ranks->begin(), ranks->end());
-      ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
-    }
+    detail::sort_and_unite(targets_);
+    detail::sort_and_unite(origins_);
   }
 
   /// The moves to other ranks, sorted by target.

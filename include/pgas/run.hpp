@@ -14,6 +14,7 @@
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/support/cores.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/team.hpp>
 #include <span>
 #include <string>
@@ -46,14 +47,13 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
   if (launched) static_cast<void>(rank.whole("a rank's number", 0, 999'999));
   if (given && launched && asked && *asked != *given) {
     throw error(errc::mismatch, -1,
-                "run: the program asks for " + std::to_string(*asked) +
-                    " ranks, but the launcher has started " + std::to_string(*given) +
-                    "; ask for no number, or for the same one");
+                text_of({"run: the program asks for ", *asked, " ranks, but the launcher has started ",
+                         *given, "; ask for no number, or for the same one"}));
   }
   if (asked && !(given && launched)) {
     if (*asked < 1)
       throw error(errc::invalid_argument, -1,
-                  "run: " + std::to_string(*asked) + " ranks asked for; a job has at least one");
+                  text_of({"run: ", *asked, " ranks asked for; a job has at least one"}));
     return *asked;
   }
   rank_t const ranks = given.value_or(std::max(2, available_cores()));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <pgas/support/copy_text.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/support/type_name.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
@@ -166,7 +167,7 @@ struct window_offer {
     return element_bytes == other.element_bytes && policies == other.policies;
   }
   [[nodiscard]] std::string text() const {
-    return std::to_string(element_bytes) + "-byte elements with " + policies.data();
+    return detail::text_of({element_bytes, "-byte elements with ", policies.data()});
   }
 };
 
@@ -216,15 +217,16 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
     sizes.push_back(offer.bytes);
     if (offer.agrees(mine)) return;
-    shake.refuse(errc::mismatch, "rank " + std::to_string(rank) + " makes a window of " + offer.text() +
-                                     ", rank 0 one of " + mine.text() +
-                                     (offer.reads_like(mine) ? ", which differ in their parameters" : "") +
-                                     "; all must make the same");
+    shake.refuse(
+        errc::mismatch,
+        detail::text_of({"rank ", rank, " makes a window of ", offer.text(), ", rank 0 one of ", mine.text(),
+                         (offer.reads_like(mine) ? ", which differ in their parameters" : ""),
+                         "; all must make the same"}));
   });
   auto segment = shake.attach([&] { return reserve(backend, std::span<std::size_t const>(sizes)); },
                               [&](handle made) { return attach(backend, made, bytes); });
   control_words const words = state_type::words(team.size());
-  std::string const label = "window " + std::to_string(members.windows);
+  std::string const label = detail::text_of({"window ", members.windows});
   auto control =
       shake.attach([&] { return backend.reserve_control(words); },
                    [&](handle made) -> control_type { return backend.attach_control(made, words, label); });

@@ -11,6 +11,7 @@
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
 #include <pgas/support/copy_text.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
@@ -81,26 +82,33 @@ void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents,
   auto& members = *team.state();
   array_offer mine{N, {}, std::hash<std::string>{}(text)};
   std::copy(extents.begin(), extents.end(), mine.extents.begin());
-  std::vector<array_offer> offers;
-  members.collectives.all_gather(mine, operation,
-                                 [&](rank_t, auto const& offer) { offers.push_back(offer); });
-  auto const other =
-      std::find_if(offers.begin(), offers.end(), [&](auto const& o) { return o != offers[0]; });
-  if (other == offers.end()) return;
+  array_offer first;
+  array_offer other;
+  rank_t differs = 0;  // the first rank whose offer is not rank 0's
+  members.collectives.all_gather(mine, operation, [&](rank_t rank, array_offer const& offer) {
+    if (rank == 0) first = offer;
+    if (differs != 0 || offer == first) return;
+    differs = rank;
+    other = offer;
+  });
+  if (differs == 0) return;
 
   // All ranks have seen the same offers, so all ranks come here together.
   std::array<char, 240> mine_in_words{};
   copy_text(mine_in_words, text);
-  std::vector<std::string> texts;
-  members.collectives.all_gather(mine_in_words, operation,
-                                 [&](rank_t, auto const& words) { texts.emplace_back(words.data()); });
-  auto const r = static_cast<std::size_t>(other - offers.begin());
-  if (other->dimensions != offers[0].dimensions) {
-    for (std::size_t k : {r, std::size_t{0}}) texts[k] = std::to_string(offers[k].dimensions) + " dimensions";
+  std::string of_first;
+  std::string of_other;
+  members.collectives.all_gather(mine_in_words, operation, [&](rank_t rank, auto const& words) {
+    if (rank == 0) of_first = words.data();
+    if (rank == differs) of_other = words.data();
+  });
+  if (other.dimensions != first.dimensions) {
+    of_first = text_of({first.dimensions, " dimensions"});
+    of_other = text_of({other.dimensions, " dimensions"});
   }
   throw error(errc::mismatch, members.backend.world_rank(team.rank()), operation,
-              "rank " + std::to_string(r) + " makes an array of " + texts[r] + ", rank 0 one of " + texts[0] +
-                  "; all must make the same");
+              text_of({"rank ", differs, " makes an array of ", of_other, ", rank 0 one of ", of_first,
+                       "; all must make the same"}));
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/words/collective_call.hpp>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
@@ -197,10 +198,11 @@ class slot_collectives {
     bool const in_full = other.name() == mine.name();
     rank_t const self = backend_->world_rank(control_->rank());
     throw error(errc::mismatch, self, operation,
-                "rank " + std::to_string(self) + " calls " + mine.text(in_full) + " while rank " +
-                    std::to_string(backend_->world_rank(rank)) + " calls " + other.text(in_full) +
-                    (in_full ? "; all ranks of a team must give values of one size and name the same root"
-                             : "; all ranks of a team must call the same collectives in the same order"));
+                detail::text_of(
+                    {"rank ", self, " calls ", mine.text(in_full), " while rank ", backend_->world_rank(rank),
+                     " calls ", other.text(in_full),
+                     (in_full ? "; all ranks of a team must give values of one size and name the same root"
+                              : "; all ranks of a team must call the same collectives in the same order")}));
   }
 
   template <class T, class Read>

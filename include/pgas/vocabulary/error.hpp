@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstddef>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -87,12 +89,8 @@ class error : public std::system_error {
  public:
   /// A failure of `rank` in `operation`; `sentence` says what is wrong and what to do.
   error(errc code, rank_t rank, std::string_view operation, std::string const& sentence)
-      : std::system_error(make_error_code(code),
-                          "rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),
-        rank_(rank),
-        operation_(operation),
-        description_("rank " + std::to_string(rank) + ": " + std::string(operation) + ": " + sentence),
-        prefix_(description_.size() - sentence.size()) {}
+      : error(code, rank, operation, sentence.size(),
+              detail::text_of({"rank ", rank, ": ", operation, ": ", sentence})) {}
 
   /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
   error(errc code, rank_t rank, std::string const& sentence)
@@ -116,6 +114,13 @@ class error : public std::system_error {
   }
 
  private:
+  error(errc code, rank_t rank, std::string_view operation, std::size_t sentence, std::string description)
+      : std::system_error(make_error_code(code), description),
+        rank_(rank),
+        operation_(operation),
+        description_(std::move(description)),
+        prefix_(description_.size() - sentence) {}
+
   rank_t rank_;
   std::string operation_;
   std::string description_;
@@ -164,7 +169,7 @@ std::string index_text(std::array<std::size_t, N> const& index) {
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_rank(rank_t self, std::string_view operation,
                                                                   rank_t target, rank_t size) {
   throw error(errc::out_of_range, self, operation,
-              "rank " + std::to_string(target) + " does not exist in a team of " + std::to_string(size));
+              text_of({"rank ", target, " does not exist in a team of ", size}));
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self,

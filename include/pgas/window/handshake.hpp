@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 #include <pgas/support/copy_text.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/window/team_state.hpp>
 #include <string>
@@ -50,9 +51,8 @@ class handshake {
   void require_same(std::uint64_t number, std::string_view what) {
     gather(number, [&](rank_t rank, std::uint64_t const& other) {
       if (other == number) return;
-      refuse(errc::mismatch, "rank " + std::to_string(rank) + " asks for " + std::to_string(other) + " " +
-                                 std::string(what) + " and rank 0 for " + std::to_string(number) +
-                                 "; all must ask for the same");
+      refuse(errc::mismatch, text_of({"rank ", rank, " asks for ", other, " ", what, " and rank 0 for ",
+                                      number, "; all must ask for the same"}));
     });
   }
 
@@ -124,7 +124,7 @@ class handshake {
   }
   [[nodiscard]] rank_t this_rank() const { return team_->backend.world_rank(team_->backend.rank()); }
   /// Begins the reason that one rank has met. Every other rank's message keeps it.
-  [[nodiscard]] std::string on_this_rank() const { return "on rank " + std::to_string(this_rank()) + ": "; }
+  [[nodiscard]] std::string on_this_rank() const { return text_of({"on rank ", this_rank(), ": "}); }
 
   template <class Reserve>
   reservation reserve_if(bool leads, Reserve&& reserve) {

@@ -6,6 +6,7 @@
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/platform/mail/mailed_control.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
 #include <pgas/window/element_lock.hpp>
@@ -108,8 +109,8 @@ struct window_state {
 
   /// Tells every rank that this one left `operation` by an exception, so that no rank waits for it.
   void abandon(std::string_view operation) noexcept {
-    team->backend.fail("rank " + std::to_string(team->backend.world_rank(rank())) + " left " +
-                       std::string(operation) + " (" + label + ") by an exception");
+    team->backend.fail(text_of(
+        {"rank ", team->backend.world_rank(rank()), " left ", operation, " (", label, ") by an exception"}));
   }
 
   std::shared_ptr<team_state<Backend>> team;

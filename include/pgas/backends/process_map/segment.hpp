@@ -8,6 +8,7 @@
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/support/streaming_copier.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <utility>
 
@@ -46,10 +47,10 @@ class mapped_segment {
     for (std::size_t const bytes : sizes) largest = std::max<std::uint64_t>(largest, bytes);
     auto const ranks = static_cast<rank_t>(sizes.size());
     if (largest > j.block().arena_bytes / sizes.size()) {
-      throw error(errc::no_space, j.rank(), "reserve",
-                  std::to_string(largest) + " bytes on each of " + std::to_string(ranks) +
-                      " ranks were asked for: the job's address space has only " +
-                      std::to_string(j.block().arena_bytes));
+      throw error(
+          errc::no_space, j.rank(), "reserve",
+          text_of({largest, " bytes on each of ", ranks,
+                   " ranks were asked for: the job's address space has only ", j.block().arena_bytes}));
     }
     std::uint64_t const bytes = bytes_for(sizes);
     std::uint64_t const extent =

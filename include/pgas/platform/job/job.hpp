@@ -23,6 +23,7 @@
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/support/cores.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
@@ -69,9 +70,8 @@ class job {
   /// Likewise, and keeps the memfd open at `fd()` for ranks that join by `attach`.
   [[nodiscard]] static job create_for_launcher(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
-      throw error(
-          errc::invalid_argument, supervisor,
-          "a job has 1 to " + std::to_string(job_block::max_ranks) + " ranks, not " + std::to_string(ranks));
+      throw error(errc::invalid_argument, supervisor,
+                  text_of({"a job has 1 to ", job_block::max_ranks, " ranks, not ", ranks}));
     }
     auto const limit = setting::variable("PGAS_TIMEOUT");
     double const timeout = limit.given() ? limit.seconds() : 0;
@@ -118,10 +118,11 @@ class job {
       joined_before = std::move(made);
     }
     if (!joined_before) {
-      throw error(errc::invalid_argument, rank, "attach",
-                  "descriptor " + std::to_string(fd) +
-                      " (PGAS_JOB_FD) is not the memory of a pgas job; start the program by pgas-run, and "
-                      "leave that descriptor open until run is called");
+      throw error(
+          errc::invalid_argument, rank, "attach",
+          text_of({"descriptor ", fd,
+                   " (PGAS_JOB_FD) is not the memory of a pgas job; start the program by pgas-run, and "
+                   "leave that descriptor open until run is called"}));
     }
     job joined(joined_before, rank);
     if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
@@ -206,10 +207,9 @@ class job {
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared) const {
     std::uint64_t const wanted = std::max(in_pages(bytes), page);
     if (bytes > block().arena_bytes)
-      refuse(bytes, "the job's address space has only " + std::to_string(block().arena_bytes));
+      refuse(bytes, text_of({"the job's address space has only ", block().arena_bytes}));
     if (std::uint64_t const available = available_memory(wanted); wanted > available) {
-      refuse(bytes,
-             "only " + std::to_string(available) + " are left; take less, or use fewer ranks on this node");
+      refuse(bytes, text_of({"only ", available, " are left; take less, or use fewer ranks on this node"}));
     }
     std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
     if (int const why = take_memory(offset, std::max(in_pages(shared), page)); why != 0) {
@@ -297,8 +297,7 @@ class job {
       count = static_cast<std::uint32_t>(known - b.entries.data());  // put again
     if (count == job_block::max_entries || value.size() > job_block::max_value ||
         key.size() >= sizeof(job_block::entry::key)) {
-      throw error(errc::no_space, rank_, "bootstrap",
-                  "there is no room for the key '" + std::string(key) + "'");
+      throw error(errc::no_space, rank_, "bootstrap", text_of({"there is no room for the key '", key, "'"}));
     }
     auto& entry = b.entries[count];
     entry.key = {};
@@ -366,8 +365,8 @@ class job {
     std::uint64_t const needed = block_bytes() + std::min(wanted, least_arena);
     if (most < needed) {
       throw error(errc::no_space, supervisor,
-                  "the limit of file sizes (ulimit -f) is " + std::to_string(most) + " bytes, and the job " +
-                      "needs " + std::to_string(needed) + " for the memory that its ranks share; raise it");
+                  text_of({"the limit of file sizes (ulimit -f) is ", most, " bytes, and the job ", "needs ",
+                           needed, " for the memory that its ranks share; raise it"}));
     }
     return std::min(wanted, (most - block_bytes()) / page * page);
   }
@@ -436,7 +435,7 @@ class job {
   }
 
   [[noreturn]] void refuse(std::uint64_t bytes, std::string const& why) const {
-    throw error(errc::no_space, rank_, "reserve", std::to_string(bytes) + " bytes were asked for: " + why);
+    throw error(errc::no_space, rank_, "reserve", text_of({bytes, " bytes were asked for: ", why}));
   }
 
   static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept {
@@ -479,9 +478,8 @@ class job {
     std::uint32_t const other = record().process.load(std::memory_order_relaxed);
     if (other == self) return;
     throw error(errc::invalid_argument, rank_, "attach",
-                "process " + std::to_string(self) + " cannot join as rank " + std::to_string(rank_) +
-                    ", as which process " + std::to_string(other) +
-                    " runs; start programs from a rank without the variable PGAS_JOB_FD");
+                text_of({"process ", self, " cannot join as rank ", rank_, ", as which process ", other,
+                         " runs; start programs from a rank without the variable PGAS_JOB_FD"}));
   }
 
   job(std::shared_ptr<mapping> m, rank_t rank) : mapping_(std::move(m)), rank_(rank) {}

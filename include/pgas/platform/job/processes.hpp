@@ -15,6 +15,7 @@
 #include <limits>
 #include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/support/text_of.hpp>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,7 @@ class supervisor {
       ::pid_t const pid = ::fork();
       if (pid == 0) child(rank, main);
       if (pid < 0) {
-        job_.mark_failed(rank, "rank " + std::to_string(rank) + " cannot be started: " + std::strerror(errno),
+        job_.mark_failed(rank, text_of({"rank ", rank, " cannot be started: ", std::strerror(errno)}),
                          errc::no_space);
         return;
       }
@@ -103,8 +104,8 @@ class supervisor {
     std::fflush(nullptr);
     bool const is_open = ::fcntl(STDOUT_FILENO, F_GETFD) >= 0;  // else no output is wanted
     if (returned && is_open && std::ferror(stdout) != 0) {
-      mine.mark_cause("rank " + std::to_string(rank) +
-                      " cannot write its standard output; make room where the output goes");
+      mine.mark_cause(
+          text_of({"rank ", rank, " cannot write its standard output; make room where the output goes"}));
       returned = false;
     }
     if (returned) mine.mark_finished(rank);
@@ -129,14 +130,14 @@ class supervisor {
 
   void record_end(rank_t rank, ::pid_t process, int status) {
     --running_;
-    std::string const who = "rank " + std::to_string(rank) + " (process " + std::to_string(process) + ")";
+    std::string const who = text_of({"rank ", rank, " (process ", process, ")"});
     if (WIFSIGNALED(status)) {
       int const signal = WTERMSIG(status);
-      job_.mark_failed(
-          rank, who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")");
+      job_.mark_failed(rank,
+                       text_of({who, " was killed by signal ", signal, " (", ::strsignal(signal), ")"}));
     } else if (job_.record(rank).phase.load(std::memory_order_acquire) != job_block::finished) {
-      job_.mark_failed(rank, who + " ended before its body returned, with exit code " +
-                                 std::to_string(WEXITSTATUS(status)));
+      job_.mark_failed(
+          rank, text_of({who, " ended before its body returned, with exit code ", WEXITSTATUS(status)}));
     }
   }
 
@@ -225,8 +226,8 @@ void run_processes(job const& j, Main const& main) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (!j.failed() && j.block().all_ended.load(std::memory_order_acquire) == 0) {
     throw error(errc::rank_failed, job::supervisor,
-                "the ranks' supervisor (process " + std::to_string(pid) +
-                    ") was killed, and the ranks with it; run the program again");
+                text_of({"the ranks' supervisor (process ", pid,
+                         ") was killed, and the ranks with it; run the program again"}));
   }
   throw_failure(j);
 }

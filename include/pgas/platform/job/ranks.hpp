@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <pgas/platform/job/job.hpp>
+#include <pgas/support/text_of.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -50,9 +51,9 @@ bool run_rank(job const& j, Main&& main) noexcept {
   } catch (error const& e) {
     j.mark_cause(e.description(), static_cast<errc>(e.code().value()));
   } catch (std::exception const& e) {
-    j.mark_cause("rank " + std::to_string(self) + " threw: " + e.what());
+    j.mark_cause(text_of({"rank ", self, " threw: ", e.what()}));
   } catch (...) {
-    j.mark_cause("rank " + std::to_string(self) + " threw something that is no std::exception");
+    j.mark_cause(text_of({"rank ", self, " threw something that is no std::exception"}));
   }
   return false;
 }

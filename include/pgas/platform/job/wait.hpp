@@ -8,6 +8,7 @@
 #include <pgas/support/cores.hpp>
 #include <pgas/support/durations.hpp>
 #include <pgas/support/function_ref.hpp>
+#include <pgas/support/text_of.hpp>
 #include <utility>
 #include <vector>
 
@@ -220,7 +221,7 @@ class long_wait {
         sentence += " has returned";
         continue;
       }
-      sentence += " waits in " + text(record.operation) + " (" + text(record.label) + ") for rank";
+      sentence += text_of({" waits in ", text(record.operation), " (", text(record.label), ") for rank"});
       char separator = ' ';
       for (rank_t other = 0; other < job_.size(); ++other) {
         auto const o = static_cast<std::size_t>(other);
@@ -234,8 +235,7 @@ class long_wait {
   }
 
   [[noreturn]] void time_out(std::int64_t waited) const {
-    std::string sentence =
-        "waited " + std::to_string(waited / millisecond) + " ms (" + std::string(label_) + ") for rank";
+    std::string sentence = text_of({"waited ", waited / millisecond, " ms (", label_, ") for rank"});
     char separator = ' ';
     for (rank_t other = 0; other < job_.size(); ++other) {
       auto const o = static_cast<std::size_t>(other);
@@ -343,9 +343,8 @@ inline void job::get(std::string_view key, bytes_out into) const {
       *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
       [&]() -> auto& { return none; });
   if (entry->bytes != into.size()) {
-    throw error(
-        errc::mismatch, rank_, "bootstrap",
-        "the value of '" + std::string(key) + "' has another size; the ranks must run the same program");
+    throw error(errc::mismatch, rank_, "bootstrap",
+                text_of({"the value of '", key, "' has another size; the ranks must run the same program"}));
   }
   if (!into.empty()) std::memcpy(into.data(), entry->value.data(), into.size());
 }

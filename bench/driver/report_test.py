@@ -507,7 +507,7 @@ class Papers(unittest.TestCase):
         def v(series, x, quantity):
             return 1234.0
 
-        for cause in (papers.POSTS_DO_NOT_MEET, papers.SPREADING, papers.LITTLE, papers.PACKETS, papers.MASTER_PAUSES):
+        for cause in (papers.POSTS_DO_NOT_MEET, papers.SPREADING, papers.LITTLE, papers.PACKETS, papers.MASTER, papers.MASTER_PAUSES):
             self.assertRegex(papers.told(cause, v), "1234|1.23e")
         self.assertIn('not known without rcce', papers.told(lambda v: v('rcce', 1, 'q'), paper_judge.looking_up({})))
 

@@ -135,9 +135,14 @@ struct in_library {
 /// stay and poll, as the scheme's own authors have it.
 enum class waiting_readers { poll, retry };
 
+/// The count that an exclusive unlock gives back first. The scheme's authors free the part and then uncount
+/// at the master. Christgau and Schnor do not state an order.
+enum class unlock_order { part_first, master_first };
+
 /// Two-level counters where a refused rank does not wait until the way is free, but tries again. `BackOff`: 1
 /// us after the first failed attempt, then twice as long each time, without bound.
-template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
+template <bool BackOff, waiting_readers Waiting = waiting_readers::poll,
+          unlock_order Order = unlock_order::part_first>
 struct retrying_gbh : pgas::sync::two_level<> {
   static constexpr std::string_view name = BackOff ? "paper_gbh_backoff" : "paper_gbh";
 
@@ -156,6 +161,14 @@ struct retrying_gbh : pgas::sync::two_level<> {
         if constexpr (BackOff) machine::of(self_).work(pause);
       }
     }
+    template <pgas::boundary Boundary>
+    void unlock(pgas::rank_t target, pgas::lock_kind kind, Boundary& b) {
+      if (Order == unlock_order::part_first || kind == pgas::lock_kind::shared)
+        return base::unlock(target, kind, b);
+      b.publish(pgas::group(&target, 1));
+      base::uncount_exclusive();
+      base::free_part(target);
+    }
 
    private:
     pgas::rank_t self_;
@@ -166,9 +179,10 @@ struct retrying_gbh : pgas::sync::two_level<> {
 /// so those pauses help little, and most of the time goes by at the register of the central word. The paper's
 /// text also says that the central word needs a limited rate. So this process backs off there, too, and
 /// reproduces the times of both tables.
-template <bool BackOff, waiting_readers Waiting = waiting_readers::poll>
+template <bool BackOff, waiting_readers Waiting = waiting_readers::poll,
+          unlock_order Order = unlock_order::part_first>
 using paper_gbh =
-    in_library<retrying_gbh<BackOff, Waiting>, BackOff ? at_master::backs_off : at_master::spins>;
+    in_library<retrying_gbh<BackOff, Waiting, Order>, BackOff ? at_master::backs_off : at_master::spins>;
 static_assert(pgas::target_lock_protocol<paper_gbh<true>>);
 
 /// The queue lock with writer preference, as Mellor-Crummey and Scott have it. A reader joins the list with

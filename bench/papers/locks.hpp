@@ -63,6 +63,10 @@ inline void run(effort how) {
   measure<in_library<retrying_gbh<true>>>(tell, "gbh_backoff, spinning at the master", how, false);
   measure<in_library<retrying_gbh<true>, at_master::backs_off_bounded>>(tell, "gbh_backoff, bounded", how,
                                                                         false);
+  measure<paper_gbh<false, waiting_readers::poll, unlock_order::master_first>>(tell, "gbh, master first", how,
+                                                                               false);
+  measure<paper_gbh<true, waiting_readers::poll, unlock_order::master_first>>(
+      tell, "gbh_backoff, master first", how, false);
   measure<in_library<pgas::sync::two_level<>>>(tell, "ours: gbh", how, false);
   measure<in_library<pgas::sync::mcs_wp>>(tell, "ours: mcs_wp", how, false);
 }

@@ -71,6 +71,8 @@ inline void run(effort how) {
   measure<in_library<pgas::sync::queued>>(tell, "ours: queued", repetitions);
   measure<in_library<retrying_gbh<true>>>(tell, "gbh_backoff, spinning at the master", repetitions);
   measure<paper_gbh<true, waiting_readers::retry>>(tell, "gbh_backoff retrying", repetitions);
+  measure<paper_gbh<true, waiting_readers::poll, unlock_order::master_first>>(
+      tell, "gbh_backoff, master first", repetitions);
 }
 
 }  // namespace papers::writer

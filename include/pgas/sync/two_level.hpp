@@ -83,15 +83,14 @@ struct two_level {
     template <boundary Boundary>
     void unlock(rank_t target, lock_kind kind, Boundary& b) {
       b.publish(group(&target, 1));
-      // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
-      // publish has completed.
       if (kind == lock_kind::shared) {
+        // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
+        // publish has completed.
         part(target).fetch_add(minus(one_shared), std::memory_order_release);
         return;
       }
-      part(target).fetch_add(minus(me()), std::memory_order_release);
-      // release: pairs with the acquire of a lock_all that waits for this.
-      if (--exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_release);
+      free_part(target);
+      uncount_exclusive();
     }
 
     template <boundary Boundary>
@@ -106,6 +105,18 @@ struct two_level {
       b.publish(everyone);
       // release: pairs with the acquire in attempt_exclusive.
       all().fetch_add(minus(one_all), std::memory_order_release);
+    }
+
+   protected:
+    // The halves of an exclusive unlock, for derived locks that take them in the other order.
+    void free_part(rank_t target) {
+      // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
+      // publish has completed.
+      part(target).fetch_add(minus(me()), std::memory_order_release);
+    }
+    void uncount_exclusive() {
+      // release: pairs with the acquire of a lock_all that waits for this.
+      if (--exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_release);
     }
 
    private:

@@ -127,6 +127,10 @@ class Reproduction:
     def effects_of(self, kind):
         return [e for e in self.effects if e.kind() == kind]
 
+    def missed_headlines(self):
+        """The effects of the paper's summary that ours does not have."""
+        return [e for e in self.effects if e.effect.is_headline and e.holds() is False]
+
     def by_other_set(self, key):
         """Our value by the other set of timing parameters."""
         series, x, quantity = key
@@ -290,6 +294,9 @@ def summary(all_of_them):
     if values:
         yield f'sixth source: {fitted} of {values} values lie within {papers.WITHIN:.0%} by the set of parameters that was fitted to it, ' \
               f'{other} by the set of all other figures'
+    for r in all_of_them:
+        for e in r.missed_headlines():
+            yield f'HEADLINE MISSED {r.figure.name}: {told_plainly(e)}'
     for kind, name in (('ours', 'our own protocols'), ('this machine', 'in real time on this machine')):
         apart = [t for r in all_of_them for t in r.claims_of(kind)]
         yield f'{name}: {sum(bool(t.holds) for t in apart)} of {len(apart)} statements hold'
@@ -307,6 +314,11 @@ def summary(all_of_them):
         for t in r.claims:
             if not t.holds:
                 yield f'  MISS claim {r.figure.name}: {t.claim.text}: ' + (f'missing: {t.missing}' if t.missing else t.why)
+
+
+def told_plainly(effect):
+    theirs, ours = effect.in_words()
+    return f'{effect.effect.text} is {theirs} in the paper and {ours} here'
 
 
 def where(figure, printed):

@@ -24,6 +24,7 @@ a { color: var(--ours); text-decoration: none; } a:hover { text-decoration: unde
 .maps { grid-template-columns: repeat(auto-fit, minmax(min(560px, 100%), 1fr)); margin-top: .8rem; }
 .key { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0 0 .7rem; padding: 0; font-size: .86rem; }
 .key i { display: inline-block; width: 1.1rem; height: .32rem; border-radius: 2px; margin-right: .4rem; vertical-align: middle; }
+.missed { color: var(--bad); }
 .words p { margin: 0 0 .7rem; } .words ul { margin: 0 0 .8rem; padding-left: 1.1rem; } .words li { margin: .15rem 0; }
 .causes { font-size: .86rem; color: var(--soft); list-style: none; padding: 0; } .causes b { color: var(--ink); }
 td.miss { color: var(--bad); font-weight: 600; } td.hold { color: var(--good); font-weight: 600; }
@@ -139,7 +140,9 @@ def place(figure, x, label):
 
 def words(result):
     lines = [*of_series(result), *farthest(result), *at_the_end(result)]
-    return f'<p><b>Ours:</b> {html.escape(result.text())}</p>' + \
+    missed = ''.join(f'<li class="missed">{html.escape(paper_judge.told_plainly(e))}</li>' for e in result.missed_headlines())
+    return (f'<p><b>Missed by ours, of what the paper argues first:</b></p><ul>{missed}</ul>' if missed else '') + \
+        f'<p><b>Ours:</b> {html.escape(result.text())}</p>' + \
         ('<ul>' + ''.join(f'<li>{line}</li>' for line in lines) + '</ul>' if lines else '')
 
 
@@ -309,6 +312,14 @@ def cards(results):
                                               'all other figures')))
 
 
+def headlines(results):
+    """The missed effects of the papers' summaries, beside our own headline."""
+    missed = [(r, e) for r in results for e in r.missed_headlines()]
+    return '<p></p>' if not missed else '<p><b>Ours misses these effects, which the papers argue first:</b></p><ul>' + ''.join(
+        f'<li class="missed"><a href="#{r.figure.name}">{html.escape(r.figure.title)}</a>: {html.escape(paper_judge.told_plainly(e))}</li>'
+        for r, e in missed) + '</ul>'
+
+
 def write(results, machine, directory, said=()):
     """papers.html and its pictures; `said`: those that programs drew."""
     try:
@@ -328,7 +339,7 @@ of ours was set. A <b>consequence</b> follows from one that was. A <b>calibratio
 as strong if ours has 75 % to 125 % of the paper&rsquo;s change. <a href="#choices">Constants and choices</a>,
 <a href="#list">all figures and tables of the papers</a>.</p>
 <div class="cards">{cards(results)}</div>
-<p></p>
+{headlines(results)}
 {contents(results)}
 {sections}
 {choices_table(results)}

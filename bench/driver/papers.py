@@ -48,7 +48,8 @@ class Effect:
       difference  0 is no effect; the same
       crossing    the last x at which the first of two is ahead; ours lies in the interval `printed`, without its end
 
-    `basis`: the constant or choice from which the effect follows; else the effect is a prediction."""
+    `basis`: the constant or choice from which the effect follows; else the effect is a prediction.
+    `is_headline`: the figure's summary names the effect, so a miss stands beside that summary."""
 
     text: str
     measure: object
@@ -244,7 +245,7 @@ FIGURES = (
                  for share in SHARES),
                *(Effect(f'{share} % exclusive: the {name} of GBH without back-off over that with back-off',
                         over(('gbh', share, name), ('gbh_backoff', share, name)),
-                        why=lambda v: TAIL if share == 50 else f'{TAIL}. {MASTER}')
+                        why=lambda v, share=share: TAIL if share == 50 else f'{TAIL}. {MASTER(v)}')
                  for share in (50, 100) for name in ('median', 'q3')),
                Effect('GBH with back-off: the median with half of the locks exclusive over that with none',
                       over(('gbh_backoff', 50, 'median'), ('gbh_backoff', 0, 'median')), basis='master'),
@@ -396,7 +397,7 @@ FIGURES = (
                      max(v('one_sided', 48, 'communication'), v('two_sided', 48, 'communication'))),
            ), effects=(
                Effect('48 cores: the whole time by messages over that of one-sided', lambda v: whole(v, 'messages', 48) /
-                      whole(v, 'one_sided', 48), 2,
+                      whole(v, 'one_sided', 48), 2, is_headline=True,
                       why=lambda v: 'a generation would have to spend '
                                     f'{(2 * whole(v, "one_sided", 48) - v("messages", 48, "computation")) * 10:.0f} ms in messages, and it '
                                     f'spends {v("messages", 48, "communication") * 10:.0f} ms. The paper\'s cause is that handlers of puts '

@@ -474,6 +474,21 @@ class Papers(unittest.TestCase):
                          [('rcce', 1, 2), ('rcce, flags of a bit', 0, 2)])
         self.assertEqual(paper_page.readings_table(got).count('(in use)'), 1)
 
+    def test_a_missed_effect_of_a_papers_summary_stands_beside_the_headline(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'automaton')
+
+        def of(messages):
+            said = [value('automaton', series, 48, quantity, seconds)
+                    for series, communication in (('one_sided', 2), ('two_sided', 2), ('messages', messages))
+                    for quantity, seconds in (('computation', 8), ('communication', communication))]
+            return paper_judge.reproduce(figure, paper_judge.read(REFERENCE, 'automaton'), said)
+
+        missed = '48 cores: the whole time by messages over that of one-sided is 2 in the paper and 1.05 here'
+        self.assertIn(missed, paper_page.words(of(2.5)))
+        self.assertIn(missed, paper_page.headlines([of(2.5)]))
+        self.assertIn(missed, '\n'.join(paper_judge.summary([of(2.5)])))
+        self.assertNotIn('issed', paper_page.words(of(12)) + paper_page.headlines([of(12)]))
+
     def test_each_calibration_and_consequence_names_its_basis_and_no_prediction_has_one(self):
         names = {c.name for c in paper_model.CHOICES}
         self.assertEqual(len(names), len(paper_model.CHOICES))

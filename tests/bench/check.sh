@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # The programs of bench/ and the traced examples compile, and run for at most half a second without a fault:
 # check.sh SOURCE_ROOT COMPILER... Two units hold all of them, since most of the time of each alone would be the
-# library's. The test papers/pinned.py runs the papers' programs; tools/bench builds those of other libraries.
+# library's. A third holds ring, traced on each backend. The test papers/pinned.py runs the papers' programs; tools/bench
+# builds those of other libraries.
 set -eu
 root=$1
 shift
@@ -18,12 +19,16 @@ libraries='-pthread -lboost_context -lpng -lfftw3_threads -lfftw3'
 {
   python3 tests/examples/one_unit.py "$folder/meter.cpp" $meter
   python3 tests/examples/one_unit.py "$folder/traced.cpp" $harness $traced
+  cp examples/ring.cpp "$folder/everywhere.cpp"
 }
 # Names of one program shadow those of another.
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wno-shadow -Werror'
 # shellcheck disable=SC2086
-printf '%s\n' traced meter | xargs -P "$(nproc)" -I{} "$@" -std=c++20 -O0 -Iinclude -Iexamples/traced -Iexamples \
-  -Ibench $warnings -o "$folder/{}" "$folder/{}.cpp" $libraries
+for unit in traced meter everywhere; do
+  # tests/bench/support names fewer backends than examples/traced/support.
+  case $unit in traced) backends=tests/bench ;; *) backends=examples/traced ;; esac
+  echo "-I$backends -Iexamples -o $folder/$unit $folder/$unit.cpp $libraries"
+done | xargs -P "$(nproc)" -L 1 "$@" -std=c++20 -O0 $warnings -Iinclude -Ibench
 
 # Runs a program, called NAME, of a unit for at most half a second. It must not fail; its end is not awaited.
 run() {
@@ -63,7 +68,8 @@ for program in $traced; do
     *) set -- ;;
   esac
   rm -f "$folder/trace.json"
-  run traced "$name" "$@" --pgas-ranks 2 --pgas-trace trace.json
+  case $name in ring) unit=everywhere ;; *) unit=traced ;; esac
+  run $unit "$name" "$@" --pgas-ranks 2 --pgas-trace trace.json
   [ $status -ne 0 ] || [ -s "$folder/trace.json" ] || { echo "$name writes no trace"; exit 1; }
 done
 echo "compiled and ran: $(echo $harness $meter $traced | wc -w) programs"

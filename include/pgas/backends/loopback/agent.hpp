@@ -59,7 +59,7 @@ class agent {
   void start() {
     thread_ = std::thread([this] {
       try {
-        context_.run();
+        serve();
       } catch (std::exception const& e) {
         fail(e.what());
       }
@@ -256,6 +256,23 @@ class agent {
   }
 
   // Called by this agent's thread
+
+  /// Carries out requests until the job ends. A wake-up costs more than a yield, so an agent without a
+  /// request yields a few times before it sleeps: messages take half of the processor's time.
+  void serve() {
+    constexpr int most_yields = 4;
+    for (int yields = 0; !context_.stopped();) {
+      if (context_.poll() != 0) {
+        yields = 0;
+      } else if (yields < most_yields) {
+        ++yields;
+        std::this_thread::yield();
+      } else {
+        context_.run_one();
+        yields = 0;
+      }
+    }
+  }
 
   void received(rank_t from, packet const& bytes) {
     message const m = head_of(bytes);

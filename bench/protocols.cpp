@@ -8,6 +8,7 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/immediate.hpp>
 #include <pgas/sync/lock_messages.hpp>
+#include <pgas/sync/mailed_locks.hpp>
 #include <pgas/sync/mailed_posts.hpp>
 #include <pgas/sync/master_slave.hpp>
 #include <pgas/sync/match_list.hpp>
@@ -82,6 +83,7 @@ class protocols {
     lock<sync::two_level<sync::waiting_readers::stay, sync::retries::at_once>>();
     lock<sync::two_level<sync::waiting_readers::undo>>();
     lock<sync::two_level<sync::waiting_readers::undo, sync::retries::at_once>>();
+    mailed_lock<sync::mailed_locks>();
 
     if (m_.ranks() == 2) signal();
   }
@@ -257,6 +259,59 @@ class protocols {
     auto const by_hand = bench::by_hand(bench::counted<Lock>(m_.ranks(), alone), counted_);
     m_.measure(row<Lock>(name),
                {bench::origin_only(m_, "", ours), bench::origin_only(m_, "its own accesses", by_hand)});
+  }
+
+  // Locks by mail. The owner answers in a call of the library: it waits in the barrier that ends each sample.
+  // By hand the owner spins on the request and stores the answer.
+
+  template <class Lock>
+  void mailed_lock() {
+    auto const w = window<pgas::default_fence, sync::match_vector, Lock>();
+    if (m_.ranks() == 2) {
+      auto const free_row = [&](char const* name, auto const& ours) {
+        m_.measure(row<Lock>(name), {bench::origin_only(m_, "", ours), asked_owner()});
+      };
+      free_row("lock_exclusive", [&] { pgas::lock const epoch{w, 1, pgas::exclusive}; });
+      free_row("lock_shared", [&] { pgas::lock const epoch{w, 1, pgas::shared}; });
+      free_row("lock_all", [&] {
+        pgas::lock_all epoch{w};
+        epoch.put(1, 0, 1);
+      });
+    }
+    bench::way const contended{"", [&](std::size_t n) {
+                                 for (; n > 0; --n) {
+                                   pgas::lock epoch{w, 0, pgas::exclusive};
+                                   auto const there = epoch.to();
+                                   there.put(0, there.get(0) + 1);
+                                 }
+                                 team_.barrier();
+                               }};
+    auto const lines = take(2);
+    bench::raw::spin_lock const word{lines.at(0), 40};
+    m_.measure(row<Lock>("lock_contended", m_.ranks()),
+               {contended, bench::all_of(m_, "test and set 40 times, yield", [=, counted = lines.at(1)] {
+                  word.lock();
+                  counted.store(counted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+                  word.unlock();
+                })});
+  }
+
+  /// Rank 0 asks, rank 1 answers, and rank 0 says that it is done: three stores to lines of their own.
+  bench::way asked_owner() {
+    auto const lines = take(3);
+    return bench::everybody("request, answer, release",
+                            [lines, asks = m_.rank() == 0, n = std::uint64_t{0}]() mutable {
+                              ++n;
+                              if (asks) {
+                                lines.at(0).store(n, std::memory_order_release);
+                                bench::raw::spin_until(lines.at(1), n);
+                                lines.at(2).store(n, std::memory_order_release);
+                              } else {
+                                bench::raw::spin_until(lines.at(0), n);
+                                lines.at(1).store(n, std::memory_order_release);
+                                bench::raw::spin_until(lines.at(2), n);
+                              }
+                            });
   }
 
   /// All ranks take the lock as often as they can for a while. The result is a fair share over the share of

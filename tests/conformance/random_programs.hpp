@@ -2,9 +2,10 @@
 #pragma once
 
 // Random programs of puts, gets, accumulates and fetching operations, with requests and without, in epochs of
-// all kinds, over several windows. Every value read and all memory at the end equal those of a serial run
-// byte by byte, on every model. PGAS_TEST_SECONDS is the time for a case (2); PGAS_SEED replays one program.
-// A header holds them because two tests share the models: each takes a minute to compile with sanitizers.
+// all kinds, over several windows and an array (random_arrays.hpp). Every value read and all memory at the
+// end equal those of a serial run byte by byte, on every model. PGAS_TEST_SECONDS is the time for a case (2);
+// PGAS_SEED replays one program. A header holds them because two tests share the models: each takes a minute
+// to compile with sanitizers.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "../support/ranks.hpp"
+#include "random_arrays.hpp"
 
 namespace pgas_test::random_programs {
 
@@ -841,6 +843,7 @@ void play_on() {
         pgas::run<typename Model::backend>(ranks, [seed](auto& world) {
           auto team = world.template with<typename Model::coherence, typename Model::protocols>();
           play(team, seed);
+          play_array(team, seed);
         });
       };
       try {

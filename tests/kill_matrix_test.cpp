@@ -166,6 +166,10 @@ constexpr std::array calls_of_epochs{
     named_call{call::signal_test_refresh, "refresh of test for a signal"},
     named_call{call::signal_any_refresh, "refresh of wait for any signal"},
 };
+/// Calls of a halo exchange by notified puts.
+constexpr std::array calls_of_notified_halos{
+    named_call{call::halo_finish_refresh, "refresh of a notified halo"},
+};
 
 /// The reason why a mutant may live: its step does nothing. Each listed mutant must live, and each other one
 /// must be killed.
@@ -279,6 +283,8 @@ struct matrix {
     without_each_of<Backend, forgetful_policy<Policy>, pgas::default_protocols>(
         calls_of_epochs, noticed_by<by_flush<>, by_sync, by_signal<awaited_by::test>,
                                     by_signal<awaited_by::wait>, by_signal<awaited_by::any>>{});
+    without_each_of<Backend, forgetful_policy<Policy>, pgas::default_protocols>(
+        calls_of_notified_halos, noticed_by<by_notified_halo>{});
   }
 };
 
@@ -303,6 +309,7 @@ void check_right() {
     by(by_signal<awaited_by::wait>{});
     by(by_signal<awaited_by::test>{});
     by(by_signal<awaited_by::any>{});
+    by(by_notified_halo{});
     by(by_flush<>{});
     by(by_own_store<dropped_by::opening>{});
     by(by_own_store<dropped_by::flush>{});

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <atomic>
+#include <pgas/global_array.hpp>
+#include <pgas/notified_halo.hpp>
 #include <pgas/signals.hpp>
 #include <span>
 #include <string_view>
@@ -38,7 +40,8 @@ enum class call {
   signal_publish,
   signal_wait_refresh,
   signal_test_refresh,
-  signal_any_refresh
+  signal_any_refresh,
+  halo_finish_refresh  // of a halo exchange by notified puts
 };
 
 /// While an object of this class lives, `forgetful` protocols leave out this call, on every rank that is
@@ -526,6 +529,37 @@ struct by_signal {
       v.expect(epoch.get(other, stored), round);
       signal(1);  // the other rank may change both again
       wait({other, 1});
+    }
+  }
+};
+
+/// Ghost cells by notified puts, from both sides: finish refreshes before it copies cells out of the inbox.
+struct by_notified_halo {
+  static constexpr std::string_view name = "halo by notified puts";
+  static void run(auto& team, verdict v) {
+    constexpr std::size_t cells = 32;
+    constexpr std::size_t width = 16;
+    auto a = pgas::make_array<int>(team, cells * static_cast<std::size_t>(team.size()),
+                                   pgas::halo{.width = width, .edges = pgas::edge::periodic});
+    auto halos = pgas::make_notified_halo(a);
+    auto const value = [&](rank_t rank, int round) { return 100 * round + rank; };
+    rank_t const other = (team.rank() + 1) % team.size();
+    for (int round = 1; round <= rounds; ++round) {
+      {
+        auto const own = pgas::stage(a, pgas::write_only);
+        for (std::size_t i = 0; i < cells; ++i)
+          own(static_cast<std::ptrdiff_t>(i)) = value(team.rank(), round);
+      }
+      auto exchange = halos.begin_exchange(a);
+      {
+        within const omission(team.rank(), call::none, call::halo_finish_refresh);
+        exchange.finish();
+      }
+      auto const seen = pgas::stage(a, pgas::read_only);
+      for (std::ptrdiff_t i = 1; i <= static_cast<std::ptrdiff_t>(width); ++i) {
+        v.expect(seen(-i), value(other, round));
+        v.expect(seen(static_cast<std::ptrdiff_t>(cells) - 1 + i), value(other, round));
+      }
     }
   }
 };

@@ -193,11 +193,13 @@ void play_array(Team& team, std::uint64_t seed) {
       team.barrier();
     }
   }
-  pgas::lock_all epoch{a};
   std::vector<std::int64_t> all(p.after().size());
-  epoch.get(whole, all);
-  epoch.flush_local_all();
+  {
+    pgas::lock_all epoch{a};
+    epoch.get(whole, all);
+  }
   require(all == p.after(), where + ": all cells at the end");
+  team.barrier();  // over user memory, a part ends with its rank's array
 }
 
 }  // namespace pgas_test::random_programs

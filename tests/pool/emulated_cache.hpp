@@ -53,6 +53,14 @@ class emulated_cache {
     pgas::processor_cache::unmap(here().home, bytes);
   }
 
+  /// A line is written back if it differs from its fill. So the fill changes, too: a copy of the memory's
+  /// last use may hold the same value.
+  static void store(pgas::word* to, pgas::word value, std::memory_order order) noexcept {
+    std::atomic_ref(*to).store(value, order);
+    state& s = here();
+    auto const offset = static_cast<std::size_t>(reinterpret_cast<std::byte*>(to) - s.view.front().bytes);
+    *words(s.filled.front().bytes + offset) = ~value;
+  }
   static void clean(std::byte* address, std::size_t bytes) noexcept {
     if (Flaw == flaw::clean_does_nothing) return;
     pgas::processor::each_line(address, bytes, line, [](std::byte* at) {

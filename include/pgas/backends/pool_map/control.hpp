@@ -138,7 +138,7 @@ class pool_control {
   // accesses. The word is in memory before any later store and, through the drain_all of the next load,
   // before any later load.
   static void store_through(word* at, word value, std::memory_order order) noexcept {
-    std::atomic_ref(*at).store(value, order);
+    Cache::store(at, value, order);
     Cache::clean(reinterpret_cast<std::byte*>(at), sizeof(word));
     Cache::drain_stores();
   }

@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <concepts>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <pgas/backends/pool_map/truncation.hpp>
+#include <pgas/concepts/control.hpp>
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/processor.hpp>
@@ -83,6 +85,10 @@ struct processor_cache {
   /// Ends a mapping.
   static void unmap(std::byte* base, std::uint64_t bytes) noexcept { ::munmap(base, bytes); }
 
+  /// Stores a word through the cache, whose line is then dirty.
+  static void store(word* to, word value, std::memory_order order) noexcept {
+    std::atomic_ref(*to).store(value, order);
+  }
   static void clean(std::byte* address, std::size_t bytes) noexcept { processor::clean(address, bytes); }
   static void drop(std::byte* address, std::size_t bytes) noexcept { processor::drop(address, bytes); }
   /// Stores bytes past the cache; drain_stores completes the stores.

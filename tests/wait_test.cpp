@@ -2,7 +2,6 @@
 // The promises of waiting under each wait_policy.
 #include <sys/resource.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

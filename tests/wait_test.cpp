@@ -176,6 +176,21 @@ TEST_CASE("waiting: idle ranks look at their words seldom, and one of them looks
   CHECK(j.block().looks.load() <= 4);
 }
 
+TEST_CASE("waiting: a rank that answers messages looks often between two pauses") {
+  if (!chosen(process_model::backend::name)) return;
+  auto const j = pgas::detail::job::create(1);
+  pgas::detail::run_processes(j, [](pgas::detail::job const& mine) {
+    constexpr int many = 20'000;  // with a pause after each look there are 5,000
+    int looks = 0;
+    pgas::detail::service const answers(mine.block(), nullptr, [&] { ++looks; });
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    pgas::detail::wait_for(
+        mine, [&] { return looks >= many || std::chrono::steady_clock::now() > end; }, {.operation = "wait"},
+        "messages", [] { return pgas::group{}; });
+    require_equal(looks >= many, true, "many looks in two seconds");
+  });
+}
+
 TEST_CASE("waiting: the search for blocked ranks finds what a search by single ranks finds") {
   using pgas::detail::job_block;
   auto const memory = std::make_unique<job_block>();

@@ -289,7 +289,10 @@ class long_wait {
   long_wait patience(j, why, label);
   prepare(patience);
   patience.serves();
-  int const at_once = j.waits() == wait_policy::spin ? patient_looks : 1;
+  // The next message often follows soon. With a pause after each look, a rank would answer a train of
+  // messages at the pace of system calls.
+  bool const expects_mail = service::any() && keeps_core(j);
+  int const at_once = expects_mail ? patient : j.waits() == wait_policy::spin ? patient_looks : 1;
   while (!looks(at_once)) patience.pause(served);
 }
 

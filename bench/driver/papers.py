@@ -425,7 +425,8 @@ FIGURES = (
                  for name, series in (('one-sided', 'one_sided'), ('one-sided with a cached own part', 'one_sided, cached'))
                  for c in range(4)),
                *(Effect(f'class {CLASSES[c]}: the rate of one-sided over that of two-sided',
-                        over(('one_sided', c, 'rate'), ('two_sided', c, 'rate')), basis='packets', why=lambda v: EARLY(v), is_headline=True)
+                        over(('one_sided', c, 'rate'), ('two_sided', c, 'rate')), basis='packets',
+                        why=lambda v: EARLY(v), is_headline=True)
                  for c in range(4)),
                Effect('class A: the communication of messages over that of one-sided',
                       lambda v: v('messages over one_sided', 2, 'communication'), 4.95, basis='packets'),

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """Names the tests of a build folder that something has changed for since they passed.
 
-usage: changed_tests.py names BUILD    prints a name a line, when the build is whole and before the tests begin
+usage: changed_tests.py names BUILD    prints a name a line, between the build and the tests
        changed_tests.py record BUILD   notes the results of the tests that have run since
 
-What a test depends on: its program, the programs that it needs, each file and folder that its command names, and the
-folder of its script.
+A test depends on its program, the programs that it needs, each file and folder that its command names, and
+the folder of its script.
 """
 import json
 import os
@@ -52,7 +52,10 @@ def main(action, build):
                  if last_change(test, outputs, build) >= known['passed'].get(test['name'], 0)}
         print(*sorted(names), sep='\n')
     else:
-        with open(build / 'meson-logs/testlog.json', encoding='utf-8') as log:
+        log_file = build / 'meson-logs/testlog.json'
+        if not log_file.exists():  # Meson itself has failed, and tools/test says so
+            return
+        with open(log_file, encoding='utf-8') as log:
             results = [json.loads(line) for line in log]
         failed = set()
         for result in results:

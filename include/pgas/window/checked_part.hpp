@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/vocabulary/own_part.hpp>
+#include <pgas/vocabulary/rows_of.hpp>
+#include <pgas/window/target_part.hpp>
+#include <string>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// What a view of one rank's part keeps beside the part, and the checks of its arguments.
+template <class State, hints Hints>
+class checked_part : protected target_part<State, Hints> {
+  using part = target_part<State, Hints>;
+
+ public:
+  using typename part::value_type;
+
+  checked_part(State& state, rank_t target) : part(state, target), size_(state.part_size(target)) {}
+
+  /// The rank of this part.
+  using part::rank;
+  /// The number of elements of the part.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ protected:
+  static constexpr void check_writes() noexcept {
+    static_assert(
+        !Hints.read_only,
+        "put: this epoch was opened read_only; open it without that hint to put, accumulate or store");
+  }
+  static constexpr void check_reads() noexcept {
+    static_assert(!Hints.write_only,
+                  "get: this epoch was opened write_only; open it without that hint to get or load");
+  }
+
+  void check_element(std::string_view operation, std::size_t i) const {
+    PGAS_EXPECTS(normal, i < size_, part::state().refuse_elements(operation, rank(), i, 1));
+  }
+  void check_elements(std::string_view operation, std::size_t first, std::size_t count) const {
+    PGAS_EXPECTS(light, fits(first, count, size_),
+                 part::state().refuse_elements(operation, rank(), first, count));
+  }
+  void check_own(std::string_view operation, own_part piece) const {
+    State const& s = part::state();
+    PGAS_EXPECTS(light, fits(piece.first, piece.count, s.size),
+                 s.refuse_elements(operation, s.rank(), piece.first, piece.count));
+  }
+  void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
+    PGAS_EXPECTS(
+        light, given == needed,
+        throw error(errc::invalid_argument, part::state().job_rank(), operation,
+                    std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
+  }
+  void check_rows(std::string_view operation, rows_of block, std::size_t private_pitch) const {
+    PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),
+                 throw_error(errc::invalid_argument, part::state().job_rank(), operation,
+                             "rows overlap: a pitch is less than the length of a row"));
+  }
+  static row_shape shape_of(rows_of block) noexcept {
+    return {.rows = block.rows, .row_bytes = block.cols * sizeof(value_type)};
+  }
+
+  /// Knows whether this view has announced that it modifies single elements.
+  [[no_unique_address]] mutable typename State::element_modes_type::memory_type memory_{};
+
+ private:
+  std::size_t size_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/concepts/recorder.hpp>
+#include <pgas/window/element_operations.hpp>
+#include <pgas/window/target_transfers.hpp>
+#include <span>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The operations of a target view that modify elements in indivisible steps.
+template <class State, hints Hints>
+class target_atomics : public target_transfers<State, Hints> {
+  using base = target_transfers<State, Hints>;
+
+ public:
+  using base::base;
+  using typename base::value_type;
+
+  /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened
+  /// at return. MPI_Accumulate.
+  template <operation_argument Op = op::sum>
+  void accumulate(std::size_t i, value_type const& value, Op op = {}) const {
+    static_cast<void>(modify_checked("accumulate", i, value, op));
+  }
+  /// Combines each value into its element; each element in one indivisible step, not all of them in one. All
+  /// have happened at return, and `values` may be reused.
+  ///
+  /// On shared memory this costs a vector loop under a lock, or an atomic operation an element while other
+  /// ranks' epochs modify single elements of the part.
+  /// A step is indivisible among operations of epochs only. An owner that modifies the same elements through
+  /// `local()` meanwhile loses updates, even by std::atomic_ref; `scc` reports that race. The owner instead
+  /// accumulates to its own rank. Atomic operations would take 3 to 50 times as long as the vector loop.
+  template <operation_argument Op = op::sum>
+  void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
+    modify_all_checked("accumulate", first, values, nullptr, op);
+  }
+  /// Like accumulate, and returns the element's value before. MPI_Get_accumulate.
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] value_type get_accumulate(std::size_t i, value_type const& value, Op op = {}) const {
+    return modify_checked("get_accumulate", i, value, op);
+  }
+  /// Like accumulate; at return `before` holds the elements' values before. MPI_Get_accumulate.
+  template <operation_argument Op = op::sum>
+  void get_accumulate(std::size_t first, std::span<value_type const> values, std::span<value_type> before,
+                      Op op = {}) const {
+    check_count("get_accumulate", before.size(), values.size());
+    modify_all_checked("get_accumulate", first, values, before.data(), op);
+  }
+
+  /// Combines values that lie without gaps into a block of rows, or into strided elements; otherwise like
+  /// accumulate of many. Costs an accumulate for each row. MPI_Accumulate with vector types.
+  template <operation_argument Op = op::sum>
+  void accumulate(rows_of at, std::span<value_type const> values, Op op = {}) const {
+    check_count("accumulate", values.size(), at.size());
+    modify_rows_checked("accumulate", at, values, nullptr, op);
+  }
+  /// Like accumulate of rows; at return `before` holds the elements' values before. MPI_Get_accumulate with
+  /// vector types.
+  template <operation_argument Op = op::sum>
+  void get_accumulate(rows_of at, std::span<value_type const> values, std::span<value_type> before,
+                      Op op = {}) const {
+    check_count("get_accumulate", values.size(), at.size());
+    check_count("get_accumulate", before.size(), at.size());
+    modify_rows_checked("get_accumulate", at, values, before.data(), op);
+  }
+
+  /// Like accumulate and get_accumulate, and returns a request for programs that collect requests. It is done
+  /// at return: `values` may be reused, and `before` may be read. MPI_Raccumulate, MPI_Rget_accumulate.
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(std::size_t i, value_type const& value, Op op = {}) const {
+    static_cast<void>(modify_checked("raccumulate", i, value, op));
+    return {};
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
+    modify_all_checked("raccumulate", first, values, nullptr, op);
+    return {};
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(std::size_t first, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) const {
+    check_count("rget_accumulate", before.size(), values.size());
+    modify_all_checked("rget_accumulate", first, values, before.data(), op);
+    return {};
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(std::size_t i, value_type const& value, value_type& before,
+                                     Op op = {}) const {
+    before = modify_checked("rget_accumulate", i, value, op);
+    return {};
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done raccumulate(rows_of at, std::span<value_type const> values, Op op = {}) const {
+    check_count("raccumulate", values.size(), at.size());
+    modify_rows_checked("raccumulate", at, values, nullptr, op);
+    return {};
+  }
+  template <operation_argument Op = op::sum>
+  [[nodiscard]] done rget_accumulate(rows_of at, std::span<value_type const> values,
+                                     std::span<value_type> before, Op op = {}) const {
+    check_count("rget_accumulate", values.size(), at.size());
+    check_count("rget_accumulate", before.size(), at.size());
+    modify_rows_checked("rget_accumulate", at, values, before.data(), op);
+    return {};
+  }
+
+  /// Adds to element i and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
+  [[nodiscard]] value_type fetch_add(std::size_t i, value_type const& value) const
+    requires operation_on<op::sum, value_type>
+  {
+    return modify_checked("fetch_add", i, value, op::sum{});
+  }
+  /// Replaces element i and returns its value before. MPI_Fetch_and_op with MPI_REPLACE, shmem_atomic_swap.
+  [[nodiscard]] value_type exchange(std::size_t i, value_type const& value) const {
+    return modify_checked("exchange", i, value, op::replace{});
+  }
+  /// Replaces element i by `desired` and returns true if it has the bytes of `expected`; else copies it to
+  /// `expected` and returns false. Does not compile for a type with padding: see has_no_padding. Zero and
+  /// negative zero differ in their bytes. MPI_Compare_and_swap, shmem_atomic_compare_swap.
+  [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired) const {
+    static_assert(has_no_padding<value_type>,
+                  "compare_exchange: it compares bytes, and equal values of this type may differ in padding "
+                  "bytes; take double for long double, fill a struct's padding by members of its own, or, if "
+                  "the struct has none, specialize pgas::has_no_padding for it");
+    check_writes();
+    check_element("compare_exchange", i);
+    [[maybe_unused]] auto const span = modifies("compare_exchange", 1);
+    value_type const found = atomically().exchange_if_equal(i, expected, desired);
+    bool const replaced = operations::same_bytes(found, expected);
+    if (!replaced) expected = found;
+    return replaced;
+  }
+  /// Returns element i, indivisibly against the atomic operations above and with acquire order: a loop may
+  /// wait for a value. shmem_atomic_fetch.
+  [[nodiscard]] value_type atomic_load(std::size_t i) const {
+    check_reads();
+    check_element("atomic_load", i);
+    [[maybe_unused]] auto const span = modifies("atomic_load", 1);
+    return atomically().read(i);
+  }
+  /// Replaces element i, indivisibly, with release order. shmem_atomic_set.
+  void atomic_store(std::size_t i, value_type const& value) const {
+    check_writes();
+    check_element("atomic_store", i);
+    [[maybe_unused]] auto const span = modifies("atomic_store", 1);
+    atomically().write(i, value);
+  }
+
+ protected:
+  using base::check_element;
+  using base::memory_;
+
+ private:
+  using base::check_count;
+  using base::check_elements;
+  using base::check_reads;
+  using base::check_rows;
+  using base::check_writes;
+  using operations = element_operations<State, Hints>;
+
+  [[nodiscard]] operations atomically() const noexcept { return {*this, memory_}; }
+  /// A span of a trace for the whole operation, which may be many calls of the segment, or none.
+  [[nodiscard]] auto modifies(std::string_view operation, std::size_t count) const {
+    rank_t const target = this->rank();
+    return begin_span(base::state().control, span_kind::transfer, operation, group(&target, 1),
+                      count * sizeof(value_type));
+  }
+  template <class Op>
+  value_type modify_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
+    refuse_operation<Op, value_type>();
+    check_writes();
+    check_element(operation, i);
+    [[maybe_unused]] auto const span = modifies(operation, 1);
+    return atomically().modify(i, value, op);
+  }
+  template <class Op>
+  void modify_all_checked(std::string_view operation, std::size_t first, std::span<value_type const> values,
+                          value_type* before, Op op) const {
+    refuse_operation<Op, value_type>();
+    check_writes();
+    check_elements(operation, first, values.size());
+    [[maybe_unused]] auto const span = modifies(operation, values.size());
+    atomically().modify_all(first, values, before, op);
+  }
+
+  template <class Op>
+  void modify_rows_checked(std::string_view operation, rows_of at, std::span<value_type const> values,
+                           value_type* before, Op op) const {
+    check_elements(operation, at.first, at.reach());
+    check_rows(operation, at, at.cols);
+    for (std::size_t row = 0; row < at.rows; ++row) {
+      std::size_t const done_before = row * at.cols;
+      modify_all_checked(operation, at.first + row * at.pitch, values.subspan(done_before, at.cols),
+                         before == nullptr ? nullptr : before + done_before, op);
+    }
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <pgas/window/checked_part.hpp>
+#include <span>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The transfers of a target view: puts and gets of elements, runs and rows, and of pieces of the own part.
+template <class State, hints Hints>
+class target_transfers : public checked_part<State, Hints> {
+  using part = target_part<State, Hints>;
+
+ public:
+  using typename part::value_type;
+  using checked_part<State, Hints>::checked_part;
+
+  /// Puts one element. `value` may be reused at return. Costs a store on shared memory, else a message.
+  /// MPI_Put, shmem_p.
+  void put(std::size_t i, value_type const& value) const {
+    check_writes();
+    check_element("put", i);
+    part::put(i, value);
+  }
+
+  /// Puts values.size() elements from private memory at `first`. The source may be reused after flush_local
+  /// or close. Costs a copy on shared memory, past the caches if it is long, else a message. MPI_Put,
+  /// shmem_put.
+  void put(std::size_t first, std::span<value_type const> values) const {
+    check_writes();
+    check_elements("put", first, values.size());
+    part::put(first, values);
+  }
+
+  /// Puts a piece of this rank's own part, as this rank sees it. The piece may be stored to after flush_local
+  /// or close.
+  ///
+  /// A template, so that `put(i, {a, b})` is one element of two members.
+  template <std::same_as<own_part> Piece>
+  void put(std::size_t first, Piece from) const {
+    check_writes();
+    check_elements("put", first, from.count);
+    check_own("put", from);
+    with_own_copy(from, [&](std::span<value_type const> values) { part::put(first, values); });
+  }
+
+  /// Puts rows of private memory, `from_pitch` elements apart, into a block of rows. The source may be reused
+  /// after flush_local or close. MPI_Put with vector types.
+  void put(rows_of at, value_type const* from, std::size_t from_pitch) const {
+    check_writes();
+    check_elements("put", at.first, at.reach());
+    check_rows("put", at, from_pitch);
+    if (at.size() == 0) return;
+    part::put_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
+                   from_pitch * sizeof(value_type), shape_of(at));
+  }
+  /// Puts values that lie without gaps into a block of rows, or into strided elements. The source may be
+  /// reused after flush_local or close. shmem_iput.
+  void put(rows_of at, std::span<value_type const> values) const {
+    check_count("put", values.size(), at.size());
+    put(at, values.data(), at.cols);
+  }
+
+  /// Returns one element; blocks until it has arrived. A loop that waits for a value is a race: see
+  /// atomic_load. MPI_Get, shmem_g.
+  [[nodiscard]] value_type get(std::size_t i) const {
+    check_reads();
+    check_element("get", i);
+    return part::get(i);
+  }
+
+  /// Gets values.size() elements from `first` on into private memory. The destination may be read after
+  /// flush_local or close. MPI_Get, shmem_get.
+  void get(std::size_t first, std::span<value_type> values) const {
+    check_reads();
+    check_elements("get", first, values.size());
+    part::get(first, values);
+  }
+
+  /// Gets into a piece of this rank's own part, as if this rank stored it. The piece may be read after
+  /// flush_local or close.
+  template <std::same_as<own_part> Piece>
+  void get(std::size_t first, Piece into) const {
+    check_reads();
+    check_elements("get", first, into.count);
+    check_own("get", into);
+    get_into_own(first, into);
+  }
+
+  /// Gets a block of rows into private rows, `into_pitch` elements apart. The destination may be read after
+  /// flush_local or close.
+  void get(rows_of at, value_type* into, std::size_t into_pitch) const {
+    check_reads();
+    check_elements("get", at.first, at.reach());
+    check_rows("get", at, into_pitch);
+    if (at.size() == 0) return;
+    part::get_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
+                   into_pitch * sizeof(value_type), shape_of(at));
+  }
+  /// Gets a block of rows, or strided elements, into values that lie without gaps. The destination may be
+  /// read after flush_local or close. shmem_iget.
+  void get(rows_of at, std::span<value_type> values) const {
+    check_count("get", values.size(), at.size());
+    get(at, values.data(), at.cols);
+  }
+
+  /// Starts a put of anything that `put` takes, and returns its request. The source may be reused once the
+  /// request is done; the elements have arrived after flush or close. The request of one element is done at
+  /// return, and so is that of a put to memory with private copies. MPI_Rput.
+  [[nodiscard]] done rput(std::size_t i, value_type const& value) const {
+    check_writes();
+    check_element("rput", i);
+    part::put(i, value);
+    return {};
+  }
+  [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
+    check_writes();
+    check_elements("rput", first, values.size());
+    if constexpr (cache_controlled<segment_type>) {
+      part::put(first, values);
+      return done{};
+    } else {
+      return segment().rput(location_of(first), std::as_bytes(values));
+    }
+  }
+  template <std::same_as<own_part> Piece>
+  [[nodiscard]] done rput(std::size_t first, Piece from) const {
+    check_writes();
+    check_elements("rput", first, from.count);
+    check_own("rput", from);
+    with_own_copy(from, [&](std::span<value_type const> values) { part::put(first, values); });
+    return {};
+  }
+  [[nodiscard]] auto rput(rows_of at, value_type const* from, std::size_t from_pitch) const {
+    check_writes();
+    check_elements("rput", at.first, at.reach());
+    check_rows("rput", at, from_pitch);
+    return part::rput_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
+                           from_pitch * sizeof(value_type), shape_of(at));
+  }
+  [[nodiscard]] auto rput(rows_of at, std::span<value_type const> values) const {
+    check_count("rput", values.size(), at.size());
+    return rput(at, values.data(), at.cols);
+  }
+  /// Starts a get of anything that `get` takes, and returns its request. The destination may be read once the
+  /// request is done. The request of one element is done at return, and so is that of a get from memory with
+  /// private copies. MPI_Rget.
+  [[nodiscard]] done rget(std::size_t i, value_type& into) const {
+    check_reads();
+    check_element("rget", i);
+    into = part::get(i);
+    return {};
+  }
+  [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values) const {
+    check_reads();
+    check_elements("rget", first, values.size());
+    if constexpr (cache_controlled<segment_type>) {
+      part::get(first, values);
+      segment().flush_local(
+          this->rank());  // a policy may get past the copies, and then the bytes may be under way
+      return done{};
+    } else {
+      return segment().rget(location_of(first), std::as_writable_bytes(values));
+    }
+  }
+  template <std::same_as<own_part> Piece>
+  [[nodiscard]] done rget(std::size_t first, Piece into) const {
+    check_reads();
+    check_elements("rget", first, into.count);
+    check_own("rget", into);
+    get_into_own(first, into);
+    segment().flush_local(this->rank());
+    return {};
+  }
+  [[nodiscard]] auto rget(rows_of at, value_type* into, std::size_t into_pitch) const {
+    check_reads();
+    check_elements("rget", at.first, at.reach());
+    check_rows("rget", at, into_pitch);
+    return part::rget_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
+                           into_pitch * sizeof(value_type), shape_of(at));
+  }
+  [[nodiscard]] auto rget(rows_of at, std::span<value_type> values) const {
+    check_count("rget", values.size(), at.size());
+    return rget(at, values.data(), at.cols);
+  }
+
+ protected:
+  using checks = checked_part<State, Hints>;
+  using checks::check_count;
+  using checks::check_element;
+  using checks::check_elements;
+  using checks::check_own;
+  using checks::check_reads;
+  using checks::check_rows;
+  using checks::check_writes;
+  using checks::shape_of;
+  using part::location_of;
+  using part::segment;
+  using typename part::segment_type;
+
+ private:
+  using Coherence = typename part::coherence_type;
+
+  template <class Use>
+  void with_own_copy(own_part from, Use&& use) const {
+    if constexpr (local_segment<segment_type> && !cache_controlled<segment_type>) {
+      auto const* own = reinterpret_cast<value_type const*>(segment().local().data());
+      use(std::span<value_type const>(own + from.first, from.count));
+    } else {
+      std::vector<value_type> copy(from.count);
+      if (from.count != 0) {
+        Coherence::load(segment(), {part::state().rank(), from.first * sizeof(value_type)},
+                        std::as_writable_bytes(std::span(copy)));
+      }
+      use(std::span<value_type const>(copy));
+    }
+  }
+
+  void get_into_own(std::size_t first, own_part into) const {
+    if (into.count == 0) return;
+    if constexpr (local_segment<segment_type> && !cache_controlled<segment_type>) {
+      auto* const own = reinterpret_cast<value_type*>(segment().local().data());
+      part::get(first, std::span(own + into.first, into.count));
+    } else {
+      std::vector<value_type> copy(into.count);
+      part::get(first, std::span(copy));
+      segment().flush_local(this->rank());
+      Coherence::store(segment(), {part::state().rank(), into.first * sizeof(value_type)},
+                       std::as_bytes(std::span(copy)));
+    }
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

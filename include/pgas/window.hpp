@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <pgas/support/copy_text.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/support/type_name.hpp>
@@ -79,6 +80,17 @@ class window {
     state_->check_rank(rank, "part");
     return {reinterpret_cast<T*>(state_->segment.part(rank)), size(rank)};
   }
+  /// Any rank's part as a span if this rank reaches it by load and store, else nothing: for code that
+  /// synchronizes by itself. Where ranks of a node share memory, their parts are spans. OpenSHMEM: shmem_ptr.
+  [[nodiscard]] std::optional<std::span<T>> part_if_near(rank_t rank) const {
+    state_->check_rank(rank, "part_if_near");
+    if constexpr (state_type::parts == part_is::far) {
+      return std::nullopt;
+    } else {
+      T* const first = state_->part_if_near(rank);
+      return first == nullptr ? std::nullopt : std::optional(std::span<T>(first, size(rank)));
+    }
+  }
   /// Does not compile: says where parts are spans.
   template <std::integral Rank>
     requires(!has_parts)
@@ -103,9 +115,10 @@ class window {
       if constexpr (state_type::is_direct) {
         return part(p.rank);
       } else {
+        if (auto const near = part_if_near(p.rank)) return *near;
         PGAS_EXPECTS(light, p.rank == rank(),
                      detail::throw_error(errc::out_of_range, state_->job_rank(), "local",
-                                         "the pointer's part is not on this rank"));
+                                         "this rank does not reach the pointer's part by load and store"));
         return local();
       }
     }();

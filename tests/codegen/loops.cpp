@@ -5,6 +5,8 @@
 #include <pgas/sync/match_vector.hpp>
 #include <pgas/sync/shared_only.hpp>
 
+#include "../support/fake_nodes.hpp"
+
 namespace {
 
 using team = pgas::team<pgas::backends::process_map>;
@@ -16,6 +18,15 @@ using boundary = pgas::window_boundary<segment, pgas::coherence::coherent, Side>
 
 template <class T>
 using ours = pgas::target_view<state<T>, pgas::hints{}>;
+
+/// Views of parts that are near or far: before the rank is asked, and of a near part.
+using nodes = pgas::team<pgas_test::fake::nodes_of<pgas::backends::process_map, 2>>;
+template <class T>
+using node_state = typename decltype(pgas::make_window<T>(std::declval<nodes&>(), 0))::state_type;
+template <class T>
+using near_or_far = pgas::target_view<node_state<T>, pgas::hints{}>;
+template <class T>
+using near = pgas::target_view<node_state<T>, pgas::hints{}, pgas::part_is::near>;
 
 /// A pointer that comes from where a target_view has its own: memory.
 template <class T>
@@ -50,7 +61,7 @@ template <bool ReadAgain = false, class Epoch, class T>
     epoch.put(target, i, value);
   }
 }
-static_assert(sizeof(raw<double>) == sizeof(ours<double>));
+static_assert(sizeof(raw<double>) == sizeof(ours<double>) && sizeof(raw<double>) == sizeof(near<double>));
 
 template <class Access>
 [[gnu::always_inline]] inline void put_loop(Access const& target, std::size_t n, double value) {
@@ -112,6 +123,22 @@ void raw_get_values(raw<double> const& t, std::size_t n, double* into) { get_val
 std::uint64_t ours_get_words(ours<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
 std::uint64_t raw_get_words(raw<std::uint64_t> const& t, std::size_t n) { return get_words(t, n); }
 
+// The same loops into a near part, on nodes that share no memory. `visit` asks once, before the loop.
+void ours_near_put_loop(near<double> const& t, std::size_t n, double v) { put_loop(t, n, v); }
+void raw_near_put_loop(raw<double> const& t, std::size_t n, double v) { put_loop(t, n, v); }
+void ours_near_put_flush(near<double> const& t, std::size_t n, double v) { put_flush(t, n, v); }
+void raw_near_put_flush(raw<double> const& t, std::size_t n, double v) { put_flush(t, n, v); }
+double ours_near_get_sum(near<double> const& t, std::size_t n) { return get_sum(t, n); }
+double raw_near_get_sum(raw<double> const& t, std::size_t n) { return get_sum(t, n); }
+void ours_visit_put(near_or_far<double> const& t, std::size_t n, double const* from) {
+  t.visit([&]<class View>(View const& part) {
+    if constexpr (View::where == pgas::part_is::near) put_values(part, n, from);
+  });
+}
+void raw_visit_put(raw<double> const& t, std::size_t n, double const* from) {
+  if (t.base != nullptr) put_values(t, n, from);
+}
+
 // An access through the epoch, which looks up the target's part each time.
 void epoch_put(fence<double>& e, pgas::rank_t target, std::size_t n, double v) {
   epoch_loop(e, target, n, v);
@@ -138,4 +165,5 @@ void nothing_post(segment& s) { boundary<pgas::boundary_of::own>(s).publish(pgas
 void nothing_complete(segment& s) { boundary<pgas::boundary_of::remote>(s).publish(pgas::everyone); }
 void nothing_flush(ours<double> const& t) { t.flush(); }
 void nothing_flush_local(ours<double> const& t) { t.flush_local(); }
+void nothing_near_flush(near<double> const& t) { t.flush(); }
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -226,6 +228,51 @@ TEST_CASE("segment: a put is a store on segments whose parts are reached by load
       require(got(s, {b.rank(), 0}, 128) == pattern(from, 0, 128), "a store is seen by a get");
       require(std::equal(s.local().begin(), s.local().end(), pattern(from, 0, 128).begin()),
               "local() is the own part");
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("segment: a near part has an address, where a store is seen by every rank; a far part has none") {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 128));
+    if constexpr (pgas::partly_shared_segment<decltype(s)>) {
+      require(s.part_if_near(b.rank()) == s.local().data(), "the own part is near");
+      rank_t const to = (b.rank() + 1) % b.size();
+      require((s.part_if_near(to) != nullptr) == (b.locality_of(to) != pgas::locality::remote),
+              "the parts of this rank's node are near");
+      if (std::byte* const part = s.part_if_near(to)) {
+        std::memcpy(part, pattern(b.rank(), 0, 128).data(), 128);
+      } else {
+        s.put({to, 0}, pattern(b.rank(), 0, 128));
+        s.flush(to);
+      }
+      boot.fence();
+      for (rank_t r = 0; r < b.size(); ++r) {
+        rank_t const from = (r - 1 + b.size()) % b.size();
+        require(got(s, {r, 0}, 128) == pattern(from, 0, 128), "a store and a put are seen by a get");
+      }
+      boot.fence();
+    }
+  });
+}
+
+TEST_CASE("segment: atomic operations by the processor on a near part lose no update to those of far ranks") {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
+    auto s = make_segment(b, boot, "s", even_sizes(b, 64));
+    if constexpr (pgas::partly_shared_segment<decltype(s)>) {
+      constexpr int times = 300;
+      for (int i = 0; i < times; ++i) {
+        if (std::byte* const part = s.part_if_near(0)) {
+          std::atomic_ref(*reinterpret_cast<std::int64_t*>(part)).fetch_add(1, std::memory_order_acq_rel);
+        } else {
+          s.template fetch_op<std::int64_t>({0, 0}, 1, pgas::op::sum{});
+        }
+      }
+      s.flush_all();
+      boot.fence();
+      require_equal(s.template atomic_load<std::int64_t>({0, 0}), std::int64_t{times} * b.size(),
+                    "the sum of all");
       boot.fence();
     }
   });

@@ -11,9 +11,11 @@ namespace pgas_test {
 #endif
 
 #if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before this header
-using all_models =
+using all_models = std::conditional_t<
+    pgas::cache_controlled<PGAS_TEST_ONE_BACKEND::segment_type>,
     std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,
-               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>;
+               model<PGAS_TEST_ONE_BACKEND, pgas::coherence::uncached>>,
+    std::tuple<model<PGAS_TEST_ONE_BACKEND>>>;
 #else
 using all_models = PGAS_TEST_LIST::all;
 #endif

@@ -7,6 +7,7 @@
 #include <pgas/array/shape.hpp>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/vocabulary/error.hpp>
+#include <pgas/window/part_is.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -60,11 +61,16 @@ void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use) {
                detail::throw_no_box(state.job_rank(), "visit_box", at, epoch.shape().extents()));
   std::vector<T> got;
   for_each_tile(epoch.shape().layout(), at, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
-    if constexpr (detail::has_direct_parts<Epoch>) {
+    using state_type = std::remove_cvref_t<decltype(state)>;
+    if constexpr (state_type::parts != part_is::far) {
       static_cast<void>(epoch.to(in.owner));  // an epoch may have to wait before its first access to a rank
-      auto const* const part = reinterpret_cast<T const*>(state.segment.part(in.owner));
-      use(piece, detail::view_of_memory<T const>(part + in.offset_of(piece.first), piece.count, in.pitches));
-    } else {
+      if (T const* const part = state.part_if_near(in.owner)) {
+        use(piece,
+            detail::view_of_memory<T const>(part + in.offset_of(piece.first), piece.count, in.pitches));
+        return;
+      }
+    }
+    if constexpr (state_type::parts != part_is::near) {
       detail::for_each_piece(piece, detail::got_at_once<T>, [&](box<dimensions> const& some) {
         got.resize(some.size());
         epoch.get(some, got);

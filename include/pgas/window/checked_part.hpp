@@ -10,15 +10,25 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// What a view of one rank's part keeps beside the part, and the checks of its arguments.
-template <class State, hints Hints>
-class checked_part : protected target_part<State, Hints> {
-  using part = target_part<State, Hints>;
+template <class State, hints Hints, part_is Where = State::parts>
+class checked_part : protected target_part<State, Hints, Where> {
+  using part = target_part<State, Hints, Where>;
 
  public:
   using typename part::value_type;
 
   checked_part(State& state, rank_t target) : part(state, target), size_(state.part_size(target)) {}
+  template <part_is Asked>
+    requires(Asked == part_is::near_or_far && Where != Asked)
+  explicit checked_part(checked_part<State, Hints, Asked> const& asked) noexcept
+      : part(static_cast<target_part<State, Hints, Asked> const&>(asked)),
+        memory_(asked.memory_),
+        size_(asked.size_) {}
 
+  /// How this view reaches the part, as far as its type says it.
+  static constexpr part_is where = Where;
+  /// Returns whether the part is a plain array of this process, so that a put of one element is a store.
+  using part::is_near;
   /// The rank of this part.
   using part::rank;
   /// The number of elements of the part.
@@ -66,6 +76,9 @@ class checked_part : protected target_part<State, Hints> {
   [[no_unique_address]] mutable typename State::element_modes_type::memory_type memory_{};
 
  private:
+  template <class, hints, part_is>
+  friend class checked_part;
+
   std::size_t size_;
 };
 

@@ -51,6 +51,9 @@ class mode_memory {
 /// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI. Here
 ///           the program says nothing, and may do both.
 /// Memory    1 cell a rank; private, 4 bytes for each part as soon as single elements are modified.
+/// Far ranks A rank that reaches the part by transfers announces itself as a near one does, since the words
+/// work
+///           between all ranks. Its operations have happened at the part when it withdraws.
 /// Counts    the views that have announced themselves, in `bits` bits. A loop may make more of them in one
 ///           epoch. A count at its maximum stays there, and this rank modifies that part one by one until the
 ///           epoch ends.
@@ -74,8 +77,9 @@ class element_modes {
     if (entry& mine = entry_of(target); mine.users != most) --mine.users;
   }
 
-  /// Calls combine(), which does not throw, while no other rank modifies elements of the part. Returns false,
-  /// without the call, if other ranks modify single elements; then this rank may do so, too.
+  /// Calls combine(), which throws only if the job has failed, while no other rank modifies elements of the
+  /// part. Returns false, without the call, if other ranks modify single elements; then this rank may do so,
+  /// too.
   template <class Combine>
   [[nodiscard]] bool many_at_once(rank_t target, Combine&& combine) {
     if (!entries_.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <pgas/platform/native_element.hpp>
 #include <pgas/support/combine.hpp>
 #include <pgas/window/target_part.hpp>
 #include <span>
@@ -15,10 +16,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// instructions modify an element, or, without such an instruction, this rank does so under a lock. Callers
 /// have checked their arguments. The object serves one operation; `memory` belongs to the view and outlives
 /// it.
-template <class State, hints Hints>
+template <class State, hints Hints, part_is Where>
 class element_operations {
  public:
-  using part_type = target_part<State, Hints>;
+  using part_type = target_part<State, Hints, Where>;
   using value_type = typename State::value_type;
   using memory_type = typename State::element_modes_type::memory_type;
 
@@ -33,15 +34,10 @@ class element_operations {
       return old;
     } else if constexpr (user_operation_on<Op, value_type> && is_native<op::replace>) {
       modify_one_by_one();
-      return modify_by_exchange(part_.location_of(i), value, op);
+      return modify_by_exchange(i, value, op);
     } else if constexpr (is_native<Op>) {
       modify_one_by_one();
-      if constexpr (State::is_direct &&
-                    requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
-        return segment_type::fetch_op(part_.elements()[i], value, op);  // reads nothing of the segment
-      } else {
-        return segment().template fetch_op<value_type>(part_.location_of(i), value, op);
-      }
+      return fetch_op(i, value, op);
     } else {
       element_lock const hold(part_.state(), part_.rank());
       value_type const old = read_home(i);
@@ -53,17 +49,15 @@ class element_operations {
   template <class Op>
   void modify_all(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     if (values.empty()) return;
-    if constexpr (Hints.alone && State::is_direct) {
-      combine(first, values, before, op);
-    } else if constexpr (Hints.alone) {
-      modify_copies(first, values, before, op);
+    if constexpr (Hints.alone) {
+      modify_all_alone(first, values, before, op);
     } else if constexpr (State::has_native_elements) {
       auto& modes = part_.state().elements;
       if (memory_.is_set()) {
         memory_.reset();
         modes.go(part_.rank());
       }
-      if (modes.many_at_once(part_.rank(), [&] { combine(first, values, before, op); })) return;
+      if (modes.many_at_once(part_.rank(), [&] { modify_all_alone(first, values, before, op); })) return;
       modify_each(first, values, before, op);
     } else if constexpr (is_native<Op> || (user_operation_on<Op, value_type> && is_native<op::replace>)) {
       modify_each(first, values, before, op);
@@ -81,7 +75,7 @@ class element_operations {
       return found;
     } else if constexpr (is_native<op::replace>) {
       modify_one_by_one();
-      return segment().template compare_exchange<value_type>(part_.location_of(i), expected, desired);
+      return compare_exchange(i, expected, desired);
     } else {
       element_lock const hold(part_.state(), part_.rank());
       value_type const found = read_home(i);
@@ -94,7 +88,7 @@ class element_operations {
       return read_alone(i);
     } else if constexpr (is_native<op::no_op>) {
       modify_one_by_one();
-      return segment().template atomic_load<value_type>(part_.location_of(i));
+      return atomic_load(i);
     } else {
       element_lock const hold(part_.state(), part_.rank());
       return read_home(i);
@@ -105,7 +99,7 @@ class element_operations {
       write_alone(i, value);
     } else if constexpr (is_native<op::replace>) {
       modify_one_by_one();
-      segment().template atomic_store<value_type>(part_.location_of(i), value);
+      atomic_store(i, value);
     } else {
       element_lock const hold(part_.state(), part_.rank());
       write_home(i, value);
@@ -130,12 +124,49 @@ class element_operations {
 
   [[nodiscard]] segment_type& segment() const noexcept { return part_.segment(); }
 
+  // Operations that the segment knows. Where the rank is asked, a near element takes the processor's own
+  // instruction, and reads nothing of the segment.
+  static constexpr bool may_be_at_hand = State::parts == part_is::near_or_far && Where != part_is::far;
+  [[nodiscard]] native_element<value_type> at_hand(std::size_t i) const noexcept {
+    return native_element<value_type>(part_.elements()[i]);
+  }
+  template <class Op>
+  value_type fetch_op(std::size_t i, value_type const& value, Op op) const {
+    if constexpr (State::is_direct &&
+                  requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
+      return segment_type::fetch_op(part_.elements()[i], value, op);  // reads nothing of the segment
+    } else {
+      if constexpr (may_be_at_hand) {
+        if (part_.is_near()) return at_hand(i).fetch_op(value, op);
+      }
+      return segment().template fetch_op<value_type>(part_.location_of(i), value, op);
+    }
+  }
+  value_type compare_exchange(std::size_t i, value_type const& expected, value_type const& desired) const {
+    if constexpr (may_be_at_hand) {
+      if (part_.is_near()) return at_hand(i).compare_exchange(expected, desired);
+    }
+    return segment().template compare_exchange<value_type>(part_.location_of(i), expected, desired);
+  }
+  [[nodiscard]] value_type atomic_load(std::size_t i) const {
+    if constexpr (may_be_at_hand) {
+      if (part_.is_near()) return at_hand(i).load();
+    }
+    return segment().template atomic_load<value_type>(part_.location_of(i));
+  }
+  void atomic_store(std::size_t i, value_type const& value) const {
+    if constexpr (may_be_at_hand) {
+      if (part_.is_near()) return at_hand(i).store(value);
+    }
+    segment().template atomic_store<value_type>(part_.location_of(i), value);
+  }
+
   /// For an operation that the segment does not know: repeats until no other rank has come between.
   template <class Op>
-  value_type modify_by_exchange(location at, value_type const& value, Op op) const {
-    value_type old = segment().template atomic_load<value_type>(at);
+  value_type modify_by_exchange(std::size_t i, value_type const& value, Op op) const {
+    value_type old = atomic_load(i);
     for (;;) {
-      value_type const found = segment().template compare_exchange<value_type>(at, old, op(old, value));
+      value_type const found = compare_exchange(i, old, op(old, value));
       if (same_bytes(found, old)) return old;
       old = found;
     }
@@ -143,18 +174,26 @@ class element_operations {
   template <class Op>
   void modify_each(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      location const at = part_.location_of(first + i);
       value_type const old = [&] {
         if constexpr (is_native<Op>) {
-          return segment().template fetch_op<value_type>(at, values[i], op);
+          return fetch_op(first + i, values[i], op);
         } else {
-          return modify_by_exchange(at, values[i], op);
+          return modify_by_exchange(first + i, values[i], op);
         }
       }();
       if (before != nullptr) before[i] = old;
     }
   }
-  /// Requires that no other rank modifies these elements meanwhile.
+  /// Requires that no other rank modifies these elements meanwhile: under an exclusive lock, or while this
+  /// rank combines many.
+  template <class Op>
+  void modify_all_alone(std::size_t first, std::span<value_type const> values, value_type* before,
+                        Op op) const {
+    if constexpr (Where != part_is::far) {
+      if (part_.is_near()) return combine(first, values, before, op);
+    }
+    if constexpr (Where != part_is::near) modify_copies(first, values, before, op);
+  }
   template <class Op>
   void combine(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     value_type* const elements = part_.elements() + first;
@@ -186,17 +225,17 @@ class element_operations {
 
   // Under an exclusive lock.
   [[nodiscard]] value_type read_alone(std::size_t i) const {
-    if constexpr (State::is_direct) {
+    if constexpr (Where == part_is::near) {
       return part_.get(i);
     } else {
-      return read_home(i);
+      return part_.is_near() ? part_.get(i) : read_home(i);
     }
   }
   void write_alone(std::size_t i, value_type const& value) const {
-    if constexpr (State::is_direct) {
+    if constexpr (Where == part_is::near) {
       part_.put(i, value);
     } else {
-      write_home(i, value);
+      part_.is_near() ? part_.put(i, value) : write_home(i, value);
     }
   }
 

@@ -137,6 +137,12 @@ class accesses {
   /// The hints that the epoch was opened with.
   static constexpr hints opened_with = Hints;
 
+  /// Opens `target`'s part, and returns use(view): see target_view::visit.
+  template <class Use>
+  decltype(auto) visit(rank_t target, Use&& use) {
+    return static_cast<Derived&>(*this).template to<"visit">(target).visit(std::forward<Use>(use));
+  }
+
   /// Puts one element, many from private memory, a piece of the own part, or rows: see target_view::put.
   /// MPI_Put.
   [[gnu::always_inline]] void put(rank_t target, std::size_t i, value_type const& value) {

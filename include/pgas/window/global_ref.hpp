@@ -9,13 +9,14 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// message.
 ///
 /// It does not convert, so `a[i] = b[j] + 1` cannot hide two messages. It is valid until its epoch closes.
-template <class State, hints Hints>
+template <class State, hints Hints, part_is Where>
 class global_ref {
  public:
   using value_type = typename State::value_type;
 
   /// For target_view::ref and the operator [] of an epoch.
-  global_ref(target_view<State, Hints> target, std::size_t index) noexcept : target_(target), index_(index) {}
+  global_ref(target_view<State, Hints, Where> target, std::size_t index) noexcept
+      : target_(target), index_(index) {}
 
   /// The rank that owns the element, and the element's index in that rank's part.
   [[nodiscard]] rank_t rank() const noexcept { return target_.rank(); }
@@ -39,7 +40,7 @@ class global_ref {
   }
 
  private:
-  target_view<State, Hints> target_;
+  target_view<State, Hints, Where> target_;
   std::size_t index_;
 };
 

@@ -11,6 +11,7 @@
 #include <pgas/vocabulary/rank_set.hpp>
 #include <pgas/window/element_lock.hpp>
 #include <pgas/window/element_modes.hpp>
+#include <pgas/window/part_is.hpp>
 #include <pgas/window/team_state.hpp>
 #include <pgas/window/window_boundary.hpp>
 #include <string>
@@ -41,8 +42,10 @@ struct window_state {
   template <boundary_of Side, hints Hints>
   using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;
 
-  /// A target's elements are a plain array of this process, and a put of one element is a store.
-  static constexpr bool is_direct = shared_segment<segment_type> && !cache_controlled<segment_type>;
+  /// How this rank reaches the parts of all ranks.
+  static constexpr part_is parts = parts_of<segment_type>;
+  /// Each target's elements are a plain array of this process, and a put of one element is a store.
+  static constexpr bool is_direct = parts == part_is::near;
 
   static constexpr control_words fence_words(rank_t ranks) { return Protocols::fence::words(ranks); }
   static constexpr control_words post_words(rank_t ranks) {
@@ -52,8 +55,9 @@ struct window_state {
     return post_words(ranks) + Protocols::lock::words(ranks);
   }
   using lock_protocol = typename Protocols::lock;
-  /// One instruction can modify an element.
-  static constexpr bool has_native_elements = is_direct && atomic_segment<segment_type, T, op::replace>;
+  /// One instruction can modify an element of a near part.
+  static constexpr bool has_native_elements =
+      parts != part_is::far && atomic_segment<segment_type, T, op::replace>;
   using element_lock_type = element_lock_on<control_type>;
   using element_modes_type =
       std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
@@ -81,6 +85,16 @@ struct window_state {
   [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
   /// This rank's number in the job, for errors.
   [[nodiscard]] rank_t job_rank() const { return team->backend.world_rank(rank()); }
+  /// The elements of a rank's part if they are a plain array of this process, else null.
+  [[nodiscard]] T* part_if_near(rank_t target) {
+    if constexpr (parts == part_is::near) {
+      return reinterpret_cast<T*>(segment.part(target));
+    } else if constexpr (parts == part_is::near_or_far) {
+      return reinterpret_cast<T*>(segment.part_if_near(target));
+    } else {
+      return nullptr;
+    }
+  }
   /// The number of elements of a rank's part.
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
 

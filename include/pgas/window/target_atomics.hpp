@@ -10,12 +10,15 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The operations of a target view that modify elements in indivisible steps.
-template <class State, hints Hints>
-class target_atomics : public target_transfers<State, Hints> {
-  using base = target_transfers<State, Hints>;
+template <class State, hints Hints, part_is Where = State::parts>
+class target_atomics : public target_transfers<State, Hints, Where> {
+  using base = target_transfers<State, Hints, Where>;
 
  public:
   using base::base;
+  template <part_is Asked>
+    requires(Asked == part_is::near_or_far && Where != Asked)
+  explicit target_atomics(target_atomics<State, Hints, Asked> const& asked) noexcept : base(asked) {}
   using typename base::value_type;
 
   /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened
@@ -158,7 +161,7 @@ class target_atomics : public target_transfers<State, Hints> {
   using base::check_reads;
   using base::check_rows;
   using base::check_writes;
-  using operations = element_operations<State, Hints>;
+  using operations = element_operations<State, Hints, Where>;
 
   [[nodiscard]] operations atomically() const noexcept { return {*this, memory_}; }
   /// A span of a trace for the whole operation, which may be many calls of the segment, or none.

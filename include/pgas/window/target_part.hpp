@@ -7,12 +7,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// One rank's part of a window as an open epoch reaches it: the state and the rank. If the part is a plain
-/// array of this process, it also holds its address.
+/// One rank's part of a window as an open epoch reaches it: the state and the rank. If the part may be near,
+/// it also holds its address, which is null if the part is far.
 ///
-/// An element of a plain array is stored and loaded. Every other transfer is one call of the coherence
-/// policy, which hands it to the segment. Callers have checked their arguments.
-template <class State, hints Hints>
+/// An element of a near part is stored and loaded. Every other transfer is one call of the coherence policy,
+/// which hands it to the segment. Callers have checked their arguments.
+template <class State, hints Hints, part_is Where = State::parts>
 class target_part {
  public:
   using value_type = typename State::value_type;
@@ -20,24 +20,43 @@ class target_part {
   using coherence_type = typename State::coherence_type;
 
   target_part(State& state, rank_t target) : state_(&state), rank_(target) {
-    if constexpr (State::is_direct) base_ = reinterpret_cast<value_type*>(state.segment.part(target));
+    if constexpr (has_address) base_ = state.part_if_near(target);
+  }
+  /// The same part, once it is known where it is.
+  template <part_is Asked>
+    requires(Asked == part_is::near_or_far && Where != Asked)
+  explicit target_part(target_part<State, Hints, Asked> const& asked) noexcept
+      : state_(&asked.state()), rank_(asked.rank()) {
+    if constexpr (has_address) base_ = asked.elements();
   }
 
   [[nodiscard]] State& state() const noexcept { return *state_; }
   [[nodiscard]] segment_type& segment() const noexcept { return state_->segment; }
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] location location_of(std::size_t i) const noexcept { return {rank_, i * sizeof(value_type)}; }
-  /// The elements, if they are a plain array.
+  /// The elements are a plain array.
+  [[nodiscard]] bool is_near() const noexcept {
+    if constexpr (Where == part_is::near_or_far) {
+      return base_ != nullptr;
+    } else {
+      return Where == part_is::near;
+    }
+  }
+  /// The elements, if they are a plain array; else null.
   [[nodiscard]] value_type* elements() const noexcept
-    requires State::is_direct
+    requires(Where != part_is::far)
   {
     return base_;
   }
 
   void put(std::size_t i, value_type const& value) const {
-    if constexpr (State::is_direct) {
+    if constexpr (Where == part_is::near) {
       base_[i] = value;
     } else {
+      if constexpr (Where == part_is::near_or_far) {
+        if (is_near()) [[likely]]
+          return static_cast<void>(base_[i] = value);
+      }
       coherence_type::put(segment(), location_of(i), std::as_bytes(std::span(&value, 1)));
     }
   }
@@ -82,9 +101,13 @@ class target_part {
   }
 
   [[nodiscard]] value_type get(std::size_t i) const {
-    if constexpr (State::is_direct) {
+    if constexpr (Where == part_is::near) {
       return base_[i];
     } else {
+      if constexpr (Where == part_is::near_or_far) {
+        if (is_near()) [[likely]]
+          return base_[i];
+      }
       value_type value;
       get_bytes(location_of(i), std::as_writable_bytes(std::span(&value, 1)));
       segment().flush_local(rank_);
@@ -108,6 +131,7 @@ class target_part {
   }
 
  private:
+  static constexpr bool has_address = Where != part_is::far;
   static constexpr bool moves_rows = strided_segment<segment_type> && !cache_controlled<segment_type>;
   static constexpr bool requests_rows = strided_request_segment<segment_type> && moves_rows;
 
@@ -123,7 +147,7 @@ class target_part {
   struct nothing {};
 
   State* state_;
-  [[no_unique_address]] std::conditional_t<State::is_direct, value_type*, nothing> base_{};
+  [[no_unique_address]] std::conditional_t<has_address, value_type*, nothing> base_{};
   rank_t rank_;
 };
 

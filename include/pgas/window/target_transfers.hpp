@@ -9,13 +9,16 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The transfers of a target view: puts and gets of elements, runs and rows, and of pieces of the own part.
-template <class State, hints Hints>
-class target_transfers : public checked_part<State, Hints> {
-  using part = target_part<State, Hints>;
+template <class State, hints Hints, part_is Where = State::parts>
+class target_transfers : public checked_part<State, Hints, Where> {
+  using part = target_part<State, Hints, Where>;
 
  public:
   using typename part::value_type;
-  using checked_part<State, Hints>::checked_part;
+  using checked_part<State, Hints, Where>::checked_part;
+  template <part_is Asked>
+    requires(Asked == part_is::near_or_far && Where != Asked)
+  explicit target_transfers(target_transfers<State, Hints, Asked> const& asked) noexcept : checks(asked) {}
 
   /// Puts one element. `value` may be reused at return. Costs a store on shared memory, else a message.
   /// MPI_Put, shmem_p.
@@ -187,7 +190,7 @@ class target_transfers : public checked_part<State, Hints> {
   }
 
  protected:
-  using checks = checked_part<State, Hints>;
+  using checks = checked_part<State, Hints, Where>;
   using checks::check_count;
   using checks::check_element;
   using checks::check_elements;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <pgas/window/target_atomics.hpp>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-template <class State, hints Hints>
+template <class State, hints Hints, part_is Where = State::parts>
 class global_ref;
 
 /// One rank's part of a window, open for access; `epoch.to(rank)` returns it. Take it before a loop.
@@ -27,13 +29,34 @@ class global_ref;
 ///
 /// Throws errc::out_of_range with rank, index and bound: for one element at assertion level normal, for many
 /// at light.
-template <class State, hints Hints>
-class target_view : public detail::target_atomics<State, Hints> {
-  using base = detail::target_atomics<State, Hints>;
+///
+/// Where ranks of a node share memory and nodes do not, the part is near or far. An access to one element
+/// then tests that; `visit` tests it once.
+template <class State, hints Hints, part_is Where = State::parts>
+class target_view : public detail::target_atomics<State, Hints, Where> {
+  using base = detail::target_atomics<State, Hints, Where>;
 
  public:
   /// For epochs.
   target_view(State& state, rank_t target) : base(state, target) {}
+  /// For visit.
+  template <part_is Asked>
+    requires(Asked == part_is::near_or_far && Where != Asked)
+  explicit target_view(target_view<State, Hints, Asked> const& asked) noexcept : base(asked) {}
+
+  /// Returns use(view) with a view of this part whose type says whether the part is near. Take it for a loop:
+  /// the compiler makes two loops, and a put in the near one is a store and nothing else. Where all parts are
+  /// near, or all are far, it makes one. OpenSHMEM: shmem_ptr.
+  template <class Use>
+  decltype(auto) visit(Use&& use) const {
+    if constexpr (Where != part_is::near_or_far) {
+      return std::forward<Use>(use)(*this);
+    } else if (this->is_near()) {
+      return std::forward<Use>(use)(target_view<State, Hints, part_is::near>(*this));
+    } else {
+      return std::forward<Use>(use)(target_view<State, Hints, part_is::far>(*this));
+    }
+  }
 
   /// The same view for an epoch's short forms, in which it goes after one access.
   [[nodiscard]] target_view for_one_access() const noexcept {
@@ -43,16 +66,20 @@ class target_view : public detail::target_atomics<State, Hints> {
   }
 
   /// A reference to element i. Its load and store are spelled out, since each may be a message.
-  [[nodiscard]] global_ref<State, Hints> ref(std::size_t i) const {
+  [[nodiscard]] global_ref<State, Hints, Where> ref(std::size_t i) const {
     this->check_element("ref", i);
-    return global_ref<State, Hints>(for_one_access(), i);
+    return global_ref<State, Hints, Where>(for_one_access(), i);
   }
   /// The same as ref(i).
-  [[nodiscard]] global_ref<State, Hints> operator[](std::size_t i) const { return ref(i); }
+  [[nodiscard]] global_ref<State, Hints, Where> operator[](std::size_t i) const { return ref(i); }
 
   /// Returns when every put of this rank to this part has arrived. Later gets see the elements that are there
   /// at return. MPI_Win_flush.
   void flush() const {
+    if constexpr (Where == part_is::near && State::parts == part_is::near_or_far) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // stores are complete when they are issued
+      return;
+    }
     typename State::template boundary_type<boundary_of::remote, Hints> b(this->segment());
     rank_t const target =
         this->rank();  // a local: through `this` the compiler keeps a test of the group's end in a loop
@@ -63,6 +90,10 @@ class target_view : public detail::target_atomics<State, Hints> {
   /// Returns when sources of bulk puts may be reused and destinations of bulk gets may be read.
   /// MPI_Win_flush_local.
   void flush_local() const {
+    if constexpr (Where == part_is::near && State::parts == part_is::near_or_far) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      return;
+    }
     this->segment().flush_local(this->rank());
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }

@@ -7,6 +7,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/native_element.hpp>
 #include <pgas/support/streaming_copier.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -21,8 +22,7 @@ class mapped_segment {
  public:
   /// The types whose elements the processor modifies atomically.
   template <class T>
-  static constexpr bool is_atomic = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8 &&
-                                    std::atomic_ref<T>::is_always_lock_free;
+  static constexpr bool is_atomic = is_native_element<T>;
 
   mapped_segment(held_extent extent, team_ranks ranks)
       : mapped_segment(extent.data(), nullptr, std::move(ranks)) {
@@ -113,8 +113,6 @@ class mapped_segment {
     if (streams) end_streaming();
   }
 
-  // acq_rel: pairs with atomic_load and the other operations on the same element, so that a program may
-  // synchronize through elements.
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const noexcept {
     return fetch_op(at_element<T>(at), value, op);
@@ -122,42 +120,20 @@ class mapped_segment {
   /// Modifies an element at a known address, without a load from the segment.
   template <class T, class Op>
   static T fetch_op(T& at, T value, Op op) noexcept {
-    std::atomic_ref<T> element(at);
-    constexpr bool has_bits = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-    if constexpr (std::is_integral_v<T> && Op::kind == op_kind::sum) {
-      return element.fetch_add(value, std::memory_order_acq_rel);
-    } else if constexpr (has_bits &&
-                         Op::kind == op_kind::bit_and) {  // one instruction if the old value is unused
-      return element.fetch_and(value, std::memory_order_acq_rel);
-    } else if constexpr (has_bits && Op::kind == op_kind::bit_or) {
-      return element.fetch_or(value, std::memory_order_acq_rel);
-    } else if constexpr (has_bits && Op::kind == op_kind::bit_xor) {
-      return element.fetch_xor(value, std::memory_order_acq_rel);
-    } else if constexpr (Op::kind == op_kind::replace) {
-      return element.exchange(value, std::memory_order_acq_rel);
-    } else if constexpr (Op::kind == op_kind::no_op) {
-      return element.load(std::memory_order_acquire);
-    } else {
-      T old = element.load(std::memory_order_relaxed);
-      while (!element.compare_exchange_weak(old, op(old, value), std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {}
-      return old;
-    }
+    return native_element<T>(at).fetch_op(value, op);
   }
   /// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
   template <class T>
   T compare_exchange(location at, T expected, T desired) const noexcept {
-    std::atomic_ref<T>(at_element<T>(at))
-        .compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
-    return expected;
+    return native_element<T>(at_element<T>(at)).compare_exchange(expected, desired);
   }
   template <class T>
   T atomic_load(location at) const noexcept {
-    return std::atomic_ref<T>(at_element<T>(at)).load(std::memory_order_acquire);
+    return native_element<T>(at_element<T>(at)).load();
   }
   template <class T>
   void atomic_store(location at, T value) const noexcept {
-    std::atomic_ref<T>(at_element<T>(at)).store(value, std::memory_order_release);
+    native_element<T>(at_element<T>(at)).store(value);
   }
 
  private:

@@ -15,6 +15,7 @@ class traced_segment : public Inner {
 
   /// Deleted, since a put would be a store and leave no span.
   void part(rank_t) const = delete;
+  void part_if_near(rank_t) const = delete;
 
   void put(location at, bytes_in from) {
     auto const span = transfers("put", at, from.size());

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+// Windows whose parts are near or far: ranks of a node share memory, and nodes do not. One machine plays
+// several nodes, on which a far put arrives no earlier than at a flush.
+#include <type_traits>
+
+#include "support/fake_nodes.hpp"
+#include "support/model_lists.hpp"
+
+namespace pgas_test {
+
+#if !defined(PGAS_TEST_LIST)
+#define PGAS_TEST_LIST every_model
+#endif
+// A sanitizer sees one process.
+using ranks_of_nodes = std::conditional_t<std::is_same_v<PGAS_TEST_LIST, models_for_addresses> ||
+                                              std::is_same_v<PGAS_TEST_LIST, models_for_threads>,
+                                          pgas::backends::thread_map, pgas::backends::process_map>;
+using two_a_node = fake::nodes_of<ranks_of_nodes, 2>;
+static_assert(pgas::mailbox_backend<two_a_node> && pgas::strided_segment<two_a_node::segment_type>);
+static_assert(pgas::partly_shared_segment<two_a_node::segment_type> &&
+              !pgas::shared_segment<two_a_node::segment_type>);
+
+}  // namespace pgas_test
+
+// The suites run on nodes of two ranks.
+#define PGAS_TEST_ONE_BACKEND pgas_test::two_a_node
+#include <pgas/array/visit_box.hpp>
+
+#include "atomics_test.cpp"
+#include "conformance/random_programs.hpp"
+#include "conformance/segment.hpp"
+#include "epoch_test.cpp"
+#include "window_test.cpp"
+
+namespace pgas_test {
+namespace {
+
+using pgas::part_is;
+
+/// The far transfers of this rank since the last call.
+template <class Window>
+fake::far_calls far_calls_of(Window const& w) {
+  return std::exchange(w.state().segment.calls(), {});
+}
+
+bool is_near(rank_t a, rank_t b) { return a / 2 == b / 2; }
+
+}  // namespace
+
+TEST_CASE("random programs give byte-equal values on nodes that share no memory") {
+  random_programs::play_on<all_models>();
+}
+
+TEST_CASE("near and far: an element of a near part passes the segment by, that of a far part does not") {
+  everywhere(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, 4);
+        pgas::fence epoch{w};
+        far_calls_of(w);
+        for (rank_t r = 0; r < team.size(); ++r) {
+          auto const target = epoch.to(r);
+          require_equal(target.is_near(), is_near(r, team.rank()), "a part is near on this rank's node");
+          for (std::size_t i = 0; i < 4; ++i) target.put(i, 1);
+          static_cast<void>(target.get(0));
+          static_cast<void>(target.fetch_add(0, 1));
+          auto const calls = far_calls_of(w);
+          std::size_t const far = target.is_near() ? 0 : 1;
+          require_equal(calls.puts, far * 4, "the puts that the segment makes");
+          require_equal(calls.gets, far, "the gets that the segment makes");
+          require_equal(calls.atomics, far, "the atomic operations that the segment makes");
+        }
+      },
+      {1, 4, 5});
+}
+
+TEST_CASE("visit: the type of its view says near or far, and both loops reach the elements") {
+  everywhere(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, 8);
+        {
+          pgas::fence epoch{w};
+          far_calls_of(w);
+          for (rank_t r = 0; r < team.size(); ++r) {
+            auto const place = static_cast<std::size_t>(team.rank());
+            bool const near = epoch.visit(r, [&]<class View>(View const& target) {
+              static_assert(View::where != part_is::near_or_far);
+              target.put(place, team.rank() + 1);
+              target.flush();
+              require_equal(target.get(place), team.rank() + 1, "an element that was put and flushed");
+              static_cast<void>(target.fetch_add(7, 1));
+              target.ref(place).store(team.rank() + 2);
+              std::array<int, 2> const ones{1, 1};
+              target.accumulate(6, std::span<int const>(ones));
+              return View::where == part_is::near;
+            });
+            require_equal(near, is_near(r, team.rank()), "the view's type");
+            auto const calls = far_calls_of(w);
+            require(near == (calls.puts == 0 && calls.gets == 0 && calls.atomics == 0),
+                    "the segment makes no transfer to a near part");
+          }
+        }
+        for (rank_t r = 0; r < team.size(); ++r)
+          require_equal(w.local()[static_cast<std::size_t>(r)], r + 2, "what each rank put");
+        require_equal(w.local()[6], team.size(), "what all ranks accumulated");
+        require_equal(w.local()[7], 2 * team.size(), "what all ranks added");
+      },
+      {1, 4, 5});
+}
+
+TEST_CASE("visit: where all parts are alike, the view is the one that to(rank) returns") {
+  pgas::run<pgas::backends::self>(1, [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    pgas::fence epoch{w};
+    epoch.visit(0, [&]<class View>(View const& target) {
+      static_assert(std::is_same_v<View, decltype(epoch.to(0))> && View::where == part_is::near);
+      target.put(0, 5);
+    });
+    require_equal(epoch.get(0, 0), 5, "the element that was put");
+  });
+}
+
+TEST_CASE("part_if_near: it is the part of a rank of this node, and nothing for a rank of another") {
+  everywhere(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, static_cast<std::size_t>(team.rank() % 3));
+        for (int& element : w.local()) element = team.rank();
+        team.barrier();
+        for (rank_t r = 0; r < team.size(); ++r) {
+          auto const part = w.part_if_near(r);
+          require_equal(part.has_value(), is_near(r, team.rank()), "whether the part is near");
+          if (!part) continue;
+          require_equal(part->size(), static_cast<std::size_t>(r % 3), "the size of the part");
+          for (int const& element : *part) {
+            require_equal(element, r, "an element of the part");
+            require(w.local(w.pointer(r, static_cast<std::size_t>(&element - part->data()))) == &element,
+                    "a pointer to a near element becomes its address");
+          }
+        }
+        if (team.size() > 2 && team.rank() == 0) {
+          require_error(errc::out_of_range, {"local", "load and store"},
+                        [&] { static_cast<void>(w.local(w.pointer(2, 0))); });
+        }
+        team.barrier();
+      },
+      {1, 4, 5});
+}
+
+TEST_CASE("visit_box: tiles of near ranks are viewed in place, and those of far ranks are copied") {
+  everywhere(
+      [](auto& team) {
+        auto a = pgas::make_array<int>(team, {12, 3});
+        {
+          auto const own = pgas::stage(a, pgas::write_only);
+          for (std::size_t i = 0; i < a.own_box().count[0]; ++i)
+            for (std::size_t j = 0; j < 3; ++j)
+              own(i, j) = static_cast<int>((a.own_box().first[0] + i) * 3 + j);
+        }
+        team.barrier();
+        pgas::fence epoch{a};
+        far_calls_of(a);
+        std::size_t seen = 0;
+        pgas::visit_box(epoch, pgas::box<2>{{1, 0}, {11, 2}}, [&](auto const& piece, auto const& cells) {
+          for (std::size_t i = 0; i < piece.count[0]; ++i) {
+            for (std::size_t j = 0; j < piece.count[1]; ++j, ++seen) {
+              require_equal(cells(i, j), static_cast<int>((piece.first[0] + i) * 3 + piece.first[1] + j),
+                            "a cell");
+            }
+          }
+        });
+        require_equal(seen, std::size_t{22}, "the cells that were seen");
+        require((far_calls_of(a).gets == 0) == (team.size() <= 2), "far tiles alone are copied");
+      },
+      {1, 2, 4});
+}
+
+}  // namespace pgas_test

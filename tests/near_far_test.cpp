@@ -16,17 +16,23 @@ using ranks_of_nodes = std::conditional_t<std::is_same_v<PGAS_TEST_LIST, models_
                                               std::is_same_v<PGAS_TEST_LIST, models_for_threads>,
                                           pgas::backends::thread_map, pgas::backends::process_map>;
 using two_a_node = fake::nodes_of<ranks_of_nodes, 2>;
+/// The same, with a wire that delivers puts and control words in order.
+using two_in_order = fake::nodes_of<ranks_of_nodes, 2, true>;
 static_assert(pgas::mailbox_backend<two_a_node> && pgas::strided_segment<two_a_node::segment_type>);
 static_assert(pgas::partly_shared_segment<two_a_node::segment_type> &&
               !pgas::shared_segment<two_a_node::segment_type>);
+static_assert(!pgas::ordered_segment<two_a_node::segment_type> &&
+              pgas::ordered_segment<two_in_order::segment_type>);
 
 }  // namespace pgas_test
 
 // The suites run on nodes of two ranks.
 #define PGAS_TEST_ONE_BACKEND pgas_test::two_a_node
+#define PGAS_TEST_SEGMENTS pgas_test::two_a_node, pgas_test::two_in_order
 #include <pgas/array/visit_box.hpp>
 
 #include "atomics_test.cpp"
+#include "conformance/coherence_programs.hpp"
 #include "conformance/random_programs.hpp"
 #include "conformance/segment.hpp"
 #include "epoch_test.cpp"
@@ -45,10 +51,36 @@ fake::far_calls far_calls_of(Window const& w) {
 
 bool is_near(rank_t a, rank_t b) { return a / 2 == b / 2; }
 
+using both_wires = std::tuple<model<two_a_node>, model<two_in_order>>;
+template <class Team>
+constexpr bool is_ordered = pgas::ordered_segment<typename Team::backend_type::segment_type>;
+
+/// Runs a program of coherence_programs.hpp on threads, each a node of its own, and returns whether all
+/// values were right.
+template <class Program, class Protocols, bool Ordered>
+bool is_right() {
+  std::atomic<bool> right{true};
+  pgas::run<fake::nodes_of<pgas::backends::thread_map, 1, Ordered>>(2, [&right](auto& world) {
+    auto team = world.template with<pgas::coherence::coherent, Protocols>();
+    Program::run(team, coherence_programs::verdict{&right});
+  });
+  return right;
+}
+/// Requires that the program gives right values, and wrong ones if its protocols leave out this call.
+template <class Program, class Protocols = coherence_programs::forgetful>
+void require_needed(coherence_programs::call call) {
+  using coherence_programs::forgetting;
+  CHECK((is_right<Program, Protocols, false>()));
+  CHECK((is_right<Program, Protocols, true>()));
+  forgetting const forgets(call);
+  CHECK_FALSE((is_right<Program, Protocols, false>()));
+  CHECK_FALSE((is_right<Program, Protocols, true>()));
+}
+
 }  // namespace
 
 TEST_CASE("random programs give byte-equal values on nodes that share no memory") {
-  random_programs::play_on<all_models>();
+  random_programs::play_on<std::tuple<model<two_in_order>>>();
 }
 
 TEST_CASE("near and far: an element of a near part passes the segment by, that of a far part does not") {
@@ -119,6 +151,36 @@ TEST_CASE("visit: where all parts are alike, the view is the one that to(rank) r
   });
 }
 
+TEST_CASE("accumulate: single elements by a far rank and blocks by a near rank lose no update") {
+  everywhere(
+      [](auto& team) {
+        constexpr int times = 200000;
+        constexpr std::size_t block = 16;
+        auto w = pgas::make_window<int>(team, block + 1);  // behind the block, a mark of its end
+        int added = 0;
+        {
+          pgas::lock_all epoch{w};
+          auto const target = epoch.to(0);
+          team.barrier();
+          if (team.rank() == 0) {
+            std::array<int, block> ones;
+            ones.fill(1);
+            for (int i = 0; i < times; ++i) target.accumulate(0, std::span<int const>(ones));
+            target.atomic_store(block, 1);
+          }
+          while (team.rank() == 2 && target.fetch_add(block, 0) == 0) {
+            for (std::size_t i = 0; i < block; ++i, ++added) static_cast<void>(target.fetch_add(i, 1));
+          }
+        }
+        added = team.broadcast(added, 2);
+        if (team.rank() == 0) {
+          for (std::size_t i = 0; i < block; ++i)
+            require_equal(w.local()[i], times + added / static_cast<int>(block), "each sum");
+        }
+      },
+      {3});
+}
+
 TEST_CASE("part_if_near: it is the part of a rank of this node, and nothing for a rank of another") {
   everywhere(
       [](auto& team) {
@@ -171,6 +233,65 @@ TEST_CASE("visit_box: tiles of near ranks are viewed in place, and those of far 
         require((far_calls_of(a).gets == 0) == (team.size() <= 2), "far tiles alone are copied");
       },
       {1, 2, 4});
+}
+
+TEST_CASE("publish: each one that puts to far parts need is noticed when it is missing") {
+  using namespace coherence_programs;
+  require_needed<by_fence>(call::fence_publish);
+  require_needed<by_post<false>>(call::complete_publish);
+  require_needed<by_one_way>(call::complete_publish);
+  require_needed<by_lock>(call::unlock_publish);
+  require_needed<by_flush<true, false, false>>(call::flush);
+  require_needed<by_part_lock<false>, forgetful_parts>(call::part_unlock_publish);
+}
+
+TEST_CASE("complete and signal: they wait for no arrival where a segment delivers in order") {
+  everywhere<both_wires>(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, 8);
+        auto signals = pgas::make_signals(w);
+        rank_t const far = (team.rank() + 2) % 4;
+        far_calls_of(w);
+        for (int round = 1; round <= 20; ++round) {
+          {
+            pgas::exposure const exposed{w, {far}};
+            {
+              pgas::access epoch{w, {far}};
+              epoch.put(far, 0, round);
+              epoch.put_last(far, 1, round);
+            }
+          }
+          require_equal(w.local()[0], round, "an element that was put before complete");
+          require_equal(w.local()[1], round, "an element that was put last");
+          team.barrier();
+        }
+        std::size_t const flushes = far_calls_of(w).flushes;
+        require(is_ordered<std::remove_reference_t<decltype(team)>> ? flushes == 0 : flushes >= 20,
+                "complete flushes where puts and words may overtake each other, and nowhere else");
+        {
+          pgas::lock_all epoch{w};
+          far_calls_of(w);
+          for (int round = 1; round <= 20; ++round) {
+            signals.put(epoch, far, 2, round);
+            signals.wait({far});
+            require_equal(w.local()[2], round, "an element that was put with a signal");
+            signals.signal(epoch, far);  // the other rank may put again
+            signals.wait({far});
+          }
+          std::size_t const more = far_calls_of(w).flushes;
+          require(is_ordered<std::remove_reference_t<decltype(team)>> ? more == 0 : more >= 20,
+                  "a signal flushes where puts and words may overtake each other, and nowhere else");
+        }
+        team.barrier();
+        {
+          pgas::lock epoch{w, far, pgas::exclusive};
+          epoch.put(far, 3, 1);
+          far_calls_of(w);
+        }
+        require(far_calls_of(w).flushes > 0,
+                "unlock waits for arrival, since any rank may be the next holder");
+      },
+      {4});
 }
 
 }  // namespace pgas_test

@@ -120,7 +120,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     detail::only_call const call(s, "complete");
     if (!targets_.remove(target)) throw_outside("complete", target);
     s.elements.leave(target);
-    boundary b(s.segment);
+    completion_boundary b(s.segment);
     s.post.complete(group(&target, 1), b, exposures);
   }
   /// Puts like put, then ends the epoch for that target like complete(target). The target goes on while this
@@ -159,6 +159,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 
  private:
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
+  using completion_boundary = typename State::template completion_boundary_type<Hints>;
   static constexpr exposure_state exposures =
       Hints.no_check ? exposure_state::known : exposure_state::awaited;
 
@@ -177,7 +178,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     State& s = state();
     s.access_open = false;
     s.elements.leave_all();
-    boundary b(s.segment);
+    completion_boundary b(s.segment);
     s.post.complete(targets_, b, exposures);
   }
 

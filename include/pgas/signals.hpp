@@ -52,12 +52,13 @@ class signals {
 
   /// Tells `target` that this rank's accesses to the target's part, and its stores to its own part, are
   /// complete.
-  /// One-sided. `epoch` is the epoch of the accesses. Costs their completion at `target` and one store there.
+  /// One-sided. `epoch` is the epoch of the accesses. Costs their completion at `target`, which an ordered
+  /// segment needs not wait for, and one store there.
   template <open_epoch Epoch>
   void signal(Epoch& epoch, rank_t target, std::size_t tag = 0) {
     check(target, tag, "signal");
     check_same(epoch);
-    typename State::template boundary_type<boundary_of::both, Epoch::opened_with> b(window_->segment);
+    typename State::template signal_boundary_type<boundary_of::both, Epoch::opened_with> b(window_->segment);
     parts_->counts.signal(target, tag, b);
   }
 

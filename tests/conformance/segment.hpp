@@ -257,6 +257,38 @@ TEST_CASE("segment: a near part has an address, where a store is seen by every r
   });
 }
 
+TEST_CASE("segment: puts in order arrive before a later change of a control word of their target") {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
+    auto const ranks = static_cast<std::size_t>(b.size());
+    std::size_t const bytes = 4096;
+    auto s = make_segment(b, boot, "s", even_sizes(b, 2 * bytes));
+    if constexpr (pgas::ordered_segment<decltype(s)>) {
+      auto c = make_control(b, boot, "c", {.slots = ranks, .cells = 1});
+      rank_t const to = (b.rank() + 1) % b.size();
+      rank_t const from = (b.rank() - 1 + b.size()) % b.size();
+      for (unsigned round = 1; round <= 40; ++round) {
+        s.put({to, 0}, pattern(b.rank(), 0, bytes, round));
+        s.order_puts(to);
+        c.slot(to, static_cast<std::size_t>(b.rank()), b.rank()).store(round, std::memory_order_release);
+        c.wait_until(c.slot(b.rank(), static_cast<std::size_t>(from), from),
+                     [round](pgas::word seen) { return seen == round; }, {.operation = "test"});
+        auto const first = pattern(from, 0, bytes, round);
+        require(std::equal(first.begin(), first.end(), s.local().begin()), "a slot came after the put");
+        boot.fence();
+        s.put({to, bytes}, pattern(b.rank(), bytes, bytes, round));
+        s.order_puts(to);
+        c.cell(to, 0).fetch_add(1, std::memory_order_release);
+        c.wait_until(c.cell(b.rank(), 0), [round](pgas::word seen) { return seen == round; },
+                     {.operation = "test"});
+        auto const second = pattern(from, bytes, bytes, round);
+        require(std::equal(second.begin(), second.end(), s.local().begin() + bytes),
+                "a read-modify-write came after the put");
+        boot.fence();
+      }
+    }
+  });
+}
+
 TEST_CASE("segment: atomic operations by the processor on a near part lose no update to those of far ranks") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto s = make_segment(b, boot, "s", even_sizes(b, 64));

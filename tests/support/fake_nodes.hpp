@@ -159,6 +159,11 @@ class segment {
     wire_->deliver_puts(mine_to(rank));
     wire_->deliver_gets(mine_to(rank));
   }
+  void order_puts(pgas::rank_t rank) noexcept
+    requires Ordered
+  {
+    if (!nodes_.is_near(rank)) wire_->put_in_order(id(), nodes_.to_world(rank));
+  }
   void flush_all() {
     for (pgas::rank_t rank = 0; rank < size(); ++rank) flush(rank);
   }
@@ -206,12 +211,79 @@ class segment {
   std::shared_ptr<wire> wire_;
 };
 
+/// The control words of process_map, which carry a rank's puts in order: before a word of a far rank changes,
+/// the puts to that rank that are in order arrive.
+class control : public pgas::detail::mapped_control {
+  using mapped = pgas::detail::mapped_control;
+
+  /// Comes before each change of a word.
+  class carrier {
+   public:
+    carrier(wire* out, pgas::rank_t owner) noexcept : wire_(out), owner_(owner) {}
+    void carry() const {
+      if (wire_ != nullptr) wire_->deliver_in_order(owner_);
+    }
+
+   private:
+    wire* wire_;  ///< null: the word is near
+    pgas::rank_t owner_;
+  };
+
+ public:
+  class slot_type : public mapped::slot_type, carrier {
+   public:
+    slot_type(mapped::slot_type word, carrier before) noexcept : mapped::slot_type(word), carrier(before) {}
+    void store(pgas::word value, std::memory_order order) const {
+      carry(), mapped::slot_type::store(value, order);
+    }
+  };
+  class cell_type : public mapped::cell_type, carrier {
+   public:
+    cell_type(mapped::cell_type word, carrier before) noexcept : mapped::cell_type(word), carrier(before) {}
+    pgas::word fetch_add(pgas::word value, std::memory_order order) const {
+      return carry(), mapped::cell_type::fetch_add(value, order);
+    }
+    pgas::word fetch_xor(pgas::word value, std::memory_order order) const {
+      return carry(), mapped::cell_type::fetch_xor(value, order);
+    }
+    pgas::word exchange(pgas::word value, std::memory_order order) const {
+      return carry(), mapped::cell_type::exchange(value, order);
+    }
+    bool compare_exchange(pgas::word& expected, pgas::word desired, std::memory_order order) const {
+      return carry(), mapped::cell_type::compare_exchange(expected, desired, order);
+    }
+    void reset_unshared(pgas::word value, std::memory_order order) const {
+      carry(), mapped::cell_type::reset_unshared(value, order);
+    }
+  };
+
+  control(mapped inner, nodes where, std::shared_ptr<wire> out)
+      : mapped(std::move(inner)), nodes_(std::move(where)), wire_(std::move(out)) {}
+
+  [[nodiscard]] slot_type slot(pgas::rank_t owner, std::size_t i, pgas::rank_t writer) const {
+    return {mapped::slot(owner, i, writer), before(owner)};
+  }
+  [[nodiscard]] cell_type cell(pgas::rank_t owner, std::size_t i) const {
+    return {mapped::cell(owner, i), before(owner)};
+  }
+
+ private:
+  [[nodiscard]] carrier before(pgas::rank_t owner) const noexcept {
+    return {nodes_.is_near(owner) ? nullptr : wire_.get(), nodes_.to_world(owner)};
+  }
+
+  nodes nodes_;
+  std::shared_ptr<wire> wire_;
+};
+static_assert(pgas::control<control>);
+
 /// process_map or thread_map, with `NodeSize` ranks on each node. A missing flush shows, since a far put
 /// arrives no earlier.
 template <class Inner, pgas::rank_t NodeSize, bool Ordered = false>
 class nodes_of : public Inner {
  public:
   using segment_type = segment<Ordered>;
+  using control_type = control;
   static constexpr std::string_view name = "fake_nodes";
 
   template <class Main>
@@ -226,6 +298,10 @@ class nodes_of : public Inner {
   }
   [[nodiscard]] segment_type attach_segment(typename Inner::handle extent, std::size_t own_bytes) const {
     return {Inner::attach_segment(extent, own_bytes), where(), wire_};
+  }
+  [[nodiscard]] control_type attach_control(typename Inner::handle extent, pgas::control_words words,
+                                            std::string_view label) const {
+    return {Inner::attach_control(extent, words, label), where(), wire_};
   }
   [[nodiscard]] nodes_of sub_team(pgas::group members, pgas::rank_t rank) const {
     return {Inner::sub_team(members, rank), wire_};

@@ -148,6 +148,14 @@ concept post_protocol =
       p.complete(g, b, state);
     };
 
+/// With such a post protocol, `complete` signals a target by a change of one of that target's own control
+/// words, after publish and by no other rank's help. Payload that arrives in order with that change needs no
+/// flush.
+///
+/// `completes_at_target` says so. A message of a mailbox is no such change.
+template <class P>
+concept direct_post_protocol = post_protocol<P> && P::completes_at_target && !is_mailed<P>;
+
 /// A lock protocol lets this rank access other ranks, which take no part: passive target. MPI_Win_lock_all.
 ///
 /// `lock_all` opens the epoch, and refreshes what it has locked. `unlock_all` publishes, then ends the epoch.

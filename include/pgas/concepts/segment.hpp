@@ -79,6 +79,16 @@ concept partly_shared_segment = local_segment<S> && requires(S& s, rank_t rank) 
   { s.part_if_near(rank) } -> std::same_as<std::byte*>;
 };
 
+/// An ordered segment delivers payload and signal to one rank in order, so a signal need not wait until the
+/// payload has arrived.
+///
+/// `order_puts(r)` returns at once. Every put to r that this rank has started before arrives in r's part
+/// before any change of r's own control words, of any window or team, that this rank makes afterwards. It
+/// says nothing about words of other ranks: where a word tells one rank of another rank's part, `flush` must
+/// come first. OpenSHMEM: shmem_fence.
+template <class S>
+concept ordered_segment = segment<S> && requires(S& s, rank_t rank) { s.order_puts(rank); };
+
 /// A strided segment moves the rows of a part in one operation, which is cheaper than a put or get for each
 /// row. Pitches are in bytes.
 template <class S>

@@ -19,6 +19,7 @@ struct immediate {
  public:
   static constexpr std::string_view name{joined.data(), joined.size()};
   static constexpr rmw needs = Post::needs;
+  static constexpr bool completes_at_target = direct_post_protocol<Post>;
   static constexpr progress progress_by = detail::progress_of<Post>();
   static constexpr control_words words(rank_t ranks) noexcept { return Post::words(ranks); }
 

@@ -36,6 +36,7 @@ struct match_list {
   static_assert(places > 0, "match_list: a list needs places, one for each target that may have posted");
   static constexpr std::string_view name = "match_list";
   static constexpr rmw needs = rmw::test_and_set;
+  static constexpr bool completes_at_target = true;
   static constexpr control_words words(rank_t ranks) noexcept {
     return {.slots = 0, .cells = 1 + length(ranks)};
   }

@@ -25,6 +25,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct match_vector {
   static constexpr std::string_view name = "match_vector";
   static constexpr rmw needs = rmw::test_and_set;
+  static constexpr bool completes_at_target = true;
   static constexpr control_words words(rank_t ranks) noexcept {
     return {.slots = 0, .cells = 1 + (static_cast<std::size_t>(ranks) + bits - 1) / bits};
   }

@@ -26,6 +26,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct post_array {
   static constexpr std::string_view name = "post_array";
   static constexpr rmw needs = rmw::test_and_set;
+  static constexpr bool completes_at_target = true;
   static constexpr control_words words(rank_t ranks) noexcept {
     return {.slots = static_cast<std::size_t>(ranks), .cells = 1};
   }

@@ -29,6 +29,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct post_messages {
   static constexpr std::string_view name = "post_messages";
   static constexpr rmw needs = rmw::none;
+  static constexpr bool completes_at_target = true;
   static constexpr control_words words(rank_t ranks) noexcept {
     return detail::word_channel<detail::control_archetype>::words(ranks);
   }

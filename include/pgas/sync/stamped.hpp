@@ -23,6 +23,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct stamped {
   static constexpr std::string_view name = "stamped";
   static constexpr rmw needs = rmw::none;
+  static constexpr bool completes_at_target = true;
   static constexpr control_words words(rank_t ranks) noexcept {
     return {.slots = 2 * static_cast<std::size_t>(ranks), .cells = 0};
   }

@@ -27,6 +27,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 struct two_vectors {
   static constexpr std::string_view name = "two_vectors";
   static constexpr rmw needs = rmw::test_and_set;
+  static constexpr bool completes_at_target = true;
   static constexpr control_words words(rank_t ranks) noexcept {
     return {.slots = 0, .cells = 2 * cells(ranks)};
   }

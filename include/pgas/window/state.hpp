@@ -41,6 +41,16 @@ struct window_state {
   using accesses_type = accesses<Epoch, window_state, Hints>;
   template <boundary_of Side, hints Hints>
   using boundary_type = window_boundary<segment_type, Coherence, Side, Hints>;
+  /// The boundary of a signal that changes a control word of each target, and tells the target of its own
+  /// part.
+  template <boundary_of Side, hints Hints>
+  using signal_boundary_type =
+      window_boundary<segment_type, Coherence, Side, Hints, signal_tells::of_own_parts>;
+  /// The boundary of the end of an access epoch.
+  template <hints Hints>
+  using completion_boundary_type = std::conditional_t<direct_post_protocol<typename Protocols::post>,
+                                                      signal_boundary_type<boundary_of::remote, Hints>,
+                                                      boundary_type<boundary_of::remote, Hints>>;
 
   /// How this rank reaches the parts of all ranks.
   static constexpr part_is parts = parts_of<segment_type>;

@@ -15,12 +15,24 @@ enum class boundary_of {
   both,    ///< all of them
 };
 
+/// What the signal behind a boundary tells, and to whom.
+enum class signal_tells {
+  anything,      ///< a rank may learn of all memory: all puts have arrived before
+  of_own_parts,  ///< by a change of its own control words, each target learns of its own part and of no other
+};
+
 /// The boundary that a window's epochs hand to its protocols. It alone calls a coherence policy.
 ///
 /// publish = remote completion, then clean, then drain_stores; refresh = drop, then drain_all. The table in
 /// coherence/README.md lists the memory that each epoch cleans and drops; hints erase cells of it at compile
 /// time.
-template <segment Segment, class Coherence, boundary_of Side, hints Hints = hints{}>
+///
+/// Where a signal tells its targets of their own parts only, and the segment is ordered, publish(targets)
+/// waits for no arrival. Only the end of an access and a signal are such. An unlock is not: the next holder
+/// may be any rank, and learns of the target's part from a word that may lie elsewhere, or from another rank.
+/// A fence is not, since each rank learns of the parts of all.
+template <segment Segment, class Coherence, boundary_of Side, hints Hints = hints{},
+          signal_tells Signal = signal_tells::anything>
   requires coherence_policy_for<Coherence, Segment>
 class window_boundary {
  public:
@@ -66,6 +78,11 @@ class window_boundary {
   void finish(rank_t target) {
     if constexpr (Hints.read_only) {
       segment_->flush_local(target);
+    } else if constexpr (Signal == signal_tells::of_own_parts && ordered_segment<Segment> &&
+                         !cache_controlled<Segment>) {
+      segment_->order_puts(target);
+      if constexpr (!Hints.write_only)
+        segment_->flush_local(target);  // gets have arrived when the epoch ends
     } else {
       segment_->flush(target);
     }

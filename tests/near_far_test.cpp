@@ -294,4 +294,57 @@ TEST_CASE("complete and signal: they wait for no arrival where a segment deliver
       {4});
 }
 
+TEST_CASE("fence: a rank that learns of it from a near rank finds puts to far ranks") {
+  everywhere<both_wires>(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, 4);
+        for (int round = 1; round <= 20; ++round) {
+          {
+            pgas::fence epoch{w};
+            for (rank_t r = 0; r < team.size(); ++r)
+              epoch.put(r, static_cast<std::size_t>(team.rank()), round);
+          }
+          pgas::fence epoch{w};
+          for (rank_t r = 0; r < team.size(); ++r) {
+            for (std::size_t origin = 0; origin < static_cast<std::size_t>(team.size()); ++origin)
+              require_equal(epoch.get(r, origin), round, "an element on any rank");
+          }
+        }
+      },
+      {3, 4});
+}
+
+TEST_CASE("barrier and signal: a third rank finds a put to a far part after its flush, and not before") {
+  everywhere<both_wires>(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, 2);
+        auto signals = pgas::make_signals(w);
+        pgas::lock_all epoch{w};
+        if (team.rank() == 0) {
+          epoch.put(2, 0, 1);
+          signals.signal(epoch, 1);  // tells rank 1 of its own part, not of that of rank 2
+          signals.wait({1});
+          epoch.flush(2);
+          signals.signal(epoch, 1);
+          signals.wait({1});
+        } else if (team.rank() == 1) {
+          signals.wait({0});
+          require_equal(epoch.get(2, 0), 0, "the put is under way");
+          signals.signal(epoch, 0);
+          signals.wait({0});
+          require_equal(epoch.get(2, 0), 1, "the put has arrived");
+          signals.signal(epoch, 0);
+        }
+        team.barrier();
+        if (team.rank() == 0) epoch.put(2, 1, 1);
+        team.barrier();
+        if (team.rank() == 1) require_equal(epoch.get(2, 1), 0, "a barrier makes no put arrive");
+        team.barrier();
+        if (team.rank() == 0) epoch.flush(2);
+        team.barrier();
+        require_equal(epoch.get(2, 1), 1, "a put that was flushed before a barrier");
+      },
+      {3});
+}
+
 }  // namespace pgas_test

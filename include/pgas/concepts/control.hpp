@@ -107,6 +107,11 @@ concept changing_cell =
 /// are zero at first. `slot(owner, i, writer)` and `cell(owner, i)` name word i of rank `owner`'s share. A
 /// word lies in its owner's memory, so a protocol can let every rank wait for its own words.
 ///
+/// Orders are those of C++, between words of all ranks: a rank that acquires what this rank released finds
+/// each earlier change of a word by this rank, near or far. A backend whose changes of far words take time
+/// waits for their arrival before it makes a release visible to a nearer rank. Payload is not among these
+/// changes; see boundary.
+///
 /// `size()` is the number of ranks. `read_modify_write` says what cells can do, and `can_park` whether a
 /// waiting rank may sleep.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A collective creation succeeds on all ranks, or is refused on all ranks with one reason.
 #include <pgas/directory.hpp>
+#include <pgas/global_array.hpp>
 #include <pgas/heap.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/user_window.hpp>
@@ -123,6 +124,50 @@ TEST_CASE("a window over own memory is refused on every rank if one rank lacks m
         }
       },
       {1, 2, 3});
+}
+
+TEST_CASE(
+    "a window of many ranks has parts of any sizes, and is refused on all of them for a reason of one") {
+  everywhere<std::tuple<scarce_model<process_model>>>(
+      [](auto& team) {
+        rank_t const last = team.size() - 1;
+        auto const size_of = [](rank_t rank) { return static_cast<std::size_t>(rank % 3); };
+        auto w = make_window<int>(team, size_of(team.rank()));
+        for (rank_t r = 0; r < team.size(); ++r) require_equal(w.size(r), size_of(r), "the size of a part");
+        auto const even = make_window<int>(team, 5);
+        for (rank_t r = 0; r < team.size(); ++r) require_equal(even.size(r), 5U, "the size of an equal part");
+
+        std::string const who = "rank " + std::to_string(last);
+        require_error(errc::mismatch, {who + " makes a window of 2-byte", "rank 0 one of 4-byte"}, [&] {
+          if (team.rank() == last) {
+            static_cast<void>(make_window<short>(team, 5));
+          } else {
+            static_cast<void>(make_window<int>(team, 5));
+          }
+        });
+        auto const tags = static_cast<std::size_t>(team.rank() == last ? 2 : 1);
+        require_error(errc::mismatch, {who + " asks for 2 tags and rank 0 for 1"},
+                      [&] { static_cast<void>(make_signals(w, tags)); });
+        auto const rows = static_cast<std::size_t>(team.rank() == last ? 41 : 40);
+        require_error(errc::mismatch, {who + " makes an array of 41 x 2", "rank 0 one of 40 x 2"}, [&] {
+          static_cast<void>(pgas::make_array<int>(team, {rows, std::size_t{2}}));
+        });
+
+        auto& backend = team.state()->backend;
+        for (memory_step const step : all_steps) {
+          bool const attaches = step == memory_step::attach_segment || step == memory_step::attach_control;
+          backend.lack = {step, attaches ? last : 0, 0};
+          require_error(errc::no_space, {"make_window: ", "has no more"},
+                        [&] { static_cast<void>(make_window<int>(team, 1)); });
+          backend.lack = {};
+        }
+        auto const third = team.split(team.rank() % 3);
+        require_equal(third.all_reduce(1), (team.size() + 2 - team.rank() % 3) / 3, "ranks of a color");
+        auto const some = team.split(team.rank() < 2 ? std::nullopt : std::optional(0));
+        require_equal(some.has_value(), team.rank() >= 2, "whether a rank is in the team");
+        if (some) require_equal(some->all_reduce(1), team.size() - 2, "ranks that are in");
+      },
+      {5, 16, 17, 33});
 }
 
 TEST_CASE("a rank that learns of another's failure says its own operation, then who failed in what") {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <iostream>
+#include <pgas/platform/words/least_words.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window/element_modes.hpp>
 #include <set>
@@ -581,6 +582,40 @@ std::vector<signal_rounds> all_signals() {
   return {{2, how::wait}, {2, how::test}, {2, how::any}, {3, how::wait}};
 }
 
+/// A minimum over all ranks behind a barrier, written as a protocol.
+struct least_behind_barrier {
+  using barrier_type = pgas::sync::dissemination;
+  static constexpr std::string_view name = "least_words";
+  static constexpr pgas::control_words words(rank_t ranks) {
+    return barrier_type::words(ranks) + pgas::detail::least_words<weak::control, 2>::words(ranks);
+  }
+  template <class Control>
+  struct on {
+    typename barrier_type::on<Control> barrier;
+    pgas::detail::least_words<Control, 2> least;
+    on(Control& c, pgas::control_words first)
+        : barrier(c, first), least(c, first + barrier_type::words(c.size())) {}
+  };
+};
+
+/// In each round every rank learns the least of one row of numbers and of their complements.
+struct least_rounds {
+  rank_t ranks;
+
+  template <class Protocol>
+  void play(weak::model&, weak::control& control, Protocol& protocol) const {
+    pgas::no_boundary nothing;
+    for (word round = 1; round <= 2; ++round) {
+      protocol.barrier.fence(nothing, "barrier");
+      word const mine = 10 * round + (static_cast<word>(control.rank()) + round) % static_cast<word>(ranks);
+      std::array<word, 2> least{mine, ~mine};
+      protocol.least(least, "least");
+      if (least[0] != 10 * round || ~least[1] != 10 * round + static_cast<word>(ranks) - 1)
+        throw std::logic_error("another minimum came");
+    }
+  }
+};
+
 /// The modification of elements, written as a protocol.
 struct modes_of_elements {
   static constexpr std::string_view name = "element_modes";
@@ -683,6 +718,11 @@ TEST_CASE(
 
 TEST_CASE("weak: a rank that has waited for a signal sees the writes before the signal") {
   are_right<std::tuple<signals_of_two_tags>>(all_signals());
+}
+
+TEST_CASE("weak: all ranks learn the least of their words, and each memory order of that is needed") {
+  are_right<std::tuple<least_behind_barrier>>(std::vector<least_rounds>{{2}, {3}});
+  need_their_orders<std::tuple<least_behind_barrier>>(std::vector<least_rounds>{{2}, {3}});
 }
 
 TEST_CASE("weak: a rank that combines many elements is alone, and sees the other ranks' modifications") {

@@ -41,7 +41,11 @@ void settle_reach(Team const& team, Window const& w, reach how) {
   rank_t who = -1;
   obstacle worst;  // the first; memory that its own rank cannot read comes before other obstacles
   auto const whose = how == reach::copies ? probed_parts::own : probed_parts::all;
-  members.collectives.all_gather(own.probe(whose), operation, [&](rank_t rank, obstacle const& met) {
+  obstacle const mine = own.probe(whose);
+  word obstacles = mine.is_there() ? 0 : 1;
+  members.collectives.least(std::span(&obstacles, 1), operation);
+  if (obstacles == 1 && how != reach::copies) return;  // no rank has met one
+  members.collectives.all_gather(mine, operation, [&](rank_t rank, obstacle const& met) {
     if (!met.is_there() || (worst.is_there() && (worst.rank == who || met.rank != rank))) return;
     who = rank;
     worst = met;

@@ -179,6 +179,13 @@ struct window_offer {
   [[nodiscard]] bool reads_like(window_offer const& other) const noexcept {
     return element_bytes == other.element_bytes && policies == other.policies;
   }
+  /// Everything but the size, in a word.
+  [[nodiscard]] word digest() const noexcept {
+    word all = policy_types ^ element_bytes;
+    for (char const letter : policies)
+      all = (all ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;  // Fowler, Noll and Vo: FNV-1a
+    return all;
+  }
   [[nodiscard]] std::string text() const {
     return detail::text_of({element_bytes, "-byte elements with ", policies.data()});
   }
@@ -227,17 +234,24 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
       bytes, sizeof(value_type), policy_names<coherence_type, bundle>(memory),
       type_hash<coherence_type, typename bundle::fence, typename bundle::post, typename bundle::lock>()};
   std::vector<std::size_t> sizes;
-  shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
-    sizes.push_back(offer.bytes);
-    if (offer.agrees(mine)) return;
-    shake.refuse(
-        errc::mismatch,
-        detail::text_of({"rank ", rank, " makes a window of ", offer.text(), ", rank 0 one of ", mine.text(),
-                         (offer.reads_like(mine) ? ", which differ in their parameters" : ""),
-                         "; all must make the same"}));
-  });
-  auto segment = shake.attach([&] { return reserve(backend, std::span<std::size_t const>(sizes)); },
-                              [&](handle made) { return attach(backend, made, bytes); });
+  auto const [is_same_window, is_same_size] = shake.are_same(mine.digest(), bytes);
+  if (!is_same_size) shake.gather(bytes, [&](rank_t, std::uint64_t theirs) { sizes.push_back(theirs); });
+  if (!is_same_window) {
+    shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
+      if (offer.agrees(mine)) return;
+      shake.refuse(
+          errc::mismatch,
+          detail::text_of({"rank ", rank, " makes a window of ", offer.text(), ", rank 0 one of ",
+                           mine.text(), (offer.reads_like(mine) ? ", which differ in their parameters" : ""),
+                           "; all must make the same"}));
+    });
+  }
+  auto segment = shake.attach(
+      [&] {
+        if (is_same_size) sizes.assign(static_cast<std::size_t>(team.size()), bytes);
+        return reserve(backend, std::span<std::size_t const>(sizes));
+      },
+      [&](handle made) { return attach(backend, made, bytes); });
   control_words const words = state_type::words(team.size());
   std::string const label = detail::text_of({"window ", members.windows});
   auto control =

@@ -53,6 +53,13 @@ struct array_offer {
   std::array<std::uint64_t, 4> extents{};
   std::uint64_t rest = 0;  ///< a hash of the array's text
 
+  /// All of it in a word.
+  [[nodiscard]] std::uint64_t digest() const noexcept {
+    std::uint64_t all = dimensions;
+    for (std::uint64_t const part : {extents[0], extents[1], extents[2], extents[3], rest})
+      all = (all ^ (all >> 29U) ^ part) * 0x9e3779b97f4a7c15U;  // a step of splitmix64: every bit counts
+    return all;
+  }
   friend bool operator==(array_offer const&, array_offer const&) = default;
 };
 
@@ -75,13 +82,14 @@ std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const
 }
 
 /// Throws errc::mismatch, on every rank of the team, if ranks are about to make different arrays. `text`
-/// describes this rank's. Collective. Costs one all_gather; two if ranks disagree.
+/// describes this rank's. Collective. Costs a reduction of one word; two all_gathers if ranks disagree.
 template <class Team, std::size_t N>
 void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents, std::string const& text,
                     std::string_view operation) {
   auto& members = *team.state();
   array_offer mine{N, {}, std::hash<std::string>{}(text)};
   std::copy(extents.begin(), extents.end(), mine.extents.begin());
+  if (members.collectives.are_same(mine.digest(), 0, operation)[0]) return;
   array_offer first;
   array_offer other;
   rank_t differs = 0;  // the first rank whose offer is not rank 0's

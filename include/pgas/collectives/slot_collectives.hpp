@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/words/collective_call.hpp>
+#include <pgas/platform/words/least_words.hpp>
 #include <pgas/support/expects.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -33,14 +35,16 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// load. If the ranks of a team call different collectives, at least one rank thus throws errc::mismatch.
 /// A barrier writes these bytes, and compares none: next to it, in the ring, is a rank that compares.
 /// A second thread of a rank that calls a collective during another of the same team gets errc::wrong_order.
-/// Memory: 22 slots a rank, below level normal 16, and those of a barrier.
+/// `least` and `pick` read a bounded number of ranks, however many there are; gathers read all.
+/// Memory: 22 slots a rank, below level normal 16, and those of a barrier; with more than 16 ranks 5 for each
+/// doubling of the ranks.
 template <class Backend, fence_protocol Barrier>
 class slot_collectives {
  public:
   using control_type = typename Backend::control_type;
 
   static constexpr control_words words(rank_t ranks) noexcept {
-    return Barrier::words(ranks) + control_words{.slots = 2 * slots_of_a_set, .cells = 0};
+    return fixed_words(ranks) + (ranks > few_ranks ? least_type::words(ranks) : control_words{});
   }
 
   /// The collectives of a team, on the first words of its control. Messages name the ranks of `backend`.
@@ -48,7 +52,8 @@ class slot_collectives {
       : backend_(&backend),
         control_(&control),
         barrier_(control, {}),
-        first_(Barrier::words(control.size()).slots) {}
+        first_(Barrier::words(control.size()).slots),
+        least_(control, fixed_words(control.size())) {}
 
   /// Returns when every rank has called it.
   void barrier() {
@@ -73,6 +78,43 @@ class slot_collectives {
            read);
   }
 
+  /// Returns the value of rank `whose`, which each rank chooses for itself. Requires that this rank exists.
+  template <transportable T>
+  T pick(T const& mine, rank_t whose, std::string_view operation) {
+    detail::collective_call const call(operation, sizeof(T));
+    return from_words<T>(gather_words(to_words(mine, call), call, operation, whose, 1));
+  }
+
+  /// Replaces each of up to `most_least` words by the least of all ranks' words in its place.
+  void least(std::span<word> values, std::string_view operation) {
+    detail::collective_call const call(operation, values.size_bytes());
+    if (control_->size() <= few_ranks) {
+      std::array<word, most_least> mine{};
+      std::copy(values.begin(), values.end(), mine.begin());
+      auto const take = [&](rank_t, std::array<word, most_least> const& theirs) {
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::min(values[i], theirs[i]);
+      };
+      gather(mine, call, operation, true, take);
+      return;
+    }
+    only_thread const inside(*this, operation);
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    announce(call);
+    meet(operation);
+    compare_next(call, operation);
+    if constexpr (is_checked) ++round_;
+    least_(values, operation);
+  }
+  /// The largest number of words of `least`.
+  static constexpr std::size_t most_least = 4;
+
+  /// Tells every rank whether all ranks give the same word, for each of two.
+  [[nodiscard]] std::array<bool, 2> are_same(word a, word b, std::string_view operation) {
+    std::array<word, most_least> all{a, ~a, b, ~b};
+    least(all, operation);
+    return {all[0] == ~all[1], all[2] == ~all[3]};
+  }
+
   /// Gives every rank the value of `root`.
   template <transportable T>
   void broadcast(T& value, rank_t root, std::string_view operation) {
@@ -87,6 +129,13 @@ class slot_collectives {
   static constexpr std::size_t tag_bytes = is_checked ? sizeof(std::uint32_t) : 0;
   static constexpr std::size_t slots = is_checked ? 9 : 8;                     ///< for values
   static constexpr std::size_t slots_of_a_set = slots + (is_checked ? 2 : 0);  ///< and the call in full
+  /// Up to so many ranks, each rank reads the words of all others: one barrier is sooner over than two.
+  static constexpr rank_t few_ranks = 16;
+  using least_type = detail::least_words<control_type, most_least>;
+
+  static constexpr control_words fixed_words(rank_t ranks) noexcept {
+    return Barrier::words(ranks) + control_words{.slots = 2 * slots_of_a_set, .cells = 0};
+  }
 
   /// Lives while a thread is in a collective. Throws if another thread is in one: the rounds would mix.
   class only_thread {
@@ -209,7 +258,7 @@ class slot_collectives {
   void gather(T const& mine, detail::collective_call const& call, std::string_view operation, bool reads,
               Read& read) {
     auto const own = to_words(mine, call);
-    std::vector<word> const all = gather_words(own, call, operation, reads);
+    std::vector<word> const all = gather_words(own, call, operation, 0, reads ? control_->size() : 0);
     // The function that the program has given may take long, so no collective is open meanwhile.
     for (std::size_t rank = 0; rank * own.size() < all.size(); ++rank)
       read(static_cast<rank_t>(rank), from_words<T>(std::span(all).subspan(rank * own.size(), own.size())));
@@ -217,22 +266,21 @@ class slot_collectives {
 
   // These know no T, so that the compiler meets them once.
 
-  /// Returns the words of all ranks, in order, or nothing unless this rank reads.
+  /// Returns the words of `ranks` ranks from `first` on, in order.
   std::vector<word> gather_words(std::span<word const> own, detail::collective_call const& call,
-                                 std::string_view operation, bool reads) {
+                                 std::string_view operation, rank_t first, rank_t ranks) {
     only_thread const inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
-    auto const ranks = reads ? static_cast<std::size_t>(control_->size()) : 0;
-    std::vector<word> all(ranks * own.size());
+    std::vector<word> all(static_cast<std::size_t>(ranks) * own.size());
     for (std::size_t at = 0; at < own.size(); at += slots) {
       if (at == 0) describe(call);
       write(own, at);
       meet(operation);
-      if (at == 0 && !reads) compare_next(call, operation);
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        auto const words = std::span(all).subspan(rank * own.size(), own.size());
-        read_chunk(static_cast<rank_t>(rank), words, at);
-        if (at == 0) compare(call, words[0], static_cast<rank_t>(rank), operation);
+      if (at == 0 && ranks < control_->size()) compare_next(call, operation);
+      for (rank_t i = 0; i < ranks; ++i) {
+        auto const words = std::span(all).subspan(static_cast<std::size_t>(i) * own.size(), own.size());
+        read_chunk(first + i, words, at);
+        if (at == 0) compare(call, words[0], first + i, operation);
       }
       ++round_;
     }
@@ -270,6 +318,7 @@ class slot_collectives {
   control_type* control_;
   typename Barrier::template on<control_type> barrier_;
   std::size_t first_;
+  least_type least_;
   std::size_t round_ = 0;
   std::array<announcement, 2> announced_;
   std::atomic<bool> is_busy_ = false;  ///< a thread of this rank is in a collective

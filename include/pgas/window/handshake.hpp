@@ -23,7 +23,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// rank that cannot go on keeps its reason and takes part in the remaining steps, so that no rank waits for
 /// it. conclude() then throws the reason on every rank. Each rank gives up the memory that it has attached,
 /// and the team can be used again.
-/// Costs a broadcast for each piece of memory; at the end a gather of one word and a broadcast.
+/// Costs a broadcast for each piece of memory; at the end a reduction of one word.
 template <class Backend>
 class handshake {
  public:
@@ -47,8 +47,15 @@ class handshake {
     team_->collectives.gather(mine, root, operation_, read);
   }
 
+  /// Tells every rank whether all ranks give the same word, for each of two. Costs rounds that grow with the
+  /// logarithm of the ranks.
+  [[nodiscard]] std::array<bool, 2> are_same(word a, word b) {
+    return team_->collectives.are_same(a, b, operation_);
+  }
+
   /// Refuses with errc::mismatch unless all ranks give the same number; `what` names it: "tags".
   void require_same(std::uint64_t number, std::string_view what) {
+    if (are_same(number, 0)[0]) return;
     gather(number, [&](rank_t rank, std::uint64_t const& other) {
       if (other == number) return;
       refuse(errc::mismatch, text_of({"rank ", rank, " asks for ", other, " ", what, " and rank 0 for ",
@@ -68,26 +75,26 @@ class handshake {
   /// The same for several groups at once: each rank names the member of the team that reserves for its group.
   template <class Reserve, class Attach>
   auto attach_by_leader(rank_t leader, Reserve&& reserve, Attach&& attach) {
-    reservation made{};
-    team_->collectives.all_gather(reserve_if(team_->backend.rank() == leader, reserve), operation_,
-                                  [&](rank_t rank, reservation const& theirs) {
-                                    if (rank == leader) made = theirs;
-                                  });
-    return attach_to(made, attach);
+    rank_t const self = team_->backend.rank();
+    // A rank without a leader reads what it has written itself: nothing.
+    reservation const mine = reserve_if(self == leader, reserve);
+    return attach_to(team_->collectives.pick(mine, leader < 0 ? self : leader, operation_), attach);
   }
 
   /// Returns when every rank has attached. Throws on every rank if one could not.
   void conclude() {
-    verdict all{};
-    gather(refused_, [&](rank_t rank, errc const& theirs) {
-      if (all.refused == errc{}) all = {theirs, rank};
-    });
-    team_->collectives.broadcast(all, root, operation_);
-    if (all.refused == errc{}) return;
-    team_->collectives.broadcast(why_, all.rank, operation_);
+    // The first rank that has refused, and its code.
+    static constexpr word nobody = ~word{0};
+    word first = refused_ == errc{}
+                     ? nobody
+                     : static_cast<word>(team_->backend.rank()) << 32U | static_cast<std::uint32_t>(refused_);
+    team_->collectives.least(std::span(&first, 1), operation_);
+    if (first == nobody) return;
+    auto const code = static_cast<errc>(static_cast<std::uint32_t>(first));
+    team_->collectives.broadcast(why_, static_cast<rank_t>(first >> 32U), operation_);
     std::string_view why = why_.data();
     if (std::string const here = on_this_rank(); why.starts_with(here)) why.remove_prefix(here.size());
-    throw error(all.refused, this_rank(), operation_, std::string(why));
+    throw error(code, this_rank(), operation_, std::string(why));
   }
 
  private:
@@ -96,10 +103,6 @@ class handshake {
   struct reservation {
     bool is_there;
     handle_type handle;
-  };
-  struct verdict {
-    errc refused;
-    rank_t rank;
   };
 
   /// Calls step(), and keeps the reason if it fails.

@@ -8,16 +8,9 @@
 
 namespace pgas_test {
 
-#if !defined(PGAS_TEST_LIST)
-#define PGAS_TEST_LIST every_model
-#endif
-// A sanitizer sees one process.
-using ranks_of_nodes = std::conditional_t<std::is_same_v<PGAS_TEST_LIST, models_for_addresses> ||
-                                              std::is_same_v<PGAS_TEST_LIST, models_for_threads>,
-                                          pgas::backends::thread_map, pgas::backends::process_map>;
-using two_a_node = fake::nodes_of<ranks_of_nodes, 2>;
+using two_a_node = fake::nodes_of<pgas::backends::process_map, 2>;
 /// The same, with a wire that delivers puts and control words in order.
-using two_in_order = fake::nodes_of<ranks_of_nodes, 2, true>;
+using two_in_order = fake::nodes_of<pgas::backends::process_map, 2, true>;
 static_assert(pgas::mailbox_backend<two_a_node> && pgas::strided_segment<two_a_node::segment_type>);
 static_assert(pgas::partly_shared_segment<two_a_node::segment_type> &&
               !pgas::shared_segment<two_a_node::segment_type>);
@@ -30,6 +23,7 @@ static_assert(!pgas::ordered_segment<two_a_node::segment_type> &&
 #define PGAS_TEST_ONE_BACKEND pgas_test::two_a_node
 #define PGAS_TEST_SEGMENTS pgas_test::two_a_node, pgas_test::two_in_order
 #include <pgas/array/visit_box.hpp>
+#include <pgas/exchange_halos.hpp>
 
 #include "atomics_test.cpp"
 #include "conformance/coherence_programs.hpp"
@@ -86,18 +80,20 @@ TEST_CASE("random programs give byte-equal values on nodes that share no memory"
 TEST_CASE("near and far: an element of a near part passes the segment by, that of a far part does not") {
   everywhere(
       [](auto& team) {
-        auto w = pgas::make_window<int>(team, 4);
+        constexpr std::size_t share = 5;  // each rank accesses elements of its own on every rank
+        std::size_t const first = share * static_cast<std::size_t>(team.rank());
+        auto w = pgas::make_window<int>(team, share * static_cast<std::size_t>(team.size()));
         pgas::fence epoch{w};
         far_calls_of(w);
         for (rank_t r = 0; r < team.size(); ++r) {
           auto const target = epoch.to(r);
           require_equal(target.is_near(), is_near(r, team.rank()), "a part is near on this rank's node");
-          for (std::size_t i = 0; i < 4; ++i) target.put(i, 1);
-          static_cast<void>(target.get(0));
-          static_cast<void>(target.fetch_add(0, 1));
+          for (std::size_t i = 1; i < share; ++i) target.put(first + i, 1);
+          static_cast<void>(target.get(first));
+          static_cast<void>(target.fetch_add(first, 1));
           auto const calls = far_calls_of(w);
           std::size_t const far = target.is_near() ? 0 : 1;
-          require_equal(calls.puts, far * 4, "the puts that the segment makes");
+          require_equal(calls.puts, far * (share - 1), "the puts that the segment makes");
           require_equal(calls.gets, far, "the gets that the segment makes");
           require_equal(calls.atomics, far, "the atomic operations that the segment makes");
         }
@@ -292,6 +288,44 @@ TEST_CASE("complete and signal: they wait for no arrival where a segment deliver
                 "unlock waits for arrival, since any rank may be the next holder");
       },
       {4});
+}
+
+TEST_CASE(
+    "exchange_halo: ghost cells are those of near and far neighbours, without a flush on an ordered wire") {
+  everywhere<both_wires>(
+      [](auto& team) {
+        constexpr std::size_t own = 3;
+        std::size_t const cells = own * static_cast<std::size_t>(team.size());
+        pgas::halo const ring{.width = 1, .edges = pgas::edge::periodic};
+        auto a = pgas::make_array<int>(team, cells, ring);
+        auto b = pgas::make_array<int>(team, cells, ring);
+        auto const cell = [&](std::ptrdiff_t i, int round) {
+          auto const all = static_cast<std::ptrdiff_t>(cells);
+          return 1000 * round + static_cast<int>((i + all) % all);
+        };
+        auto const first = static_cast<std::ptrdiff_t>(own) * team.rank();
+        far_calls_of(a);
+        for (int round = 1; round <= 10; ++round) {
+          for (auto const* array : {&a, &b}) {
+            auto const mine = pgas::stage(*array, pgas::write_only);
+            for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{own}; ++i) mine(i) = cell(first + i, round);
+          }
+          pgas::exchange_halo(a, b);
+          for (auto const* array : {&a, &b}) {
+            auto const seen = pgas::stage(*array, pgas::read_only);
+            require_equal(seen(-1), cell(first - 1, round), "the ghost cell before");
+            require_equal(seen(std::ptrdiff_t{own}), cell(first + std::ptrdiff_t{own}, round),
+                          "the ghost cell behind");
+          }
+          pgas::exchange_halo(a);
+        }
+        auto const calls = far_calls_of(a);
+        require_equal(calls.puts, std::size_t{30} * (team.size() == 3 && team.rank() == 2 ? 2 : 1),
+                      "the ghost cells of far neighbours that the segment puts");
+        require_equal(calls.flushes == 0, is_ordered<std::remove_reference_t<decltype(team)>>,
+                      "no flush where a segment delivers in order");
+      },
+      {3, 4});
 }
 
 TEST_CASE("fence: a rank that learns of it from a near rank finds puts to far ranks") {

@@ -54,6 +54,18 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
         },
         states_);
   }
+  /// Those of the end: the first array's protocol signals for all arrays.
+  template <hints Hints>
+  auto completion_boundaries() const {
+    using post = typename First::post_protocol_type;
+    return std::apply(
+        [](auto const&... s) {
+          return joined_boundary<typename First::template completion_boundary_type<Hints, post>,
+                                 typename More::template completion_boundary_type<Hints, post>...>(
+              s->segment...);
+        },
+        states_);
+  }
   template <class Use>
   void mark(Use const& use) {
     std::apply([&](auto const&... s) { (use(*s), ...); }, states_);
@@ -73,7 +85,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
       s.exposure_open = false;
       s.elements.leave_all();
     });
-    auto remote = boundaries<boundary_of::remote, write_only.value>();
+    auto remote = completion_boundaries<write_only.value>();
     this->state_->post.complete(targets_, remote, exposure_state::awaited);
     auto own = boundaries<boundary_of::own, hints{}>();
     this->state_->post.wait(origins_, own);

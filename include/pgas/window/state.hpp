@@ -46,11 +46,12 @@ struct window_state {
   template <boundary_of Side, hints Hints>
   using signal_boundary_type =
       window_boundary<segment_type, Coherence, Side, Hints, signal_tells::of_own_parts>;
-  /// The boundary of the end of an access epoch.
-  template <hints Hints>
-  using completion_boundary_type = std::conditional_t<direct_post_protocol<typename Protocols::post>,
-                                                      signal_boundary_type<boundary_of::remote, Hints>,
-                                                      boundary_type<boundary_of::remote, Hints>>;
+  using post_protocol_type = typename Protocols::post;
+  /// The boundary of an access epoch that protocol `Post` ends, which may be that of another window.
+  template <hints Hints, class Post = post_protocol_type>
+  using completion_boundary_type =
+      std::conditional_t<direct_post_protocol<Post>, signal_boundary_type<boundary_of::remote, Hints>,
+                         boundary_type<boundary_of::remote, Hints>>;
 
   /// How this rank reaches the parts of all ranks.
   static constexpr part_is parts = parts_of<segment_type>;

@@ -6,7 +6,7 @@ import re
 import sys
 
 # Libraries that only these headers may include: they cost compile time, or another package.
-HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'backends/scc/fiber\.hpp', 'range/v3': r'views\.hpp',
+HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'platform/fiber\.hpp', 'range/v3': r'views\.hpp',
          'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^'}
 
 root = pathlib.Path(sys.argv[1])

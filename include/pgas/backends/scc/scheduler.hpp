@@ -8,10 +8,10 @@
 #include <concepts>
 #include <memory>
 #include <pgas/backends/scc/blocked.hpp>
-#include <pgas/backends/scc/fiber.hpp>
 #include <pgas/backends/scc/options.hpp>
 #include <pgas/backends/scc/timeline.hpp>
 #include <pgas/backends/scc/turn_order.hpp>
+#include <pgas/platform/fiber.hpp>
 #include <thread>
 #include <vector>
 
@@ -42,7 +42,8 @@ class scheduler {
   void run(Main const& main) {
     rank_t const size = job_.size();
     for (rank_t rank = 0; rank < size; ++rank)
-      fibers_.push_back(std::make_unique<fiber>([&main, rank] { main(rank); }));
+      fibers_.push_back(
+          std::make_unique<fiber>(fiber_stack::guarded(stack_bytes), [&main, rank] { main(rank); }));
     runnable_ = size == 64 ? ~waiters{0} : (waiters{1} << static_cast<unsigned>(size)) - 1;
     unfinished_ = runnable_;
     budget_ = turn();
@@ -205,6 +206,7 @@ class scheduler {
 
  private:
   using clock = std::chrono::steady_clock;
+  static constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
   static constexpr unsigned longest_pause = 6;
   static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;

@@ -10,7 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <pgas/vocabulary/rank.hpp>
+#include <pgas/support/expects.hpp>
+#include <span>
 #include <utility>
 
 #if defined(__has_feature)
@@ -42,7 +43,47 @@
 #define PGAS_UNSEEN_BY_TSAN
 #endif
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The memory on which a fiber runs, from an owner's source.
+///
+/// `guarded` allocates a stack above a page that no access may reach: a stack that overflows ends the
+/// process. `part_of` is a piece of the owner's mapping, which outlives the fiber. A process may have 65,530
+/// mappings, so tens of thousands of stacks cannot each have a guard.
+class fiber_stack {
+ public:
+  /// A stack of at least `bytes` bytes, above a guard page.
+  [[nodiscard]] static fiber_stack guarded(std::size_t bytes) { return {source{bytes}.allocate(), true}; }
+  /// The bytes of `piece` as a stack.
+  [[nodiscard]] static fiber_stack part_of(std::span<std::byte> piece) noexcept {
+    boost::context::stack_context place;
+    place.sp = piece.data() + piece.size();
+    place.size = piece.size();
+    return {place, false};
+  }
+  fiber_stack(fiber_stack&& other) noexcept
+      : place_(other.place_), is_own_(std::exchange(other.is_own_, false)) {}
+  fiber_stack& operator=(fiber_stack&&) = delete;
+  ~fiber_stack() {
+#if defined(PGAS_FIBERS_UNDER_ASAN)
+    // The next user of this memory must not find the red zones of the stack's last frames.
+    __asan_unpoison_memory_region(bottom(), size());
+#endif
+    if (is_own_) source{size()}.deallocate(place_);
+  }
+
+  [[nodiscard]] void* top() const noexcept { return place_.sp; }
+  [[nodiscard]] std::byte* bottom() const noexcept { return static_cast<std::byte*>(place_.sp) - size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return place_.size; }
+
+ private:
+  using source = boost::context::protected_fixedsize_stack;
+
+  fiber_stack(boost::context::stack_context place, bool is_own) noexcept : place_(place), is_own_(is_own) {}
+
+  boost::context::stack_context place_;
+  bool is_own_;
+};
 
 /// A stack that runs a function in pieces: `resume()` runs it until it calls `suspend()` or returns. Before
 /// its destructor runs, a fiber must have been resumed to its end, or never.
@@ -58,8 +99,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 class fiber {
  public:
   template <class Main>
-  explicit fiber(Main main) : main_(std::move(main)), stack_(stack_source{stack_bytes}.allocate()) {
-    context_ = boost::context::detail::make_fcontext(stack_.sp, stack_.size, &fiber::begin);
+  fiber(fiber_stack stack, Main main) : main_(std::move(main)), stack_(std::move(stack)) {
+    context_ = boost::context::detail::make_fcontext(stack_.top(), stack_.size(), &fiber::begin);
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     tsan_ = __tsan_create_fiber(0);
 #endif
@@ -67,14 +108,9 @@ class fiber {
   fiber(fiber const&) = delete;
   fiber& operator=(fiber const&) = delete;
   ~fiber() {
-#if defined(PGAS_FIBERS_UNDER_ASAN)
-    // The next mapping at this address must not find the red zones of the stack's last frames.
-    __asan_unpoison_memory_region(static_cast<std::byte*>(stack_.sp) - stack_.size, stack_.size);
-#endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     __tsan_destroy_fiber(tsan_);
 #endif
-    stack_source{stack_bytes}.deallocate(stack_);
   }
 
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
@@ -84,8 +120,7 @@ class fiber {
     exchange_exceptions();
 #if defined(PGAS_FIBERS_UNDER_ASAN)
     void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(&fake_stack, static_cast<std::byte*>(stack_.sp) - stack_.size,
-                                   stack_.size);
+    __sanitizer_start_switch_fiber(&fake_stack, stack_.bottom(), stack_.size());
 #endif
 #if defined(PGAS_FIBERS_UNDER_TSAN)
     tsan_caller_ = __tsan_get_current_fiber();
@@ -114,9 +149,6 @@ class fiber {
   }
 
  private:
-  using stack_source = boost::context::protected_fixedsize_stack;  // with a guard page
-  static constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
-
   /// The first function on the stack. It never returns, since no caller is below it.
   PGAS_UNSEEN_BY_TSAN static void begin(boost::context::detail::transfer_t from) noexcept {
     auto& self = *static_cast<fiber*>(from.data);
@@ -145,7 +177,7 @@ class fiber {
   }
 
   std::function<void()> main_;
-  boost::context::stack_context stack_;
+  fiber_stack stack_;
   boost::context::detail::fcontext_t context_ = nullptr;
   boost::context::detail::fcontext_t caller_ = nullptr;
   bool is_done_ = false;
@@ -160,6 +192,6 @@ class fiber {
 #endif
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 #undef PGAS_UNSEEN_BY_TSAN

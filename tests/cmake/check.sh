@@ -39,7 +39,7 @@ add_executable(user user.cpp)
 target_link_libraries(user PRIVATE pgas::pgas)
 add_executable(small small.cpp)
 target_link_libraries(small PRIVATE pgas::pgas)
-foreach(component loopback scc views hdf5)
+foreach(component loopback scc simulated views hdf5)
   add_executable(${component} EXCLUDE_FROM_ALL user.cpp)
   target_link_libraries(${component} PRIVATE pgas::${component})
 endforeach()
@@ -60,7 +60,7 @@ quietly meson setup installed "$root" -Dloopback=disabled -Dscc=disabled -Dviews
   -Dexamples=disabled -Dbench=disabled -Dtools=disabled --prefix /opt/pgas
 quietly meson install -C installed --destdir "$folder/stage"
 mv stage/opt/pgas moved
-quietly cmake -G Ninja -S user -B found -DCMAKE_PREFIX_PATH="$folder/moved" '-Dcomponents=loopback;scc;views;hdf5'
+quietly cmake -G Ninja -S user -B found -DCMAKE_PREFIX_PATH="$folder/moved" '-Dcomponents=loopback;scc;simulated;views;hdf5'
 flags found
 quietly ninja -C found user
 found/user

@@ -105,6 +105,7 @@ inline bool chosen(std::string_view backend) {
                              pool_backend::name,
                              incoherent::backend::name,
                              std::string_view("fake_nodes"),
+                             std::string_view("simulated"),
                              std::string_view("other_memory"),
                              std::string_view("user_memory")};
   bool found = false;

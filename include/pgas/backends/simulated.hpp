@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <pgas/backends/simulated/bootstrap.hpp>
+#include <pgas/backends/simulated/control.hpp>
+#include <pgas/backends/simulated/segment.hpp>
+#include <pgas/coherence/coherent.hpp>
+#include <pgas/concepts/backend.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::backends {
+
+/// Many nodes that are not there: up to 65,536 ranks in virtual time, on a network whose times are data.
+///
+/// Ranks are fibers of one thread, and the program is a real one. team.now() is the rank's virtual clock,
+/// which remote operations, waits and team.charge advance. The same program with the same options takes the
+/// same virtual time to the last digit. A rank keeps its turn while it computes, so it may wait only through
+/// the library. simulated::options choose the network; simulated/network.hpp has its equations.
+///
+/// After a run, last_totals() and last_counters() say how many operations there were, over which distance,
+/// and how much memory a rank had. Source: LogGP (Alexandrov et al. 1995); the times of foMPI (Gerstenberger
+/// et al. 2014, section 3).
+class simulated {
+ public:
+  using segment_type = detail::simulated_segment;
+  using control_type = detail::simulated_control;
+  using default_coherence = coherence::coherent;
+  using handle = std::uint64_t;
+
+  static constexpr std::string_view name = "simulated";
+  static constexpr progress progress_by = progress::hardware;
+  static constexpr rank_t max_ranks = 65'536;
+
+  /// Runs main(backend, bootstrap) on a fiber for each rank; returns the bootstrap.
+  template <class Main>
+  static detail::simulated::rank_bootstrap launch(rank_t ranks, Main const& main) {
+    using namespace detail::simulated;
+    if (detail::setting::variable("PGAS_JOB_FD").given()) {
+      throw error(errc::unsupported, -1,
+                  "run: the simulated ranks are fibers of one process: start the program itself, without "
+                  "pgas-run");
+    }
+    if (ranks > max_ranks) {
+      throw error(errc::invalid_argument, -1,
+                  detail::text_of({"run: the simulation has at most ", max_ranks, " ranks, and ", ranks,
+                                   " were asked for: ask for fewer"}));
+    }
+    auto const m = std::make_shared<machine>(ranks, pgas::simulated::with_options::chosen());
+    auto const all = std::make_shared<meeting>();
+    auto const run_rank = [&](rank_t rank) {
+      rank_bootstrap boot(m, all, rank);
+      main(simulated(m, rank), boot);
+    };
+    m->run(run_rank);
+    last_totals() = m->totals();
+    last_counters() = m->counters();
+    m->turns().failed().rethrow();
+    return {m, all, 0};
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
+  [[nodiscard]] locality locality_of(rank_t rank) const {
+    auto const d = machine_->net().between(self_, ranks_.to_world(rank));
+    if (d == pgas::simulated::distance::self) return locality::self;
+    return d == pgas::simulated::distance::node ? locality::node : locality::remote;
+  }
+  /// The distance of a rank, which says more than locality_of.
+  [[nodiscard]] pgas::simulated::distance distance_of(rank_t rank) const {
+    return machine_->net().between(self_, ranks_.to_world(rank));
+  }
+
+  handle reserve_segment(std::span<std::size_t const> sizes) const {
+    return machine_->parts.add(detail::simulated::home_parts::of(sizes, self_), size());
+  }
+  segment_type attach_segment(handle which, std::size_t own_bytes) const {
+    auto home = machine_->parts.attach(which, self_);
+    if (home->sizes.size() != static_cast<std::size_t>(size()) ||
+        home->sizes[static_cast<std::size_t>(rank())] != own_bytes) {
+      throw error(errc::mismatch, self_, "attach",
+                  detail::text_of({own_bytes, " bytes for rank ", rank(),
+                                   " were asked for, but that is not what was reserved"}));
+    }
+    return {machine_, std::move(home), ranks_};
+  }
+  handle reserve_control(control_words words) const {
+    return machine_->words.add(detail::simulated::home_words::of(words, size(), self_), size());
+  }
+  control_type attach_control(handle which, control_words words, std::string_view label) const {
+    auto home = machine_->words.attach(which, self_);
+    if (!(home->words == words)) {
+      throw error(errc::mismatch, self_, "attach",
+                  detail::text_of({"other control words were asked for than were reserved (", label, ")"}));
+    }
+    return {machine_, std::move(home), ranks_, label};
+  }
+  simulated sub_team(group members, rank_t rank) const {
+    simulated sub = *this;
+    sub.ranks_ = ranks_.sub_team(members, rank);
+    return sub;
+  }
+
+  void fail(std::string_view what) const {
+    machine_->turns().failed().note(self_, what);
+    machine_->turns().wake_all();
+  }
+  /// Checks for failure. It also takes a look's time and gives up the turn, so a program may loop on it.
+  void check(std::string_view operation) const {
+    machine_->look(self_);
+    machine_->turns().failed().check(self_, operation);
+  }
+
+  /// The rank's virtual clock.
+  [[nodiscard]] time_point now() const { return machine_->turns().now(self_); }
+  void charge(std::uint64_t cycles) const {
+    machine_->count(self_).charged += cycles;
+    machine_->turns().clock(self_) += machine_->net().compute(cycles);
+  }
+  /// The virtual time of this rank since the launch, in picoseconds.
+  [[nodiscard]] pgas::simulated::ticks virtual_time() const { return machine_->turns().clock(self_); }
+  /// The counts of this rank so far.
+  [[nodiscard]] pgas::simulated::counters const& counters() const { return machine_->count(self_); }
+
+  /// The counts of each rank in this thread's last launch.
+  static std::vector<pgas::simulated::counters>& last_counters() {
+    static thread_local std::vector<pgas::simulated::counters> all;
+    return all;
+  }
+  /// The counts of this thread's last launch as a whole.
+  static pgas::simulated::totals& last_totals() {
+    static thread_local pgas::simulated::totals all;
+    return all;
+  }
+  /// Prints the totals of the last launch.
+  static void report(std::FILE* to) {
+    auto const& t = last_totals();
+    std::fprintf(to, "simulated: %zu ranks, %.3f us of virtual time, %zu events\n", std::size_t{t.ranks},
+                 t.microseconds, std::size_t{t.events});
+    std::fprintf(to, "distance       puts       gets     stores      loads    atomics        bytes\n");
+    constexpr std::array<char const*, pgas::simulated::distances> names{"self", "node", "group", "far"};
+    for (std::size_t d = 0; d < names.size(); ++d) {
+      auto const& o = t.to[d];
+      std::fprintf(to, "%-8s %10zu %10zu %10zu %10zu %10zu %12zu\n", names[d], std::size_t{o.puts},
+                   std::size_t{o.gets}, std::size_t{o.stores}, std::size_t{o.loads}, std::size_t{o.atomics},
+                   std::size_t{o.bytes});
+    }
+    std::fprintf(to,
+                 "messages to the busiest rank: %zu; memory a rank: %zu bytes of payload, %zu of control "
+                 "words, %zu of stack\n",
+                 std::size_t{t.busiest}, std::size_t{t.most.payload}, std::size_t{t.most.control},
+                 std::size_t{t.stack});
+  }
+
+ private:
+  simulated(std::shared_ptr<detail::simulated::machine> m, rank_t self)
+      : machine_(std::move(m)), ranks_(self, machine_->turns().size()), self_(self) {}
+
+  std::shared_ptr<detail::simulated::machine> machine_;
+  detail::team_ranks ranks_;
+  rank_t self_;  ///< in the job
+};
+static_assert(backend<simulated>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::backends
+
+namespace pgas::inline PGAS_ASSERTIONS::simulated {
+
+/// The virtual time of the calling rank since the launch, in microseconds. One-sided, free.
+template <class Team>
+[[nodiscard]] double microseconds_of(Team const& team) {
+  return static_cast<double>(team.state()->backend.virtual_time()) / 1e6;
+}
+/// The counts of the calling rank so far. One-sided, free.
+template <class Team>
+[[nodiscard]] counters const& counters_of(Team const& team) {
+  return team.state()->backend.counters();
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::simulated

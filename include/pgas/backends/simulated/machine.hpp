@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <pgas/backends/simulated/homes.hpp>
+#include <pgas/backends/simulated/transfers.hpp>
+#include <pgas/backends/simulated/wires.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+
+/// All ranks with their memory and the network between them: every operation of a rank goes through it.
+///
+/// A store to a word, a put and a get are messages: the rank goes on, and the arrival is an event of its own.
+/// A load and a read-modify-write suspend the rank until they take place. Payload is copied when the
+/// operation starts, which the contract allows; its time passes as the network says, and a flush waits for
+/// that. A rank's stores take place in its order, wherever they go: what a release store promises.
+class machine {
+ public:
+  machine(rank_t ranks, pgas::simulated::options const& how)
+      : turns_(ranks, how),
+        wires_(ranks, how.network),
+        lead_(in_ticks(std::clamp(how.lead, 0.0, interface::longest_lead))),
+        ranks_(static_cast<std::size_t>(ranks)) {}
+
+  [[nodiscard]] scheduler& turns() noexcept { return turns_; }
+  [[nodiscard]] wires const& net() const noexcept { return wires_; }
+  [[nodiscard]] pgas::simulated::counters& count(rank_t r) noexcept { return of(r).count; }
+
+  shelf<home_parts> parts;
+  shelf<home_words> words;
+
+  void run(function_ref<void(rank_t)> main) {
+    auto const step = [this](event const& e) { take(e); };
+    turns_.run(main, step);
+  }
+
+  /// The counts of all ranks together.
+  [[nodiscard]] pgas::simulated::totals totals() const {
+    pgas::simulated::totals all;
+    all.ranks = ranks_.size();
+    all.microseconds = static_cast<double>(turns_.last()) / 1e6;
+    all.events = turns_.events();
+    all.switches = turns_.switches();
+    all.stack = turns_.touched();
+    for (rank_state const& r : ranks_) {
+      for (std::size_t d = 0; d < all.to.size(); ++d) all.to[d] += r.count.to[d];
+      all.busiest = std::max(all.busiest, r.count.received);
+      all.most.payload = std::max(all.most.payload, r.count.most.payload);
+      all.most.control = std::max(all.most.control, r.count.most.control);
+    }
+    return all;
+  }
+  [[nodiscard]] std::vector<pgas::simulated::counters> counters() const {
+    std::vector<pgas::simulated::counters> all;
+    all.reserve(ranks_.size());
+    for (rank_state const& r : ranks_) all.push_back(r.count);
+    return all;
+  }
+
+  // The running rank is `self`; numbers of ranks are those of the job.
+
+  /// Looks at a word. A relaxed load does not wait for its turn: what it may see does not depend on the order
+  /// of events, since another operation orders it, or nothing does. Collectives consist of such loads.
+  word load(rank_t self, rank_t owner, word const* at, bool relaxed) {
+    auto const d = wires_.between(self, owner);
+    auto const& l = wires_.at(d);
+    ticks& clock = turns_.clock(self);
+    auto& mine = of(self);
+    auto& count = mine.count.at(d);
+    ++count.loads;
+    count.bytes += sizeof(word);
+    if (relaxed && mine.stores_in_flight == 0) {
+      bound_lead(self);
+      if (d == distance::self) {
+        clock += l.overhead;
+        return *at;
+      }
+      ++of(owner).count.received;
+      ticks const begin = wires_.leave(self, clock, d, 0);
+      clock = wires_.arrive(owner, d, begin, 0, true) + l.read + l.latency;
+      return *at;
+    }
+    if (d == distance::self) {
+      turns_.until(clock += l.overhead);
+      return *at;
+    }
+    ++of(owner).count.received;
+    ticks const begin = std::max(wires_.leave(self, clock, d, 0), mine.stores_arrive);
+    turns_.until(begin);
+    ticks const taken = std::max(wires_.arrive(owner, d, begin, 0), mine.stores_served);
+    if (taken > begin) turns_.until(taken);
+    word const seen = *at;
+    clock = taken + l.read + l.latency;
+    return seen;
+  }
+
+  /// The rank's stores take place in its order, a release store after all others, wherever they go.
+  void store(rank_t self, rank_t owner, word* at, word value, bool releases) {
+    auto const d = wires_.between(self, owner);
+    auto const& l = wires_.at(d);
+    ticks& clock = turns_.clock(self);
+    auto& mine = of(self);
+    ++mine.count.at(d).stores;
+    mine.count.at(d).bytes += sizeof(word);
+    if (d == distance::self) {
+      clock += l.overhead;
+      if (releases) {
+        order(self);
+        turns_.until(clock);
+      }
+      *at = value;
+      changed(owner, at, std::max(clock, turns_.present()));
+      return;
+    }
+    ++of(owner).count.received;
+    mine.stores_arrive = std::max(wires_.leave(self, clock, d, 0), mine.stores_arrive);
+    ++mine.stores_in_flight;
+    post({message::kind::store, d, self, owner, at, value}, mine.stores_arrive);
+    if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) turns_.until(clock);
+  }
+
+  /// Calls change() when the read-modify-write takes place; it returns whether the word at `at` has changed.
+  template <class Change>
+  void modify(rank_t self, rank_t owner, word const* at, Change&& change) {
+    auto const d = wires_.between(self, owner);
+    auto const& l = wires_.at(d);
+    ticks& clock = turns_.clock(self);
+    auto& mine = of(self);
+    ++mine.count.at(d).atomics;
+    mine.count.at(d).bytes += sizeof(word);
+    if (d != distance::self) ++of(owner).count.received;
+    ticks const begin = std::max(wires_.leave(self, clock, d, 0), mine.stores_arrive);
+    turns_.until(begin);
+    ticks const taken =
+        wires_.modify(owner, l, std::max(wires_.arrive(owner, d, begin, 0), mine.stores_served));
+    if (taken > begin) turns_.until(taken);
+    if (change()) changed(owner, at, taken);
+    clock = taken + l.atomic + l.latency;
+  }
+
+  /// Waits for one of these words; returns its place and value.
+  void await(wait& w) {
+    bound_lead(w.self);
+    for (watch& each : w.watches) {
+      if (!w.predicate(*each.at)) continue;
+      w.seen = *each.at;
+      w.found = static_cast<std::size_t>(&each - w.watches.data());
+      return pay_for_look(w.self, each.owner);
+    }
+    turns_.await(w);
+  }
+
+  void put(rank_t self, rank_t target, std::size_t bytes) { move(self, target, bytes, false); }
+  void get(rank_t self, rank_t target, std::size_t bytes) { move(self, target, bytes, true); }
+
+  /// Returns when the transfers to `target`, or to all, are complete.
+  void flush(rank_t self, rank_t target, bool gets_only) {
+    auto& mine = of(self);
+    ticks& clock = turns_.clock(self);
+    if (!mine.moves.has_arrived(target, gets_only)) {
+      mine.flushes = target;
+      mine.flushes_gets_only = gets_only;
+      mine.is_flushing = true;
+      turns_.suspend();
+    }
+    clock = std::max(clock + wires_.look(), mine.moves.complete_at(target, gets_only));
+    mine.moves.forget(clock);
+    turns_.until(clock);
+  }
+  /// True if the transfers to `target` are complete. Takes a look's time, so a loop over it ends.
+  [[nodiscard]] bool is_complete(rank_t self, rank_t target, bool gets_only) {
+    auto& moves = of(self).moves;
+    ticks& clock = turns_.clock(self);
+    clock += std::max<ticks>(wires_.look(), least_look);
+    turns_.until(clock);
+    return moves.has_arrived(target, gets_only) && moves.complete_at(target, gets_only) <= clock;
+  }
+  /// Returns when all stores of the rank have taken place.
+  void drain(rank_t self) {
+    order(self);
+    turns_.until(turns_.clock(self));
+  }
+  /// Takes a look's time, and lets other ranks go on.
+  void look(rank_t self) {
+    ticks& clock = turns_.clock(self);
+    clock += std::max<ticks>(wires_.look(), least_look);
+    turns_.until(clock);
+  }
+  void pause(rank_t self, unsigned attempt) {
+    auto& dice = of(self).dice;
+    dice = (dice + static_cast<std::uint64_t>(self) + 1) * 6364136223846793005U;
+    ticks const longest = wires_.round_trip() << std::min(attempt, longest_pause);
+    ticks& clock = turns_.clock(self);
+    clock += least_look + (dice >> 32U) % (longest + 1);
+    turns_.until(clock);
+  }
+
+  /// A rank has taken memory, or given it back.
+  void hold(rank_t self, std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
+    auto& c = of(self).count;
+    c.now.*kind += bytes;
+    c.most.*kind = std::max(c.most.*kind, c.now.*kind);
+  }
+  void give_up(rank_t self, std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
+    of(self).count.now.*kind -= bytes;
+  }
+
+ private:
+  static constexpr std::size_t most_in_flight = 64;
+  static constexpr unsigned longest_pause = 6;
+  static constexpr ticks least_look = 1000;  ///< so that a loop of tests takes time on every network
+
+  struct message {
+    enum class kind : std::uint8_t { store, put, get };
+    kind what;
+    distance d;
+    rank_t origin, target;
+    word* at;
+    word value;  ///< of a transfer: its bytes
+  };
+  struct rank_state {
+    pgas::simulated::counters count;
+    transfers moves;
+    std::size_t stores_in_flight = 0;
+    ticks stores_arrive = 0;  ///< the latest arrival of its stores at a node
+    ticks stores_served = 0;  ///< the latest time at which one of those that have arrived takes place
+    rank_t flushes = -1;
+    bool is_flushing = false, flushes_gets_only = false;
+    std::uint64_t dice = 0;
+  };
+
+  [[nodiscard]] rank_state& of(rank_t r) noexcept { return ranks_[static_cast<std::size_t>(r)]; }
+
+  /// Lets other ranks go on if the running rank's clock is far ahead of the present, so that a loop over
+  /// operations that do not wait for their turn ends.
+  void bound_lead(rank_t self) {
+    if (turns_.clock(self) > turns_.present() + lead_) turns_.until(turns_.clock(self));
+  }
+  /// The clock passes the times of the rank's stores.
+  void order(rank_t self) {
+    auto& mine = of(self);
+    if (mine.stores_in_flight != 0) turns_.until(mine.stores_arrive);
+    ticks& clock = turns_.clock(self);
+    clock = std::max({clock, mine.stores_served, turns_.present()});
+  }
+  void changed(rank_t owner, word const* at, ticks when) {
+    turns_.changed(owner, at, [&](rank_t waiter) { return seen_at(waiter, owner, when); });
+  }
+  /// The time at which a waiting rank has learnt of a change: its look at another rank's word arrives when
+  /// the word changes, at the earliest, and passes the interface of that node like any other message.
+  ticks seen_at(rank_t waiter, rank_t owner, ticks when) {
+    auto const d = wires_.between(waiter, owner);
+    auto const& l = wires_.at(d);
+    ++of(waiter).count.at(d).loads;
+    of(waiter).count.at(d).bytes += sizeof(word);
+    if (d == distance::self) return when + l.overhead;
+    ++of(owner).count.received;
+    return wires_.arrive(owner, d, when, 0) + l.read + l.latency;
+  }
+  void pay_for_look(rank_t self, rank_t owner) {
+    if (owner < 0) return;
+    auto const d = wires_.between(self, owner);
+    auto const& l = wires_.at(d);
+    ticks& clock = turns_.clock(self);
+    ++of(self).count.at(d).loads;
+    of(self).count.at(d).bytes += sizeof(word);
+    if (d == distance::self) {
+      clock += l.overhead;
+      return;
+    }
+    ++of(owner).count.received;
+    clock = wires_.arrive(owner, d, wires_.leave(self, clock, d, 0), 0) + l.read + l.latency;
+  }
+
+  void move(rank_t self, rank_t target, std::size_t bytes, bool is_get) {
+    auto const d = wires_.between(self, target);
+    auto const& l = wires_.at(d);
+    ticks& clock = turns_.clock(self);
+    auto& mine = of(self);
+    ++(is_get ? mine.count.at(d).gets : mine.count.at(d).puts);
+    mine.count.at(d).bytes += bytes;
+    ticks const spans = is_get ? l.get(bytes) : l.put(bytes);
+    if (wires_.is_near(d)) {
+      if (d == distance::node) ++of(target).count.received;
+      clock += l.overhead + spans + (is_get ? 2 * l.latency : 0);
+      mine.moves.finished(target, is_get, clock + (is_get ? 0 : 2 * l.latency));
+      return;
+    }
+    ++of(target).count.received;
+    mine.moves.start(target, is_get);
+    ticks const arrives = wires_.leave(self, clock, d, is_get ? 0 : spans);
+    post({is_get ? message::kind::get : message::kind::put, d, self, target, nullptr, bytes}, arrives);
+    if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) {
+      turns_.until(clock);
+      mine.moves.forget(clock);
+    }
+  }
+
+  void post(message const& m, ticks arrives) {
+    std::uint32_t number = static_cast<std::uint32_t>(messages_.size());
+    if (free_.empty()) {
+      messages_.push_back(m);
+    } else {
+      number = free_.back();
+      free_.pop_back();
+      messages_[number] = m;
+    }
+    turns_.plan(arrives, event::arrival, number);
+  }
+  /// A message arrives at its target's node, or takes place after it has queued there.
+  void take(event const& e) {
+    message const m = messages_[e.which];
+    auto& origin = of(m.origin);
+    if (m.what != message::kind::store) {
+      free_.push_back(e.which);
+      auto const& l = wires_.at(m.d);
+      bool const is_get = m.what == message::kind::get;
+      ticks const spans = is_get ? l.get(m.value) : l.put(m.value);
+      ticks const taken = wires_.arrive(m.target, m.d, e.at, spans);
+      origin.moves.arrived(m.target, is_get, taken + spans + (is_get ? l.read : 0) + l.latency);
+      if (!origin.is_flushing || !origin.moves.has_arrived(origin.flushes, origin.flushes_gets_only)) return;
+      origin.is_flushing = false;
+      turns_.plan_resume(m.origin, turns_.present());
+      return;
+    }
+    if (e.what == event::arrival) {
+      ticks const taken = std::max(wires_.arrive(m.target, m.d, e.at, 0), origin.stores_served);
+      origin.stores_served = taken;
+      if (taken > e.at) return turns_.plan(taken, event::effect, e.which);
+    }
+    free_.push_back(e.which);
+    --origin.stores_in_flight;
+    *m.at = m.value;
+    changed(m.target, m.at, e.at);
+  }
+
+  scheduler turns_;
+  wires wires_;
+  ticks lead_;
+  std::vector<rank_state> ranks_;
+  std::vector<message> messages_;    ///< in flight, by number
+  std::vector<std::uint32_t> free_;  ///< numbers of messages that have arrived
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated

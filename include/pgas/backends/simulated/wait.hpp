@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <pgas/backends/simulated/event_queue.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/support/function_ref.hpp>
+#include <pgas/support/text_of.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+
+struct wait;
+
+/// One word that a wait looks at. Those of one owner's words are a list, which a change of a word searches.
+struct watch {
+  word const* at = nullptr;
+  rank_t owner = -1;  ///< in the job; -1: a word of the bootstrap
+  wait* of = nullptr;
+  watch* next = nullptr;
+  watch* before = nullptr;
+};
+
+/// The watches of words of one owner.
+struct watch_list {
+  watch* first = nullptr;
+
+  void add(watch& w) noexcept {
+    w.next = first;
+    w.before = nullptr;
+    if (first != nullptr) first->before = &w;
+    first = &w;
+  }
+  void remove(watch& w) noexcept {
+    (w.before != nullptr ? w.before->next : first) = w.next;
+    if (w.next != nullptr) w.next->before = w.before;
+  }
+};
+
+/// The wait of a suspended rank, on its stack.
+struct wait {
+  rank_t self;
+  waiting_for const* why;
+  std::string_view label;
+  team_ranks const* ranks;
+  function_ref<bool(word)> predicate;
+  std::span<watch> watches;
+  bool is_over = false;   ///< the rank's resumption is planned
+  bool is_late = false;   ///< by its deadline
+  word seen = 0;          ///< the value that satisfied the predicate
+  std::size_t found = 0;  ///< its place among the watches
+
+  /// The awaited ranks: the first eight, and how many more.
+  [[nodiscard]] std::string awaited() const {
+    std::string text;
+    std::size_t const shown = std::min<std::size_t>(why->awaited.size(), most_shown);
+    for (std::size_t i = 0; i < shown; ++i) {
+      rank_t const r = ranks->to_world(why->awaited[i]);
+      text.append(i == 0 ? "rank " : ",").append(std::to_string(r));
+    }
+    if (shown < why->awaited.size())
+      text.append(" and ").append(std::to_string(why->awaited.size() - shown)).append(" more");
+    return text.empty() ? "a rank" : text;
+  }
+  [[nodiscard]] std::string text() const {
+    return text_of({"rank ", self, " waits in ", why->operation, " (", label, ") for ", awaited()});
+  }
+  [[noreturn]] void throw_late() const {
+    throw error(errc::timed_out, self, why->operation,
+                text_of({"waited too long (", label, ") for ", awaited()}));
+  }
+
+  static constexpr std::size_t most_shown = 8;
+};
+
+/// The sentence of a deadlock: the first eight ranks that wait, and how many more wait or have returned.
+[[nodiscard]] inline std::string describe(std::vector<wait const*> const& waits) {
+  std::string sentence;
+  std::size_t shown = 0, waiting = 0, returned = 0;
+  for (std::size_t rank = 0; rank < waits.size(); ++rank) {
+    wait const* const w = waits[rank];
+    if (w == nullptr) {
+      ++returned;
+      continue;
+    }
+    ++waiting;
+    if (shown == wait::most_shown) continue;
+    ++shown;
+    sentence.append(sentence.empty() ? "" : "; ").append(w->text());
+  }
+  if (waiting > shown) sentence += text_of({"; ", waiting - shown, " more ranks wait"});
+  if (returned != 0) {
+    sentence += "; ";
+    if (returned == 1) {
+      auto const at = std::find(waits.begin(), waits.end(), nullptr) - waits.begin();
+      sentence += text_of({"rank ", static_cast<long>(at), " has returned"});
+    } else {
+      sentence += text_of({returned, " ranks have returned"});
+    }
+  }
+  return sentence + "; none of them can go on";
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated

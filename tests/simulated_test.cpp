@@ -249,6 +249,33 @@ TEST_CASE(
   CHECK(epoch_on_a_ring<pgas::sync::match_vector>(64).second == 8);  // a post and a completion of each
 }
 
+TEST_CASE(
+    "simulated: a store with release order is seen after the earlier stores, whatever ranks these went to") {
+  // Rank 1 is far behind other messages, and rank 2 near: without order its word would change first.
+  auto n = pgas::simulated::round_numbers;
+  n.node = 2;
+  n.links[1] = {.overhead = 1, .latency = 1};
+  pgas::simulated::with_options const with(on_network(n));
+  launch<simulated>(4, [](auto& b, auto& boot) {
+    auto c = make_control(b, boot, "c", {.slots = 2, .cells = 0});
+    auto const is_set = [](pgas::word w) { return w != 0; };
+    if (b.rank() == 0) {
+      c.slot(3, 0, 0).store(1, std::memory_order_relaxed);
+      c.slot(1, 0, 0).store(1, std::memory_order_release);
+    } else if (b.rank() == 1) {
+      c.wait_until(c.slot(1, 0, 0), is_set, {.operation = "word"});
+      require(b.virtual_time() >= (100 + 1000) * ns, "the near word changes after the far one");
+    } else if (b.rank() == 2) {
+      // Each stores, then looks at the other's word: one of them sees the store of the other.
+      c.slot(3, 1, 2).store(1, std::memory_order_seq_cst);
+      auto const begin = b.virtual_time();
+      static_cast<void>(c.slot(2, 1, 3).load(std::memory_order_seq_cst));
+      require(b.virtual_time() - begin >= 1 * ns, "the load follows the store's arrival");
+    }
+    boot.fence();
+  });
+}
+
 /// A program of everything: collectives, a window, locks, accumulates, a split, random pauses.
 pgas::simulated::totals mixture() {
   pgas::run<simulated>(150, [](auto& team) {

@@ -16,6 +16,7 @@ import paper_page
 import plots
 import readme
 import runner
+import scale
 import suites
 import table
 import words
@@ -23,7 +24,8 @@ from progress import Progress
 from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md')]
+DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md'),
+             os.path.join(ROOT, 'include', 'pgas', 'backends', 'README.md')]
 REFERENCE = os.path.join(ROOT, 'bench', 'papers', 'reference')
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
@@ -33,14 +35,14 @@ def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
     parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
-                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers)")
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers and scale)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
                         help='list the changes beyond noise between two results (directories or rows.jsonl)')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
-                        help='rewrite the performance sections of these files (README.md, include/pgas/sync/README.md) from '
+                        help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync and backends) from '
                              'the results in --out')
     parser.add_argument('--again', action='store_true',
                         help='judge and draw the samples in --out again, and measure nothing')
@@ -130,6 +132,8 @@ def report(results, directory):
         print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
     for name in ('table.md', 'index.html'):
         print(os.path.join(directory, name))
+    if scale.is_there(results.rows):
+        print('\n'.join(scale.lines(results.rows)))
     if results.values:
         said = [line for line in results.values if line['type'] == 'value']
         reproduced = paper_judge.reproduce_all(REFERENCE, [*said, *paper_judge.values_of_rows(results.rows)])
@@ -145,6 +149,12 @@ def rewrite(path, results):
         file.write(text)
 
 
+def documents_for(results):
+    """The documents whose sections can be written from these results: those of the suite scale, or the others."""
+    suites_there = {row['suite'] for row in results.rows}
+    return [path for path in DOCUMENTS if ('scale' in suites_there if 'backends' in path else suites_there - {'scale'})]
+
+
 def main():
     given = arguments()
     if given.list:
@@ -153,8 +163,9 @@ def main():
         old, new = map(Results.read, given.compare)
         print('\n'.join(compare.lines(old, new)))
     elif given.readme is not None:
-        for path in given.readme or DOCUMENTS:
-            rewrite(path, Results.read(given.out))
+        results = Results.read(given.out)
+        for path in given.readme or documents_for(results):
+            rewrite(path, results)
     elif given.again:
         results = Results.read(given.out)
         results.rows = judge.judge(results.samples, results.notes)

@@ -4,6 +4,7 @@
 import textwrap
 
 import judge
+import scale
 import spread
 import suites
 import words
@@ -12,6 +13,8 @@ BEGIN = '<!-- performance: written by tools/bench --readme -->'
 END = '<!-- end of performance -->'
 BEGIN_PROTOCOLS = '<!-- protocols: written by tools/bench --readme -->'
 END_PROTOCOLS = '<!-- end of protocols -->'
+BEGIN_SCALE = '<!-- scale: written by tools/bench --readme -->'
+END_SCALE = '<!-- end of scale -->'
 
 # The rows that a user asks for first. The page of all rows has the other rows.
 SHOWN = [
@@ -115,7 +118,17 @@ def busy(shares):
     return f' Meanwhile others used {usual:.0%} of the cores.' if usual > suites.QUIET else ''
 
 
-SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS)]
+def growing(results):
+    """What grows with ranks, on simulated nodes."""
+    if not scale.is_there(results.rows):
+        raise ValueError('the results have no suite scale; run tools/bench --suite scale')
+    yield from scale.lines(results.rows)
+    yield ''
+    yield from paragraph('Nodes of 16 ranks on the network `infiniband`; each step is that of the slowest rank. '
+                         f"`tools/bench --suite scale` and then `tools/bench --readme` make these tables (commit {results.machine['commit']}).")
+
+
+SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS), (BEGIN_SCALE, growing, END_SCALE)]
 
 
 def rewrite(text, results):

@@ -21,6 +21,7 @@ import paper_plots
 import papers
 import readme
 import runner
+import scale
 import spread
 import suites
 import table
@@ -640,6 +641,29 @@ class Papers(unittest.TestCase):
         claims = sum(c.kind != 'ours' and not c.basis for c in figure.claims)
         for part in ('href="#barrier"', 'id="barrier"', '1 of 1 values', f'0 of {claims}', 'id="choices"', 'id="list"'):
             self.assertIn(part, text)
+
+
+class Growth(unittest.TestCase):
+    RANKS = (64, 256, 1024, 4096)
+
+    def test_constants_logarithms_and_powers_are_told_apart(self):
+        def of(value):
+            return scale.growth({p: value(p) for p in self.RANKS})
+
+        self.assertEqual(of(lambda p: 5.0 + (p == 4096) * 0.2), 'constant')
+        self.assertEqual(of(lambda p: 1.0 + p.bit_length()), 'log p')
+        self.assertEqual(of(lambda p: 3.0 * p), 'p^1.00')
+        self.assertEqual(of(lambda p: p ** 2 / 7), 'p^2.00')
+        self.assertEqual(scale.growth({64: 1.0, 256: 2.0}), '-')
+
+    def test_the_section_has_a_line_for_each_row_and_says_when_there_is_none(self):
+        empty = f'{readme.BEGIN_SCALE}{readme.END_SCALE}'
+        samples = [sample(1e-6 * p, suite='scale', row='make_window', mode='', size=0, hand_over=0, ranks=p) for p in self.RANKS]
+        new = readme.rewrite(empty, results(samples))
+        self.assertIn('| virtual time, on ranks | 64 | 256 | 1,024 | 4,096 | grows as |', new)
+        self.assertIn('| `make_window` | 64.0 us | 256 us | 1.02 ms | 4.10 ms | p^1.00 |', new)
+        with self.assertRaises(ValueError):
+            readme.rewrite(empty, results(rounds(1e-9)))
 
 
 class Launching(unittest.TestCase):

@@ -156,7 +156,7 @@ class Runner:
             if entry.part.style == 'counts':
                 return counting.run(command[0], self.effort.timeout)
             scripted = entry.part.style == 'script'
-            timeout = suites.PAPER_TIMEOUT if entry.part.style == 'paper' else self.effort.timeout
+            timeout = suites.PAPER_TIMEOUT if entry.part.style in ('paper', 'scale') else self.effort.timeout
             return launch.run(command, min(timeout, self.progress.left() + 10),
                               {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
                               self.effort.silence if entry.part.style == 'meter' and not entry.part.slow else None)
@@ -180,6 +180,8 @@ class Runner:
             command += ['--quick']
         if part.style == 'harness':
             command += ['--json', '/dev/stdout']
+        if part.style == 'scale':
+            command += ['--ranks', str(entry.ranks)]
         return command
 
     def hopeless(self, entry):

@@ -65,6 +65,7 @@ class Part:
       'counts'   bench/counts.cpp: runs under callgrind too
       'once'     prints samples, and takes no arguments
       'paper'    bench/papers/: prints values in virtual time, the same in each run
+      'scale'    bench/scale.cpp: prints samples in virtual time on simulated ranks
     """
 
     programs: dict
@@ -77,7 +78,7 @@ class Part:
 
     def is_timed(self):
         """True if other load on the machine matters."""
-        return self.style not in ('counts', 'once', 'paper')
+        return self.style not in ('counts', 'once', 'paper', 'scale')
 
 
 # Every header that a program includes: the flat ones, and the backends.
@@ -145,6 +146,11 @@ SUITES = {
             'fence', 'pscw', 'lock_exclusive', 'lock_shared')),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, ranks=(4, 8), rounds=3, arguments=only('fence')),
     ],
+    # On simulated nodes: the numbers are those of ranks that are fibers.
+    'scale': [
+        Part({'ours': 'bench_scale'}, ranks=(64, 256, 1024), style='scale', rounds=1),
+        Part({'ours': 'bench_scale'}, ranks=(4096, 16384, 65536), style='scale', rounds=1, full_only=True),
+    ],
     'compile_time': [
         Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
              arguments=('--header', header, '--target', str(ratio), '{root}/include', compiler))
@@ -160,8 +166,8 @@ SUITES = {
     ],
 }
 
-# The suites that run without --suite. The papers take too long.
-USUAL = tuple(name for name in SUITES if name != 'papers')
+# The suites that run without --suite. The others take too long, and say the same in each run.
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale'))
 
 
 def parts_of(names, quick):
@@ -255,7 +261,7 @@ SAME = 1.03
 QUIET = 0.1
 # With fewer quiet rounds, a ratio is formed from all rounds.
 ENOUGH = 3
-# The time limit of one of the papers' programs, in seconds.
+# The time limit of one of the papers' programs, and of one on simulated nodes, in seconds.
 PAPER_TIMEOUT = 900
 # The longest wait of a contest for quiet in seconds, and the share of the whole time for all waits.
 LONGEST_WAIT = 10

@@ -11,8 +11,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$root"
 # The headers of the two ways to measure define the same names, so each way has a unit. The examples share one.
-harness='bench/put_get.cpp bench/user_memory.cpp bench/scc.cpp bench/counts_scc.cpp'
-meter=$(ls bench/*.cpp | grep -vE '/(counts_scc|put_get|user_memory|scc)\.cpp$')
+harness='bench/put_get.cpp bench/user_memory.cpp bench/scc.cpp bench/scale.cpp bench/counts_scc.cpp'
+meter=$(ls bench/*.cpp | grep -vE '/(counts_scc|put_get|user_memory|scale|scc)\.cpp$')
 traced=$(ls examples/*.cpp | grep -vE '/(own_backend|layout|hello_ranks)\.cpp$')  # these have no traced backend
 libraries='-pthread -lboost_context -lpng -lfftw3_threads -lfftw3'
 # shellcheck disable=SC2086 # lists of words
@@ -48,6 +48,7 @@ for program in $harness $meter; do
   case " $harness " in *" $program "*) unit=traced ;; *) unit=meter ;; esac
   case $name in
     counts | counts_scc | start_end) run $unit "$name" ;;
+    scale) run $unit "$name" --ranks 20 ;;
     put_get | user_memory | scc) run $unit "$name" --quick ;;
     *) run $unit "$name" --quick --row-seconds 0.001 ;;
   esac

@@ -22,7 +22,7 @@ class simulated_control {
         : machine_(&m), self_(self), owner_(owner), at_(at) {}
 
     [[nodiscard]] word load(std::memory_order order) const {
-      return machine_->load(self_, owner_, at_, order == std::memory_order_relaxed);
+      return machine_->load(self_, owner_, at_, order);
     }
     [[nodiscard]] simulated::watch watched() const noexcept { return {.at = at_, .owner = owner_}; }
 

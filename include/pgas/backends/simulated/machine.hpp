@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <pgas/backends/simulated/homes.hpp>
 #include <pgas/backends/simulated/transfers.hpp>
 #include <pgas/backends/simulated/wires.hpp>
@@ -62,7 +63,7 @@ class machine {
 
   /// Looks at a word. A relaxed load does not wait for its turn: what it may see does not depend on the order
   /// of events, since another operation orders it, or nothing does. Collectives consist of such loads.
-  word load(rank_t self, rank_t owner, word const* at, bool relaxed) {
+  word load(rank_t self, rank_t owner, word const* at, std::memory_order asked) {
     auto const d = wires_.between(self, owner);
     auto const& l = wires_.at(d);
     ticks& clock = turns_.clock(self);
@@ -70,7 +71,7 @@ class machine {
     auto& count = mine.count.at(d);
     ++count.loads;
     count.bytes += sizeof(word);
-    if (relaxed && mine.stores_in_flight == 0) {
+    if (asked == std::memory_order_relaxed && mine.stores_in_flight == 0) {
       bound_lead(self);
       if (d == distance::self) {
         clock += l.overhead;
@@ -82,6 +83,8 @@ class machine {
       return *at;
     }
     if (d == distance::self) {
+      // A sequentially consistent load comes after the rank's stores; any load of another rank's word does.
+      if (asked == std::memory_order_seq_cst) order(self);
       turns_.until(clock += l.overhead);
       return *at;
     }

@@ -166,19 +166,19 @@ class bare {
   void lock() {
     with<Protocol>("lock", [&](auto& p, std::string const& name) {
       pgas::no_boundary nothing;
-      rank_t const far = (b_->rank() + b_->size() / 2) % b_->size();
-      auto const take = [&](rank_t target, pgas::lock_kind kind) {
-        p.lock(target, kind, nothing);
-        if constexpr (requires { p.first_access(target, nothing); }) p.first_access(target, nothing);
-        p.unlock(target, kind, nothing);
+      // Neither is on the node of rank 0, which has the word of two_level that all locks share.
+      rank_t const origin = b_->size() / 4, target = b_->size() / 4 * 3;
+      auto const take = [&](rank_t part, pgas::lock_kind kind) {
+        p.lock(part, kind, nothing);
+        if constexpr (requires { p.first_access(part, nothing); }) p.first_access(part, nothing);
+        p.unlock(part, kind, nothing);
       };
-      // One rank locks, so that the word of two_level that all locks share is free.
       step("lock_shared", name, 1, [&] {
-        if (b_->rank() == 0) take(far, pgas::lock_kind::shared);
+        if (b_->rank() == origin) take(target, pgas::lock_kind::shared);
       });
       boot_->fence();
       step("lock_exclusive", name, 1, [&] {
-        if (b_->rank() == 0) take(far, pgas::lock_kind::exclusive);
+        if (b_->rank() == origin) take(target, pgas::lock_kind::exclusive);
       });
       boot_->fence();
       step("lock_all", name, 1, [&] {

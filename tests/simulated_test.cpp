@@ -111,6 +111,18 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("simulated: events at one time follow each other in the order in which they were planned") {
+  pgas::detail::simulated::event_queue queue;
+  using event = pgas::detail::simulated::event;
+  for (std::uint32_t i = 0; i < 300; ++i) queue.plan(i % 3, event::resume, i);
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    auto const next = queue.take();
+    CHECK(next.at == i / 100);
+    CHECK(next.which == i % 100 * 3 + i / 100);
+  }
+  CHECK(queue.is_empty());
+}
+
 TEST_CASE("simulated: a store wakes the rank that waits for it after overhead and latency") {
   on_round_numbers(2, [](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 1, .cells = 0});
@@ -278,7 +290,7 @@ TEST_CASE(
 
 /// A program of everything: collectives, a window, locks, accumulates, a split, random pauses.
 pgas::simulated::totals mixture() {
-  pgas::run<simulated>(150, [](auto& team) {
+  pgas::run<simulated>(100, [](auto& team) {
     random_source rng(static_cast<std::uint64_t>(team.rank()));
     auto w = pgas::make_window<int>(team, 20);
     for (int round = 0; round < 3; ++round) {

@@ -123,6 +123,23 @@ TEST_CASE("simulated: events at one time follow each other in the order in which
   CHECK(queue.is_empty());
 }
 
+TEST_CASE(
+    "simulated: an interface takes messages in order, and one of the future delays none of the present") {
+  pgas::detail::simulated::interface in_order;
+  CHECK(in_order.take(100, 10) == 100);
+  CHECK(in_order.take(105, 10) == 110);
+  CHECK(in_order.take(106, 10) == 120);
+  CHECK(in_order.take(500, 10) == 500);
+  pgas::detail::simulated::interface shared;
+  shared.expect_disorder();
+  constexpr ticks us = 1'000'000;
+  CHECK(shared.take(50 * us, 10 * ns) == 50 * us);
+  CHECK(shared.take(20 * us, 10 * ns) == 20 * us);  // free until then
+  // A hundred messages fill a microsecond, so none of them is taken in the same one as the first hundred.
+  for (int i = 0; i < 99; ++i) CHECK(shared.take(20 * us, 10 * ns) < 21 * us);
+  CHECK(shared.take(20 * us, 10 * ns) == 21 * us);
+}
+
 TEST_CASE("simulated: a store wakes the rank that waits for it after overhead and latency") {
   on_round_numbers(2, [](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 1, .cells = 0});

@@ -283,6 +283,7 @@ class machine {
     auto& mine = of(self);
     ++(is_get ? mine.count.at(d).gets : mine.count.at(d).puts);
     mine.count.at(d).bytes += bytes;
+    if (mine.moves.targets() > most_in_flight) mine.moves.forget(clock);
     ticks const spans = is_get ? l.get(bytes) : l.put(bytes);
     if (wires_.is_near(d)) {
       if (d == distance::node) ++of(target).count.received;

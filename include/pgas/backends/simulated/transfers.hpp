@@ -31,6 +31,8 @@ class transfers {
 
   /// The number of transfers that have not arrived, of all targets.
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  /// The number of targets that it remembers.
+  [[nodiscard]] std::size_t targets() const noexcept { return targets_.size(); }
   /// True if no transfer to the target is under way, or no get if only those count.
   [[nodiscard]] bool has_arrived(rank_t target, bool gets_only) const noexcept {
     return std::all_of(targets_.begin(), targets_.end(), [&](auto const& t) {

@@ -19,6 +19,7 @@ struct pgas_test::bootstrap_of<pgas::backends::simulated> {
 #include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/lock_protocol.hpp"
+#include "conformance/mailbox.hpp"
 #include "conformance/post_protocol.hpp"
 #include "conformance/random_programs.hpp"
 #include "conformance/segment.hpp"

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <pgas/backends/simulated/bootstrap.hpp>
 #include <pgas/backends/simulated/control.hpp>
+#include <pgas/backends/simulated/mailbox.hpp>
 #include <pgas/backends/simulated/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
@@ -25,6 +26,7 @@ class simulated {
  public:
   using segment_type = detail::simulated_segment;
   using control_type = detail::simulated_control;
+  using mailbox_type = detail::simulated_mailbox;
   using default_coherence = coherence::coherent;
   using handle = std::uint64_t;
 
@@ -96,6 +98,12 @@ class simulated {
     }
     return {machine_, std::move(home), ranks_, label};
   }
+  handle reserve_mailbox() const {
+    return machine_->boxes.add(std::make_shared<detail::simulated::home_boxes>(size()), size());
+  }
+  mailbox_type attach_mailbox(handle which) const {
+    return {machine_, machine_->boxes.attach(which, self_), ranks_};
+  }
   simulated sub_team(group members, rank_t rank) const {
     simulated sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
@@ -161,7 +169,7 @@ class simulated {
   detail::team_ranks ranks_;
   rank_t self_;  ///< in the job
 };
-static_assert(backend<simulated>);
+static_assert(mailbox_backend<simulated>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends
 

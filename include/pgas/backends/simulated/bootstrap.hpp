@@ -66,7 +66,7 @@ class rank_bootstrap {
               .ranks = &everybody,
               .predicate = is_new,
               .watches = watches};
-    machine_->turns().await(mine);
+    machine_->await(mine);
   }
 
   std::shared_ptr<machine> machine_;

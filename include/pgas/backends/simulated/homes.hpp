@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <pgas/backends/simulated/mapping.hpp>
@@ -94,6 +96,33 @@ struct home_words {
 
   mapping memory;
   control_words words;
+};
+
+struct home_boxes;
+
+/// A message of a mailbox, under way or in its receiver's box.
+struct letter {
+  static constexpr std::size_t most = 56;
+
+  std::shared_ptr<home_boxes> home;  ///< under way
+  rank_t to, from;                   ///< numbers in the team
+  std::size_t size;
+  std::array<std::byte, most> bytes;
+};
+
+/// The boxes of a mailbox.
+struct home_boxes {
+  static constexpr std::size_t room = 64;
+  struct box {
+    std::deque<letter> arrived;
+    std::size_t taken = 0;          ///< the room of those that have arrived or are under way
+    std::vector<rank_t> want_room;  ///< the ranks that were refused, as numbers in the job
+  };
+
+  explicit home_boxes(rank_t ranks) : boxes(static_cast<std::size_t>(ranks)) {}
+  [[nodiscard]] box& of(rank_t rank) noexcept { return boxes[static_cast<std::size_t>(rank)]; }
+
+  std::vector<box> boxes;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <pgas/backends/simulated/homes.hpp>
+#include <pgas/backends/simulated/message.hpp>
+#include <pgas/backends/simulated/pool.hpp>
 #include <pgas/backends/simulated/transfers.hpp>
 #include <pgas/backends/simulated/wires.hpp>
 #include <vector>
@@ -30,6 +33,7 @@ class machine {
 
   shelf<home_parts> parts;
   shelf<home_words> words;
+  shelf<home_boxes> boxes;
 
   void run(function_ref<void(rank_t)> main) {
     auto const step = [this](event const& e) { take(e); };
@@ -144,14 +148,21 @@ class machine {
 
   /// Waits for one of these words; returns its place and value.
   void await(wait& w) {
-    bound_lead(w.self);
-    for (watch& each : w.watches) {
-      if (!w.predicate(*each.at)) continue;
-      w.seen = *each.at;
-      w.found = static_cast<std::size_t>(&each - w.watches.data());
-      return pay_for_look(w.self, each.owner);
+    for (;;) {
+      serve(w.self);
+      bound_lead(w.self);
+      for (watch& each : w.watches) {
+        if (!w.predicate(*each.at)) continue;
+        w.seen = *each.at;
+        w.found = static_cast<std::size_t>(&each - w.watches.data());
+        return pay_for_look(w.self, each.owner);
+      }
+      if (of(w.self).has_mail) continue;  // a predicate that sends may have let other ranks go on
+      w.is_over = w.is_for_mail = false;
+      w.looks_itself = !of(w.self).services.empty();
+      turns_.await(w);
+      if (!w.is_for_mail) return;
     }
-    turns_.await(w);
   }
 
   void put(rank_t self, rank_t target, std::size_t bytes) { move(self, target, bytes, false); }
@@ -174,10 +185,8 @@ class machine {
   /// True if the transfers to `target` are complete. Takes a look's time, so a loop over it ends.
   [[nodiscard]] bool is_complete(rank_t self, rank_t target, bool gets_only) {
     auto& moves = of(self).moves;
-    ticks& clock = turns_.clock(self);
-    clock += std::max<ticks>(wires_.look(), least_look);
-    turns_.until(clock);
-    return moves.has_arrived(target, gets_only) && moves.complete_at(target, gets_only) <= clock;
+    look(self);
+    return moves.has_arrived(target, gets_only) && moves.complete_at(target, gets_only) <= turns_.clock(self);
   }
   /// Returns when all stores of the rank have taken place.
   void drain(rank_t self) {
@@ -197,6 +206,43 @@ class machine {
     ticks& clock = turns_.clock(self);
     clock += least_look + (dice >> 32U) % (longest + 1);
     turns_.until(clock);
+    serve(self);
+  }
+
+  /// Sends a letter, as a store, unless the receiver's box is full.
+  [[nodiscard]] bool send(rank_t self, rank_t to, letter l) {
+    auto& box = l.home->of(l.to);
+    if (box.taken == home_boxes::room) {
+      if (std::find(box.want_room.begin(), box.want_room.end(), self) == box.want_room.end())
+        box.want_room.push_back(self);
+      look(self);
+      return false;
+    }
+    ++box.taken;
+    auto const d = wires_.between(self, to);
+    auto& mine = of(self);
+    ++mine.count.at(d).stores;
+    mine.count.at(d).bytes += l.size;
+    if (d != distance::self) ++of(to).count.received;
+    ticks& clock = turns_.clock(self);
+    mine.stores_arrive = std::max(wires_.leave(self, clock, d, 0), mine.stores_arrive);
+    ++mine.stores_in_flight;
+    post({message::kind::store, d, self, to, nullptr, letters_.put(std::move(l))}, mine.stores_arrive);
+    if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) turns_.until(clock);
+    return true;
+  }
+  /// A letter has been taken from the running rank's box: senders that want room learn of it.
+  void make_room(rank_t self, home_boxes::box& box) {
+    --box.taken;
+    for (rank_t const sender : std::exchange(box.want_room, {}))
+      call_services(sender, turns_.clock(self) + wires_.at(wires_.between(self, sender)).latency);
+  }
+  void begin_service(rank_t self, std::function<void()>& what) {
+    of(self).services.push_back(&what);
+    of(self).has_mail = true;  // a letter may have come before
+  }
+  void end_service(rank_t self, std::function<void()>& what) noexcept {
+    std::erase(of(self).services, &what);
   }
 
   /// A rank has taken memory, or given it back.
@@ -214,20 +260,14 @@ class machine {
   static constexpr unsigned longest_pause = 6;
   static constexpr ticks least_look = 1000;  ///< so that a loop of tests takes time on every network
 
-  struct message {
-    enum class kind : std::uint8_t { store, put, get };
-    kind what;
-    distance d;
-    rank_t origin, target;
-    word* at;
-    word value;  ///< of a transfer: its bytes
-  };
   struct rank_state {
     pgas::simulated::counters count;
     transfers moves;
     std::size_t stores_in_flight = 0;
     ticks stores_arrive = 0;  ///< the latest arrival of its stores at a node
     ticks stores_served = 0;  ///< the latest time at which one of those that have arrived takes place
+    std::vector<std::function<void()>*> services;  ///< of its mailboxes
+    bool has_mail = false;                         ///< a service has something to do
     rank_t flushes = -1;
     bool is_flushing = false, flushes_gets_only = false;
     std::uint64_t dice = 0;
@@ -239,6 +279,16 @@ class machine {
   /// operations that do not wait for their turn ends.
   void bound_lead(rank_t self) {
     if (turns_.clock(self) > turns_.present() + lead_) turns_.until(turns_.clock(self));
+  }
+  void serve(rank_t self) {
+    auto& mine = of(self);
+    while (std::exchange(mine.has_mail, false)) {
+      for (std::size_t i = 0; i < mine.services.size(); ++i) (*mine.services[i])();
+    }
+  }
+  void call_services(rank_t r, ticks at) {
+    of(r).has_mail = true;
+    if (!of(r).services.empty()) turns_.interrupt(r, at);
   }
   /// The clock passes the times of the rank's stores.
   void order(rank_t self) {
@@ -301,23 +351,13 @@ class machine {
     }
   }
 
-  void post(message const& m, ticks arrives) {
-    std::uint32_t number = static_cast<std::uint32_t>(messages_.size());
-    if (free_.empty()) {
-      messages_.push_back(m);
-    } else {
-      number = free_.back();
-      free_.pop_back();
-      messages_[number] = m;
-    }
-    turns_.plan(arrives, event::arrival, number);
-  }
+  void post(message const& m, ticks arrives) { turns_.plan(arrives, event::arrival, messages_.put(m)); }
   /// A message arrives at its target's node, or takes place after it has queued there.
   void take(event const& e) {
-    message const m = messages_[e.which];
+    message const m = messages_.at(e.which);
     auto& origin = of(m.origin);
     if (m.what != message::kind::store) {
-      free_.push_back(e.which);
+      messages_.take(e.which);
       auto const& l = wires_.at(m.d);
       bool const is_get = m.what == message::kind::get;
       ticks const spans = is_get ? l.get(m.value) : l.put(m.value);
@@ -333,18 +373,26 @@ class machine {
       origin.stores_served = taken;
       if (taken > e.at) return turns_.plan(taken, event::effect, e.which);
     }
-    free_.push_back(e.which);
+    messages_.take(e.which);
     --origin.stores_in_flight;
+    if (m.at == nullptr) return deliver(m.target, m.value, e.at);
     *m.at = m.value;
     changed(m.target, m.at, e.at);
+  }
+
+  void deliver(rank_t to, std::uint64_t number, ticks when) {
+    letter l = letters_.take(static_cast<std::uint32_t>(number));
+    auto const home = std::exchange(l.home, nullptr);
+    home->of(l.to).arrived.push_back(std::move(l));
+    call_services(to, when);
   }
 
   scheduler turns_;
   wires wires_;
   ticks lead_;
   std::vector<rank_state> ranks_;
-  std::vector<message> messages_;    ///< in flight, by number
-  std::vector<std::uint32_t> free_;  ///< numbers of messages that have arrived
+  pool<message> messages_;
+  pool<letter> letters_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated

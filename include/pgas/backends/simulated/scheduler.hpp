@@ -131,12 +131,21 @@ class scheduler {
   void changed(rank_t owner, word const* at, Wake&& wake) {
     for (watch* each = watched(owner).first; each != nullptr; each = each->next) {
       wait& w = *each->of;
-      if (each->at != at || w.is_over || !w.predicate(*at)) continue;
+      if (each->at != at || w.is_over || (!w.looks_itself && !w.predicate(*at))) continue;
       w.is_over = true;
+      w.is_for_mail = w.looks_itself;
       w.seen = *at;
       w.found = static_cast<std::size_t>(each - w.watches.data());
       plan_resume(w.self, std::max(clock(w.self), wake(w.self)));
     }
+  }
+
+  /// Interrupts the wait of a rank, if it waits, so that it serves its mail at `at`.
+  void interrupt(rank_t r, ticks at) {
+    wait* const w = of(r).waits;
+    if (w == nullptr || w->is_over) return;
+    w->is_over = w->is_for_mail = true;
+    plan_resume(r, std::max(at, clock(r)));
   }
 
   /// Lets each rank that waits look at the failure.

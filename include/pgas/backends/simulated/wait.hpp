@@ -50,10 +50,12 @@ struct wait {
   team_ranks const* ranks;
   function_ref<bool(word)> predicate;
   std::span<watch> watches;
-  bool is_over = false;   ///< the rank's resumption is planned
-  bool is_late = false;   ///< by its deadline
-  word seen = 0;          ///< the value that satisfied the predicate
-  std::size_t found = 0;  ///< its place among the watches
+  bool is_over = false;       ///< the rank's resumption is planned
+  bool looks_itself = false;  ///< the predicate may send, so only its rank may call it
+  bool is_for_mail = false;   ///< only so that the rank serves its mail or looks itself
+  bool is_late = false;       ///< by its deadline
+  word seen = 0;              ///< the value that satisfied the predicate
+  std::size_t found = 0;      ///< its place among the watches
 
   /// The awaited ranks: the first eight, and how many more.
   [[nodiscard]] std::string awaited() const {

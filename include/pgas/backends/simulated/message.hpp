@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <pgas/backends/simulated/network.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/vocabulary/rank.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+
+using pgas::simulated::distance;
+
+/// A store, a put or a get on its way.
+struct message {
+  enum class kind : std::uint8_t { store, put, get };
+  kind what;
+  distance d;
+  rank_t origin, target;
+  word* at;    ///< null: a letter
+  word value;  ///< of a transfer: its bytes; of a letter: its number
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated

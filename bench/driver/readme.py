@@ -124,11 +124,13 @@ def growing(results):
         raise ValueError('the results have no suite scale; run tools/bench --suite scale')
     yield from scale.lines(results.rows)
     yield ''
-    yield from paragraph('Nodes of 16 ranks on the network `infiniband`; each step is that of the slowest rank. '
-                         f"`tools/bench --suite scale` and then `tools/bench --readme` make these tables (commit {results.machine['commit']}).")
+    yield from paragraph('Nodes of 16 ranks on the network `infiniband`. Each step is that of the slowest rank. '
+                         '`tools/bench --suite scale` and then `tools/bench --readme` make these tables '
+                         f"(commit {results.machine['commit']}).")
 
 
-SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS), (BEGIN_SCALE, growing, END_SCALE)]
+SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS),
+            (BEGIN_SCALE, growing, END_SCALE)]
 
 
 def rewrite(text, results):

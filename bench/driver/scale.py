@@ -10,14 +10,14 @@ TIMES = [
     ('fence', 'dissemination', 'fence, `dissemination`'),
     ('fence', 'by_size', 'fence, the default'),
     ('fence', 'central_counter', 'fence, `central_counter`'),
-    ('post_start', 'match_list', 'post to wait, 4 neighbours, `match_list<8>`'),
-    ('post_start', 'match_vector', 'post to wait, 4 neighbours, the default'),
+    ('post_start', 'match_list', 'post to wait, k = 4, `match_list`'),
+    ('post_start', 'match_vector', 'post to wait, k = 4, the default'),
     ('lock_exclusive', 'two_level', 'a free lock, `two_level<>`'),
     ('lock_exclusive', 'queued', 'a free lock, `queued`'),
     ('lock_all', 'two_level', '`lock_all` by all ranks, `two_level<>`'),
     ('lock_all', 'queued', '`lock_all` by all ranks, `queued`'),
     ('lock_contended', 'queued', 'one lock wanted by all ranks, `queued`'),
-    ('window lock, exclusive', '', 'the first exclusive lock of a window, the default'),
+    ('window lock, exclusive', '', 'first exclusive lock of a window, default'),
     ('broadcast', '', '`team.broadcast`'),
     ('all_reduce', '', '`team.all_reduce`'),
     ('split', '', '`team.split`'),
@@ -85,7 +85,8 @@ def table(found, chosen, amount, title):
     yield f'| {title} | ' + ' | '.join(f'{p:,}' for p in ranks) + ' | grows as |'
     yield '|---' * (len(ranks) + 2) + '|'
     for values, title_of in there:
-        yield f'| {title_of} | ' + ' | '.join(amount(values[p]) if p in values else '' for p in ranks) + f' | {growth(values)} |'
+        cells = [amount(values[p]) if p in values else '' for p in ranks]
+        yield f'| {title_of} | ' + ' | '.join(cells) + f' | {growth(values)} |'
 
 
 def lines(rows):

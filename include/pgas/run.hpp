@@ -37,10 +37,28 @@ inline std::optional<rank_t> ranks_from_environment() {
   return ranks_in(given);
 }
 
+/// The number of ranks that a launcher of the backend has started, if it has; the caller must not ask for
+/// another one. A backend that has launchers of its own has `launched_ranks()`.
+template <class Backend>
+std::optional<rank_t> ranks_from_launcher(std::optional<rank_t> asked) {
+  if constexpr (requires { Backend::launched_ranks(); }) {
+    std::optional<rank_t> const there = Backend::launched_ranks();
+    if (there && asked && *asked != *there) {
+      throw error(errc::mismatch, -1,
+                  text_of({"run: the program asks for ", *asked, " ranks, but the launcher has started ",
+                           *there, "; ask for no number, or for the same one"}));
+    }
+    return there;
+  } else {
+    return std::nullopt;
+  }
+}
+
 /// The environment's number of ranks, else the caller's. If a launcher has started the ranks, both must
 /// agree.
 template <class Backend>
 rank_t decide_ranks(std::optional<rank_t> asked) {
+  if (auto const there = ranks_from_launcher<Backend>(asked)) return *there;
   auto const given = ranks_from_environment();
   auto const rank = setting::variable("PGAS_RANK");
   bool const launched = rank.given();

@@ -147,6 +147,8 @@ class job {
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
   /// Returns whether the job has more ranks than cores. Computed once, since waits ask for it.
   [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
+  /// Says so for a job of which only some ranks are on this node.
+  void set_shares_cores(bool shares) noexcept { shares_cores_ = shares; }
   /// The memfd of a job that create_for_launcher has made; else -1.
   [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
   [[nodiscard]] job_block& block() const noexcept {

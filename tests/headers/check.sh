@@ -10,6 +10,8 @@ shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 system=$(pkg-config --cflags-only-I hdf5-serial 2>/dev/null || pkg-config --cflags-only-I hdf5)  # not where compilers look
+mpi=$(pkg-config --cflags-only-I mpich 2>/dev/null || pkg-config --cflags-only-I ompi-c)
+system="-DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $system $mpi"
 system=$(echo "$system" | sed 's/-I/-isystem /g')
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 headers=$(cd "$include" && find pgas -name '*.hpp' | sort)

@@ -6,8 +6,9 @@ import re
 import sys
 
 # Libraries that only these headers may include: they cost compile time, or another package.
-HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'platform/fiber\.hpp', 'range/v3': r'views\.hpp',
-         'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^'}
+HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'platform/fiber\.hpp',
+         'range/v3': r'views\.hpp', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
+         'mpi.h': r'(platform/mpi/.*|backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 
 root = pathlib.Path(sys.argv[1])
 readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()

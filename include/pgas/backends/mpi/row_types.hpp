@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/platform/mpi/call.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// The derived types of MPI for rows of bytes. It keeps the last few, since a program moves the same boxes
+/// again and again.
+class row_types {
+ public:
+  row_types() = default;
+  row_types(row_types&& other) noexcept : kept_(std::exchange(other.kept_, {})), next_(other.next_) {}
+  row_types& operator=(row_types&& other) noexcept {
+    std::swap(kept_, other.kept_);
+    std::swap(next_, other.next_);
+    return *this;
+  }
+  ~row_types() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0) return;
+    for (auto& each : kept_) {
+      if (each.type != MPI_DATATYPE_NULL) MPI_Type_free(&each.type);
+    }
+  }
+
+  /// The type of rows that are `pitch` bytes apart. It is valid until `most` others have been asked for.
+  MPI_Datatype of(row_shape shape, std::size_t pitch) {
+    for (auto const& each : kept_) {
+      if (each.type != MPI_DATATYPE_NULL && each.rows == shape.rows && each.bytes == shape.row_bytes &&
+          each.pitch == pitch)
+        return each.type;
+    }
+    entry& oldest = kept_[next_++ % most];
+    if (oldest.type != MPI_DATATYPE_NULL) MPI_Type_free(&oldest.type);  // after the operations that use it
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    check_call(MPI_Type_create_hvector(static_cast<int>(shape.rows), static_cast<int>(shape.row_bytes),
+                                       static_cast<MPI_Aint>(pitch), MPI_BYTE, &made),
+               "MPI_Type_create_hvector");
+    check_call(MPI_Type_commit(&made), "MPI_Type_commit");
+    oldest = {made, shape.rows, shape.row_bytes, pitch};
+    return made;
+  }
+
+ private:
+  static constexpr std::size_t most = 8;
+
+  struct entry {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::size_t rows = 0;
+    std::size_t bytes = 0;
+    std::size_t pitch = 0;
+  };
+
+  std::array<entry, most> kept_{};
+  std::size_t next_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

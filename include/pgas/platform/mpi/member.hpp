@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <memory>
+#include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/wait.hpp>
+#include <pgas/platform/mpi/communicator.hpp>
+#include <pgas/platform/mpi/mail.hpp>
+#include <pgas/platform/mpi/session.hpp>
+#include <pgas/support/cores.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// One rank's membership in a job whose ranks are processes of MPI.
+///
+/// The job works on duplicates of the communicator that it is given: one for windows and collectives, and one
+/// for mail. It waits by polling, so that a failure ends every wait, and gives up its core meanwhile, which
+/// MPI's own waits do not.
+class member {
+ public:
+  /// Joins the job of all ranks of `given`. Collective over them.
+  explicit member(MPI_Comm given)
+      : session_(session::begin()),
+        mail_ranks_(duplicate(given)),
+        job_(job_of(given)),
+        mail_(mail_ranks_, job_) {
+    session_.enter_job();
+    find_neighbours();
+    job_.set_shares_cores(static_cast<long>(neighbours_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN));
+    std::vector<rank_t> everybody(static_cast<std::size_t>(job_.size()));
+    for (rank_t rank = 0; rank < job_.size(); ++rank) everybody[static_cast<std::size_t>(rank)] = rank;
+    world_ = std::make_shared<communicator>(duplicate(given));
+    teams_.emplace_back(std::move(everybody), world_);
+    open_guards();
+  }
+  member(member const&) = delete;
+  member& operator=(member const&) = delete;
+
+  [[nodiscard]] job const& of_job() const noexcept { return job_; }
+  [[nodiscard]] mail& post() noexcept { return mail_; }
+  /// The communicator of all ranks.
+  [[nodiscard]] std::shared_ptr<communicator> const& world() const noexcept { return world_; }
+  /// Returns whether a rank of the job is on this node.
+  [[nodiscard]] bool is_near(rank_t rank) const noexcept {
+    return std::binary_search(neighbours_.begin(), neighbours_.end(), rank);
+  }
+  /// Returns whether this MPI compares and swaps, see `session`. If not, a window's atomic operations hold
+  /// the guard of their target.
+  [[nodiscard]] bool has_compare_and_swap() const noexcept { return has_compare_and_swap_; }
+  /// The window with a guard for each rank: one word, which is 1 while a rank modifies elements.
+  [[nodiscard]] MPI_Win guards() const noexcept { return guards_->window; }
+
+  /// Returns whether it pays to knock before MPI waits for a target.
+  [[nodiscard]] bool yields() const noexcept { return yields_; }
+  /// Returns when this rank of the job has answered. It throws no failure of the job: the memory of an
+  /// operation under way must outlast it, and MPI's own waits do not end earlier either.
+  ///
+  /// MPICH 4.0 carries out every access at its target's next call of MPI, also within a node, and spins until
+  /// then. If ranks share cores, the target gets none before the time slice of this rank ends. So this rank
+  /// asks the target for its guard, and yields until the answer. The target is then in its own wait, and
+  /// serves the access at once.
+  void knock(rank_t target) {
+    if (target == job_.rank()) return;
+    word answer = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_call(MPI_Rget_accumulate(&answer, 1, MPI_UINT64_T, &answer, 1, MPI_UINT64_T, target, 0, 1,
+                                   MPI_UINT64_T, MPI_NO_OP, guards(), &request),
+               "MPI_Rget_accumulate");
+    while (!is_complete(request)) give_up_core();
+  }
+
+  /// The communicator of these ranks of the job, in this order. Collective over them. A communicator is kept
+  /// for teams with the same members, since MPI has only a few thousand.
+  std::shared_ptr<communicator> communicator_of(std::vector<rank_t> const& members) {
+    for (auto const& [known, made] : teams_) {
+      if (known == members) return made;
+    }
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group some = MPI_GROUP_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    check_call(MPI_Comm_group(world_->get(), &all), "MPI_Comm_group");
+    check_call(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some),
+               "MPI_Group_incl");
+    check_call(MPI_Comm_create_group(world_->get(), some, 0, &made), "MPI_Comm_create_group");
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    return teams_.emplace_back(members, std::make_shared<communicator>(made)).second;
+  }
+
+  /// Receives and sends mail, and lets MPI work.
+  void poll() { mail_.poll(); }
+
+  /// Returns when the request is complete. `kept` holds the memory of the operation, which goes on if an
+  /// exception ends the wait. `why.awaited` are numbers in the job.
+  void await(MPI_Request request, waiting_for const& why, std::string_view label,
+             std::shared_ptr<void const> kept) {
+    in_flight_.push_back(std::move(kept));
+    await([&] { return is_complete(request); }, why, label);
+    in_flight_.pop_back();
+  }
+  template <std::predicate Condition>
+  void await(Condition&& condition, waiting_for const& why, std::string_view label) const {
+    wait_for(job_, condition, why, label,
+             [&] { return std::vector<rank_t>(why.awaited.begin(), why.awaited.end()); });
+  }
+
+  [[nodiscard]] static bool is_complete(MPI_Request& request) {
+    int complete = 0;
+    check_call(MPI_Test(&request, &complete, MPI_STATUS_IGNORE), "MPI_Test");
+    return complete != 0;
+  }
+
+  /// Frees the windows of a team that none of its ranks uses. Collective over the team.
+  void free_unused(communicator& of) {
+    auto const mine = of.unused();
+    if (mine.empty()) return;
+    auto const both =
+        std::make_shared<std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>>(mine, mine);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_call(MPI_Iallreduce(both->first.data(), both->second.data(), static_cast<int>(mine.size()),
+                              MPI_UINT64_T, MPI_BAND, of.get(), &request),
+               "MPI_Iallreduce");
+    await(request, {.operation = "make_window"}, "windows that no rank uses", both);
+    of.free(both->second);
+  }
+
+  /// Ends the membership, with a last meeting of all ranks. After a failure a rank may never come; then this
+  /// rank ends all processes, and says why.
+  void leave() {
+    if (job_.failed()) mail_.poll();
+    MPI_Request meeting = MPI_REQUEST_NULL;
+    check_call(MPI_Ibarrier(mail_ranks_, &meeting), "MPI_Ibarrier");
+    auto const started = std::chrono::steady_clock::now();
+    constexpr std::chrono::milliseconds patience(1500);
+    while (!is_complete(meeting) || !mail_.is_settled()) {
+      mail_.poll();
+      if (job_.failed() && std::chrono::steady_clock::now() - started > patience) abort();
+      give_up_core();
+    }
+    session_.leave_job();
+    for (auto const& [_, each] : teams_) each->free_all();
+    MPI_Comm_free(&mail_ranks_);
+  }
+
+  /// The job's failure, with the host of the rank that failed.
+  [[nodiscard]] std::string failure_text() const {
+    std::string const host = mail_.failed_host();
+    return host.empty() || job_.failed_rank() < 0
+               ? job_.failure_text()
+               : text_of({job_.failure_text(), "; rank ", job_.failed_rank(), " is on host ", host});
+  }
+
+ private:
+  static MPI_Comm duplicate(MPI_Comm given) {
+    MPI_Comm made = MPI_COMM_NULL;
+    check_call(MPI_Comm_dup(given, &made), "MPI_Comm_dup");
+    check_call(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    return made;
+  }
+  static job job_of(MPI_Comm given) {
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(given, &rank);
+    MPI_Comm_size(given, &size);
+    return job::create(size, false).as(rank);
+  }
+
+  void find_neighbours() {
+    MPI_Comm node = MPI_COMM_NULL;
+    check_call(MPI_Comm_split_type(mail_ranks_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+               "MPI_Comm_split_type");
+    int size = 0;
+    MPI_Comm_size(node, &size);
+    neighbours_.resize(static_cast<std::size_t>(size));
+    rank_t const self = job_.rank();
+    check_call(MPI_Allgather(&self, 1, MPI_INT, neighbours_.data(), 1, MPI_INT, node), "MPI_Allgather");
+    std::sort(neighbours_.begin(), neighbours_.end());
+    MPI_Comm_free(&node);
+  }
+
+  void open_guards() {
+    MPI_Win made = MPI_WIN_NULL;
+    check_call(MPI_Win_create(guard_.data(), sizeof guard_, 1, MPI_INFO_NULL, world_->get(), &made),
+               "MPI_Win_create");
+    check_call(MPI_Win_lock_all(MPI_MODE_NOCHECK, made), "MPI_Win_lock_all");
+    guards_ = world_->keep(made);
+#if defined(OPEN_MPI)
+    // Open MPI names a window after the component that serves it.
+    std::array<char, MPI_MAX_OBJECT_NAME> name{};
+    int length = 0;
+    MPI_Win_get_name(made, name.data(), &length);
+    has_compare_and_swap_ = !std::string_view(name.data()).starts_with("rdma");
+#else
+    yields_ = job_.shares_cores();
+#endif
+  }
+
+  [[noreturn]] void abort() const {
+    std::fprintf(stderr, "pgas: %s\npgas: rank %d ends the job, since not all ranks have answered\n",
+                 failure_text().c_str(), job_.rank());
+    std::fflush(stderr);
+    MPI_Abort(mail_ranks_, 1);
+    std::abort();
+  }
+
+  session& session_;
+  MPI_Comm mail_ranks_;
+  job job_;
+  mail mail_;
+  std::vector<rank_t> neighbours_;  ///< the ranks of this node, in order
+  std::shared_ptr<communicator> world_;
+  std::vector<std::pair<std::vector<rank_t>, std::shared_ptr<communicator>>> teams_;
+  std::shared_ptr<kept_window> guards_;
+  bool has_compare_and_swap_ = true;
+  bool yields_ = false;  ///< this rank waits for a target with yields, before MPI waits without
+  alignas(64) std::array<word, 8> guard_{};
+  std::vector<std::shared_ptr<void const>> in_flight_;  ///< memory of operations that are under way
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <pgas/platform/mpi/call.hpp>
+#include <pgas/platform/mpi/launcher.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// MPI in this process. The program may have initialized it, at any level of threads. Otherwise the first job
+/// does, and the end of the process finalizes it: MPI cannot be initialized twice.
+class session {
+ public:
+  /// Initializes MPI unless the program has done so.
+  static session& begin() {
+    static session here;
+    return here;
+  }
+
+  /// Returns whether this process is one of several that MPI runs, or is about to be.
+  [[nodiscard]] static bool is_there() {
+    int initialized = 0;
+    MPI_Initialized(&initialized);
+    return initialized != 0 || is_launched();
+  }
+
+  /// Marks a job of this process, which must not exit before the job's end.
+  void enter_job() noexcept { ++jobs_; }
+  void leave_job() noexcept { --jobs_; }
+
+ private:
+  session() {
+    int initialized = 0;
+    int finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized != 0)
+      throw error(errc::wrong_order, -1,
+                  "run: the program has finalized MPI already; call MPI_Finalize after run");
+    if (initialized != 0) return;
+#if defined(OPEN_MPI)
+    // The component rdma of Open MPI 4.1 crashes in MPI_Compare_and_swap between ranks of one node (issues
+    // 7027 and 9146 of open-mpi/ompi; seen with 4.1.4). The user's own choice of a component counts.
+    ::setenv("OMPI_MCA_osc", "^rdma", 0);
+#endif
+    int level = MPI_THREAD_SINGLE;
+    check_call(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
+    is_ours_ = true;
+  }
+  ~session() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0) return;
+    if (jobs_ != 0) {
+      int rank = 0;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      std::fprintf(stderr, "pgas: rank %d has ended before its body returned; return from the body instead\n",
+                   rank);
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (is_ours_) MPI_Finalize();
+  }
+
+ public:
+  session(session const&) = delete;
+  session& operator=(session const&) = delete;
+
+ private:
+  bool is_ours_ = false;
+  int jobs_ = 0;  ///< that this process is in
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

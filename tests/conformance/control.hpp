@@ -55,7 +55,7 @@ TEST_CASE("control: a token travels through slots of the next rank hundreds of t
     rank_t const next = (b.rank() + 1) % b.size();
     rank_t const previous = (b.rank() - 1 + b.size()) % b.size();
     if (b.size() == 1) return;
-    for (pgas::word round = 1; round <= 300; ++round) {
+    for (pgas::word round = 1; round <= rounds_on(b, pgas::word{320}); ++round) {
       if (b.rank() == 0) c.slot(next, 0, 0).store(round, std::memory_order_release);
       pgas::word const seen =
           c.wait_until(c.slot(b.rank(), 0, previous), [round](pgas::word w) { return w >= round; },
@@ -70,7 +70,7 @@ TEST_CASE("control: a load that sees a release store also sees the writer's earl
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 5, .cells = 0});
     rank_t const writer = 0;
-    for (pgas::word round = 1; round <= 300; ++round) {
+    for (pgas::word round = 1; round <= rounds_on(b, pgas::word{320}); ++round) {
       if (b.rank() == writer) {
         for (rank_t to = 1; to < b.size(); ++to) {
           for (std::size_t i = 0; i < 3; ++i)
@@ -98,7 +98,7 @@ TEST_CASE("control: read-modify-writes of one cell by all ranks lose nothing") {
   on_every_backend([](auto& b, auto& boot) {
     auto c = make_control(b, boot, "c", {.slots = 0, .cells = 4});
     if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
-      constexpr pgas::word times = 300;
+      pgas::word const times = rounds_on(b, pgas::word{320});
       auto const n = static_cast<pgas::word>(b.size());
       auto const self = static_cast<pgas::word>(b.rank());
       rank_t const owner = b.size() - 1;
@@ -134,7 +134,7 @@ TEST_CASE("control: a cell may serve as a lock") {
     auto c = make_control(b, boot, "c", {.slots = 0, .cells = 2});
     if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
       auto const counter = c.cell(0, 1);  // counted in two steps by the holder of the lock
-      for (int i = 0; i < 100; ++i) {
+      for (int i = 0; i < rounds_on(b, 100); ++i) {
         while (c.cell(0, 0).exchange(1, std::memory_order_acquire) != 0) {
           c.wait_until(c.cell(0, 0), [](pgas::word w) { return w == 0; }, {.operation = "lock"});
         }
@@ -142,8 +142,8 @@ TEST_CASE("control: a cell may serve as a lock") {
         c.cell(0, 0).exchange(0, std::memory_order_release);
       }
       boot.fence();
-      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()),
-                    "counted");
+      require_equal(counter.load(std::memory_order_relaxed),
+                    static_cast<pgas::word>(rounds_on(b, 100) * b.size()), "counted");
       boot.fence();
     }
   });
@@ -156,7 +156,7 @@ TEST_CASE(
     if constexpr (decltype(c)::read_modify_write != pgas::rmw::none) {
       auto const lock = c.cell(0, 0);
       auto const counter = c.cell(0, 1);  // counted in two steps by the holder of the lock
-      for (int i = 0; i < 100; ++i) {
+      for (int i = 0; i < rounds_on(b, 100); ++i) {
         pgas::word free = 0;
         while (!lock.compare_exchange(free, 1, std::memory_order_acquire)) {
           free = 0;
@@ -166,8 +166,8 @@ TEST_CASE(
         lock.reset_unshared(0, std::memory_order_release);
       }
       boot.fence();
-      require_equal(counter.load(std::memory_order_relaxed), static_cast<pgas::word>(100 * b.size()),
-                    "counted");
+      require_equal(counter.load(std::memory_order_relaxed),
+                    static_cast<pgas::word>(rounds_on(b, 100) * b.size()), "counted");
       boot.fence();
     }
   });

@@ -313,7 +313,7 @@ TEST_CASE("segment: atomic operations by the processor on a near part lose no up
 TEST_CASE("segment: atomic operations on one element lose no update under contention") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     auto memory = make_segment(b, boot, "s", even_sizes(b, 64));
-    constexpr int times = 300;
+    int const times = rounds_on(b, 300);
     auto const contend = [&]<class Segment, class T>(Segment& s, std::size_t offset, T) {
       if constexpr (pgas::atomic_segment<Segment, T, pgas::op::sum>) {
         pgas::location const at{0, offset};

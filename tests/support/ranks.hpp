@@ -157,9 +157,11 @@ std::string in_fewest_switches(Run const& run) {
 }
 
 /// The rounds of a suite on a backend: a fifth of the usual ones on loopback, where an access to a word is
-/// two messages, and takes several hundred times as long as in shared memory.
+/// two messages, and takes several hundred times as long as in shared memory. Still less if the target must
+/// be in a wait meanwhile, since ranks of the tests share cores.
 template <class Backend, class Count>
 constexpr Count rounds_on(Backend const&, Count usual) {
+  if (Backend::progress_by == pgas::progress::polled) return std::max<Count>(2, usual / 20);
   return std::is_same_v<Backend, pgas::backends::loopback> ? std::max<Count>(2, usual / 5) : usual;
 }
 

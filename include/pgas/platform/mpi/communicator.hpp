@@ -16,6 +16,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 /// of them is gone, the window is unused.
 struct kept_window {
   MPI_Win window = MPI_WIN_NULL;
+  std::shared_ptr<void> memory = {};  ///< of the library, if MPI has not allocated it
 };
 
 /// A communicator of MPI for the ranks of a team, and the windows that were made on it.

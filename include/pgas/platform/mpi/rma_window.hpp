@@ -4,8 +4,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/mpi/member.hpp>
 #include <pgas/platform/mpi/types.hpp>
@@ -34,11 +36,24 @@ class rma_window {
     void* base = nullptr;
     MPI_Win made = MPI_WIN_NULL;
     hints const info;
+#if defined(OPEN_MPI)
+    // Open MPI 4.1.4 allocates at multiples of 8 bytes, and its allocation fails on some transports if a node
+    // has several ranks (issue 14203 of open-mpi/ompi). Windows over other memory are as fast.
+    std::shared_ptr<void> memory(std::aligned_alloc(line, taken), std::free);
+    if (memory == nullptr) throw std::bad_alloc();
+    base = memory.get();
+    check_call(MPI_Win_create(base, static_cast<MPI_Aint>(taken), 1, info.get(), team_->get(), &made),
+               "MPI_Win_create");
+    open(made);
+    kept_->memory = std::move(memory);
+#else
+    // MPICH reaches memory of other ranks on its node only if it has allocated that memory.
     check_call(MPI_Win_allocate(static_cast<MPI_Aint>(taken), 1, info.get(), team_->get(), &base, &made),
                "MPI_Win_allocate");
+    open(made);
+#endif
     own_ = {static_cast<std::byte*>(base), bytes};
     std::memset(base, 0, taken);
-    open(made);
   }
   /// Opens memory that this rank already has. Collective over the team.
   rma_window(std::shared_ptr<member> mine, std::shared_ptr<communicator> team, bytes_out own)
@@ -138,6 +153,7 @@ class rma_window {
       MPI_Info_create(&info_);
       MPI_Info_set(info_, "same_disp_unit", "true");
       MPI_Info_set(info_, "accumulate_ordering", "none");
+      MPI_Info_set(info_, "alloc_shared_noncontig", "true");  // each part begins on a page
     }
     hints(hints const&) = delete;
     hints& operator=(hints const&) = delete;

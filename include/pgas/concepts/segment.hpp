@@ -107,6 +107,14 @@ concept strided_request_segment =
       { s.rget_rows(at, pitch, into, pitch, shape) } -> std::same_as<decltype(s.rget(at, room))>;
     };
 
+/// With such a segment a get writes to its destination at any time until flush_local. An exception that ends
+/// an epoch may also end that memory, so the epoch first calls `abandon()`. It returns when no transfer of
+/// this rank uses private memory any more, and throws nothing.
+template <class S>
+concept abandoned_segment = segment<S> && requires(S& s) {
+  { s.abandon() } noexcept;
+};
+
 /// With such a segment this rank keeps copies of its own and of remote memory, and no hardware makes them
 /// agree.
 ///

@@ -32,17 +32,11 @@ class transfer_request {
 
   /// Returns whether all pieces are complete at this rank. Never blocks; throws if the job has failed.
   [[nodiscard]] bool test() {
-    if (pieces_.empty()) return true;
-    int complete = 0;
-    check_call(MPI_Testall(static_cast<int>(pieces_.size()), pieces_.data(), &complete, MPI_STATUSES_IGNORE),
-               "MPI_Testall");
-    if (complete == 0) {
-      member_->poll();
-      member_->of_job().check("test");
-      return false;
-    }
-    pieces_.clear();
-    return true;
+    if (pieces_.empty() || is_complete()) return true;
+    // The end of an epoch has completed its requests. MPI may see that only after it has worked once more.
+    member_->poll();
+    member_->of_job().check("test");
+    return is_complete();
   }
   /// Returns when all are complete at this rank.
   void wait() {
@@ -50,6 +44,14 @@ class transfer_request {
   }
 
  private:
+  [[nodiscard]] bool is_complete() {
+    int complete = 0;
+    check_call(MPI_Testall(static_cast<int>(pieces_.size()), pieces_.data(), &complete, MPI_STATUSES_IGNORE),
+               "MPI_Testall");
+    if (complete != 0) pieces_.clear();
+    return complete != 0;
+  }
+
   std::shared_ptr<member> member_;
   std::vector<MPI_Request> pieces_;
 };

@@ -143,7 +143,13 @@ class member {
       if (job_.failed() && std::chrono::steady_clock::now() - started > patience) abort();
       give_up_core();
     }
+    session_.keep(std::move(in_flight_));
     session_.leave_job();
+    if (job_.failed()) {
+      // Operations may be under way on MPI's objects, which therefore stay, and so does their memory.
+      for (auto const& [_, each] : teams_) session_.keep({each});
+      return;
+    }
     for (auto const& [_, each] : teams_) each->free_all();
     MPI_Comm_free(&mail_ranks_);
   }
@@ -186,10 +192,12 @@ class member {
 
   void open_guards() {
     MPI_Win made = MPI_WIN_NULL;
-    check_call(MPI_Win_create(guard_.data(), sizeof guard_, 1, MPI_INFO_NULL, world_->get(), &made),
+    auto guard = std::make_shared<word>(0);
+    check_call(MPI_Win_create(guard.get(), sizeof(word), 1, MPI_INFO_NULL, world_->get(), &made),
                "MPI_Win_create");
     check_call(MPI_Win_lock_all(MPI_MODE_NOCHECK, made), "MPI_Win_lock_all");
     guards_ = world_->keep(made);
+    guards_->memory = std::move(guard);
 #if defined(OPEN_MPI)
     // Open MPI names a window after the component that serves it.
     std::array<char, MPI_MAX_OBJECT_NAME> name{};
@@ -219,7 +227,6 @@ class member {
   std::shared_ptr<kept_window> guards_;
   bool has_compare_and_swap_ = true;
   bool yields_ = false;  ///< this rank waits for a target with yields, before MPI waits without
-  alignas(64) std::array<word, 8> guard_{};
   std::vector<std::shared_ptr<void const>> in_flight_;  ///< memory of operations that are under way
 };
 

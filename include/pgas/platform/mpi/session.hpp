@@ -6,8 +6,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <pgas/platform/mpi/call.hpp>
 #include <pgas/platform/mpi/launcher.hpp>
+#include <utility>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
@@ -31,6 +34,10 @@ class session {
   /// Marks a job of this process, which must not exit before the job's end.
   void enter_job() noexcept { ++jobs_; }
   void leave_job() noexcept { --jobs_; }
+  /// Keeps the memory of operations that a failure has left under way. MPI may still write there.
+  void keep(std::vector<std::shared_ptr<void const>> memory) {
+    for (auto& each : memory) kept_.push_back(std::move(each));
+  }
 
  private:
   session() {
@@ -72,6 +79,7 @@ class session {
  private:
   bool is_ours_ = false;
   int jobs_ = 0;  ///< that this process is in
+  std::vector<std::shared_ptr<void const>> kept_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

@@ -9,26 +9,22 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// The types of which MPI modifies single elements: arithmetic ones of up to eight bytes.
+/// The types of which MPI modifies single elements: arithmetic ones of four and of eight bytes. Open
+/// MPI 4.1.4 on UCX also takes smaller ones, reports success, and does nothing.
 template <class T>
-inline constexpr bool has_type = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
+inline constexpr bool has_type = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
 /// MPI's name of an element type.
 template <class T>
   requires has_type<T>
 [[nodiscard]] MPI_Datatype type_of() noexcept {
+  constexpr bool is_short = sizeof(T) == 4;
   if constexpr (std::is_floating_point_v<T>) {
-    return sizeof(T) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+    return is_short ? MPI_FLOAT : MPI_DOUBLE;
   } else if constexpr (std::is_signed_v<T>) {
-    return sizeof(T) == 1   ? MPI_INT8_T
-           : sizeof(T) == 2 ? MPI_INT16_T
-           : sizeof(T) == 4 ? MPI_INT32_T
-                            : MPI_INT64_T;
+    return is_short ? MPI_INT32_T : MPI_INT64_T;
   } else {
-    return sizeof(T) == 1   ? MPI_UINT8_T
-           : sizeof(T) == 2 ? MPI_UINT16_T
-           : sizeof(T) == 4 ? MPI_UINT32_T
-                            : MPI_UINT64_T;
+    return is_short ? MPI_UINT32_T : MPI_UINT64_T;
   }
 }
 
@@ -59,9 +55,6 @@ template <class T>
 
 /// The unsigned number of the same size, whose bytes MPI compares.
 template <class T>
-using bits_of =
-    std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                       std::conditional_t<sizeof(T) == 4, std::uint32_t,
-                                          std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+using bits_of = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

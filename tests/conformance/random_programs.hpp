@@ -828,7 +828,7 @@ void play_on() {
   std::size_t models = 0;
   std::set<rank_t> numbers;  // of ranks that played
   int failures = 0;
-  for (; failures < 5 && (seed == first || (fixed == nullptr && (seed < first + least || in_time())));
+  for (; failures < 5 && (seed == first || (fixed == nullptr && (seed < first + least || agreed(in_time()))));
        ++seed) {
     rank_t const ranks = ranks_of(seed);
     models = 0;

@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include "../support/agreed.hpp"
 #include "sized_world.hpp"
 
 int main(int argc, char** argv) {
@@ -10,6 +11,10 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &pgas_test::processes);
+  pgas_test::agreed = [](bool answer) {
+    MPI_Bcast(&answer, sizeof answer, MPI_BYTE, 0, MPI_COMM_WORLD);
+    return answer;
+  };
   doctest::Context context(argc, argv);
   if (rank != 0) context.setOption("out", "/dev/null");
   return context.run();

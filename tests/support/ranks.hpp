@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "agreed.hpp"
 #include "launches.hpp"
 
 /// Runs test bodies on several ranks, and reports the rank that broke a promise.

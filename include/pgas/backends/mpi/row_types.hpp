@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <pgas/concepts/segment.hpp>
@@ -16,10 +17,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 class row_types {
  public:
   row_types() = default;
-  row_types(row_types&& other) noexcept : kept_(std::exchange(other.kept_, {})), next_(other.next_) {}
+  row_types(row_types&& other) noexcept : kept_(std::exchange(other.kept_, {})) {}
   row_types& operator=(row_types&& other) noexcept {
     std::swap(kept_, other.kept_);
-    std::swap(next_, other.next_);
     return *this;
   }
   ~row_types() {
@@ -31,22 +31,19 @@ class row_types {
     }
   }
 
-  /// The type of rows that are `pitch` bytes apart. It is valid until `most` others have been asked for.
+  /// The type of rows that are `pitch` bytes apart. It is valid until `most` - 1 others have been asked for.
   MPI_Datatype of(row_shape shape, std::size_t pitch) {
-    for (auto const& each : kept_) {
-      if (each.type != MPI_DATATYPE_NULL && each.rows == shape.rows && each.bytes == shape.row_bytes &&
-          each.pitch == pitch)
-        return each.type;
+    auto known = std::find_if(kept_.begin(), kept_.end(), [&](entry const& each) {
+      return each.type != MPI_DATATYPE_NULL && each.rows == shape.rows && each.bytes == shape.row_bytes &&
+             each.pitch == pitch;
+    });
+    if (known == kept_.end()) {
+      --known;  // the one that has not been asked for longest
+      if (known->type != MPI_DATATYPE_NULL) MPI_Type_free(&known->type);  // after the operations that use it
+      *known = {make(shape, pitch), shape.rows, shape.row_bytes, pitch};
     }
-    entry& oldest = kept_[next_++ % most];
-    if (oldest.type != MPI_DATATYPE_NULL) MPI_Type_free(&oldest.type);  // after the operations that use it
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    check_call(MPI_Type_create_hvector(static_cast<int>(shape.rows), static_cast<int>(shape.row_bytes),
-                                       static_cast<MPI_Aint>(pitch), MPI_BYTE, &made),
-               "MPI_Type_create_hvector");
-    check_call(MPI_Type_commit(&made), "MPI_Type_commit");
-    oldest = {made, shape.rows, shape.row_bytes, pitch};
-    return made;
+    std::rotate(kept_.begin(), known, known + 1);
+    return kept_.front().type;
   }
 
  private:
@@ -59,8 +56,16 @@ class row_types {
     std::size_t pitch = 0;
   };
 
-  std::array<entry, most> kept_{};
-  std::size_t next_ = 0;
+  static MPI_Datatype make(row_shape shape, std::size_t pitch) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    check_call(MPI_Type_create_hvector(static_cast<int>(shape.rows), static_cast<int>(shape.row_bytes),
+                                       static_cast<MPI_Aint>(pitch), MPI_BYTE, &made),
+               "MPI_Type_create_hvector");
+    check_call(MPI_Type_commit(&made), "MPI_Type_commit");
+    return made;
+  }
+
+  std::array<entry, most> kept_{};  ///< the last one asked for comes first
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

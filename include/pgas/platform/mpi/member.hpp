@@ -145,11 +145,6 @@ class member {
     }
     session_.keep(std::move(in_flight_));
     session_.leave_job();
-    if (job_.failed()) {
-      // Operations may be under way on MPI's objects, which therefore stay, and so does their memory.
-      for (auto const& [_, each] : teams_) session_.keep({each});
-      return;
-    }
     for (auto const& [_, each] : teams_) each->free_all();
     MPI_Comm_free(&mail_ranks_);
   }

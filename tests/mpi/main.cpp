@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <iostream>
+
 #include "../support/agreed.hpp"
 #include "sized_world.hpp"
 
@@ -16,6 +18,9 @@ int main(int argc, char** argv) {
     return answer;
   };
   doctest::Context context(argc, argv);
-  if (rank != 0) context.setOption("out", "/dev/null");
+  if (rank != 0) {
+    context.setOption("out", "/dev/null");
+    std::cout.setstate(std::ios::failbit);
+  }
   return context.run();
 }

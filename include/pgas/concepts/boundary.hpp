@@ -13,14 +13,14 @@ namespace pgas::inline PGAS_ASSERTIONS {
 ///
 /// Payload far away arrives later than it was put, but control words of this rank's own node change at once.
 /// So publish settles what a signal promises, wherever the signalled word lies:
-///   publish(everyone)   this rank's puts to all parts have arrived. Whoever learns of a signal, also from a
-///                       third rank, finds them: fence, unlock_all, sync
+///   publish(everyone)   this rank's puts to all parts have arrived. Each rank that learns of the signal,
+///   also
+///                       from a third rank, finds them: fence, unlock_all, sync
 ///   publish(targets)    its puts to those parts have arrived, or, if the signal tells each target of its own
 ///                       part only, arrive before the signal does. Puts to other parts may be under way:
 ///                       complete, unlock of a part, flush, signal
-///   no publish          barriers and collectives of a team promise nothing about puts. Puts that were
-///   flushed
-///                       before have arrived, so a rank that leaves the barrier finds them, near or far.
+///   no publish          barriers and collectives of a team promise nothing about puts. A rank that leaves
+///                       the barrier finds puts that were flushed before it, near or far.
 /// A store to a near element with release order promises nothing about far puts either: flush them first.
 template <class B>
 concept boundary = requires(B& b, group targets) {

@@ -68,12 +68,11 @@ concept shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
 /// the ranks of a node share memory, and nodes do not.
 ///
 /// `part_if_near(r)` is the address of r's part if the part is near, else null; the answer for a rank never
-/// changes. A near part is memory that the hardware
-/// keeps coherent: an element of it is loaded and stored plainly, and the rank's own part is near. `put`,
-/// `get`, flushes and rows work for every rank. `is_atomic<T>` is true only for types that the processor
-/// modifies atomically, and the operations of atomic_segment work for every rank: those of a far rank are
-/// made by a processor of the part's node, element by element, so they are atomic against that node's own
-/// instructions.
+/// changes. The rank's own part is near. The hardware keeps a near part coherent, so its elements are loaded
+/// and stored plainly. `put`, `get`, flushes and rows work for every rank, and so do the operations of
+/// atomic_segment. `is_atomic<T>` is true only for types that the processor modifies atomically. A processor
+/// of the part's node carries out the operations of far ranks, element by element, so they are atomic against
+/// that node's own instructions.
 template <class S>
 concept partly_shared_segment = local_segment<S> && requires(S& s, rank_t rank) {
   { s.part_if_near(rank) } -> std::same_as<std::byte*>;

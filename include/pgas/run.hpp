@@ -115,35 +115,44 @@ inline void flush_output() {
                   "; make room where the output goes");
 }
 
-/// Starts the ranks and calls body(world, result) on each. Rank 0's result is then in `result`. The
-/// std::function is a call that is not inlined: a program that runs many bodies compiles the launch of its
-/// backend once.
+/// A rank's body, which leaves the bytes of its result in the second argument. The std::function is a call
+/// that is not inlined: a program that runs many bodies compiles the launch of its backend once.
+template <class Team>
+using rank_body = std::function<void(Team&, std::span<std::byte>)>;
+
+/// What each rank of a new world does: it makes the team of all ranks and calls body(team, result). Rank 0's
+/// result of `bytes` bytes is then the bootstrap's "result".
+template <class Team>
+auto rank_main(std::size_t bytes, rank_body<Team> const& body) {
+  return [&body, bytes](auto&& b, auto& boot) {
+    Team world(make_world(b, boot));
+    auto const deferred = world.state()->deferred;
+    std::vector<std::byte> mine(bytes);
+    body(world, mine);
+    deferred->rethrow();
+    if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
+    boot.fence();  // no rank's memory goes before all ranks have returned
+  };
+}
+
+/// Starts the ranks, which call the body. Rank 0's result is then in `result`.
 template <class Team>
 void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
                   std::function<void(Team&, std::span<std::byte>)> const& body) {
   using backend_type = typename Team::backend_type;
-  auto job = backend_type::launch(decide_ranks<backend_type>(asked),
-                                  [&body, bytes = result.size()](auto&& b, auto& boot) {
-                                    Team world(make_world(b, boot));
-                                    auto const deferred = world.state()->deferred;
-                                    std::vector<std::byte> mine(bytes);
-                                    body(world, mine);
-                                    deferred->rethrow();
-                                    if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
-                                    boot.fence();  // no rank's memory goes before all ranks have returned
-                                  });
+  auto job = backend_type::launch(decide_ranks<backend_type>(asked), rank_main<Team>(result.size(), body));
   if (!result.empty()) job.get("result", result);
   flush_output();
 }
 
-template <backend Backend, class Coherence, class Protocols, class Body>
-auto run_on(std::optional<rank_t> asked, Body const& body) {
-  using team_type = team<Backend, Coherence, Protocols>;
-  static_assert(std::invocable<Body const&, team_type&>,
+/// Calls launch(bytes of the result, body of a rank), and returns the result of rank 0.
+template <class Team, class Body, class Launch>
+auto run_body(Body const& body, Launch const& launch) {
+  static_assert(std::invocable<Body const&, Team&>,
                 "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or "
                 "value, and do not "
                 "make the lambda mutable: ranks share no captured state");
-  using result = std::invoke_result_t<Body const&, team_type&>;
+  using result = std::invoke_result_t<Body const&, Team&>;
   static_assert(
       std::is_void_v<result> || transportable<result>,
       "run: rank 0's result travels to the caller as bytes, and this type keeps its values elsewhere, in "
@@ -151,20 +160,28 @@ auto run_on(std::optional<rank_t> asked, Body const& body) {
       "ends with the rank; return a number, a std::array or a struct of such, or write the values to a file");
 
   if constexpr (std::is_void_v<result>) {
-    launch_ranks<team_type>(asked, {}, [&body](team_type& world, std::span<std::byte>) {
-      Body const mine = body;
-      mine(world);
-    });
+    launch(std::span<std::byte>(), rank_body<Team>([&body](Team& world, std::span<std::byte>) {
+             Body const mine = body;
+             mine(world);
+           }));
   } else {
     result value;
-    launch_ranks<team_type>(asked, std::as_writable_bytes(std::span(&value, 1)),
-                            [&body](team_type& world, std::span<std::byte> bytes) {
-                              Body const mine = body;
-                              result const given = mine(world);
-                              std::memcpy(bytes.data(), &given, sizeof(result));
-                            });
+    launch(std::as_writable_bytes(std::span(&value, 1)),
+           rank_body<Team>([&body](Team& world, std::span<std::byte> bytes) {
+             Body const mine = body;
+             result const given = mine(world);
+             std::memcpy(bytes.data(), &given, sizeof(result));
+           }));
     return value;
   }
+}
+
+template <backend Backend, class Coherence, class Protocols, class Body>
+auto run_on(std::optional<rank_t> asked, Body const& body) {
+  using team_type = team<Backend, Coherence, Protocols>;
+  return run_body<team_type>(body, [&](std::span<std::byte> result, rank_body<team_type> const& rank) {
+    launch_ranks<team_type>(asked, result, rank);
+  });
 }
 
 }  // namespace detail

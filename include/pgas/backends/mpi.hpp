@@ -109,6 +109,14 @@ class mpi {
     return sub;
   }
 
+  /// A communicator of the team's ranks, for the program. Collective over the team.
+  [[nodiscard]] MPI_Comm duplicate() const {
+    MPI_Comm made = MPI_COMM_NULL;
+    detail::mpi::check_call(MPI_Comm_dup(team_->get(), &made), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_ARE_FATAL);  // MPI's default, which programs expect
+    return made;
+  }
+
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }
   void check(std::string_view operation) const {
     member_->poll();

@@ -6,8 +6,12 @@ set -eu
 include=$1
 shift
 system=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5)  # not where compilers look
+mpi=mpich
+pkg-config --exists $mpi || mpi=ompi-c
+system="-DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $system $(pkg-config --cflags-only-I $mpi)"
 # shellcheck disable=SC2086 # a list of words
 set -- "$@" -std=c++20 -O0 -I"$include" $system
+libraries="-pthread $(pkg-config --libs $mpi)"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -25,10 +29,12 @@ esac
 "$@" $instantiate -x c++-header all.hpp -o $precompiled
 "$@" -include all.hpp -c a.cpp -o a.o
 "$@" -include all.hpp -c b.cpp -o b.o
-"$@" a.o b.o -pthread -o both
+# shellcheck disable=SC2086 # a list of words
+"$@" a.o b.o $libraries -o both
 ./both
 "$@" -DPGAS_ASSERTIONS=light -c a.cpp -o light.o
-if "$@" light.o b.o -pthread -o mixed 2>mixed.log; then
+# shellcheck disable=SC2086 # a list of words
+if "$@" light.o b.o $libraries -o mixed 2>mixed.log; then
   echo 'units of different assertion levels link: each would trust the checks of the other'
   exit 1
 fi

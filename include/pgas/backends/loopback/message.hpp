@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/platform/element_request.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <type_traits>
 #include <vector>
@@ -33,9 +34,6 @@ enum class message_kind : std::uint8_t {
   forget,   ///< one-way, from that rank: all ranks have given the memory up
   answer,
 };
-
-/// The type of an element as a number, since a message carries no type.
-enum class element_kind : std::uint8_t { none, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
 
 /// The outcome of a request.
 enum class outcome : std::uint8_t {
@@ -90,20 +88,5 @@ inline message head_of(packet const& bytes) noexcept {
   return m;
 }
 inline bytes_in body_of(packet const& bytes) noexcept { return bytes_in(bytes).subspan(sizeof(message)); }
-
-/// Converts a number to the low bytes of a word, and back.
-template <class T>
-std::uint64_t to_bits(T value) noexcept {
-  static_assert(sizeof(T) <= sizeof(std::uint64_t));
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-template <class T>
-T from_bits(std::uint64_t bits) noexcept {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

@@ -7,6 +7,7 @@
 #include <pgas/backends/loopback/held_memory.hpp>
 #include <pgas/backends/loopback/transfer.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/native_element.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -22,7 +23,7 @@ class message_segment {
   using request_type = loopback::transfer_request;
 
   template <class T>
-  static constexpr bool is_atomic = loopback::is_atomic_element<T>;
+  static constexpr bool is_atomic = is_native_element<T>;
 
   message_segment(std::shared_ptr<loopback::agent> a, loopback::memory_id id, std::size_t own_bytes,
                   team_ranks ranks)
@@ -112,7 +113,7 @@ class message_segment {
 
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) {
-    if (is_own(at.rank)) return settled(at.rank), loopback::modify(element<T>(at), value, op);
+    if (is_own(at.rank)) return settled(at.rank), native_element<T>(element<T>(at)).fetch_op(value, op);
     auto m = message_for(kind::element_modify, at);
     m.op = Op::kind;
     return on_element<T>(m, at.rank, value, {}, "fetch_op");
@@ -121,18 +122,18 @@ class message_segment {
   template <class T>
   T compare_exchange(location at, T expected, T desired) {
     if (is_own(at.rank))
-      return settled(at.rank), loopback::compare_exchange(element<T>(at), expected, desired);
+      return settled(at.rank), native_element<T>(element<T>(at)).compare_exchange(expected, desired);
     return on_element<T>(message_for(kind::element_compare, at), at.rank, desired, expected,
                          "compare_exchange");
   }
   template <class T>
   T atomic_load(location at) {
-    if (is_own(at.rank)) return loopback::load(element<T>(at));
+    if (is_own(at.rank)) return native_element<T>(element<T>(at)).load();
     return on_element<T>(message_for(kind::element_load, at), at.rank, {}, {}, "atomic_load");
   }
   template <class T>
   void atomic_store(location at, T value) {
-    if (is_own(at.rank)) return settled(at.rank), loopback::store(element<T>(at), value);
+    if (is_own(at.rank)) return settled(at.rank), native_element<T>(element<T>(at)).store(value);
     on_element<T>(message_for(kind::element_store, at), at.rank, value, {}, "atomic_store");
   }
 
@@ -183,10 +184,10 @@ class message_segment {
   template <class T>
   T on_element(loopback::message m, rank_t rank, T value, T expected, std::string_view operation) const {
     if (m.kind != kind::element_load) settled(rank);
-    m.element = loopback::element_kind_of<T>();
-    m.value = loopback::to_bits(value);
-    m.expected = loopback::to_bits(expected);
-    return loopback::from_bits<T>(ask_now(m, rank, operation).value);
+    m.element = element_kind_of<T>();
+    m.value = to_bits(value);
+    m.expected = to_bits(expected);
+    return from_bits<T>(ask_now(m, rank, operation).value);
   }
 
   /// Calls use(first row, bytes of the row to skip, shape) for pieces of a bounded size.

@@ -3,8 +3,8 @@
 
 #include <map>
 #include <optional>
-#include <pgas/backends/loopback/element.hpp>
 #include <pgas/backends/loopback/memory.hpp>
+#include <pgas/backends/loopback/message.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 
@@ -68,6 +68,22 @@ class server {
   }
 
  private:
+  static element_request request_of(message const& m) noexcept {
+    constexpr auto action = [](message_kind kind) {
+      switch (kind) {
+        case message_kind::element_load:
+          return element_action::load;
+        case message_kind::element_store:
+          return element_action::store;
+        case message_kind::element_compare:
+          return element_action::compare;
+        default:
+          return element_action::modify;
+      }
+    };
+    return {action(m.kind), m.element, m.op, m.value, m.expected};
+  }
+
   static message answer_head(message const& question, outcome result, std::uint64_t value = 0) noexcept {
     message a;
     a.kind = message_kind::answer;
@@ -115,7 +131,7 @@ class server {
     std::size_t const bytes = element_bytes(m.element);
     if (m.offset % bytes != 0 || !fits(m.offset, bytes, found->size()))
       return answer(m, outcome::out_of_range);
-    auto const value = carry_out(m, found->data() + m.offset);
+    auto const value = carry_out(request_of(m), found->data() + m.offset);
     return value ? answer(m, outcome::done, *value) : answer(m, outcome::unsupported);
   }
 

@@ -38,6 +38,13 @@ class service {
   }
   /// Returns whether this thread has services.
   [[nodiscard]] static bool any() noexcept { return first != nullptr; }
+  /// Returns whether a service of this thread in a job has no bell. A sleep must then be short.
+  [[nodiscard]] static bool must_look(job_block const& of) noexcept {
+    for (service const* s = first; s != nullptr; s = s->next_) {
+      if (s->of_ == &of && s->bell_ == nullptr) return true;
+    }
+    return false;
+  }
   /// Adds the bells of this thread's services in a job to those that end a sleep.
   static void add_bells(job_block const& of, bell::list& to) {
     for (service const* s = first; s != nullptr; s = s->next_) {

@@ -101,7 +101,8 @@ class long_wait {
   void pause(function_ref<bool()> condition) {
     auto const bells = bells_.all();
     bool const wakes = !bells.empty() && job_.block().without_fences.load(std::memory_order_relaxed) == 0;
-    auto const longest = go_on(wakes ? std::max(longest_sleep, job_.size() * millisecond) : longest_nap);
+    bool const sleeps = wakes && !service::must_look(job_.block());
+    auto const longest = go_on(sleeps ? std::max(longest_sleep, job_.size() * millisecond) : longest_nap);
     if (longest <= 0 || (wakes && bell::sleep(bells, longest, condition))) return;
     sleep_nanoseconds(std::min(longest, longest_nap));
   }

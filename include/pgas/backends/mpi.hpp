@@ -41,11 +41,7 @@ class mpi {
 
   /// The number of ranks, if a launcher of MPI has started this process, or the program has initialized MPI.
   [[nodiscard]] static std::optional<rank_t> launched_ranks() {
-    if (!detail::mpi::session::is_there()) return std::nullopt;
-    detail::mpi::session::begin();
-    int size = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    return size;
+    return detail::mpi::session::launched_ranks();
   }
 
   /// Runs main(backend, bootstrap) on the processes of MPI_COMM_WORLD. If no launcher has started this
@@ -67,6 +63,8 @@ class mpi {
         detail::mpi::rank_bootstrap boot(mine);
         main(mpi(mine), boot);
       });
+      constexpr auto nothing = [] {};
+      mine->meet(nothing);
       mine->leave();
     }
     if (job.failed()) throw error(job.failure_code(), job.failed_rank(), mine->failure_text());
@@ -109,13 +107,8 @@ class mpi {
     return sub;
   }
 
-  /// A communicator of the team's ranks, for the program. Collective over the team.
-  [[nodiscard]] MPI_Comm duplicate() const {
-    MPI_Comm made = MPI_COMM_NULL;
-    detail::mpi::check_call(MPI_Comm_dup(team_->get(), &made), "MPI_Comm_dup");
-    MPI_Comm_set_errhandler(made, MPI_ERRORS_ARE_FATAL);  // MPI's default, which programs expect
-    return made;
-  }
+  /// A communicator of the team's ranks, for the program.
+  [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }
   void check(std::string_view operation) const {

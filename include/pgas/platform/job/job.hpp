@@ -134,6 +134,19 @@ class job {
     return joined;
   }
 
+  /// Joins a job as one of its ranks, for a rank that another process has given the memfd.
+  [[nodiscard]] static job share(int fd, rank_t rank) {
+    struct ::stat info {};
+    if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < block_bytes())
+      throw error(errc::invalid_argument, rank, "attach", "the descriptor is not the memory of a pgas job");
+    auto const bytes = static_cast<std::uint64_t>(info.st_size);
+    void* const base = map(fd, bytes);
+    if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
+    return job(std::shared_ptr<mapping>(new mapping(base, bytes, -1)), rank);
+  }
+  /// Closes the memfd of create_for_launcher, when all ranks have joined.
+  void close_memfd() const noexcept { mapping_->close_descriptor(); }
+
   /// The same job, as one of its ranks sees it.
   [[nodiscard]] job as(rank_t rank) const {
     job copy = *this;

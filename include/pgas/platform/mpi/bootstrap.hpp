@@ -33,7 +33,11 @@ class rank_bootstrap {
     waiting_for const why{.operation = "run", .awaited = others};
     constexpr std::string_view label = "start or end of the job";
     member_->await(request, why, label, counts);
-    member_->await([&] { return member_->post().keys() >= (*counts)[1]; }, why, label);
+    auto const knows_all = [&] {
+      member_->poll();  // also where waits do not
+      return member_->post().keys() >= (*counts)[1];
+    };
+    member_->await(knows_all, why, label);
   }
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }
 

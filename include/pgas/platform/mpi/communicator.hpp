@@ -35,6 +35,14 @@ class communicator {
 
   [[nodiscard]] MPI_Comm get() const noexcept { return ranks_; }
 
+  /// A communicator of the same ranks, for the program.
+  [[nodiscard]] MPI_Comm duplicate() const {
+    MPI_Comm made = MPI_COMM_NULL;
+    check_call(MPI_Comm_dup(ranks_, &made), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_ARE_FATAL);  // MPI's default, which programs expect
+    return made;
+  }
+
   /// Keeps a window that all ranks of the team have just made.
   std::shared_ptr<kept_window> keep(MPI_Win made) {
     return windows_.emplace_back(std::make_shared<kept_window>(kept_window{made}));

@@ -19,15 +19,17 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 /// What the ranks of a job tell each other beside windows, by two-sided messages: failures, keys of the
 /// bootstrap, and waits.
 ///
-/// Each rank has a job block of its own. A failure goes from the rank that failed to all others. A key goes
-/// down a binomial tree from the rank that put it. A rank that waits for long tells rank 0, whose search for
-/// deadlocks thus sees the waits of all ranks. A record that no longer arrives names a wait that may have
-/// ended, and the search does not count it: it asks for looks that go on.
+/// Each rank has a job block of its own, or shares that of its node. A failure goes from the rank that failed
+/// to all others. A key goes down a binomial tree from the rank that put it. A rank that waits for long tells
+/// rank 0, whose search for deadlocks thus sees the waits of all ranks. A record that no longer arrives names
+/// a wait that may have ended, and the search does not count it: it asks for looks that go on.
 ///
 /// Every wait of the library polls. To poll also lets MPI carry out accesses of other ranks to this one.
 class mail {
  public:
-  mail(MPI_Comm ranks, job const& mine) : ranks_(ranks), job_(mine) {
+  /// The ranks `together` share the job block with this one.
+  mail(MPI_Comm ranks, job const& mine, std::vector<rank_t> together)
+      : ranks_(ranks), job_(mine), together_(std::move(together)) {
     if (::gethostname(host_.data(), host_.size() - 1) != 0) host_.front() = '?';
   }
   mail(mail const&) = delete;
@@ -38,7 +40,7 @@ class mail {
     receive();
     if (job_.failed()) [[unlikely]]
       announce();
-    if (job_.rank() != 0) report();
+    if (!shares_block(0)) report();
     if (!outgoing_.empty()) settle();
   }
 
@@ -58,7 +60,9 @@ class mail {
   [[nodiscard]] std::uint64_t own_keys() const noexcept { return own_keys_; }
 
   /// The host of the rank that has failed, if it is known.
-  [[nodiscard]] std::string failed_host() const { return failed_host_.data(); }
+  [[nodiscard]] std::string failed_host() const {
+    return shares_block(job_.failed_rank()) ? host_.data() : failed_host_.data();
+  }
 
   /// Returns whether all letters of this rank have left it.
   [[nodiscard]] bool is_settled() {
@@ -147,7 +151,8 @@ class mail {
         job_.mark_failed(l.head.from, l.head.text.data(), static_cast<errc>(l.head.code));
         break;
       case letter_kind::key:
-        job_.put(l.head.text.data(), l.value);
+        if (together_.front() == job_.rank() && !shares_block(l.head.from))
+          job_.put(l.head.text.data(), l.value);
         ++keys_;
         pass_on(l);
         break;
@@ -166,16 +171,22 @@ class mail {
     }
   }
 
-  /// Tells all others of a failure, unless they know.
+  [[nodiscard]] bool shares_block(rank_t rank) const noexcept {
+    return std::binary_search(together_.begin(), together_.end(), rank);
+  }
+
+  /// Tells all others of a failure, unless they know. One rank of a block does so: the one that failed, or
+  /// the first for a rank of another block.
   void announce() {
     if (told_) return;
     told_ = true;
+    rank_t const failed = job_.failed_rank();
+    if (job_.rank() != (shares_block(failed) ? failed : together_.front())) return;
     letter l = begin(letter_kind::failure);
     l.head.from = job_.failed_rank();
     l.head.code = static_cast<std::int32_t>(job_.failure_code());
     std::string const text = job_.failure_text();
     std::copy_n(text.begin(), std::min(text.size(), l.head.text.size() - 1), l.head.text.begin());
-    if (l.head.from == job_.rank()) failed_host_ = host_;
     for (rank_t to = 0; to < job_.size(); ++to) {
       if (to != job_.rank()) send(to, l);
     }
@@ -205,7 +216,7 @@ class mail {
     l.value.assign(bytes.begin(), bytes.end());
     send(0, l);
   }
-  // relaxed: this thread alone reads the records of other ranks in its block.
+  // relaxed, but for the last one: it publishes the others, as in long_wait, to ranks of this block.
   void enter(letter const& l) {
     wait_record r;
     std::memcpy(&r, l.value.data(), sizeof r);
@@ -218,11 +229,12 @@ class mail {
       theirs.awaited[i].store(r.awaited[i], std::memory_order_relaxed);
     theirs.phase.store(r.phase, std::memory_order_relaxed);
     theirs.checks.store(r.checks, std::memory_order_relaxed);
-    theirs.wait.store(r.wait, std::memory_order_relaxed);
+    theirs.wait.store(r.wait, std::memory_order_release);
   }
 
   MPI_Comm ranks_;
   job job_;
+  std::vector<rank_t> together_;  ///< the ranks of this job block, ascending
   std::list<parcel> outgoing_;
   std::uint64_t keys_ = 0;
   std::uint64_t own_keys_ = 0;

@@ -9,6 +9,7 @@
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/mpi/communicator.hpp>
 #include <pgas/platform/mpi/mail.hpp>
+#include <pgas/platform/mpi/node.hpp>
 #include <pgas/platform/mpi/session.hpp>
 #include <pgas/support/cores.hpp>
 #include <string>
@@ -16,6 +17,12 @@
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// What the ranks of a node share besides MPI.
+enum class node_shares {
+  nothing,  ///< each rank has a job block of its own
+  memory,   ///< a job block and an arena; PGAS_NODE_SIZE makes nodes of fewer ranks
+};
 
 /// One rank's membership in a job whose ranks are processes of MPI.
 ///
@@ -25,13 +32,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 class member {
  public:
   /// Joins the job of all ranks of `given`. Collective over them.
-  explicit member(MPI_Comm given)
+  explicit member(MPI_Comm given, node_shares shares = node_shares::nothing)
       : session_(session::begin()),
         mail_ranks_(duplicate(given)),
-        job_(job_of(given)),
-        mail_(mail_ranks_, job_) {
+        job_(join(shares, mail_ranks_, together_)),
+        mail_(mail_ranks_, job_, together_),
+        neighbours_(node(mail_ranks_).ranks()) {
     session_.enter_job();
-    find_neighbours();
     job_.set_shares_cores(static_cast<long>(neighbours_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN));
     std::vector<rank_t> everybody(static_cast<std::size_t>(job_.size()));
     for (rank_t rank = 0; rank < job_.size(); ++rank) everybody[static_cast<std::size_t>(rank)] = rank;
@@ -49,6 +56,11 @@ class member {
   /// Returns whether a rank of the job is on this node.
   [[nodiscard]] bool is_near(rank_t rank) const noexcept {
     return std::binary_search(neighbours_.begin(), neighbours_.end(), rank);
+  }
+  /// The ranks of the job that share a job block with this one, ascending.
+  [[nodiscard]] group together() const noexcept { return together_; }
+  [[nodiscard]] bool is_together(rank_t rank) const noexcept {
+    return std::binary_search(together_.begin(), together_.end(), rank);
   }
   /// Returns whether this MPI compares and swaps, see `session`. If not, a window's atomic operations hold
   /// the guard of their target.
@@ -130,9 +142,9 @@ class member {
     of.free(both->second);
   }
 
-  /// Ends the membership, with a last meeting of all ranks. After a failure a rank may never come; then this
-  /// rank ends all processes, and says why.
-  void leave() {
+  /// Returns when all ranks have returned from their bodies. Collective. After a failure a rank may never
+  /// come; then this rank ends all processes, and says why. Calls `serve` meanwhile.
+  void meet(function_ref<void()> serve) {
     if (job_.failed()) mail_.poll();
     MPI_Request meeting = MPI_REQUEST_NULL;
     check_call(MPI_Ibarrier(mail_ranks_, &meeting), "MPI_Ibarrier");
@@ -140,9 +152,13 @@ class member {
     constexpr std::chrono::milliseconds patience(1500);
     while (!is_complete(meeting) || !mail_.is_settled()) {
       mail_.poll();
+      serve();
       if (job_.failed() && std::chrono::steady_clock::now() - started > patience) abort();
       give_up_core();
     }
+  }
+  /// Ends the membership, after `meet`. Collective.
+  void leave() {
     session_.keep(std::move(in_flight_));
     session_.leave_job();
     for (auto const& [_, each] : teams_) each->free_all();
@@ -164,25 +180,19 @@ class member {
     check_call(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     return made;
   }
-  static job job_of(MPI_Comm given) {
+  /// Makes or joins the job block, and says which ranks share it.
+  static job join(node_shares shares, MPI_Comm ranks, std::vector<rank_t>& together) {
     int rank = 0;
     int size = 0;
-    MPI_Comm_rank(given, &rank);
-    MPI_Comm_size(given, &size);
-    return job::create(size, false).as(rank);
-  }
-
-  void find_neighbours() {
-    MPI_Comm node = MPI_COMM_NULL;
-    check_call(MPI_Comm_split_type(mail_ranks_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-               "MPI_Comm_split_type");
-    int size = 0;
-    MPI_Comm_size(node, &size);
-    neighbours_.resize(static_cast<std::size_t>(size));
-    rank_t const self = job_.rank();
-    check_call(MPI_Allgather(&self, 1, MPI_INT, neighbours_.data(), 1, MPI_INT, node), "MPI_Allgather");
-    std::sort(neighbours_.begin(), neighbours_.end());
-    MPI_Comm_free(&node);
+    MPI_Comm_rank(ranks, &rank);
+    MPI_Comm_size(ranks, &size);
+    together = {rank};
+    if (shares == node_shares::nothing) return job::create(size, false).as(rank);
+    auto const most = setting::variable("PGAS_NODE_SIZE");
+    node const here(ranks,
+                    most.given() ? static_cast<rank_t>(most.whole("a number of ranks", 1, 1'000'000)) : size);
+    together = here.ranks();
+    return here.share_job(rank, size);
   }
 
   void open_guards() {
@@ -214,9 +224,10 @@ class member {
 
   session& session_;
   MPI_Comm mail_ranks_;
+  std::vector<rank_t> together_;
   job job_;
   mail mail_;
-  std::vector<rank_t> neighbours_;  ///< the ranks of this node, in order
+  std::vector<rank_t> neighbours_;  ///< the ranks of this host, in order
   std::shared_ptr<communicator> world_;
   std::vector<std::pair<std::vector<rank_t>, std::shared_ptr<communicator>>> teams_;
   std::shared_ptr<kept_window> guards_;

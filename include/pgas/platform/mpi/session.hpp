@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <pgas/platform/mpi/call.hpp>
 #include <pgas/platform/mpi/launcher.hpp>
 #include <utility>
@@ -29,6 +30,16 @@ class session {
     int initialized = 0;
     MPI_Initialized(&initialized);
     return initialized != 0 || is_launched();
+  }
+
+  /// The number of processes that a launcher of MPI has started, or nothing if none has started this one and
+  /// the program has not initialized MPI.
+  [[nodiscard]] static std::optional<int> launched_ranks() {
+    if (!is_there()) return std::nullopt;
+    begin();
+    int size = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
   }
 
   /// Marks a job of this process, which must not exit before the job's end.

@@ -10,10 +10,10 @@
 #include <memory>
 #include <pgas/backends/mpi/request.hpp>
 #include <pgas/backends/mpi/row_types.hpp>
-#include <pgas/backends/mpi/target_list.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/mpi/rma_window.hpp>
+#include <pgas/platform/target_list.hpp>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -287,7 +287,7 @@ class rma_segment {
   mpi::row_types types_;
   std::unique_ptr<std::array<std::byte, ring_bytes>> ring_;  ///< sources of small puts
   std::size_t taken_ = 0;                                    ///< bytes of the ring
-  mpi::target_list under_way_;  ///< the targets of transfers that may be under way
+  target_list under_way_;  ///< the targets of transfers that may be under way
 };
 static_assert(local_segment<rma_segment> && strided_request_segment<rma_segment>);
 static_assert(atomic_segment<rma_segment, double, op::sum> && abandoned_segment<rma_segment>);

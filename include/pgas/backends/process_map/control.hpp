@@ -23,6 +23,7 @@ class mapped_control {
   class slot_type {
    public:
     explicit slot_type(word* at) noexcept : at_(at) {}
+    [[nodiscard]] word* address() const noexcept { return at_; }
     [[nodiscard]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
@@ -39,6 +40,7 @@ class mapped_control {
   class cell_type : public refuses_store {
    public:
     explicit cell_type(word* at) noexcept : at_(at) {}
+    [[nodiscard]] word* address() const noexcept { return at_; }
     [[nodiscard]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
@@ -125,6 +127,14 @@ class mapped_control {
 
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
+  /// The bell of a word: the next bytes of its line.
+  static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }
+  [[nodiscard]] job const& owner() const noexcept { return extent_.owner(); }
+  /// The first word of an owner's share.
+  [[nodiscard]] std::byte* share(rank_t owner) const noexcept {
+    return slots_ + static_cast<std::size_t>(owner) * share_;
+  }
+
  private:
   /// Continues wait_until after its first looks: compiled once for all predicates.
   word wait_long(word* at, function_ref<bool(word)> predicate, waiting_for const& why) const {
@@ -140,9 +150,6 @@ class mapped_control {
     wait_on(extent_.owner(), condition, why, label_, prepare);
     return seen;
   }
-
-  /// The bell of a word: the next bytes of its line.
-  static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }
 
   [[nodiscard]] word* at(std::byte* first, rank_t owner, std::size_t i) const noexcept {
     return reinterpret_cast<word*>(first + static_cast<std::size_t>(owner) * share_ + i * stride);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <pgas/backends/cluster/team.hpp>
+#include <pgas/coherence/coherent.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/mpi/bootstrap.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::backends {
+
+/// Ranks are processes of an MPI program on many nodes: those of a node load and store each other's memory,
+/// and messages of MPI carry all else.
+///
+/// On a node all is as on process_map. A rank carries out the requests of other nodes in each blocking call
+/// of the library: between nodes the progress is polled. cluster/wire.hpp says how messages travel. On one
+/// node the ranks send none.
+///
+/// `mpirun`, `mpiexec` and `srun` start the ranks. Without a launcher `run` replaces the process by one. The
+/// program may have called MPI_Init_thread; then one thread of a rank at a time calls the library, as MPI's
+/// level of threads allows. PGAS_NODE_SIZE, which all ranks must agree on, makes nodes of so many ranks.
+class cluster {
+ public:
+  using segment_type = detail::cluster_segment;
+  using control_type = detail::cluster_control;
+  using default_coherence = coherence::coherent;
+  using user_segment_type = detail::cluster_user_segment;
+  using user_coherence = coherence::coherent;
+  using handle = std::uint64_t;  ///< an extent of the node, or a number that all nodes know
+
+  static constexpr std::string_view name = "cluster";
+  static constexpr progress progress_by = progress::polled;
+
+  /// The number of ranks, if a launcher of MPI has started this process, or the program has initialized MPI.
+  [[nodiscard]] static std::optional<rank_t> launched_ranks() {
+    return detail::mpi::session::launched_ranks();
+  }
+
+  /// Runs main(backend, bootstrap) on the processes of MPI_COMM_WORLD. If no launcher has started this
+  /// process, a launcher takes its place, unless one rank is enough. Returns the bootstrap.
+  template <class Main>
+  static detail::job launch(rank_t ranks, Main const& main) {
+    if (ranks > 1 && !detail::mpi::session::is_there()) detail::mpi::start_by_launcher(ranks);
+    detail::mpi::session::begin();
+    return launch_on(MPI_COMM_WORLD, main);
+  }
+  /// The same on the processes of a communicator, which all call it. It works on duplicates.
+  template <class Main>
+  static detail::job launch_on(MPI_Comm ranks, Main const& main) {
+    auto const end = std::make_shared<detail::cluster::endpoint>(ranks);
+    detail::job job = end->of_job();
+    detail::run_rank(job, [&] {
+      detail::mpi::rank_bootstrap boot(end->of_member());
+      main(cluster(end), boot);
+    });
+    end->leave();
+    if (job.failed()) throw error(job.failure_code(), job.failed_rank(), end->of_member()->failure_text());
+    return job;
+  }
+
+  [[nodiscard]] rank_t rank() const noexcept { return team_->ranks().self(); }
+  [[nodiscard]] rank_t size() const noexcept { return team_->ranks().size(); }
+  [[nodiscard]] rank_t world_rank(rank_t rank) const { return team_->ranks().to_world(rank); }
+  [[nodiscard]] locality locality_of(rank_t rank) const {
+    if (rank == this->rank()) return locality::self;
+    return team_->near().index_of(rank) >= 0 ? locality::node : locality::remote;
+  }
+
+  /// Refuses what this node has no room for.
+  handle reserve_segment(std::span<std::size_t const> sizes) const {
+    return team_->name([&] { return detail::mapped_segment::reserve(end_->of_job(), sizes); });
+  }
+  segment_type attach_segment(handle made, std::size_t own_bytes) const {
+    return team_->attach_segment(made, own_bytes);
+  }
+  handle reserve_user_segment(std::span<std::size_t const> /*sizes*/) const { return team_->new_name(); }
+  user_segment_type attach_user_segment(handle made, bytes_out own) const {
+    end_->serve();
+    return team_->attach_user_segment(made, own);
+  }
+  handle reserve_control(control_words words) const {
+    return team_->name(
+        [&] { return end_->of_job().reserve(detail::mapped_control::bytes(size(), words), size()); });
+  }
+  control_type attach_control(handle made, control_words words, std::string_view label) const {
+    return team_->attach_control(made, words, label);
+  }
+  cluster sub_team(group members, rank_t rank) const {
+    return cluster(end_, team_->ranks().sub_team(members, rank));
+  }
+
+  /// A communicator of the team's ranks, for the program.
+  [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
+
+  void fail(std::string_view what) const noexcept { end_->of_job().fail(what); }
+  void check(std::string_view operation) const {
+    if (end_->has_nodes()) {
+      end_->poll();
+      end_->of_member()->poll();
+    }
+    end_->of_job().check(operation);
+  }
+
+  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+  static void charge(std::uint64_t) noexcept {}
+
+ protected:
+  explicit cluster(std::shared_ptr<detail::cluster::endpoint> const& end)
+      : cluster(end, {end->of_job().rank(), end->of_job().size()}) {}
+
+ private:
+  cluster(std::shared_ptr<detail::cluster::endpoint> end, detail::team_ranks ranks)
+      : end_(std::move(end)), team_(std::make_shared<detail::cluster::team>(*end_, std::move(ranks))) {}
+
+  std::shared_ptr<detail::cluster::endpoint> end_;
+  std::shared_ptr<detail::cluster::team> team_;
+};
+static_assert(backend<cluster> && user_memory_backend<cluster>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <pgas/vocabulary/rank.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+
+/// The ranks of a team that share this rank's node, as numbers in the team. Launchers place neighbours on a
+/// node, so they are mostly a range.
+class near_ranks {
+ public:
+  /// `all`: in ascending order.
+  explicit near_ranks(std::vector<rank_t> all)
+      : first_(all.front()), count_(static_cast<rank_t>(all.size())) {
+    if (all.back() - first_ + 1 != count_) scattered_ = std::move(all);
+  }
+
+  [[nodiscard]] rank_t count() const noexcept { return count_; }
+  /// The number of a rank among these, or -1 if it is on another node.
+  [[nodiscard]] rank_t index_of(rank_t rank) const noexcept {
+    if (scattered_.empty()) [[likely]] {
+      rank_t const index = rank - first_;
+      return static_cast<unsigned>(index) < static_cast<unsigned>(count_) ? index : -1;
+    }
+    auto const at = std::lower_bound(scattered_.begin(), scattered_.end(), rank);
+    return at != scattered_.end() && *at == rank ? static_cast<rank_t>(at - scattered_.begin()) : -1;
+  }
+  [[nodiscard]] rank_t operator[](rank_t index) const noexcept {
+    return scattered_.empty() ? first_ + index : scattered_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  rank_t first_;
+  rank_t count_;
+  std::vector<rank_t> scattered_;  ///< all of them, if they are no range
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster

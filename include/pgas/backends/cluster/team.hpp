@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <pgas/backends/cluster/control.hpp>
+#include <pgas/backends/cluster/endpoint.hpp>
+#include <pgas/backends/cluster/segment.hpp>
+#include <pgas/platform/mpi/member.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+
+/// Memory that ranks of other nodes reach by its number, as long as this object is there.
+template <class Memory>
+struct home {
+  home(std::shared_ptr<wire> w, std::uint64_t n, Memory held, bytes_out own)
+      : by(std::move(w)), number(n), memory(std::move(held)) {
+    by->own_memory().add(number, own.data(), own.size());
+  }
+  home(home const&) = delete;
+  home& operator=(home const&) = delete;
+  ~home() { by->own_memory().remove(number); }
+
+  std::shared_ptr<wire> by;
+  std::uint64_t number;
+  Memory memory;
+};
+
+/// The ranks of a team on all nodes: it makes their segments and control words.
+///
+/// If the team is on one node, one rank takes the memory for all, as on process_map. Else the first rank of
+/// each node takes that of its node when the ranks attach. Such memory outlasts its window until no rank uses
+/// it, which the ranks find out when they make the next one.
+class team {
+ public:
+  team(endpoint const& end, team_ranks ranks)
+      : member_(end.of_member()),
+        wire_(end.of_wire()),
+        between_nodes_(end.between_nodes()),
+        ranks_(std::move(ranks)),
+        near_(find_near()) {}
+
+  [[nodiscard]] team_ranks const& ranks() const noexcept { return ranks_; }
+  [[nodiscard]] near_ranks const& near() const noexcept { return near_; }
+  [[nodiscard]] bool is_on_one_node() const noexcept { return near_.count() == ranks_.size(); }
+
+  /// Names new memory. If the team is on one node, takes `extent()`, and its offset is the name.
+  template <class Extent>
+  [[nodiscard]] std::uint64_t name(Extent&& extent) const {
+    return is_on_one_node() ? extent() : new_name();
+  }
+  [[nodiscard]] std::uint64_t new_name() const {
+    static std::uint64_t names = 0;
+    return static_cast<std::uint64_t>(self() + 1) << 40U | ++names;
+  }
+
+  [[nodiscard]] cluster_segment attach_segment(std::uint64_t named, std::size_t own_bytes) {
+    if (is_on_one_node()) {
+      mapped_segment near({member_->of_job(), named}, ranks_on_node());
+      std::vector<std::uint64_t> each(static_cast<std::size_t>(ranks_.size()));
+      for (rank_t rank = 0; rank < ranks_.size(); ++rank)
+        each[static_cast<std::size_t>(rank)] = near.part_bytes(rank);
+      return {std::move(near), near_, ranks_, part_sizes(std::move(each)), {between_nodes_, 0, ranks_},
+              nullptr};
+    }
+    meet();
+    auto const sizes = learn_sizes(own_bytes);
+    auto const extent = take_near([&](job const& j) {
+      std::vector<std::size_t> near(static_cast<std::size_t>(near_.count()));
+      for (rank_t i = 0; i < near_.count(); ++i) near[static_cast<std::size_t>(i)] = sizes[near_[i]];
+      return mapped_segment::reserve(j, near);
+    });
+    std::optional<mapped_segment> made;
+    if (extent) made.emplace(held_extent(member_->of_job(), *extent), ranks_on_node());
+    auto kept = agree(extent.has_value(), [&] {
+      return std::make_shared<home<mapped_segment>>(wire_, named, *made, made->local());
+    });
+    return {*made, near_, ranks_, sizes, {wire_, named, ranks_}, std::move(kept)};
+  }
+
+  [[nodiscard]] cluster_user_segment attach_user_segment(std::uint64_t named, bytes_out own) {
+    meet();
+    auto const sizes = learn_sizes(own.size());
+    auto kept = agree(true, [&] { return std::make_shared<home<done>>(wire_, named, done{}, own); });
+    return {own, ranks_, sizes, {wire_, named, ranks_}, std::move(kept)};
+  }
+
+  [[nodiscard]] cluster_control attach_control(std::uint64_t named, control_words words,
+                                               std::string_view label) {
+    auto const map = [&](std::uint64_t extent) {
+      return std::make_shared<mapped_control>(held_extent(member_->of_job(), extent), ranks_, words, label);
+    };
+    if (is_on_one_node()) return {map(named), near_, ranks_, words, label, between_nodes_, 0, nullptr};
+    meet();
+    auto const extent = take_near(
+        [&](job const& j) { return j.reserve(mapped_control::bytes(near_.count(), words), near_.count()); });
+    std::shared_ptr<mapped_control> made;
+    if (extent) made = map(*extent);
+    auto kept = agree(extent.has_value(), [&] {
+      auto const bytes = static_cast<std::size_t>(mapped_control::bytes(1, words));
+      auto* const first = made->share(near_.index_of(ranks_.self()));
+      return std::make_shared<home<std::shared_ptr<mapped_control>>>(wire_, named, made,
+                                                                     bytes_out(first, bytes));
+    });
+    return {made, near_, ranks_, words, label, wire_, named, std::move(kept)};
+  }
+
+  /// A communicator of the team's ranks, for the program.
+  [[nodiscard]] MPI_Comm duplicate() {
+    meet();
+    return all_->duplicate();
+  }
+
+ private:
+  [[nodiscard]] rank_t self() const noexcept { return member_->of_job().rank(); }
+  [[nodiscard]] team_ranks ranks_on_node() const noexcept {
+    return {near_.index_of(ranks_.self()), near_.count()};
+  }
+  [[nodiscard]] near_ranks find_near() const {
+    std::vector<rank_t> near;
+    for (rank_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (member_->is_together(ranks_.to_world(rank))) near.push_back(rank);
+    }
+    return near_ranks(std::move(near));
+  }
+
+  /// Makes the communicators, the first time, and gives up memory that no rank uses any more.
+  void meet() {
+    if (all_ == nullptr) {
+      std::vector<rank_t> everyone(static_cast<std::size_t>(ranks_.size()));
+      std::vector<rank_t> node(static_cast<std::size_t>(near_.count()));
+      for (rank_t rank = 0; rank < ranks_.size(); ++rank)
+        everyone[static_cast<std::size_t>(rank)] = ranks_.to_world(rank);
+      for (rank_t i = 0; i < near_.count(); ++i)
+        node[static_cast<std::size_t>(i)] = ranks_.to_world(near_[i]);
+      all_ = member_->communicator_of(everyone);
+      node_ = member_->communicator_of(node);
+    }
+    member_->free_unused(*all_);
+  }
+
+  [[nodiscard]] part_sizes learn_sizes(std::uint64_t own) const {
+    struct extremes {
+      std::array<std::uint64_t, 2> mine;
+      std::array<std::uint64_t, 2> of_all;
+    };
+    auto const both = std::make_shared<extremes>(extremes{{own, ~own}, {}});
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check_call(MPI_Iallreduce(both->mine.data(), both->of_all.data(), 2, MPI_UINT64_T, MPI_MAX,
+                                   all_->get(), &request),
+                    "MPI_Iallreduce");
+    await(request, both);
+    if (both->of_all[0] == ~both->of_all[1]) return part_sizes(own);
+    auto const each = std::make_shared<std::vector<std::uint64_t>>(static_cast<std::size_t>(ranks_.size()));
+    mpi::check_call(MPI_Iallgather(both->mine.data(), 1, MPI_UINT64_T, each->data(), 1, MPI_UINT64_T,
+                                   all_->get(), &request),
+                    "MPI_Iallgather");
+    await(request, each);
+    return part_sizes(*each);
+  }
+
+  /// The first rank of the node calls take(job), and all of the node learn the extent, or that there is none.
+  template <class Take>
+  [[nodiscard]] std::optional<std::uint64_t> take_near(Take&& take) {
+    constexpr std::uint64_t none = ~std::uint64_t{0};
+    auto const extent = std::make_shared<std::uint64_t>(none);
+    failure_.clear();
+    if (near_.index_of(ranks_.self()) == 0) {
+      try {
+        *extent = take(member_->of_job());
+      } catch (error const& e) {
+        failure_ = e.description();
+      }
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check_call(MPI_Ibcast(extent.get(), 1, MPI_UINT64_T, 0, node_->get(), &request), "MPI_Ibcast");
+    await(request, extent);
+    if (*extent == none) return std::nullopt;
+    return *extent;
+  }
+  /// Opens the memory to other nodes if all nodes have it; else all ranks throw.
+  template <class Open>
+  [[nodiscard]] std::shared_ptr<void const> agree(bool has_memory, Open&& open) {
+    std::shared_ptr<mpi::kept_window> kept;
+    if (has_memory) {
+      kept = all_->keep(MPI_WIN_NULL);
+      kept->memory = open();
+    }
+    auto const both = std::make_shared<std::array<rank_t, 2>>();
+    (*both)[0] = has_memory ? 0 : self() + 1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check_call(
+        MPI_Iallreduce(both->data(), both->data() + 1, 1, MPI_INT, MPI_MAX, all_->get(), &request),
+        "MPI_Iallreduce");
+    await(request, both);
+    if (rank_t const without = (*both)[1] - 1; without >= 0) {
+      throw error(errc::no_space, self(), "make_window",
+                  failure_.empty()
+                      ? text_of({"there is no memory on the node of rank ", without, "; take less"})
+                      : failure_);
+    }
+    return kept;
+  }
+  void await(MPI_Request request, std::shared_ptr<void const> memory) const {
+    member_->await(request, {.operation = "make_window"}, "memory of all nodes", std::move(memory));
+  }
+
+  std::shared_ptr<mpi::member> member_;
+  std::shared_ptr<wire> wire_;
+  std::shared_ptr<wire> between_nodes_;  ///< the same, or null if the job has one node
+  team_ranks ranks_;
+  near_ranks near_;
+  std::shared_ptr<mpi::communicator> all_;   ///< made for the first window
+  std::shared_ptr<mpi::communicator> node_;  ///< of the ranks on this node
+  std::string failure_;                      ///< why this rank has taken no memory
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Windows, epochs, atomic operations, halos and random programs on MPI; see mpi_test.cpp.
-#include "mpi/sized_world.hpp"
-
-#define PGAS_TEST_ONE_BACKEND pgas_test::sized_world<pgas::backends::mpi>
-#include "support/launches.hpp"
-
-template <>
-struct pgas_test::bootstrap_of<PGAS_TEST_ONE_BACKEND> {
-  using type = pgas::detail::mpi::rank_bootstrap;
-};
+#include "mpi/one_backend.hpp"
 
 #include "atomics_test.cpp"
 #include "conformance/random_programs.hpp"

@@ -13,6 +13,8 @@
 
 namespace {
 
+using backend = pgas::backends::PGAS_TEST_MPI_BACKEND;
+
 /// Rank 1 goes wrong while the others wait for it.
 void go_wrong(std::string_view how) {
   if (how == "throw") throw std::runtime_error("the tea is cold");
@@ -35,7 +37,7 @@ void live_together(int rank) {
   MPI_Comm even = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2 == 0 ? 0 : MPI_UNDEFINED, 0, &even);
   if (even == MPI_COMM_NULL) return;
-  int const sum = pgas::mpi::run(even, [](auto& team) {
+  int const sum = pgas::mpi::run<backend>(even, [](auto& team) {
     int* memory = nullptr;
     MPI_Alloc_mem(sizeof(int), MPI_INFO_NULL, static_cast<void*>(&memory));
     *memory = 0;
@@ -65,15 +67,14 @@ int main(int, char** argv) {
   bool const has_begun = how == "own" || how == "together";  // the program has its own MPI
   if (has_begun) MPI_Init(nullptr, nullptr);
   try {
-    int const sum = pgas::run<pgas::backends::mpi>([how](auto& team) {
+    int const sum = pgas::run<backend>([how](auto& team) {
       if (how == "ring") wait_in_a_ring(team);
       if (team.rank() == 1) go_wrong(how);
       return team.all_reduce(team.rank());
     });
     std::printf("sum %d\n", sum);
     if (how == "again") {
-      std::printf("again %d\n",
-                  pgas::run<pgas::backends::mpi>([](auto& team) { return team.all_reduce(1); }));
+      std::printf("again %d\n", pgas::run<backend>([](auto& team) { return team.all_reduce(1); }));
     }
   } catch (pgas::error const& e) {
     std::fprintf(stderr, "caught: %s\n", e.what());

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <exception>
-#include <pgas/backends/mpi.hpp>
+#include <pgas/platform/mpi/session.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +15,9 @@ namespace pgas_test {
 /// The number of processes that the launcher has started; main.cpp sets it.
 inline pgas::rank_t processes = 1;
 
-/// The backend `Inner` on the first processes of an MPI program, so that one start of the program tests jobs
-/// of each size. The other processes sleep meanwhile, and then learn how the job has ended.
+/// The backend `Inner`, mpi or cluster, on the first processes of an MPI program, so that one start of the
+/// program tests jobs of each size. The other processes sleep meanwhile, and then learn how the job has
+/// ended.
 template <class Inner>
 class sized_world : public Inner {
  public:

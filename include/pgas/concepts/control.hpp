@@ -93,6 +93,38 @@ concept control_cell =
       c.reset_unshared(value, order);
     };
 
+/// Between nodes the word before costs a way back, and many changes do not need it. `add(v, order)` and
+/// `flip(v, order)` of such a cell are its fetch_add and fetch_xor without a result. Like a store, they
+/// return before the change has taken place. A cell of shared memory has no use for them.
+template <class C>
+concept one_way_cell = control_cell<C> && requires(C const& c, word value, std::memory_order order) {
+  c.add(value, order);
+  c.flip(value, order);
+};
+
+namespace detail {
+
+/// Adds to a cell, whose word before nobody needs.
+template <control_cell C>
+void add(C const& cell, word value, std::memory_order order) {
+  if constexpr (one_way_cell<C>) {
+    cell.add(value, order);
+  } else {
+    cell.fetch_add(value, order);
+  }
+}
+/// Flips bits of a cell, whose word before nobody needs.
+template <control_cell C>
+void flip(C const& cell, word value, std::memory_order order) {
+  if constexpr (one_way_cell<C>) {
+    cell.flip(value, order);
+  } else {
+    cell.fetch_xor(value, order);
+  }
+}
+
+}  // namespace detail
+
 /// Such a cell makes any change in one read-modify-write, and returns the value before. Behind a register
 /// every change takes equally long, and a compare_exchange that fails costs as much as any.
 template <class C>

@@ -121,7 +121,7 @@ struct mcs {
     void let_in(rank_t who, rank_t target) {
       // release: pairs with the acquire load of its wait, and with the acquire of a shared request behind it
       // that finds that it has gone on.
-      state(who, target).fetch_add(may_go_on, std::memory_order_release);
+      detail::add(state(who, target), may_go_on, std::memory_order_release);
     }
     word go_on(rank_t target) {
       // release: pairs with the acquire of a shared request behind this one that finds that it has gone on.
@@ -202,7 +202,7 @@ struct mcs {
     /// Counts this rank, or the rank that is let in next.
     void become_active(rank_t target) {
       // release: pairs with the acquire in try_shared, which lets in a rank that has been in no queue.
-      active(target).fetch_add(one_shared, std::memory_order_release);
+      detail::add(active(target), one_shared, std::memory_order_release);
     }
 
     void stop_being_active(rank_t target, word successor) {

@@ -103,8 +103,8 @@ struct mcs_wp {
         let_readers_in(target);
       wait_to_be_woken(operation);
       if (before == 0) return;
-      state(target).fetch_add(one_reader,
-                              std::memory_order_relaxed);  // this rank is counted: no writer is active
+      detail::add(state(target), one_reader,
+                  std::memory_order_relaxed);  // this rank is counted: no writer is active
       wake(before);
     }
 

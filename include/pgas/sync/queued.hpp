@@ -190,7 +190,7 @@ struct queued {
       if (kind == lock_kind::exclusive) {
         held(target).reset_unshared(0, std::memory_order_release);
       } else {
-        held(target).fetch_add(word{0} - one_shared, std::memory_order_release);
+        detail::add(held(target), word{0} - one_shared, std::memory_order_release);
       }
     }
 

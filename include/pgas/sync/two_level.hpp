@@ -74,7 +74,7 @@ struct two_level {
       if (kind == lock_kind::exclusive) {
         if (attempt_exclusive(target) != in_the_way::nobody) return false;
       } else if (writer_of(part(target).fetch_add(one_shared, std::memory_order_acquire)) != 0) {
-        part(target).fetch_add(minus(one_shared), std::memory_order_relaxed);
+        detail::add(part(target), minus(one_shared), std::memory_order_relaxed);
         return false;
       }
       b.refresh(group(&target, 1));
@@ -86,7 +86,7 @@ struct two_level {
       if (kind == lock_kind::shared) {
         // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
         // publish has completed.
-        part(target).fetch_add(minus(one_shared), std::memory_order_release);
+        detail::add(part(target), minus(one_shared), std::memory_order_release);
         return;
       }
       free_part(target);
@@ -104,7 +104,7 @@ struct two_level {
     void unlock_all(Boundary& b) {
       b.publish(everyone);
       // release: pairs with the acquire in attempt_exclusive.
-      all().fetch_add(minus(one_all), std::memory_order_release);
+      detail::add(all(), minus(one_all), std::memory_order_release);
     }
 
    protected:
@@ -112,11 +112,11 @@ struct two_level {
     void free_part(rank_t target) {
       // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
       // publish has completed.
-      part(target).fetch_add(minus(me()), std::memory_order_release);
+      detail::add(part(target), minus(me()), std::memory_order_release);
     }
     void uncount_exclusive() {
       // release: pairs with the acquire of a lock_all that waits for this.
-      if (--exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_release);
+      if (--exclusive_ == 0) detail::add(all(), minus(one_exclusive), std::memory_order_release);
     }
 
    private:
@@ -140,7 +140,7 @@ struct two_level {
     in_the_way attempt_exclusive(rank_t target) {
       // acquire: pairs with the release in unlock_all.
       if (exclusive_ == 0 && has_lock_all(all().fetch_add(one_exclusive, std::memory_order_acquire))) {
-        all().fetch_add(minus(one_exclusive), std::memory_order_relaxed);
+        detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
         return in_the_way::lock_all;
       }
       word seen = 0;
@@ -152,7 +152,7 @@ struct two_level {
       }
       // relaxed, as for every count that is taken back: it carries nothing, and continues the release
       // sequence.
-      if (exclusive_ == 0) all().fetch_add(minus(one_exclusive), std::memory_order_relaxed);
+      if (exclusive_ == 0) detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
       return in_the_way::holders;
     }
 
@@ -181,7 +181,7 @@ struct two_level {
           while (writer_of(seen) != 0) seen = wait_for_writer(target, seen);
           return;
         }
-        part(target).fetch_add(minus(one_shared), std::memory_order_relaxed);
+        detail::add(part(target), minus(one_shared), std::memory_order_relaxed);
         wait_for_writer(target, seen);
         before_retry(attempt, "lock");
       }
@@ -196,7 +196,7 @@ struct two_level {
           control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
           return;
         }
-        all().fetch_add(minus(one_all), std::memory_order_relaxed);
+        detail::add(all(), minus(one_all), std::memory_order_relaxed);
         control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
         before_retry(attempt, "lock_all");
       }

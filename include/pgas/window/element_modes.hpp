@@ -94,7 +94,7 @@ class element_modes {
     combine();
     // release: pairs with the acquire in take or announce of the next rank. Not a store: others may have
     // added.
-    cell(target).fetch_add(word{0} - held, std::memory_order_release);
+    add(cell(target), word{0} - held, std::memory_order_release);
     return true;
   }
 
@@ -136,7 +136,7 @@ class element_modes {
     mine.announced = 0;
     --announced_;
     // release: pairs with the acquire in take; publishes this rank's modifications.
-    cell(target).fetch_add(word{0} - one_rank, std::memory_order_release);
+    add(cell(target), word{0} - one_rank, std::memory_order_release);
   }
   /// Returns whether this rank now holds the part alone. If not, other ranks modify one by one.
   [[nodiscard]] bool take(rank_t target) {

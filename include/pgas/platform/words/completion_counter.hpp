@@ -42,7 +42,7 @@ class completion_counter {
   void add(rank_t target) {
     // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which the
     // protocol has published.
-    of(target).fetch_add(1, std::memory_order_release);
+    detail::add(of(target), 1, std::memory_order_release);
   }
 
  private:

@@ -208,4 +208,12 @@ concept atomic_segment =
       s.template atomic_store<T>(at, value);
     };
 
+/// Between nodes the element before costs a way back, and an accumulate does not need it. `combine(at,
+/// values, op)` of such a segment is fetch_op of each element without a result. Like a put, it has taken the
+/// values at return, and takes place by the next flush. MPI: MPI_Accumulate.
+template <class S, class T, class Op>
+concept combining_segment =
+    atomic_segment<S, T, Op> &&
+    requires(S& s, location at, std::span<T const> values, Op op) { s.template combine<T>(at, values, op); };
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

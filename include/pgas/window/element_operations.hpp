@@ -45,10 +45,21 @@ class element_operations {
       return old;
     }
   }
-  /// The same for each of some elements; `before`, if not null, gets their values before.
+  /// The same without a result, which has taken place by the next flush.
+  template <class Op>
+  void combine(std::size_t i, value_type const& value, Op op) const {
+    if (!goes_one_way<Op>()) {
+      modify(i, value, op);
+    } else {
+      combine_far(i, {&value, 1}, op);
+    }
+  }
+  /// The same for each of some elements; `before`, if not null, gets their values before. If it is null, all
+  /// has taken place by the next flush.
   template <class Op>
   void modify_all(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     if (values.empty()) return;
+    if (before == nullptr && goes_one_way<Op>()) return combine_far(first, values, op);
     if constexpr (Hints.alone) {
       modify_all_alone(first, values, before, op);
     } else if constexpr (State::has_native_elements) {
@@ -121,6 +132,27 @@ class element_operations {
       return false;
     }
   }();
+
+  /// Returns whether a change without a result is a message without an answer.
+  template <class Op>
+  [[nodiscard]] bool goes_one_way() const noexcept {
+    if constexpr (Hints.alone || Where == part_is::near || !named_operation_on<Op, value_type>) {
+      return false;
+    } else if constexpr (combining_segment<segment_type, value_type, Op>) {
+      return !part_.is_near();
+    } else {
+      return false;
+    }
+  }
+  template <class Op>
+  void combine_far(std::size_t first, std::span<value_type const> values, Op op) const {
+    if constexpr (named_operation_on<Op, value_type>) {
+      if constexpr (combining_segment<segment_type, value_type, Op>) {
+        modify_one_by_one();
+        segment().template combine<value_type>(part_.location_of(first), values, op);
+      }
+    }
+  }
 
   [[nodiscard]] segment_type& segment() const noexcept { return part_.segment(); }
 

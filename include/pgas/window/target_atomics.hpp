@@ -21,14 +21,14 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   explicit target_atomics(target_atomics<State, Hints, Asked> const& asked) noexcept : base(asked) {}
   using typename base::value_type;
 
-  /// Combines `value` into element i: element = op(element, value), in one indivisible step that has happened
-  /// at return. MPI_Accumulate.
+  /// Combines `value` into element i: element = op(element, value), in one indivisible step. It has happened
+  /// by the next flush or the epoch's end, and on shared memory at return. MPI_Accumulate.
   template <operation_argument Op = op::sum>
   void accumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    static_cast<void>(modify_checked("accumulate", i, value, op));
+    combine_checked("accumulate", i, value, op);
   }
   /// Combines each value into its element; each element in one indivisible step, not all of them in one. All
-  /// have happened at return, and `values` may be reused.
+  /// have happened by the next flush, and `values` may be reused at return.
   ///
   /// On shared memory this costs a vector loop under a lock, or an atomic operation an element while other
   /// ranks' epochs modify single elements of the part.
@@ -73,7 +73,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   /// at return: `values` may be reused, and `before` may be read. MPI_Raccumulate, MPI_Rget_accumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    static_cast<void>(modify_checked("raccumulate", i, value, op));
+    combine_checked("raccumulate", i, value, op);
     return {};
   }
   template <operation_argument Op = op::sum>
@@ -177,6 +177,14 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     check_element(operation, i);
     [[maybe_unused]] auto const span = modifies(operation, 1);
     return atomically().modify(i, value, op);
+  }
+  template <class Op>
+  void combine_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
+    refuse_operation<Op, value_type>();
+    check_writes();
+    check_element(operation, i);
+    [[maybe_unused]] auto const span = modifies(operation, 1);
+    atomically().combine(i, value, op);
   }
   template <class Op>
   void modify_all_checked(std::string_view operation, std::size_t first, std::span<value_type const> values,

@@ -41,7 +41,10 @@ class cluster_control {
     void set(word value, std::memory_order order) const {
       settle(order);
       if (near_ != nullptr) return near_slot(near_).store(value, order);
-      wire_->store_word(owner_, home_, at_, value, order);
+      tell(cluster::action::word_store, value, order);
+    }
+    void tell(cluster::action what, word value, std::memory_order order) const {
+      wire_->change_word(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, order);
     }
     word ask(cluster::action what, word value, bytes_in body = {}) const {
       return wire_->ask(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, body,
@@ -89,6 +92,16 @@ class cluster_control {
       return std::exchange(expected, before) == before;
     }
     void reset_unshared(word value, std::memory_order order) const { set(value, order); }
+    void add(word value, std::memory_order order) const {
+      settle(order);
+      if (near_ == nullptr) return tell(cluster::action::word_add_only, value, order);
+      near_cell(near_).fetch_add(value, order);
+    }
+    void flip(word value, std::memory_order order) const {
+      settle(order);
+      if (near_ == nullptr) return tell(cluster::action::word_flip_only, value, order);
+      near_cell(near_).fetch_xor(value, order);
+    }
   };
 
   /// `near` has the words of this node, by the owners' numbers among `where`; `home` is the number of the
@@ -189,6 +202,6 @@ class cluster_control {
   std::uint64_t home_;
   std::shared_ptr<void const> kept_;
 };
-static_assert(control<cluster_control>);
+static_assert(control<cluster_control> && one_way_cell<cluster_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

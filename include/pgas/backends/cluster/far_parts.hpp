@@ -82,6 +82,20 @@ class far_parts {
   T fetch_op(location at, T value, Op) const {
     return ask<T>({.what = action::element_modify, .op = Op::kind, .value = to_bits(value)}, at);
   }
+  template <class T, class Op>
+  void combine(location at, std::span<T const> values, Op) {
+    under_way_.insert(at.rank);
+    constexpr std::size_t most = longest_body / sizeof(T);
+    for (std::size_t first = 0; first < values.size(); first += most) {
+      wire_->combine(world(at),
+                     {.what = action::element_combine,
+                      .element = element_kind_of<T>(),
+                      .op = Op::kind,
+                      .home = home_,
+                      .offset = at.offset + first * sizeof(T)},
+                     std::as_bytes(values.subspan(first, std::min(values.size() - first, most))));
+    }
+  }
   template <class T>
   T compare_exchange(location at, T expected, T desired) const {
     std::uint64_t const bits = to_bits(expected);
@@ -95,10 +109,6 @@ class far_parts {
   template <class T>
   void atomic_store(location at, T value) const {
     ask<T>({.what = action::element_store, .value = to_bits(value)}, at);
-  }
-  /// Comes before an atomic operation on an element of this node: this rank's changes of words have arrived.
-  void settle() const {
-    if (wire_) wire_->settle();
   }
 
  private:
@@ -134,7 +144,6 @@ class far_parts {
 
   template <class T>
   T ask(request_head head, location at, bytes_in body = {}) const {
-    wire_->settle(std::memory_order_acq_rel, world(at));
     head.element = element_kind_of<T>();
     head.home = home_;
     head.offset = at.offset;

@@ -23,8 +23,11 @@ enum class action : std::uint8_t {
   element_compare,  ///< answered with the element's old value; the body is the expected one
   element_load,     ///< answered with the element
   element_store,    ///< answered
+  element_combine,  ///< modifies elements by the values of the body, without an answer
   word_load,        ///< answered with the control word
   word_store,
+  word_add_only,
+  word_flip_only,
   word_add,  ///< answered with the old word, like the three below
   word_xor,
   word_exchange,

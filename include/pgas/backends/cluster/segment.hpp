@@ -104,6 +104,12 @@ class cluster_segment {
     if (T* const near = element<T>(at)) return native_element<T>(*near).fetch_op(value, op);
     return far_.fetch_op(at, value, op);
   }
+  template <class T, class Op>
+  void combine(location at, std::span<T const> values, Op op) {
+    T* const near = element<T>(at);
+    if (near == nullptr) return far_.combine(at, values, op);
+    for (std::size_t i = 0; i < values.size(); ++i) native_element<T>(near[i]).fetch_op(values[i], op);
+  }
   template <class T>
   T compare_exchange(location at, T expected, T desired) const {
     if (T* const near = element<T>(at)) return native_element<T>(*near).compare_exchange(expected, desired);
@@ -127,7 +133,6 @@ class cluster_segment {
   [[nodiscard]] T* element(location at) const {
     std::byte* const part = part_if_near(at.rank);
     if (part == nullptr) return nullptr;
-    far_.settle();
     return reinterpret_cast<T*>(part + at.offset);
   }
 
@@ -141,7 +146,7 @@ class cluster_segment {
 };
 static_assert(partly_shared_segment<cluster_segment> && strided_request_segment<cluster_segment>);
 static_assert(ordered_segment<cluster_segment> && abandoned_segment<cluster_segment>);
-static_assert(atomic_segment<cluster_segment, double, op::sum>);
+static_assert(combining_segment<cluster_segment, double, op::sum>);
 
 /// A window over memory that ranks already have. Messages reach the part of every other rank.
 class cluster_user_segment {
@@ -192,6 +197,14 @@ class cluster_user_segment {
     if (at.rank != self_) return far_.fetch_op(at, value, op);
     return own<T>(at).fetch_op(value, op);
   }
+  template <class T, class Op>
+  void combine(location at, std::span<T const> values, Op op) {
+    if (at.rank != self_) return far_.combine(at, values, op);
+    for (T const& value : values) {
+      own<T>(at).fetch_op(value, op);
+      at.offset += sizeof(T);
+    }
+  }
   template <class T>
   T compare_exchange(location at, T expected, T desired) const {
     if (at.rank != self_) return far_.compare_exchange(at, expected, desired);
@@ -211,7 +224,6 @@ class cluster_user_segment {
  private:
   template <class T>
   [[nodiscard]] native_element<T> own(location at) const {
-    far_.settle();
     return native_element<T>(*reinterpret_cast<T*>(own_.data() + at.offset));
   }
 

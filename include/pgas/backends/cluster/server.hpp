@@ -26,6 +26,19 @@ inline element_request element_request_of(request_head const& head, bytes_in bod
   return r;
 }
 
+/// Combines the values of an element_combine with the elements at `at`, each in one indivisible step.
+inline void combine_elements(request_head const& head, bytes_in body, std::byte* at) {
+  with_element(head.element, [&]<class T>(T) {
+    with_operation(head.op, [&]<class Op>(Op op) {
+      if constexpr (operation_on<Op, T>) {
+        for (std::size_t i = 0; i < body.size(); i += sizeof(T)) {
+          native_element<T>(*reinterpret_cast<T*>(at + i)).fetch_op(read_as<T>(body.data() + i), op);
+        }
+      }
+    });
+  });
+}
+
 /// Carries out a request on the control word at `at`, and wakes the ranks that sleep on it. Returns the word
 /// before.
 ///
@@ -38,8 +51,10 @@ inline word carry_out_on_word(request_head const& head, bytes_in body, std::byte
       mapped_control::slot_type(reinterpret_cast<word*>(at)).store(head.value, order);
       return 0;
     case action::word_add:
+    case action::word_add_only:
       return cell.fetch_add(head.value, order);
     case action::word_xor:
+    case action::word_flip_only:
       return cell.fetch_xor(head.value, order);
     case action::word_exchange:
       return cell.exchange(head.value, order);

@@ -20,7 +20,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 ///           processor's atomics, as ranks of its node do. Requests wait in the sender's packet until the
 ///           sender waits for their effect: a flush, a question, a change of a word. So small puts cost a
 ///           copy each, and a put and the signal behind it are one message.
-/// Words     A store to a word does not wait. Before this rank shows a release to any other rank, the receipt
+/// Words     A store to a word does not wait, nor does an addition without a result. Before this rank shows a
+/// release to any other rank, the receipt
 ///           for such a store has come (`settle`). The order of packets covers the word's own rank.
 /// Differs   from one-sided MPI: a put needs no reply of its own, order costs nothing, and words, elements
 /// and
@@ -53,6 +54,10 @@ class wire : public packets<wire> {
       ++of->open;
       send_long({.of = of}, target, long_kind::put, piece);
     });
+  }
+  /// Changes elements of the target by a request of this kind.
+  void combine(rank_t target, request_head const& head, bytes_in values) {
+    request(meet(target), head, values);
   }
   void put_rows(rank_t target, std::uint64_t home, std::uint64_t offset, std::size_t pitch,
                 std::byte const* from, std::size_t from_pitch, row_shape shape) {
@@ -137,10 +142,9 @@ class wire : public packets<wire> {
 
   /// Changes a word of the target without an answer. A relaxed change leaves with this rank's next packet to
   /// the target, or when this rank polls.
-  void store_word(rank_t target, std::uint64_t home, std::uint64_t offset, word value,
-                  std::memory_order order) {
+  void change_word(rank_t target, request_head const& head, std::memory_order order) {
     peer& to = meet(target);
-    request(to, {.what = action::word_store, .home = home, .offset = offset, .value = value});
+    request(to, head);
     if (to.last_word == 0) unsettled_.push_back(&to);
     to.last_word = to.sent + 1;
     if (order == std::memory_order_relaxed) return;
@@ -210,6 +214,10 @@ class wire : public packets<wire> {
         if (std::byte* const to = reach(from, head, body.size()); to != nullptr && !body.empty())
           std::memcpy(to, body.data(), body.size());
         return;
+      case action::element_combine:
+        if (std::byte* const at = reach(from, head, body.size()); at != nullptr)
+          combine_elements(head, body, at);
+        return;
       case action::put_rows: {
         auto const rows = read_as<row_places>(body.data());
         if (std::byte* const to = reach(from, head, extent_of(rows)); to != nullptr)
@@ -259,11 +267,15 @@ class wire : public packets<wire> {
       default: {
         std::byte* const at = reach(from, head, sizeof(word));
         word const old = at != nullptr ? carry_out_on_word(head, body, at) : 0;
-        if (head.what != action::word_store) begin_answer(from, old, 0);
+        if (is_question(head.what)) begin_answer(from, old, 0);
       }
     }
   }
 
+  static constexpr bool is_question(action on_word) noexcept {
+    return on_word != action::word_store && on_word != action::word_add_only &&
+           on_word != action::word_flip_only;
+  }
   static std::uint64_t extent_of(row_places const& rows) noexcept {
     return rows.rows == 0 ? 0 : (rows.rows - 1) * rows.pitch + rows.row_bytes;
   }

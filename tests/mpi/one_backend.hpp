@@ -12,5 +12,5 @@
 
 template <>
 struct pgas_test::bootstrap_of<PGAS_TEST_ONE_BACKEND> {
-  using type = pgas::detail::mpi::rank_bootstrap;
+  using type = pgas::detail::PGAS_TEST_MPI_BACKEND::rank_bootstrap;
 };

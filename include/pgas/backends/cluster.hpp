@@ -6,7 +6,6 @@
 #include <pgas/backends/cluster/team.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/mpi/bootstrap.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
@@ -52,7 +51,7 @@ class cluster {
     auto const end = std::make_shared<detail::cluster::endpoint>(ranks);
     detail::job job = end->of_job();
     detail::run_rank(job, [&] {
-      detail::mpi::rank_bootstrap boot(end->of_member());
+      detail::cluster::rank_bootstrap boot(*end);
       main(cluster(end), boot);
     });
     end->leave();

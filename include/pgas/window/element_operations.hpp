@@ -133,24 +133,28 @@ class element_operations {
     }
   }();
 
+  template <class Op>
+  static constexpr bool is_combining = [] {
+    if constexpr (named_operation_on<Op, value_type>) {
+      return combining_segment<segment_type, value_type, Op>;
+    } else {
+      return false;
+    }
+  }();
   /// Returns whether a change without a result is a message without an answer.
   template <class Op>
   [[nodiscard]] bool goes_one_way() const noexcept {
-    if constexpr (Hints.alone || Where == part_is::near || !named_operation_on<Op, value_type>) {
+    if constexpr (Hints.alone || Where == part_is::near || !is_combining<Op>) {
       return false;
-    } else if constexpr (combining_segment<segment_type, value_type, Op>) {
-      return !part_.is_near();
     } else {
-      return false;
+      return !part_.is_near();
     }
   }
   template <class Op>
   void combine_far(std::size_t first, std::span<value_type const> values, Op op) const {
-    if constexpr (named_operation_on<Op, value_type>) {
-      if constexpr (combining_segment<segment_type, value_type, Op>) {
-        modify_one_by_one();
-        segment().template combine<value_type>(part_.location_of(first), values, op);
-      }
+    if constexpr (is_combining<Op>) {
+      modify_one_by_one();
+      segment().template combine<value_type>(part_.location_of(first), values, op);
     }
   }
 

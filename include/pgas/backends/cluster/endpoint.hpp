@@ -5,6 +5,7 @@
 #include <optional>
 #include <pgas/backends/cluster/wire.hpp>
 #include <pgas/platform/job/service.hpp>
+#include <pgas/platform/mpi/bootstrap.hpp>
 #include <pgas/platform/mpi/member.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
@@ -56,5 +57,20 @@ class endpoint {
   std::optional<service> polls_;
   unsigned polled_ = 0;
 };
+
+/// The bootstrap of these ranks. No request of a rank is under way when the others leave a fence.
+class rank_bootstrap : public mpi::rank_bootstrap {
+ public:
+  explicit rank_bootstrap(endpoint const& end) : mpi::rank_bootstrap(end.of_member()), wire_(end.of_wire()) {}
+
+  void fence() const {
+    wire_->drain();
+    mpi::rank_bootstrap::fence();
+  }
+
+ private:
+  std::shared_ptr<wire> wire_;
+};
+static_assert(bootstrap<rank_bootstrap>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster

@@ -39,7 +39,7 @@ class packets {
 
   /// Ends the exchange after the last request of this rank. Collective. Serves the others until all are here.
   void close() {
-    for (auto& [rank, each] : peers_) ask_receipt(each);
+    for_each_peer([&](peer& each) { ask_receipt(each); });
     meet_all();
     while (!is_quiet()) {
       go_on();
@@ -65,6 +65,15 @@ class packets {
     if (last_met_ == nullptr || last_met_->rank != rank)
       last_met_ = &peers_.try_emplace(rank, rank).first->second;
     return *last_met_;
+  }
+
+  /// A new peer may come while `use` runs, if another rank's first packet arrives.
+  template <class Use>
+  void for_each_peer(Use&& use) {
+    std::vector<peer*> known;
+    known.reserve(peers_.size());
+    for (auto& [rank, each] : peers_) known.push_back(&each);
+    for (peer* const each : known) use(*each);
   }
 
   /// Makes room for a request and its body in the peer's packet; returns the address of the body.

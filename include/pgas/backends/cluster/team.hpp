@@ -141,6 +141,7 @@ class team {
       all_ = member_->communicator_of(everyone);
       node_ = member_->communicator_of(node);
     }
+    wire_->drain();  // no request of this rank is on its way to memory that is given up
     member_->free_unused(*all_);
   }
 

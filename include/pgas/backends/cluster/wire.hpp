@@ -114,6 +114,14 @@ class wire : public packets<wire> {
     await([&] { return has_answered(to); }, to, "flush");
   }
 
+  /// Returns when all requests of this rank have been carried out, and all answers are here.
+  void drain() {
+    for_each_peer([&](peer& each) { ask_receipt(each); });
+    for_each_peer([&](peer& each) {
+      await([&] { return each.arrived >= each.last_request && has_answered(each); }, each, "run");
+    });
+  }
+
   /// Returns when a transfer with the target is over.
   void await_transfer(transfer const& of, rank_t target, std::string_view operation) {
     if (of.open != 0) await([&] { return of.open == 0; }, meet(target), operation);

@@ -20,6 +20,7 @@
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/mcs.hpp>
 #include <pgas/sync/mcs_wp.hpp>
+#include <pgas/sync/node_first.hpp>
 #include <pgas/sync/post_array.hpp>
 #include <pgas/sync/post_messages.hpp>
 #include <pgas/sync/queued.hpp>

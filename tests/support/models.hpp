@@ -42,9 +42,9 @@ using all_segments = all_backends;
 #endif
 
 // The suites that look at single words, in all their orders, take the lists `on_words`.
-using fence_protocols =
-    std::tuple<pgas::sync::dissemination, pgas::sync::central_counter, pgas::default_fence,
-               pgas::sync::tournament, pgas::sync::master_slave, pgas::sync::guarded_counter>;
+using fence_protocols = std::tuple<pgas::sync::dissemination, pgas::sync::central_counter,
+                                   pgas::default_fence, pgas::sync::tournament, pgas::sync::master_slave,
+                                   pgas::sync::guarded_counter, pgas::sync::node_first>;
 // A match list has a place for each rank of the largest test.
 using posts_on_words = std::tuple<pgas::sync::match_vector, pgas::sync::stamped, pgas::sync::post_array,
                                   pgas::sync::match_list<128>, pgas::sync::two_vectors,

@@ -172,4 +172,15 @@ concept control =
       { C::can_park } -> std::convertible_to<bool>;
     };
 
+/// The ranks of such a control are on several nodes, and words of this rank's node are cheaper to reach.
+///
+/// `near_count()` is the number of ranks on this node, and `near_rank(i)` rank i of them, ascending.
+/// `leaders()` has the first rank of each node, the same on all ranks.
+template <class C>
+concept control_of_nodes = control<C> && requires(C const& c, rank_t i) {
+  { c.near_count() } -> std::same_as<rank_t>;
+  { c.near_rank(i) } -> std::same_as<rank_t>;
+  { c.leaders() } -> std::convertible_to<group>;
+};
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -8,6 +8,7 @@
 #include <pgas/sync/central_counter.hpp>
 #include <pgas/sync/dissemination.hpp>
 #include <pgas/sync/match_vector.hpp>
+#include <pgas/sync/node_first.hpp>
 #include <pgas/sync/queued.hpp>
 #include <pgas/sync/stamped.hpp>
 #include <string_view>
@@ -16,8 +17,9 @@
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The default fence of a window, and the barrier of teams. Up to 16 ranks one word to which all add is
-/// cheapest, also if ranks share cores. More ranks would queue for that word.
-using default_fence = sync::by_size<sync::central_counter, sync::dissemination, 16>;
+/// cheapest, also if ranks share cores. More ranks would queue for that word. Between nodes one rank of each
+/// node speaks for all.
+using default_fence = sync::by_nodes<sync::by_size<sync::central_counter, sync::dissemination, 16>>;
 
 /// The default protocols of a window. A window that is never locked exclusively pays for its locks in control
 /// words, and not in time.

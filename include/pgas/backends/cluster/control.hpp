@@ -107,11 +107,13 @@ class cluster_control {
   /// `near` has the words of this node, by the owners' numbers among `where`; `home` is the number of the
   /// words in all ranks' `homes`. `kept` outlasts all accesses.
   cluster_control(std::shared_ptr<mapped_control const> near, cluster::near_ranks where, team_ranks ranks,
-                  control_words words, std::string_view label, std::shared_ptr<cluster::wire> w,
-                  std::uint64_t home, std::shared_ptr<void const> kept)
+                  std::shared_ptr<std::vector<rank_t> const> leaders, control_words words,
+                  std::string_view label, std::shared_ptr<cluster::wire> w, std::uint64_t home,
+                  std::shared_ptr<void const> kept)
       : near_(std::move(near)),
         where_(std::move(where)),
         ranks_(std::move(ranks)),
+        leaders_(std::move(leaders)),
         words_(words),
         label_(label),
         wire_(std::move(w)),
@@ -120,6 +122,9 @@ class cluster_control {
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] rank_t near_count() const noexcept { return where_.count(); }
+  [[nodiscard]] rank_t near_rank(rank_t i) const noexcept { return where_[i]; }
+  [[nodiscard]] group leaders() const noexcept { return *leaders_; }
   [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t writer) const noexcept {
     rank_t const index = where_.index_of(owner);
     return {index < 0 ? nullptr : near_->slot(index, i, writer).address(), wire_.get(),
@@ -196,12 +201,13 @@ class cluster_control {
   std::shared_ptr<mapped_control const> near_;
   cluster::near_ranks where_;
   team_ranks ranks_;
+  std::shared_ptr<std::vector<rank_t> const> leaders_;
   control_words words_;
   std::string label_;
   std::shared_ptr<cluster::wire> wire_;
   std::uint64_t home_;
   std::shared_ptr<void const> kept_;
 };
-static_assert(control<cluster_control> && one_way_cell<cluster_control::cell_type>);
+static_assert(control_of_nodes<cluster_control> && one_way_cell<cluster_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

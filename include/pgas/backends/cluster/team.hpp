@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -95,7 +96,8 @@ class team {
     auto const map = [&](std::uint64_t extent) {
       return std::make_shared<mapped_control>(held_extent(member_->of_job(), extent), ranks_, words, label);
     };
-    if (is_on_one_node()) return {map(named), near_, ranks_, words, label, between_nodes_, 0, nullptr};
+    if (is_on_one_node())
+      return {map(named), near_, ranks_, leaders_, words, label, between_nodes_, 0, nullptr};
     meet();
     auto const extent = take_near(
         [&](job const& j) { return j.reserve(mapped_control::bytes(near_.count(), words), near_.count()); });
@@ -107,7 +109,7 @@ class team {
       return std::make_shared<home<std::shared_ptr<mapped_control>>>(wire_, named, made,
                                                                      bytes_out(first, bytes));
     });
-    return {made, near_, ranks_, words, label, wire_, named, std::move(kept)};
+    return {made, near_, ranks_, leaders_, words, label, wire_, named, std::move(kept)};
   }
 
   /// A communicator of the team's ranks, for the program.
@@ -140,11 +142,29 @@ class team {
         node[static_cast<std::size_t>(i)] = ranks_.to_world(near_[i]);
       all_ = member_->communicator_of(everyone);
       node_ = member_->communicator_of(node);
+      learn_leaders();
     }
     wire_->drain();  // no request of this rank is on its way to memory that is given up
     member_->free_unused(*all_);
   }
 
+  void learn_leaders() {
+    struct firsts {
+      rank_t mine;
+      std::vector<rank_t> of_all;
+    };
+    auto const both = std::make_shared<firsts>(firsts{near_[0], {}});
+    both->of_all.resize(static_cast<std::size_t>(ranks_.size()));
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check_call(
+        MPI_Iallgather(&both->mine, 1, MPI_INT, both->of_all.data(), 1, MPI_INT, all_->get(), &request),
+        "MPI_Iallgather");
+    await(request, both);
+    auto& all = both->of_all;
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    leaders_ = std::make_shared<std::vector<rank_t> const>(all);
+  }
   [[nodiscard]] part_sizes learn_sizes(std::uint64_t own) const {
     struct extremes {
       std::array<std::uint64_t, 2> mine;
@@ -216,6 +236,8 @@ class team {
   std::shared_ptr<wire> between_nodes_;  ///< the same, or null if the job has one node
   team_ranks ranks_;
   near_ranks near_;
+  /// The first rank of each node; rank 0 if the team is on one.
+  std::shared_ptr<std::vector<rank_t> const> leaders_ = std::make_shared<std::vector<rank_t> const>(1);
   std::shared_ptr<mpi::communicator> all_;   ///< made for the first window
   std::shared_ptr<mpi::communicator> node_;  ///< of the ranks on this node
   std::string failure_;                      ///< why this rank has taken no memory

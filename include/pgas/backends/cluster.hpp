@@ -90,6 +90,8 @@ class cluster {
     return cluster(end_, team_->ranks().sub_team(members, rank));
   }
 
+  /// The number of packets that this rank has sent to other ranks, for tests and benchmarks.
+  [[nodiscard]] std::uint64_t packets_sent() const noexcept { return end_->of_wire()->sent(); }
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 

@@ -64,7 +64,7 @@ class mpi {
         main(mpi(mine), boot);
       });
       constexpr auto nothing = [] {};
-      mine->meet(nothing);
+      mine->await_all(nothing);
       mine->leave();
     }
     if (job.failed()) throw error(job.failure_code(), job.failed_rank(), mine->failure_text());

@@ -44,7 +44,7 @@ class endpoint {
   void leave() {
     polls_.reset();
     auto const serve = [this] { wire_->poll(); };
-    member_->meet(serve);
+    member_->await_all(serve);
     wire_->close();
     member_->leave();
   }

@@ -37,6 +37,9 @@ class packets {
 
   [[nodiscard]] mpi::member& owner() const noexcept { return *member_; }
 
+  /// The number of packets that this rank has sent.
+  [[nodiscard]] std::uint64_t sent() const noexcept { return packets_sent_; }
+
   /// Ends the exchange after the last request of this rank. Collective. Serves the others until all are here.
   void close() {
     for_each_peer([&](peer& each) { ask_receipt(each); });
@@ -103,6 +106,7 @@ class packets {
     packet_head const head{.carried_out = to.carried_out, .wants_receipt = wants_receipt ? 1U : 0U};
     std::memcpy(to.next.data(), &head, sizeof head);
     ++to.sent;
+    ++packets_sent_;
     if (to.has_requests) to.last_request = to.sent;
     if (wants_receipt) to.asked = to.sent;
     to.has_requests = false;
@@ -277,6 +281,7 @@ class packets {
   MPI_Comm ranks_ = MPI_COMM_NULL;
   std::unordered_map<rank_t, peer> peers_;
   peer* last_met_ = nullptr;
+  std::uint64_t packets_sent_ = 0;
   std::deque<outgoing> sent_;
   std::vector<packet> unused_;
   std::list<long_one> long_ones_;

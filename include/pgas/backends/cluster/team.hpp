@@ -115,6 +115,7 @@ class team {
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() {
     meet();
+    member_->meet(everyone());
     return all_->duplicate();
   }
 
@@ -131,20 +132,25 @@ class team {
     return near_ranks(std::move(near));
   }
 
+  [[nodiscard]] std::vector<rank_t> everyone() const {
+    std::vector<rank_t> all(static_cast<std::size_t>(ranks_.size()));
+    for (rank_t rank = 0; rank < ranks_.size(); ++rank)
+      all[static_cast<std::size_t>(rank)] = ranks_.to_world(rank);
+    return all;
+  }
+
   /// Makes the communicators, the first time, and gives up memory that no rank uses any more.
   void meet() {
+    wire_
+        ->drain();  // no request of this rank waits for a rank in a call of MPI, or for memory to be given up
     if (all_ == nullptr) {
-      std::vector<rank_t> everyone(static_cast<std::size_t>(ranks_.size()));
       std::vector<rank_t> node(static_cast<std::size_t>(near_.count()));
-      for (rank_t rank = 0; rank < ranks_.size(); ++rank)
-        everyone[static_cast<std::size_t>(rank)] = ranks_.to_world(rank);
       for (rank_t i = 0; i < near_.count(); ++i)
         node[static_cast<std::size_t>(i)] = ranks_.to_world(near_[i]);
-      all_ = member_->communicator_of(everyone);
+      all_ = member_->communicator_of(everyone());
       node_ = member_->communicator_of(node);
       learn_leaders();
     }
-    wire_->drain();  // no request of this rank is on its way to memory that is given up
     member_->free_unused(*all_);
   }
 

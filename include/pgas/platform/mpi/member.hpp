@@ -87,12 +87,31 @@ class member {
     while (!is_complete(request)) give_up_core();
   }
 
+  /// Returns when these ranks of the job have all come here, and serves meanwhile. Comes before a collective
+  /// call of MPI that does not serve. Collective over them.
+  void meet(std::vector<rank_t> const& members) const {
+    std::size_t const size = members.size();
+    auto const self =
+        static_cast<std::size_t>(std::find(members.begin(), members.end(), job_.rank()) - members.begin());
+    for (std::size_t distance = 1; distance < size; distance *= 2) {
+      std::array<MPI_Request, 2> requests{};
+      check_call(MPI_Isend(nullptr, 0, MPI_BYTE, members[(self + distance) % size], meeting_tag, mail_ranks_,
+                           requests.data()),
+                 "MPI_Isend");
+      check_call(MPI_Irecv(nullptr, 0, MPI_BYTE, members[(self + size - distance) % size], meeting_tag,
+                           mail_ranks_, &requests[1]),
+                 "MPI_Irecv");
+      for (auto& each : requests)
+        await([&] { return is_complete(each); }, {.operation = "team"}, "its ranks");
+    }
+  }
   /// The communicator of these ranks of the job, in this order. Collective over them. A communicator is kept
   /// for teams with the same members, since MPI has only a few thousand.
   std::shared_ptr<communicator> communicator_of(std::vector<rank_t> const& members) {
     for (auto const& [known, made] : teams_) {
       if (known == members) return made;
     }
+    meet(members);
     MPI_Group all = MPI_GROUP_NULL;
     MPI_Group some = MPI_GROUP_NULL;
     MPI_Comm made = MPI_COMM_NULL;
@@ -144,7 +163,7 @@ class member {
 
   /// Returns when all ranks have returned from their bodies. Collective. After a failure a rank may never
   /// come; then this rank ends all processes, and says why. Calls `serve` meanwhile.
-  void meet(function_ref<void()> serve) {
+  void await_all(function_ref<void()> serve) {
     if (job_.failed()) mail_.poll();
     MPI_Request meeting = MPI_REQUEST_NULL;
     check_call(MPI_Ibarrier(mail_ranks_, &meeting), "MPI_Ibarrier");
@@ -157,7 +176,7 @@ class member {
       give_up_core();
     }
   }
-  /// Ends the membership, after `meet`. Collective.
+  /// Ends the membership, after `await_all`. Collective.
   void leave() {
     session_.keep(std::move(in_flight_));
     session_.leave_job();
@@ -174,6 +193,8 @@ class member {
   }
 
  private:
+  static constexpr int meeting_tag = 2;  // mail has 1
+
   static MPI_Comm duplicate(MPI_Comm given) {
     MPI_Comm made = MPI_COMM_NULL;
     check_call(MPI_Comm_dup(given, &made), "MPI_Comm_dup");

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+// The messages that operations of a backend cost, where it counts them.
+#include "one_backend.hpp"
+
+namespace pgas_test {
+
+/// Calls body(team, packets) on two ranks on different nodes; packets() is the number that the rank has sent.
+template <class Body>
+void on_two_nodes(Body const& body) {
+  everywhere(
+      [&body](auto& team) {
+        auto const& backend = team.state()->backend;
+        if constexpr (requires { backend.packets_sent(); }) {
+          auto pair = team.split(team.rank() == 0 || team.rank() == 2 ? 0 : 1);
+          if (pair.size() != 2) return;
+          if (pair.locality_of(1 - pair.rank()) != pgas::locality::remote) return;
+          body(pair, [&] { return backend.packets_sent(); });
+        }
+      },
+      {3});
+}
+
+}  // namespace pgas_test
+
+TEST_CASE("small puts to another node share packets: a thousand of them with a flush take less than five") {
+  pgas_test::on_two_nodes([](auto& team, auto const& packets) {
+    auto w = pgas::make_window<long>(team, 1000);
+    {
+      pgas::lock_all epoch{w};
+      team.barrier();
+      if (team.rank() == 0) {
+        auto const before = packets();
+        for (std::size_t i = 0; i < 1000; ++i) epoch.put(1, i, static_cast<long>(i));
+        epoch.flush(1);
+        pgas_test::require(packets() - before < 5, "packets of a thousand puts");
+      }
+    }
+    team.barrier();
+    if (team.rank() == 1) pgas_test::require_equal(w.local()[999], 999, "the last put");
+    team.barrier();
+  });
+}
+
+TEST_CASE("accumulates to another node share packets, and none waits for an answer") {
+  pgas_test::on_two_nodes([](auto& team, auto const& packets) {
+    auto w = pgas::make_window<long>(team, 10);
+    {
+      pgas::lock_all epoch{w};
+      epoch.accumulate(1 - team.rank(), 0, 1L);  // announces single elements
+      epoch.flush(1 - team.rank());
+      team.barrier();
+      auto const before = packets();
+      for (int i = 0; i < 300; ++i) epoch.accumulate(1 - team.rank(), 1, 2L);
+      epoch.flush(1 - team.rank());
+      // The other rank's packets need receipts, too.
+      pgas_test::require(packets() - before < 9, "packets of three hundred accumulates");
+    }
+    team.barrier();
+    pgas_test::require_equal(w.local()[1], 600, "the sum of accumulates");
+    team.barrier();
+  });
+}
+
+TEST_CASE("a put to another node and the end of its access are one packet") {
+  pgas_test::on_two_nodes([](auto& team, auto const& packets) {
+    auto w = pgas::make_window<long>(team, 1);
+    for (int round = 0; round < 5; ++round) {
+      team.barrier();
+      if (team.rank() == 1) {
+        pgas::exposure epoch{w, {0}};
+      } else {
+        pgas::access epoch{w, {1}};
+        epoch.put(1, 0, 5L + round);
+        auto const before = packets();
+        epoch.complete();
+        pgas_test::require_equal(packets() - before, std::uint64_t{1}, "packets of the end of an access");
+      }
+      if (team.rank() == 1) pgas_test::require_equal(w.local()[0], 5L + round, "the value that was put");
+    }
+    team.barrier();
+  });
+}

@@ -38,6 +38,10 @@ class rank_bootstrap {
       return member_->post().keys() >= (*counts)[1];
     };
     member_->await(knows_all, why, label);
+    if (member_->together().size() == static_cast<std::size_t>(size()) || !member_->shares_blocks()) return;
+    // The first rank of a block enters the keys of other blocks, and may be the last to know them.
+    check_call(MPI_Ibarrier(member_->world()->get(), &request), "MPI_Ibarrier");
+    member_->await(request, why, label, nullptr);
   }
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }
 

@@ -34,6 +34,7 @@ class member {
   /// Joins the job of all ranks of `given`. Collective over them.
   explicit member(MPI_Comm given, node_shares shares = node_shares::nothing)
       : session_(session::begin()),
+        shares_(shares),
         mail_ranks_(duplicate(given)),
         job_(join(shares, mail_ranks_, together_)),
         mail_(mail_ranks_, job_, together_),
@@ -59,6 +60,8 @@ class member {
   }
   /// The ranks of the job that share a job block with this one, ascending.
   [[nodiscard]] group together() const noexcept { return together_; }
+  /// Returns whether ranks of a node share a job block.
+  [[nodiscard]] bool shares_blocks() const noexcept { return shares_ == node_shares::memory; }
   [[nodiscard]] bool is_together(rank_t rank) const noexcept {
     return std::binary_search(together_.begin(), together_.end(), rank);
   }
@@ -244,6 +247,7 @@ class member {
   }
 
   session& session_;
+  node_shares shares_;
   MPI_Comm mail_ranks_;
   std::vector<rank_t> together_;
   job job_;

@@ -119,7 +119,7 @@ class packets {
     }
     to.next.resize(sizeof head);
     mpi::check_call(MPI_Isend(one.bytes.data(), static_cast<int>(one.bytes.size()), MPI_BYTE, to.rank,
-                              packet_tag, ranks_, &one.request),
+                              owner().tag(packet_kind), ranks_, &one.request),
                     "MPI_Isend");
   }
   /// Sees to it that a receipt for all requests to the peer comes.
@@ -140,14 +140,14 @@ class packets {
 
   void send_long(long_one one, rank_t to, long_kind kind, bytes_in from) {
     mpi::check_call(MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, to,
-                              static_cast<int>(kind), ranks_, &one.request),
+                              owner().tag(static_cast<int>(kind)), ranks_, &one.request),
                     "MPI_Isend");
     long_ones_.push_back(std::move(one));
   }
   void receive_long(long_one one, rank_t from, long_kind kind, bytes_out into) {
     if (one.puts_here != nullptr) one.puts_here->is_stalled = true;
     mpi::check_call(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from,
-                              static_cast<int>(kind), ranks_, &one.request),
+                              owner().tag(static_cast<int>(kind)), ranks_, &one.request),
                     "MPI_Irecv");
     long_ones_.push_back(std::move(one));
   }
@@ -185,7 +185,7 @@ class packets {
   }
 
  private:
-  static constexpr int packet_tag = 1;
+  static constexpr int packet_kind = 4;
   static constexpr std::uint64_t most_unreceived = 64;
   static constexpr std::uint64_t between_receipts = 16;
 
@@ -212,7 +212,7 @@ class packets {
 
   void expect(incoming& room) {
     mpi::check_call(MPI_Irecv(room.bytes.data(), static_cast<int>(packet_bytes), MPI_BYTE, MPI_ANY_SOURCE,
-                              packet_tag, ranks_, &room.request),
+                              owner().tag(packet_kind), ranks_, &room.request),
                     "MPI_Irecv");
   }
   void receive() {

@@ -28,8 +28,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 class mail {
  public:
   /// The ranks `together` share the job block with this one.
-  mail(MPI_Comm ranks, job const& mine, std::vector<rank_t> together)
-      : ranks_(ranks), job_(mine), together_(std::move(together)) {
+  mail(MPI_Comm ranks, int tag, job const& mine, std::vector<rank_t> together)
+      : ranks_(ranks), tag_(tag), job_(mine), together_(std::move(together)) {
     if (::gethostname(host_.data(), host_.size() - 1) != 0) host_.front() = '?';
   }
   mail(mail const&) = delete;
@@ -64,11 +64,9 @@ class mail {
     return shares_block(job_.failed_rank()) ? host_.data() : failed_host_.data();
   }
 
-  /// Returns whether all letters of this rank have left it.
-  [[nodiscard]] bool is_settled() {
-    settle();
-    return outgoing_.empty();
-  }
+  /// The letters that this rank has sent, and received.
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+  [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
 
  private:
   enum class letter_kind : std::uint32_t { failure, key, record };
@@ -99,7 +97,6 @@ class mail {
     std::vector<std::byte> bytes;
   };
 
-  static constexpr int tag = 1;
   static constexpr std::int64_t between_reports = 200'000'000;  ///< nanoseconds
 
   [[nodiscard]] letter begin(letter_kind kind) const {
@@ -109,11 +106,12 @@ class mail {
   }
 
   void send(rank_t to, letter const& l) {
+    ++sent_;
     auto& sent = outgoing_.emplace_back();
     sent.bytes.resize(sizeof l.head + l.value.size());
     std::memcpy(sent.bytes.data(), &l.head, sizeof l.head);
     if (!l.value.empty()) std::memcpy(sent.bytes.data() + sizeof l.head, l.value.data(), l.value.size());
-    check_call(MPI_Isend(sent.bytes.data(), static_cast<int>(sent.bytes.size()), MPI_BYTE, to, tag, ranks_,
+    check_call(MPI_Isend(sent.bytes.data(), static_cast<int>(sent.bytes.size()), MPI_BYTE, to, tag_, ranks_,
                          &sent.request),
                "MPI_Isend");
   }
@@ -129,14 +127,15 @@ class mail {
     for (;;) {
       int there = 0;
       MPI_Status status;
-      check_call(MPI_Iprobe(MPI_ANY_SOURCE, tag, ranks_, &there, &status), "MPI_Iprobe");
+      check_call(MPI_Iprobe(MPI_ANY_SOURCE, tag_, ranks_, &there, &status), "MPI_Iprobe");
       if (there == 0) [[likely]]
         return;
       int bytes = 0;
       MPI_Get_count(&status, MPI_BYTE, &bytes);
       std::vector<std::byte> all(static_cast<std::size_t>(bytes));
-      check_call(MPI_Recv(all.data(), bytes, MPI_BYTE, status.MPI_SOURCE, tag, ranks_, MPI_STATUS_IGNORE),
+      check_call(MPI_Recv(all.data(), bytes, MPI_BYTE, status.MPI_SOURCE, tag_, ranks_, MPI_STATUS_IGNORE),
                  "MPI_Recv");
+      ++received_;
       letter l;
       std::memcpy(&l.head, all.data(), sizeof l.head);
       l.value.assign(all.begin() + sizeof l.head, all.end());
@@ -233,9 +232,12 @@ class mail {
   }
 
   MPI_Comm ranks_;
+  int tag_;
   job job_;
   std::vector<rank_t> together_;  ///< the ranks of this job block, ascending
   std::list<parcel> outgoing_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
   std::uint64_t keys_ = 0;
   std::uint64_t own_keys_ = 0;
   std::int64_t next_report_ = 0;

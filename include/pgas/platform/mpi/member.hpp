@@ -36,8 +36,9 @@ class member {
       : session_(session::begin()),
         shares_(shares),
         mail_ranks_(duplicate(given)),
+        number_(session_.new_job_number(mail_ranks_)),
         job_(join(shares, mail_ranks_, together_)),
-        mail_(mail_ranks_, job_, together_),
+        mail_(mail_ranks_, tag(0), job_, together_),
         neighbours_(node(mail_ranks_).ranks()) {
     session_.enter_job();
     job_.set_shares_cores(static_cast<long>(neighbours_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN));
@@ -98,10 +99,10 @@ class member {
         static_cast<std::size_t>(std::find(members.begin(), members.end(), job_.rank()) - members.begin());
     for (std::size_t distance = 1; distance < size; distance *= 2) {
       std::array<MPI_Request, 2> requests{};
-      check_call(MPI_Isend(nullptr, 0, MPI_BYTE, members[(self + distance) % size], meeting_tag, mail_ranks_,
+      check_call(MPI_Isend(nullptr, 0, MPI_BYTE, members[(self + distance) % size], tag(1), mail_ranks_,
                            requests.data()),
                  "MPI_Isend");
-      check_call(MPI_Irecv(nullptr, 0, MPI_BYTE, members[(self + size - distance) % size], meeting_tag,
+      check_call(MPI_Irecv(nullptr, 0, MPI_BYTE, members[(self + size - distance) % size], tag(1),
                            mail_ranks_, &requests[1]),
                  "MPI_Irecv");
       for (auto& each : requests)
@@ -126,6 +127,9 @@ class member {
     MPI_Group_free(&all);
     return teams_.emplace_back(members, std::make_shared<communicator>(made)).second;
   }
+
+  /// A tag for messages of this job, for kinds from 0 to 7.
+  [[nodiscard]] int tag(int kind) const noexcept { return number_ % 4000 * 8 + kind; }
 
   /// Receives and sends mail, and lets MPI work.
   void poll() { mail_.poll(); }
@@ -168,15 +172,23 @@ class member {
   /// come; then this rank ends all processes, and says why. Calls `serve` meanwhile.
   void await_all(function_ref<void()> serve) {
     if (job_.failed()) mail_.poll();
-    MPI_Request meeting = MPI_REQUEST_NULL;
-    check_call(MPI_Ibarrier(mail_ranks_, &meeting), "MPI_Ibarrier");
     auto const started = std::chrono::steady_clock::now();
     constexpr std::chrono::milliseconds patience(1500);
-    while (!is_complete(meeting) || !mail_.is_settled()) {
-      mail_.poll();
-      serve();
-      if (job_.failed() && std::chrono::steady_clock::now() - started > patience) abort();
-      give_up_core();
+    // All letters have come when two counts in a row agree that as many were received as were sent (Mattern
+    // 1987). A letter that nobody receives would stay in MPI.
+    std::array<std::uint64_t, 2> before{1, 0};
+    for (std::array<std::uint64_t, 2> all{}; all[0] != all[1] || all != before;) {
+      before = all;
+      std::array<std::uint64_t, 2> const mine{mail_.sent(), mail_.received()};
+      MPI_Request count = MPI_REQUEST_NULL;
+      check_call(MPI_Iallreduce(mine.data(), all.data(), 2, MPI_UINT64_T, MPI_SUM, mail_ranks_, &count),
+                 "MPI_Iallreduce");
+      while (!is_complete(count)) {
+        mail_.poll();
+        serve();
+        if (job_.failed() && std::chrono::steady_clock::now() - started > patience) abort();
+        give_up_core();
+      }
     }
   }
   /// Ends the membership, after `await_all`. Collective.
@@ -196,8 +208,6 @@ class member {
   }
 
  private:
-  static constexpr int meeting_tag = 2;  // mail has 1
-
   static MPI_Comm duplicate(MPI_Comm given) {
     MPI_Comm made = MPI_COMM_NULL;
     check_call(MPI_Comm_dup(given, &made), "MPI_Comm_dup");
@@ -249,6 +259,7 @@ class member {
   session& session_;
   node_shares shares_;
   MPI_Comm mail_ranks_;
+  int number_;  ///< of this job
   std::vector<rank_t> together_;
   job job_;
   mail mail_;

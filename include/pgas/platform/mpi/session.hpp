@@ -42,6 +42,14 @@ class session {
     return size;
   }
 
+  /// A number that no earlier job of these processes has. Messages that a failed job leaves behind could else
+  /// reach a later one, since MPI numbers its communicators anew. Collective.
+  int new_job_number(MPI_Comm ranks) {
+    int const mine = last_number_ + 1;
+    check_call(MPI_Allreduce(&mine, &last_number_, 1, MPI_INT, MPI_MAX, ranks), "MPI_Allreduce");
+    return last_number_;
+  }
+
   /// Marks a job of this process, which must not exit before the job's end.
   void enter_job() noexcept { ++jobs_; }
   void leave_job() noexcept { --jobs_; }
@@ -90,6 +98,7 @@ class session {
  private:
   bool is_ours_ = false;
   int jobs_ = 0;  ///< that this process is in
+  int last_number_ = 0;
   std::vector<std::shared_ptr<void const>> kept_;
 };
 

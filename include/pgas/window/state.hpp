@@ -134,9 +134,9 @@ struct window_state {
 
   /// Tells every rank that this one left `operation` by an exception, so that no rank waits for it.
   void abandon(std::string_view operation) noexcept {
-    if constexpr (abandoned_segment<segment_type>) segment.abandon();
     team->backend.fail(text_of(
         {"rank ", team->backend.world_rank(rank()), " left ", operation, " (", label, ") by an exception"}));
+    if constexpr (abandoned_segment<segment_type>) segment.abandon();
   }
 
   std::shared_ptr<team_state<Backend>> team;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <pgas/backends/cluster/near_ranks.hpp>
 #include <pgas/backends/cluster/wire.hpp>
 #include <pgas/backends/process_map/control.hpp>
@@ -183,6 +184,8 @@ class cluster_control {
   /// A published wait promises that no change by this rank is under way that could end another rank's wait.
   void wait_long(function_ref<bool()> condition, waiting_for const& why,
                  std::span<std::uint32_t* const> bells) const {
+    std::optional<cluster::wire::serving> here;
+    if (wire_) here.emplace(*wire_);
     auto const prepare = [&](long_wait& patience) {
       if (wire_) wire_->settle();
       patience.awaits(ranks_.to_world(why.awaited));
@@ -193,6 +196,7 @@ class cluster_control {
   /// Each look at a far word is a message, so such a wait backs off from its beginning.
   void wait_far(function_ref<bool()> condition, waiting_for const& why) const {
     if (condition()) return;
+    cluster::wire::serving const here(*wire_);
     wire_->settle();
     long_wait patience(near_->owner(), why, label_, ranks_.to_world(why.awaited));
     while (!condition()) patience.pause();

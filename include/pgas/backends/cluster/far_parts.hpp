@@ -59,20 +59,26 @@ class far_parts {
   }
 
   void flush(rank_t target) {
-    if (under_way_.erase(target)) wire_->flush(ranks_.to_world(target));
+    if (!under_way_.contains(target)) return;
+    or_abandon([&] { wire_->flush(ranks_.to_world(target)); });
+    under_way_.erase(target);
   }
   /// All targets work at the same time.
   void flush_all() {
-    for (rank_t const target : under_way_.all()) wire_->begin_flush(ranks_.to_world(target));
-    for (rank_t const target : under_way_.all()) wire_->flush(ranks_.to_world(target));
+    or_abandon([&] {
+      for (rank_t const target : under_way_.all()) wire_->begin_flush(ranks_.to_world(target));
+      for (rank_t const target : under_way_.all()) wire_->flush(ranks_.to_world(target));
+    });
     under_way_.clear();
   }
   void flush_local(rank_t target) {
-    if (under_way_.contains(target)) wire_->flush_local(ranks_.to_world(target));
+    if (under_way_.contains(target)) or_abandon([&] { wire_->flush_local(ranks_.to_world(target)); });
   }
   void flush_local_all() {
-    for (rank_t const target : under_way_.all()) wire_->start(ranks_.to_world(target));
-    for (rank_t const target : under_way_.all()) wire_->flush_local(ranks_.to_world(target));
+    or_abandon([&] {
+      for (rank_t const target : under_way_.all()) wire_->start(ranks_.to_world(target));
+      for (rank_t const target : under_way_.all()) wire_->flush_local(ranks_.to_world(target));
+    });
   }
   void abandon() noexcept {
     for (rank_t const target : under_way_.all()) wire_->outlast_answers(ranks_.to_world(target));
@@ -132,6 +138,16 @@ class far_parts {
       wire_->get_rows(all, world(at), home_, offset, pitch, first, into_pitch, piece);
     });
     return all;
+  }
+  /// An exception that ends the wait also ends the memory to which answers would go.
+  template <class Wait>
+  void or_abandon(Wait&& wait) {
+    try {
+      wait();
+    } catch (...) {
+      abandon();
+      throw;
+    }
   }
   /// Calls move(first row, shape) for as many rows at a time as a packet holds.
   template <class Move>

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <pgas/backends/cluster/peer.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <pgas/platform/mpi/member.hpp>
 #include <pgas/support/text_of.hpp>
 #include <string_view>
@@ -36,6 +39,22 @@ class packets {
   packets& operator=(packets const&) = delete;
 
   [[nodiscard]] mpi::member& owner() const noexcept { return *member_; }
+
+  /// Lets the waits of this thread serve, if it is not the thread that has joined the job.
+  class serving {
+   public:
+    explicit serving(Receiver& by) {
+      job_block const& block = by.owner().of_job().block();
+      if (!service::must_look(block))
+        here_.emplace(block, nullptr, [&by] {
+          by.poll();
+          by.owner().poll();
+        });
+    }
+
+   private:
+    std::optional<service> here_;
+  };
 
   /// The number of packets that this rank has sent.
   [[nodiscard]] std::uint64_t sent() const noexcept { return packets_sent_; }
@@ -79,14 +98,16 @@ class packets {
     for (peer* const each : known) use(*each);
   }
 
+  /// Sends the peer's packet of requests, and waits if too many packets are without a receipt.
+  void send_in_bounds(peer& to, bool wants_receipt = false) {
+    send(to, wants_receipt || to.sent - to.asked >= between_receipts);
+    // A receipt for one of the last `between_receipts` packets is on its way.
+    if (std::uint64_t const least = to.sent - std::min(to.sent, most_unreceived); to.arrived < least)
+      await([&] { return to.arrived >= least; }, to, "put");
+  }
   /// Makes room for a request and its body in the peer's packet; returns the address of the body.
   std::byte* begin_request(peer& to, request_head const& head, std::size_t body) {
-    while (to.next.size() + sizeof head + body > packet_bytes) {
-      send(to, to.sent - to.asked >= between_receipts);
-      // A receipt for one of the last `between_receipts` packets is on its way.
-      if (std::uint64_t const least = to.sent - std::min(to.sent, most_unreceived); to.arrived < least)
-        await([&] { return to.arrived >= least; }, to, "put");
-    }
+    while (to.next.size() + sizeof head + body > packet_bytes) send_in_bounds(to);
     to.has_requests = true;
     return append(to, head, body);
   }
@@ -103,6 +124,9 @@ class packets {
 
   /// Sends the peer's packet, and a receipt for its own packets with it.
   void send(peer& to, bool wants_receipt) {
+    // release: pairs with the acquire in receive of the rank that gets the receipt; carries what this rank
+    // has stored for it.
+    std::atomic_thread_fence(std::memory_order_release);
     packet_head const head{.carried_out = to.carried_out, .wants_receipt = wants_receipt ? 1U : 0U};
     std::memcpy(to.next.data(), &head, sizeof head);
     ++to.sent;
@@ -166,10 +190,7 @@ class packets {
       one = long_ones_.erase(one);
       if (waits != nullptr) resume(*waits);
     }
-    while (!sent_.empty() && mpi::member::is_complete(sent_.front().request)) {
-      if (unused_.size() < most_unreceived) unused_.push_back(std::move(sent_.front().bytes));
-      sent_.pop_front();
-    }
+    free_sent();
   }
 
   /// Waits for what another node's rank does. The wait names no rank it is for: that rank may compute, and
@@ -179,6 +200,7 @@ class packets {
     if (condition()) return;
     self().poll();
     if (condition()) return;
+    serving const here(self());
     std::string const label = text_of({"an answer of rank ", other.rank});
     constexpr auto nobody = [] { return group(); };
     wait_for(member_->of_job(), condition, {.operation = operation}, label, nobody);
@@ -210,6 +232,21 @@ class packets {
     return to.next.data() + at + sizeof head;
   }
 
+  /// Takes back the packets that have left. A peer that does not poll keeps its own, and not those of others.
+  void free_sent() {
+    std::size_t const looks = sent_.size() > most_unreceived ? sent_.size() : 1;
+    for (std::size_t i = 0; i < looks && !sent_.empty(); ++i) {
+      outgoing one = std::move(sent_.front());
+      sent_.pop_front();
+      if (!mpi::member::is_complete(one.request)) {
+        looks == 1 ? sent_.push_front(std::move(one)) : sent_.push_back(std::move(one));
+        if (looks == 1) return;
+      } else if (unused_.size() < most_unreceived) {
+        unused_.push_back(std::move(one.bytes));
+      }
+    }
+  }
+
   void expect(incoming& room) {
     mpi::check_call(MPI_Irecv(room.bytes.data(), static_cast<int>(packet_bytes), MPI_BYTE, MPI_ANY_SOURCE,
                               owner().tag(packet_kind), ranks_, &room.request),
@@ -222,6 +259,7 @@ class packets {
       MPI_Status status;
       mpi::check_call(MPI_Test(&room.request, &there, &status), "MPI_Test");
       if (there == 0) return;
+      std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release in send
       int bytes = 0;
       MPI_Get_count(&status, MPI_BYTE, &bytes);
       take(peers_.try_emplace(status.MPI_SOURCE, status.MPI_SOURCE).first->second,
@@ -273,7 +311,8 @@ class packets {
   [[nodiscard]] bool is_quiet() const {
     return sent_.empty() && long_ones_.empty() &&
            std::all_of(peers_.begin(), peers_.end(), [](auto const& each) {
-             return each.second.arrived >= each.second.last_request && each.second.open.empty();
+             peer const& p = each.second;
+             return p.arrived >= std::max(p.last_request, p.asked) && p.open.empty();
            });
   }
 

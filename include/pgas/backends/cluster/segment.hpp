@@ -154,9 +154,10 @@ class cluster_user_segment {
   template <class T>
   static constexpr bool is_atomic = is_native_element<T>;
 
-  cluster_user_segment(bytes_out own, team_ranks const& ranks, part_sizes sizes, cluster::far_parts far,
-                       std::shared_ptr<void const> kept)
+  cluster_user_segment(bytes_out own, cluster::near_ranks where, team_ranks const& ranks, part_sizes sizes,
+                       cluster::far_parts far, std::shared_ptr<void const> kept)
       : own_(own),
+        where_(std::move(where)),
         self_(ranks.self()),
         size_(ranks.size()),
         sizes_(std::move(sizes)),
@@ -189,8 +190,10 @@ class cluster_user_segment {
   void flush_local(rank_t rank) { far_.flush_local(rank); }
   void flush_local_all() { far_.flush_local_all(); }
   void abandon() noexcept { far_.abandon(); }
-  /// As in cluster_segment.
-  static constexpr void order_puts(rank_t) noexcept {}
+  /// As in cluster_segment between nodes. A signal to a near rank is a store, which overtakes messages.
+  void order_puts(rank_t rank) {
+    if (where_.index_of(rank) >= 0) far_.flush(rank);
+  }
 
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const {
@@ -228,6 +231,7 @@ class cluster_user_segment {
   }
 
   bytes_out own_;
+  cluster::near_ranks where_;
   rank_t self_;
   rank_t size_;
   part_sizes sizes_;

@@ -77,8 +77,9 @@ class team {
       return mapped_segment::reserve(j, near);
     });
     std::optional<mapped_segment> made;
-    if (extent) made.emplace(held_extent(member_->of_job(), *extent), ranks_on_node());
-    auto kept = agree(extent.has_value(), [&] {
+    auto kept = agree([&]() -> std::shared_ptr<void> {
+      if (!extent) return nullptr;
+      made.emplace(held_extent(member_->of_job(), *extent), ranks_on_node());
       return std::make_shared<home<mapped_segment>>(wire_, named, *made, made->local());
     });
     return {*made, near_, ranks_, sizes, {wire_, named, ranks_}, std::move(kept)};
@@ -87,8 +88,8 @@ class team {
   [[nodiscard]] cluster_user_segment attach_user_segment(std::uint64_t named, bytes_out own) {
     meet();
     auto const sizes = learn_sizes(own.size());
-    auto kept = agree(true, [&] { return std::make_shared<home<done>>(wire_, named, done{}, own); });
-    return {own, ranks_, sizes, {wire_, named, ranks_}, std::move(kept)};
+    auto kept = agree([&] { return std::make_shared<home<done>>(wire_, named, done{}, own); });
+    return {own, near_, ranks_, sizes, {wire_, named, ranks_}, std::move(kept)};
   }
 
   [[nodiscard]] cluster_control attach_control(std::uint64_t named, control_words words,
@@ -102,8 +103,9 @@ class team {
     auto const extent = take_near(
         [&](job const& j) { return j.reserve(mapped_control::bytes(near_.count(), words), near_.count()); });
     std::shared_ptr<mapped_control> made;
-    if (extent) made = map(*extent);
-    auto kept = agree(extent.has_value(), [&] {
+    auto kept = agree([&]() -> std::shared_ptr<void> {
+      if (!extent) return nullptr;
+      made = map(*extent);
       auto const bytes = static_cast<std::size_t>(mapped_control::bytes(1, words));
       auto* const first = made->share(near_.index_of(ranks_.self()));
       return std::make_shared<home<std::shared_ptr<mapped_control>>>(wire_, named, made,
@@ -210,16 +212,18 @@ class team {
     if (*extent == none) return std::nullopt;
     return *extent;
   }
-  /// Opens the memory to other nodes if all nodes have it; else all ranks throw.
+  /// Opens this rank's memory to other nodes by open(), which returns null if there is none. All ranks throw
+  /// unless all have theirs. All keep an entry, since they number entries alike.
   template <class Open>
-  [[nodiscard]] std::shared_ptr<void const> agree(bool has_memory, Open&& open) {
-    std::shared_ptr<mpi::kept_window> kept;
-    if (has_memory) {
-      kept = all_->keep(MPI_WIN_NULL);
+  [[nodiscard]] std::shared_ptr<void const> agree(Open&& open) {
+    auto kept = all_->keep(MPI_WIN_NULL);
+    try {
       kept->memory = open();
+    } catch (error const& e) {
+      failure_ = e.description();
     }
     auto const both = std::make_shared<std::array<rank_t, 2>>();
-    (*both)[0] = has_memory ? 0 : self() + 1;
+    (*both)[0] = kept->memory ? 0 : self() + 1;
     MPI_Request request = MPI_REQUEST_NULL;
     mpi::check_call(
         MPI_Iallreduce(both->data(), both->data() + 1, 1, MPI_INT, MPI_MAX, all_->get(), &request),

@@ -72,6 +72,7 @@ class wire : public packets<wire> {
   void get(std::shared_ptr<transfer> const& of, rank_t target, std::uint64_t home, std::uint64_t offset,
            bytes_out into) {
     peer& from = meet(target);
+    bound_answers(from);
     if (into.size() <= longest_body) {
       request(from, {.what = action::get, .home = home, .offset = offset, .value = into.size()});
       return await_answer(from, {of, into.data(), into.size(), {1, into.size()}});
@@ -88,6 +89,7 @@ class wire : public packets<wire> {
   void get_rows(std::shared_ptr<transfer> const& of, rank_t target, std::uint64_t home, std::uint64_t offset,
                 std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) {
     peer& from = meet(target);
+    bound_answers(from);
     row_places const places{shape.rows, shape.row_bytes, pitch};
     request(from, {.what = action::get_rows, .home = home, .offset = offset},
             std::as_bytes(std::span(&places, 1)));
@@ -156,7 +158,7 @@ class wire : public packets<wire> {
     if (to.last_word == 0) unsettled_.push_back(&to);
     to.last_word = to.sent + 1;
     if (order == std::memory_order_relaxed) return;
-    send(to, true);
+    send_in_bounds(to, true);
     if (order == std::memory_order_seq_cst) settle(nullptr);
   }
   /// Comes before an operation of this order on a word of `owner`, or of this node if that is -1. Returns
@@ -183,12 +185,19 @@ class wire : public packets<wire> {
  private:
   friend packets<wire>;
 
+  static constexpr std::size_t most_open = 256;               ///< answers that a peer owes
   static constexpr std::size_t most = std::size_t{1} << 30U;  ///< bytes of a message, whose count is an int
 
   template <class Bytes, class Use>
   static void in_pieces(Bytes all, Use&& use) {
     for (std::size_t first = 0; first < all.size(); first += most)
       use(first, all.subspan(first, std::min(all.size() - first, most)));
+  }
+  /// Waits if the target owes too many answers: it would keep them all in memory.
+  void bound_answers(peer& from) {
+    if (from.open.size() <= most_open) return;
+    if (from.has_requests) send(from, false);
+    await([&] { return from.open.size() <= most_open / 2; }, from, "get");
   }
   static bool has_answered(peer const& other) noexcept { return other.open.empty() && other.long_gets == 0; }
   static void await_answer(peer& from, question asked) {
@@ -199,6 +208,7 @@ class wire : public packets<wire> {
   void outlast(Condition const& is_over) {
     while (!is_over()) {
       poll();
+      owner().poll();
       give_up_core();
     }
   }

@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// and extents. It holds plain numbers and characters only, since ranks may be different programs at
 /// different addresses.
 struct job_block {
-  static constexpr std::uint32_t layout = 0x70670002;  ///< changes whenever this struct does
+  static constexpr std::uint32_t layout = 0x70670003;  ///< changes whenever this struct does
   static constexpr std::size_t max_ranks = 1024;
   static constexpr std::size_t max_extents = 4096;
   static constexpr std::size_t max_entries = 64;
@@ -28,8 +28,9 @@ struct job_block {
   struct alignas(128) rank_record {
     std::atomic<std::uint32_t> phase{absent};
     std::atomic<std::uint32_t> process{0};
-    std::atomic<std::uint64_t> wait{0};    ///< odd while a wait is published; each wait adds two
-    std::atomic<std::uint64_t> checks{0};  ///< how often the published wait has found its condition false
+    std::atomic<std::uint32_t> is_copy{0};  ///< 1: of a rank of another node, as its last letter said
+    std::atomic<std::uint64_t> wait{0};     ///< odd while a wait is published; each wait adds two
+    std::atomic<std::uint64_t> checks{0};   ///< how often the published wait has found its condition false
     std::array<std::atomic<char>, 24> operation{};
     std::array<std::atomic<char>, 24> label{};
     std::array<std::atomic<std::uint64_t>, max_ranks / 64> awaited{};  ///< one bit for each rank of the job

@@ -21,9 +21,12 @@ struct sighting {
 /// The largest set of ranks in which each rank has finished, or waits for ranks of the set only. Nothing
 /// outside the set can signal any of its ranks. The result is empty if none of them waits.
 ///
+/// Without `copies` a rank whose record is a copy counts as one that can go on: a copy may be old, and only
+/// the rank that receives them knows that it has none to receive.
+///
 /// Costs n^2 / 64 operations on words for n ranks, times the number of passes, which is small unless ranks
 /// form long chains.
-[[nodiscard]] inline std::vector<sighting> blocked_ranks(job_block const& block) {
+[[nodiscard]] inline std::vector<sighting> blocked_ranks(job_block const& block, bool copies = true) {
   std::size_t const size = block.ranks;
   std::size_t const words = (size + 63) / 64;
   auto const bit = [](std::size_t r) { return std::uint64_t{1} << (r % 64); };
@@ -40,8 +43,9 @@ struct sighting {
       // acquire: the second load of `wait` stays behind this one.
       named |= awaited[r * words + i] = record.awaited[i].load(std::memory_order_acquire);
     }
-    bool const waits = named != 0 && record.wait.load(std::memory_order_relaxed) == wait;
-    if (seen[r].finished || waits) in[r / 64] |= bit(r);
+    bool const is_old = !copies && record.is_copy.load(std::memory_order_relaxed) != 0;
+    bool const waits = !is_old && named != 0 && record.wait.load(std::memory_order_relaxed) == wait;
+    if ((seen[r].finished && !is_old) || waits) in[r / 64] |= bit(r);
   }
   auto const leaves = [&](std::size_t r) {
     if ((in[r / 64] & bit(r)) == 0 || seen[r].finished) return false;

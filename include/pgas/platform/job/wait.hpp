@@ -139,13 +139,22 @@ class long_wait {
     }
     job_.check(why_.operation);
     if (at >= deadline_) time_out(waited);
+    if (is_nested()) return sleep_for(waited, longest, at);
     publish();
     // release: a search for a deadlock that reads this count knows that the condition was false at that time.
     job_.record().checks.fetch_add(1, std::memory_order_release);
     if (at >= next_look_) look_for_deadlock(at);
+    return sleep_for(waited, longest, at);
+  }
+  [[nodiscard]] std::int64_t sleep_for(std::int64_t waited, std::int64_t longest, std::int64_t at) const {
+    wait_policy const how = job_.waits();
     if (how == wait_policy::yield) give_up_core();
     if (how != wait_policy::adaptive && how != wait_policy::park) return 0;
     return std::min(std::clamp(waited / 8, microsecond, longest), deadline_ - at);
+  }
+  /// Returns whether this wait is part of another wait of this rank, which has published itself.
+  [[nodiscard]] bool is_nested() const noexcept {
+    return !published_ && job_.rank() >= 0 && job_.record().wait.load(std::memory_order_relaxed) % 2 == 1;
   }
 
   void publish() {
@@ -180,7 +189,7 @@ class long_wait {
       }
     }
     job_.block().looks.fetch_add(1, std::memory_order_relaxed);
-    auto set = blocked_ranks(job_.block());
+    auto set = blocked_ranks(job_.block(), job_.rank() == 0);
     // A set that was seen may be a deadlock: the next look comes soon.
     interval_ = set.empty() ? std::min(2 * interval_, longest_interval) : first_interval;
     next_look_ = at + interval_;

@@ -226,7 +226,7 @@ class member {
     node const here(ranks,
                     most.given() ? static_cast<rank_t>(most.whole("a number of ranks", 1, 1'000'000)) : size);
     together = here.ranks();
-    return here.share_job(rank, size);
+    return here.share_job(ranks, rank, size);
   }
 
   void open_guards() {

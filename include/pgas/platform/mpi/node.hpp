@@ -3,13 +3,15 @@
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/mpi/call.hpp>
 #include <string>
@@ -42,35 +44,74 @@ class node {
   /// Their numbers in `ranks`, ascending.
   [[nodiscard]] std::vector<rank_t> const& ranks() const noexcept { return ranks_; }
 
-  /// Makes one job for the ranks of this node, of `ranks` ranks on all nodes. The first rank of the node
-  /// makes the memory, and the others open it in /proc. Collective over the node.
-  [[nodiscard]] job share_job(rank_t self, rank_t ranks) const {
-    std::array<int, 2> place{::getpid(), -1};
-    if (rank() == 0) {
-      job const made = job::create_for_launcher(ranks);
-      place[1] = made.fd();
-      check_call(MPI_Bcast(place.data(), 2, MPI_INT, 0, here_), "MPI_Bcast");
-      MPI_Barrier(here_);
-      made.close_memfd();
-      return made.as(self);
+  /// Makes one job for the ranks of this node; the job has `size` ranks on all nodes. The first rank of the
+  /// node makes the memory, and the others open it in /proc. All ranks throw if that fails on one of them.
+  /// Collective over `all`.
+  [[nodiscard]] job share_job(MPI_Comm all, rank_t self, rank_t size) const {
+    std::optional<job> mine;
+    std::string failure;
+    try {
+      mine = rank() == 0 ? make_job(self, size) : join_job(self);
+    } catch (error const& e) {
+      failure = e.description();
     }
-    check_call(MPI_Bcast(place.data(), 2, MPI_INT, 0, here_), "MPI_Bcast");
-    std::string const path = text_of({"/proc/", place[0], "/fd/", place[1]});
+    int const failed = mine ? 0 : self + 1;
+    int anybody = 0;
+    check_call(MPI_Allreduce(&failed, &anybody, 1, MPI_INT, MPI_MAX, all), "MPI_Allreduce");
+    if (mine && mine->fd() >= 0) mine->close_memfd();
+    if (anybody == 0) return *mine;
+    if (failure.empty()) failure = text_of({"rank ", anybody - 1, " cannot share memory with its node"});
+    throw error(errc::unsupported, self, "run", failure);
+  }
+
+ private:
+  /// The memory of a job, as the others find it.
+  struct place {
+    std::int64_t process = 0;
+    std::int64_t descriptor = -1;
+    std::uint64_t device = 0;
+    std::uint64_t file = 0;
+  };
+
+  [[nodiscard]] job make_job(rank_t self, rank_t size) const {
+    place where;
+    std::optional<job> made;
+    std::string failure;
+    try {
+      made = job::create_for_launcher(size).as(self);
+      struct ::stat info {};
+      ::fstat(made->fd(), &info);
+      where = {::getpid(), made->fd(), info.st_dev, info.st_ino};
+    } catch (error const& e) {
+      failure = e.description();
+    }
+    tell(where);
+    if (!made) throw error(errc::no_space, self, "run", failure);
+    return *made;
+  }
+  [[nodiscard]] job join_job(rank_t self) const {
+    place where;
+    tell(where);
+    std::string const path = text_of({"/proc/", where.process, "/fd/", where.descriptor});
     int const fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     int const why = errno;
-    MPI_Barrier(here_);
-    if (fd < 0) {
-      throw error(
-          errc::unsupported, self, "run",
-          text_of({"cannot open the memory of process ", place[0], " on this node: ", std::strerror(why),
-                   "; start its ranks as one user in one container, or set PGAS_NODE_SIZE=1"}));
+    struct ::stat info {};
+    if (fd < 0 || ::fstat(fd, &info) != 0 || info.st_dev != where.device || info.st_ino != where.file) {
+      if (fd >= 0) ::close(fd);
+      throw error(errc::unsupported, self, "run",
+                  text_of({"cannot open the memory of process ", where.process, " on this node",
+                           fd < 0 ? text_of({": ", std::strerror(why)}) : ", whose file is another one",
+                           "; start its ranks as one user in one container, or set PGAS_NODE_SIZE=1"}));
     }
     job joined = job::share(fd, self);
     ::close(fd);
     return joined;
   }
+  /// The first rank of the node tells the others. Collective over the node.
+  void tell(place& where) const {
+    check_call(MPI_Bcast(&where, sizeof where, MPI_BYTE, 0, here_), "MPI_Bcast");
+  }
 
- private:
   [[nodiscard]] int rank() const noexcept {
     int number = 0;
     MPI_Comm_rank(here_, &number);

@@ -6,7 +6,7 @@
 #include "conformance/random_programs.hpp"
 #include "epoch_test.cpp"
 #include "halo_test.cpp"
-#include "mpi/messages_test.hpp"
+#include "mpi/nodes_test.hpp"
 #include "window_test.cpp"
 
 TEST_CASE("random programs give byte-equal values and memory on MPI, and in a serial run") {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-// The messages that operations of a backend cost, where it counts them.
+// What ranks on several nodes may expect, and the messages that operations cost where a backend counts them.
+#include <pgas/user_window.hpp>
+#include <thread>
+
 #include "one_backend.hpp"
 
 namespace pgas_test {
@@ -81,4 +84,65 @@ TEST_CASE("a put to another node and the end of its access are one packet") {
     }
     team.barrier();
   });
+}
+
+TEST_CASE("puts into memory that a rank already had arrive before the end of the access, near and far") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        std::vector<int> memory(1024);
+        {
+          auto w = pgas::make_window(team, std::span(memory));
+          pgas::rank_t const last = team.size() - 1;
+          for (int round = 1; round <= 40; ++round) {
+            if (team.rank() == last) {
+              {
+                pgas::exposure epoch{w, {0}};
+              }
+              pgas_test::require_equal(memory[0], round, "the first element");
+              pgas_test::require_equal(memory[1023], round, "the last element");
+            } else if (team.rank() == 0) {
+              std::vector<int> const values(1024, round);
+              pgas::access epoch{w, {last}};
+              epoch.put(last, 0, std::span<int const>(values));
+            }
+          }
+        }
+        team.barrier();
+      },
+      {2, 3});
+}
+
+TEST_CASE("another thread of a rank may wait for other nodes") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        auto w = pgas::make_window<int>(team, 8);
+        w.local()[0] = team.rank();
+        team.barrier();
+        int got = -1;
+        pgas::rank_t const next = (team.rank() + 1) % team.size();
+        std::thread([&] {
+          pgas::lock_all epoch{w};
+          got = epoch.get(next, 0);
+        }).join();
+        pgas_test::require_equal(got, next, "the element that the thread got");
+        team.barrier();
+      },
+      {2, 3});
+}
+
+TEST_CASE("a team is split again and again, into pieces on one node and on several") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        for (int round = 0; round < 5; ++round) {
+          auto part = team.split((team.rank() + round) % 2, -team.rank());
+          pgas_test::require_equal(part.all_reduce(1), part.size(), "the ranks of the piece");
+          auto w = pgas::make_window<int>(part, 4);
+          {
+            pgas::fence epoch{w};
+            epoch.put((part.rank() + 1) % part.size(), 0, round);
+          }
+          pgas_test::require_equal(w.local()[0], round, "the element that was put");
+        }
+      },
+      {3});
 }

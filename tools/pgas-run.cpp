@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Starts the ranks of a job on this machine: pgas-run -n N PROGRAM ARGUMENTS...
+// Starts the ranks of a job: pgas-run -n N [--hosts A,B] PROGRAM ARGUMENTS...
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <launcher/hand_over.hpp>
+#include <launcher/remote_shell.hpp>
 #include <launcher/supervisor.hpp>
 
 #ifndef PGAS_VERSION
@@ -70,6 +72,7 @@ int complain(char const* what, int exit_code) {
 
 int main(int argc, char** argv) {
   try {
+    if (is_remote_shell(argc, argv)) return remote_shell(argc, argv);
     options const o = parse(argc, argv);
     if (o.show_help) {
       std::printf("%s\n%s", usage.data(), help.data());
@@ -79,6 +82,7 @@ int main(int argc, char** argv) {
       std::puts("pgas-run " PGAS_VERSION);
       return 0;
     }
+    if (!o.hosts.empty()) hand_over(o);
     return launch(o);
   } catch (usage_error const& e) {
     complain(e.what(), 2);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <launcher/hosts.hpp>
 #include <optional>
 #include <pgas/platform/setting.hpp>
 #include <pgas/support/in_quotes.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pgas::launcher {
 
@@ -17,12 +19,14 @@ struct usage_error : std::runtime_error {
 };
 
 inline constexpr std::string_view usage =
-    "usage: pgas-run -n N [--timeout S] [--grace S] [--tag-output] PROGRAM [ARGUMENTS...]";
+    "usage: pgas-run -n N [--timeout S] [--grace S] [--tag-output] PROGRAM [ARGUMENTS...]\n"
+    "       pgas-run -n N --hosts A,B PROGRAM [ARGUMENTS...]";
 
 inline constexpr std::string_view help = R"(
-Runs N copies of PROGRAM, the ranks of one job, on this machine. If one fails, ends all.
+Runs N copies of PROGRAM, the ranks of one job, on this machine or on several hosts. If one fails, ends all.
 
   -n, --ranks N     the number of ranks
+      --hosts A,B   run the ranks on these hosts, each as many; A:6,B:2 gives them these numbers
       --timeout S   end the job after S seconds (default: never)
       --grace S     kill ranks that take more than S seconds to end (default: 2)
       --tag-output  begin every line of output with the number of its rank: [3]
@@ -41,13 +45,21 @@ and starts the grace period; the second kills at once. SIGUSR1, SIGUSR2, SIGTSTP
 on. Processes that outlive their rank (daemons, too) end like a rank after the grace period. If SIGKILL
 ends pgas-run itself, the ranks die with it, but processes that they have started may stay.
 
+With --hosts the launcher of MPI replaces pgas-run and does all this in its own way: PROGRAM must be linked
+to MPICH or Open MPI. A line on standard error shows the launcher and its arguments. It is srun in an
+allocation of Slurm, else mpirun.mpich, mpiexec.hydra or mpirun for MPICH, and mpirun.openmpi, orterun or
+mpirun for Open MPI; PGAS_MPIRUN names another. mpirun reaches the hosts by ssh, and a host that does not
+answer for half a minute ends the job. HYDRA_LAUNCHER_EXTRA_ARGS, with options of ssh, and
+OMPI_MCA_oob_tcp_keepalive_time, _intvl and _probes set another time.
+
 Exit status: 0 if all ranks ended with 0; else that of the first rank that failed, or 128 + the number of
 the signal that killed it; 124 after the timeout; 128 + the number of a signal to pgas-run; 126 if PROGRAM
-cannot be run, 127 if it does not exist; 2 for a wrong command line.
+cannot be run, 127 if it does not exist; 2 for a wrong command line; with --hosts that of the launcher.
 )";
 
 struct options {
   int ranks = 0;
+  std::vector<host> hosts;  ///< none: this machine
   std::optional<std::chrono::milliseconds> timeout;
   std::chrono::milliseconds grace{2000};
   bool tag_output = false;
@@ -85,6 +97,7 @@ inline std::chrono::milliseconds parse_seconds(std::string_view option, std::str
 /// Reads the command line up to the program's name. The rest belongs to the program. Throws usage_error.
 inline options parse(int argc, char** argv) {
   options result;
+  std::string for_one_machine;  // an option that no launcher of MPI takes
   int at = 1;
   for (; at < argc; ++at) {
     std::string_view const word = argv[at];
@@ -115,6 +128,8 @@ inline options parse(int argc, char** argv) {
 
     if (name == "-n" || name == "--ranks") {
       result.ranks = detail::parse_ranks(name, value());
+    } else if (name == "--hosts") {
+      result.hosts = detail::allowed([&] { return parse_hosts(value()); });
     } else if (name == "--timeout") {
       result.timeout = detail::parse_seconds(name, value());
       if (result.timeout->count() == 0) throw usage_error("--timeout must be more than 0 seconds");
@@ -129,11 +144,17 @@ inline options parse(int argc, char** argv) {
     } else {
       throw usage_error("unknown option " + pgas::detail::in_quotes(word));
     }
+    if (name == "--timeout" || name == "--grace" || name == "--tag-output") for_one_machine = name;
   }
   if (result.show_help || result.show_version) return result;
   if (result.ranks == 0) throw usage_error("say how many ranks to run: -n N");
   if (at >= argc || argv[at][0] == '\0') throw usage_error("say which program to run");
   result.program = argv + at;
+  if (!result.hosts.empty()) {
+    if (!for_one_machine.empty())
+      throw usage_error(for_one_machine + " is for one machine; leave it out, or name no --hosts");
+    detail::allowed([&] { return divide(result.hosts, result.ranks); });
+  }
   return result;
 }
 

@@ -2,7 +2,7 @@
 # The targets of pgas, for find_package and add_subdirectory alike. The includer sets pgas_include_dir, pgas_assertions
 # and pgas_components. A component that is named must be found; with none named, each whose library is there gets a target.
 set(pgas_missing "")
-set(pgas_known loopback scc simulated views hdf5)
+set(pgas_known loopback scc simulated views hdf5 mpi)
 set(pgas_wanted ${pgas_components})
 if(NOT pgas_wanted)
   set(pgas_wanted ${pgas_known})
@@ -43,6 +43,11 @@ foreach(component IN LISTS pgas_wanted)
       pkg_search_module(pgas_hdf5_library QUIET IMPORTED_TARGET GLOBAL hdf5-serial hdf5)
     endif()
     pgas_add_component(hdf5 PkgConfig::pgas_hdf5_library)
+  elseif(component STREQUAL "mpi")
+    # Without the bindings for C++, which MPI has given up. MPI_EXECUTABLE_SUFFIX=.mpich or .openmpi chooses one of two.
+    set(MPI_CXX_SKIP_MPICXX TRUE)
+    find_package(MPI QUIET COMPONENTS CXX)
+    pgas_add_component(mpi MPI::MPI_CXX)
   endif()
   if(pgas_components AND NOT TARGET pgas::${component})
     list(APPEND pgas_missing ${component})
@@ -52,5 +57,5 @@ if(pgas_missing)
   list(JOIN pgas_missing ", " pgas_missing)
   list(JOIN pgas_known ", " pgas_known)
   set(pgas_missing "pgas: no library was found for: ${pgas_missing}. The components are ${pgas_known}; \
-loopback needs Boost's headers, scc and simulated Boost.Context, views range-v3, hdf5 HDF5 and pkg-config.")
+loopback needs Boost's headers, scc and simulated Boost.Context, views range-v3, hdf5 HDF5 and pkg-config, mpi an MPI.")
 endif()

@@ -142,7 +142,7 @@ CASES = {
         out=["ssh -x -p 7 b true", "7"]),
     "a lost connection ends MPICH's launcher": case(
         "b -n 1", ON_MPICH, launcher=REACHES_B, WAITS="yes", PATH=path("ssh_lost"), code=-15, within=2,
-        err=rf"{STARTS}.*\npgas-run: the connection to a host is lost.*; ending the job\n"),
+        err=rf"{STARTS}.*\npgas-run: ssh has no connection to a host, .*; ending the job\n"),
     # what cannot start
     **{f"no program on MPI: {name}": refused(
         "is linked to no library of MPI, and only programs on MPI span hosts", "a -n 1", file)

@@ -30,7 +30,7 @@ SETTINGS = {
                 'OMPI_MCA_oob_tcp_keepalive_intvl': '1', 'OMPI_MCA_oob_tcp_keepalive_probes': '2'},
 }
 # What is said when host b is gone: pgas-run's remote shell, and Open MPI's launcher.
-SAYS_GONE = {'mpich': 'pgas-run: the connection to a host is lost',
+SAYS_GONE = {'mpich': 'pgas-run: ssh has no connection to a host',
              'openmpi': 'lost communication with a remote daemon'}
 LONGEST = 40  # seconds of a job on a busy machine
 NOTICED = 15  # seconds after which a host that has vanished must have been missed

@@ -49,7 +49,7 @@ inline int remote_shell(int argc, char** argv) {
   while (shell > 0 && ::waitpid(shell, &status, 0) < 0 && errno == EINTR) {}
   if (shell > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 255) return WEXITSTATUS(status);
 
-  std::fprintf(stderr, "pgas-run: the connection to a host is lost, see the words of ssh; ending the job\n");
+  std::fprintf(stderr, "pgas-run: ssh has no connection to a host, see its words above; ending the job\n");
   for (int const signal : {SIGTERM, SIGTERM, SIGKILL}) {
     if (::getppid() != launcher) break;
     ::kill(launcher, signal);

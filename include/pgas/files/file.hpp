@@ -51,6 +51,20 @@ class file {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
+  /// The file system and the number of the file there, by which two processes of a node know that they have
+  /// opened one file.
+  struct identity {
+    std::uint64_t device = 0;
+    std::uint64_t number = 0;
+    friend bool operator==(identity const&, identity const&) = default;
+  };
+  [[nodiscard]] identity which() const noexcept { return which(descriptor_); }
+  static identity which(int descriptor) noexcept {
+    struct stat facts {};
+    if (::fstat(descriptor, &facts) != 0) return {};
+    return {facts.st_dev, facts.st_ino};
+  }
+
   /// The size in bytes. Requires a regular file.
   [[nodiscard]] std::uint64_t size() const {
     struct stat facts {};

@@ -90,16 +90,18 @@ struct no_progress {
 };
 
 /// Makes the new file on rank 0 and opens it on every rank. The file has no name, unless the file system has
-/// no such files, or a rank may not open the file of another process.
+/// no such files, or a rank cannot open the file of another process: on another node that process is another
+/// one.
 template <class Array>
 void open_on_all_ranks(file_transfer<Array>& all, rank_t rank, replacing_file& made,
                        std::optional<file>& to) {
   struct {
     std::uint64_t process = 0;
     std::int64_t descriptor = -1;
+    file::identity which = {};
   } maker;
   if (rank == 0 && made.make_nameless() == 0)
-    maker = {static_cast<std::uint64_t>(::getpid()), made.descriptor()};
+    maker = {static_cast<std::uint64_t>(::getpid()), made.descriptor(), file::which(made.descriptor())};
   all.collectives().broadcast(maker, 0, all.operation());
   bool everywhere = maker.descriptor >= 0;
   if (everywhere) {
@@ -109,6 +111,7 @@ void open_on_all_ranks(file_transfer<Array>& all, rank_t rank, replacing_file& m
     } catch (file_failure const&) {
       to.reset();
     }
+    if (to && to->which() != maker.which) to.reset();
     all.collectives().all_gather(
         std::uint64_t{to ? 1U : 0U}, all.operation(),
         [&](rank_t, std::uint64_t opened) { everywhere = everywhere && opened != 0; });

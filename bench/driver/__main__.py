@@ -10,6 +10,7 @@ import time
 import compare
 import judge
 import machine
+import nodes
 import page
 import paper_judge
 import paper_page
@@ -35,7 +36,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
     parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
-                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers and scale)")
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale and nodes)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
@@ -134,6 +135,8 @@ def report(results, directory):
         print(os.path.join(directory, name))
     if scale.is_there(results.rows):
         print('\n'.join(scale.lines(results.rows)))
+    if nodes.is_there(results.rows):
+        print('\n'.join(nodes.lines(results, quartiles=True)))
     if results.values:
         said = [line for line in results.values if line['type'] == 'value']
         reproduced = paper_judge.reproduce_all(REFERENCE, [*said, *paper_judge.values_of_rows(results.rows)])
@@ -150,9 +153,10 @@ def rewrite(path, results):
 
 
 def documents_for(results):
-    """The documents whose sections can be written from these results: those of the suite scale, or the others."""
-    suites_there = {row['suite'] for row in results.rows}
-    return [path for path in DOCUMENTS if ('scale' in suites_there if 'backends' in path else suites_there - {'scale'})]
+    """The documents whose sections can be written from these results: those of the suites scale and nodes, or the others."""
+    there = {row['suite'] for row in results.rows}
+    of_backends = {'scale', 'nodes'}
+    return [path for path in DOCUMENTS if (there & of_backends if 'backends' in path else there - of_backends)]
 
 
 def main():

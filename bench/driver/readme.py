@@ -4,6 +4,7 @@
 import textwrap
 
 import judge
+import nodes
 import scale
 import spread
 import suites
@@ -15,6 +16,8 @@ BEGIN_PROTOCOLS = '<!-- protocols: written by tools/bench --readme -->'
 END_PROTOCOLS = '<!-- end of protocols -->'
 BEGIN_SCALE = '<!-- scale: written by tools/bench --readme -->'
 END_SCALE = '<!-- end of scale -->'
+BEGIN_NODES = '<!-- nodes: written by tools/bench --readme -->'
+END_NODES = '<!-- end of nodes -->'
 
 # The rows that a user asks for first. The page of all rows has the other rows.
 SHOWN = [
@@ -129,17 +132,33 @@ def growing(results):
                          f"(commit {results.machine['commit']}).")
 
 
-SECTIONS = [(BEGIN, section, END), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS),
-            (BEGIN_SCALE, growing, END_SCALE)]
+def between_nodes(results):
+    """What carries accesses between nodes, and the library beside it."""
+    if not nodes.is_there(results.rows):
+        raise ValueError('the results have no suite nodes; run tools/bench --suite nodes')
+    yield from nodes.lines(results)
+    yield ''
+    versions = {c['version'] for c in results.contenders if c['kind'] == 'setting'}
+    yield from paragraph(f"Medians on {where(results.machine)}; {'; '.join(sorted(versions))}. `tools/bench --suite nodes` and then "
+                         '`tools/bench --readme` make these tables.'
+                         f"{busy([r['others'] for r in results.rows if r['suite'] == 'nodes'])}")
+
+
+# The suite that a section is made from; none: all others.
+SECTIONS = [(BEGIN, section, END, ''), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS, ''),
+            (BEGIN_SCALE, growing, END_SCALE, 'scale'), (BEGIN_NODES, between_nodes, END_NODES, 'nodes')]
 
 
 def rewrite(text, results):
-    """`text` with its sections replaced; ValueError if it has none."""
+    """`text` with its sections replaced; ValueError if it has none. Of several sections only those are replaced
+    whose suite has been run."""
     found = False
-    for begin, lines, end in SECTIONS:
-        first, last = text.find(begin), text.find(end)
-        if first < 0 or last < first:
+    there = [entry for entry in SECTIONS if 0 <= text.find(entry[0]) <= text.find(entry[2])]
+    suites_there = {row['suite'] for row in results.rows}
+    for begin, lines, end, suite in there:
+        if len(there) > 1 and suite and suite not in suites_there:
             continue
+        first, last = text.find(begin), text.find(end)
         found = True
         text = text[:first] + '\n'.join([begin, *lines(results), end]) + text[last + len(end):]
     if not found:

@@ -13,6 +13,7 @@ import compare
 import counting
 import judge
 import launch
+import nodes
 import page
 import paper_judge
 import paper_model
@@ -664,6 +665,34 @@ class Growth(unittest.TestCase):
         self.assertIn('| `make_window` | 64.0 us | 256 us | 1.02 ms | 4.10 ms | p^1.00 |', new)
         with self.assertRaises(ValueError):
             readme.rewrite(empty, results(rounds(1e-9)))
+
+
+class BetweenNodes(unittest.TestCase):
+    @staticmethod
+    def of(seconds, mode, way='', **other):
+        return [sample(seconds, suite='nodes', row='far_put', mode=mode, way=way, number=i, hand_over=0, **other)
+                for i in range(3)]
+
+    def test_each_way_stands_beside_rma_of_its_setting(self):
+        samples = self.of(1e-6, 'target waits, MPICH', 'RMA') + self.of(3e-6, 'target waits, MPICH', 'messages') + \
+            self.of(4e-6, 'mpi, Open MPI', 'RMA') + self.of(2e-6, 'mpi, Open MPI')
+        lines = list(nodes.lines(results(samples)))
+        self.assertIn('| put 8 B; target waits | RMA | 1.00 us | - |', lines)
+        self.assertIn('|  | messages | 3.00 us (3.00) | - |', lines)
+        self.assertIn('| `mpi` | put 8 B, flush | - | 2.00 us (0.50) |', lines)
+
+    def test_sections_of_suites_that_did_not_run_stay(self):
+        both = f'{readme.BEGIN_SCALE}old{readme.END_SCALE} {readme.BEGIN_NODES}old{readme.END_NODES}'
+        new = readme.rewrite(both, results(self.of(1e-6, 'target waits, MPICH', 'RMA')))
+        self.assertIn(f'{readme.BEGIN_SCALE}old{readme.END_SCALE}', new)
+        self.assertIn('| put 8 B; target waits | RMA | 1.00 us |', new)
+
+    def test_a_setting_is_part_of_the_reports_names_and_not_of_the_programs(self):
+        setting = next(c for c in suites.CONTENDERS if c.name == 'MPICH')
+        names = ['far_put/mpi, MPICH/8', 'far_put/mpi, MPICH tcp/8']
+        self.assertEqual(runner.names_in(setting, names), ['far_put/mpi/8'])
+        self.assertIsNone(runner.names_in(setting, None))
+        self.assertEqual(runner.names_in(suites.CONTENDERS[0], names), names)
 
 
 class Launching(unittest.TestCase):

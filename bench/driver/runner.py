@@ -131,8 +131,11 @@ class Runner:
             self.quiet.wait(self.progress)
         for contender in taking_part[turn:] + taking_part[:turn]:
             entry = Entry(suite, part, contender, part.programs[contender.family] + contender.build, ranks)
+            wanted = names_in(contender, names)
+            if wanted == []:
+                continue
             self.progress.step(number, f'{suite}, {contender.name}, {ranks} ranks')
-            self.go_on(number, entry, names)
+            self.go_on(number, entry, wanted)
 
     def go_on(self, number, entry, names):
         """Runs a program. If it breaks down in a row, runs it again with the rows after that one."""
@@ -169,7 +172,8 @@ class Runner:
         if not os.path.exists(path) or (contender.launch and not shutil.which(contender.launch[0])):
             return None
         yields = '1' if entry.ranks > (os.cpu_count() or 1) else '0'
-        command = [word.format(ranks=entry.ranks, **{'yield': yields}) for word in contender.launch] + [path]
+        numbers = {'ranks': entry.ranks, 'processes': entry.ranks + part.agents, 'yield': yields}
+        command = [word.format(**numbers) for word in contender.launch] + [path]
         command += [word.format(root=self.root) for word in part.arguments]
         if part.style == 'meter':
             command += ['--ranks', str(entry.ranks), '--row-seconds', str(self.effort.row_seconds), '--shared', shared]
@@ -191,13 +195,15 @@ class Runner:
     def take(self, number, entry, outcome):
         """Keeps the output of a program, and returns its progress."""
         others = self.quiet.seen if outcome.others is None else outcome.others
-        where = {'suite': entry.suite, 'contender': entry.contender.name, 'round': number,
+        is_setting = entry.contender.kind == 'setting'
+        where = {'suite': entry.suite, 'contender': 'pgas' if is_setting else entry.contender.name, 'round': number,
                  'others': others if entry.part.is_timed() else 0}
         story = Story()
         for line in outcome.lines:
             story.hear(line)
             if line['type'] == 'sample':
-                self.samples.append({**line, **where, 'ranks': entry.ranks})
+                mode = [line['mode']] * bool(line['mode']) + [entry.contender.name] * is_setting
+                self.samples.append({**line, **where, 'ranks': entry.ranks, 'mode': ', '.join(mode)})
             elif line['type'] == 'row':
                 self.samples.extend({**sample, **where} for sample in from_harness(line, entry.ranks))
             elif line['type'] in ('value', 'picture'):
@@ -240,6 +246,14 @@ class Runner:
             if row['verdict'] == 'noise':
                 names.setdefault((row['suite'], row['ranks']), []).append(judge.name_of(row))
         return names
+
+
+def names_in(contender, names):
+    """The names of rows as a contender's program has them. A setting's name is part of the report's rows only."""
+    if names is None or contender.kind != 'setting':
+        return names
+    end = f', {contender.name}/'
+    return [name.replace(end, '/') for name in names if end in name]
 
 
 def from_harness(line, ranks):

@@ -17,7 +17,7 @@ class Contender:
     """A library with one of its settings, and the command that starts its programs on {ranks} ranks."""
 
     name: str
-    kind: str  # 'ours' or 'peer'
+    kind: str  # 'ours', 'peer', or 'setting': ours on that MPI; its name becomes part of the rows' modes
     family: str  # the program of a part that it runs
     build: str  # the suffix of its programs' names
     launch: tuple = ()
@@ -28,6 +28,7 @@ class Contender:
 OPENMPI = ('mpirun.openmpi', '--bind-to', 'none', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '{yield}')
 MPICH = ('mpirun.mpich', '-bind-to', 'none')
 RANKS = ('-n', '{ranks}')
+PROCESSES = ('-n', '{processes}')  # ranks and their agents
 ALLOCATED = 'windows from MPI_Win_allocate, accumulate_ordering=none, acc_single_intrinsic=true'
 
 CONTENDERS = [
@@ -46,6 +47,20 @@ CONTENDERS = [
     Contender('fftw-mpi', 'peer', 'fftw_mpi', '', OPENMPI + RANKS, 'FFTW on Open MPI, in place, FFTW_MEASURE, transposed out',
               ('pkg-config', '--modversion', 'fftw3')),
 ]
+
+# Two nodes on one machine: name, suffix of programs, launch, words, version.
+SETTINGS = [
+    ('MPICH', '_mpich', MPICH, 'as it comes', ('mpichversion',)),
+    ('MPICH apart', '_mpich', MPICH + ('-env', 'MPIR_CVAR_NOLOCAL', '1'), 'each rank a node: MPIR_CVAR_NOLOCAL=1',
+     ('mpichversion',)),
+    ('MPICH tcp', '_mpich', MPICH + ('-env', 'MPIR_CVAR_NOLOCAL', '1', '-env', 'UCX_TLS', 'tcp,self'),
+     'MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self', ('mpichversion',)),
+    ('Open MPI', '_openmpi', OPENMPI, 'as it comes', ('mpirun.openmpi', '--version')),
+    ('Open MPI tcp', '_openmpi', OPENMPI + ('--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self', '--mca', 'osc', 'pt2pt'),
+     'pml ob1, btl tcp,self, osc pt2pt', ('mpirun.openmpi', '--version')),
+]
+CONTENDERS += [Contender(name, 'setting', family, build, launch + PROCESSES, words, version)
+               for name, build, launch, words, version in SETTINGS for family in ('far', 'nodes')]
 
 # The environment of peers: a benchmark machine's user is often root. OpenMP's threads have a core each, and
 # spin.
@@ -75,6 +90,7 @@ class Part:
     rounds: int = 0  # at most; 0: as many as time permits
     arguments: tuple = ()
     slow: bool = False  # a row may take as long as another whole program
+    agents: int = 0  # processes beside the ranks
 
     def is_timed(self):
         """True if other load on the machine matters."""
@@ -146,6 +162,11 @@ SUITES = {
             'fence', 'pscw', 'lock_exclusive', 'lock_shared')),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, ranks=(4, 8), rounds=3, arguments=only('fence')),
     ],
+    # Two nodes that are one machine: what carries an access between them, and the library beside it.
+    'nodes': [
+        Part({'far': 'mpi_far'}, rounds=3, agents=1),
+        Part({'nodes': 'bench_nodes'}, rounds=5),
+    ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
         Part({'ours': 'bench_scale'}, ranks=(64, 256, 1024), style='scale', rounds=1),
@@ -167,7 +188,7 @@ SUITES = {
 }
 
 # The suites that run without --suite. The others take too long, and say the same in each run.
-USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale'))
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes'))
 
 
 def parts_of(names, quick):
@@ -242,6 +263,7 @@ TARGETS = [
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'program \d of the README .*', raw=1, beside='the target'),
+    Target(r'far_\w+/mpi, .*', raw=1.05, beside='RMA'),
     Target(r'win_create/.*', raw=1.2, ahead=1),
     Target(r'job', ahead=5),
 ]

@@ -11,13 +11,13 @@ namespace bench::mpi {
 /// A window that MPI allocates, so that it can use shared memory, with the info keys that make atomics cheap.
 class allocated_window {
  public:
-  explicit allocated_window(std::size_t bytes) {
+  explicit allocated_window(std::size_t bytes, MPI_Comm ranks = MPI_COMM_WORLD) {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     MPI_Info_set(info, "accumulate_ordering", "none");
     MPI_Info_set(info, "acc_single_intrinsic", "true");
     MPI_Info_set(info, "same_disp_unit", "true");
-    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, info, MPI_COMM_WORLD, &base_, &win_);
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, info, ranks, &base_, &win_);
     MPI_Info_free(&info);
   }
   allocated_window(allocated_window const&) = delete;
@@ -28,9 +28,9 @@ class allocated_window {
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(base_); }
 
   /// Sets all bytes to zero, on all ranks.
-  void clear(std::size_t bytes) const {
+  void clear(std::size_t bytes, MPI_Comm ranks = MPI_COMM_WORLD) const {
     std::memset(base_, 0, bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(ranks);
   }
 
  private:
@@ -57,6 +57,12 @@ class rank_group {
   MPI_Group group_ = MPI_GROUP_NULL;
 };
 
+/// Lets MPI work.
+inline void poll() {
+  int there = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+}
+
 /// A whole main function: measures all rows of `Rows`, made from a meter.
 template <class Rows>
 int run(int argc, char** argv) {
@@ -69,11 +75,7 @@ int run(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     meter m(
-        given, place, rank, ranks, [] { MPI_Barrier(MPI_COMM_WORLD); },
-        [] {
-          int there = 0;
-          MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-        });
+        given, place, rank, ranks, [] { MPI_Barrier(MPI_COMM_WORLD); }, poll);
     Rows(m).all();
     m.end();
   }

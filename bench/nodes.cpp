@@ -5,9 +5,10 @@
 
 #include <cstdlib>
 #include <pgas/backends/mpi.hpp>
+#include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 
-#include "peers/mpi_support.hpp"
+#include "peers/mpi_stencil.hpp"
 
 namespace {
 
@@ -21,10 +22,10 @@ class far_accesses {
         name_(std::move(name)),
         bytes_(pgas::make_window<std::byte>(team, mib)),
         words_(pgas::make_window<std::uint64_t>(team, bench::kib)),
-        by_hand_(mib),
-        win_(by_hand_.get()),
+        allocated_(mib),
+        created_(mib),
         other_(1 - team.rank()) {
-    by_hand_.clear(mib);
+    allocated_.clear(mib);
     team.barrier();
   }
 
@@ -34,25 +35,26 @@ class far_accesses {
     auto const block = epoch.to(other_);
     auto const word = word_epoch.to(other_);
     std::span<std::byte const> const from(private_.data(), mib);
-    MPI_Win_lock_all(0, win_);
+    MPI_Win_lock_all(0, allocated_.get());
+    MPI_Win_lock_all(0, created_.get());
     row(
         "far_put", 8,
         [=] {
           word.put(0, 7);
           word.flush();
         },
-        [this] { put(8); });
+        [this](MPI_Win win) { put(8, win); });
     row(
         "far_get", 8, [=] { bench::keep(word.get(0)); },
-        [this] {
-          MPI_Get(&found_, 8, MPI_BYTE, other_, 0, 8, MPI_BYTE, win_);
-          MPI_Win_flush(other_, win_);
+        [this](MPI_Win win) {
+          MPI_Get(&found_, 8, MPI_BYTE, other_, 0, 8, MPI_BYTE, win);
+          MPI_Win_flush(other_, win);
         });
     row(
         "far_fetch_add", 8, [=] { bench::keep(word.fetch_add(0, 1)); },
-        [this] {
-          MPI_Fetch_and_op(&one_, &found_, MPI_UINT64_T, other_, 0, MPI_SUM, win_);
-          MPI_Win_flush(other_, win_);
+        [this](MPI_Win win) {
+          MPI_Fetch_and_op(&one_, &found_, MPI_UINT64_T, other_, 0, MPI_SUM, win);
+          MPI_Win_flush(other_, win);
         });
     row(
         "far_put", mib,
@@ -60,33 +62,91 @@ class far_accesses {
           block.put(0, from);
           block.flush();
         },
-        [this] { put(mib); });
-    MPI_Win_unlock_all(win_);
+        [this](MPI_Win win) { put(mib, win); });
+    MPI_Win_unlock_all(created_.get());
+    MPI_Win_unlock_all(allocated_.get());
   }
 
  private:
-  void put(std::size_t bytes) const {
+  void put(std::size_t bytes, MPI_Win win) const {
     MPI_Put(private_.data(), static_cast<int>(bytes), MPI_BYTE, other_, 0, static_cast<int>(bytes), MPI_BYTE,
-            win_);
-    MPI_Win_flush(other_, win_);
+            win);
+    MPI_Win_flush(other_, win);
   }
+  /// By hand in a window that MPI has allocated, and in one over the program's memory.
   template <class Ours, class ByHand>
   void row(char const* name, std::size_t bytes, Ours ours, ByHand by_hand) {
     m_.measure({.row = name, .mode = name_, .bytes = bytes},
-               {bench::origin_only(m_, "", ours), bench::origin_only(m_, "RMA", by_hand)});
+               {bench::origin_only(m_, "", ours),
+                bench::origin_only(m_, "RMA", [=, this] { by_hand(allocated_.get()); }),
+                bench::origin_only(m_, "RMA, own memory", [=, this] { by_hand(created_.get()); })});
   }
 
   bench::meter& m_;
   std::string name_;
   decltype(pgas::make_window<std::byte>(std::declval<Team&>(), 1)) bytes_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 1)) words_;
-  bench::mpi::allocated_window by_hand_;
-  MPI_Win win_;
+  bench::mpi::allocated_window allocated_;
+  bench::mpi::created_window created_;
   bench::buffer private_;
   int other_;
   std::uint64_t one_ = 1;
   std::uint64_t found_ = 0;
 };
+
+/// Meetings of all ranks, each of which is a node.
+template <class Team>
+void measure_meetings(Team& team, bench::meter& m, std::string const& name) {
+  auto const row = [&](char const* what, auto ours, auto by_hand) {
+    m.measure({.row = what, .mode = name}, {bench::everybody("", ours), bench::everybody("RMA", by_hand)});
+  };
+  auto window = pgas::make_window<std::uint64_t>(team, bench::kib);
+  bench::mpi::allocated_window const by_hand(bench::kib);
+  row(
+      "far_barrier", [&] { team.barrier(); }, [] { MPI_Barrier(MPI_COMM_WORLD); });
+  pgas::fence epoch{window};
+  MPI_Win_fence(MPI_MODE_NOPRECEDE, by_hand.get());
+  row(
+      "far_fence", [&] { epoch.next(); }, [&] { MPI_Win_fence(0, by_hand.get()); });
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, by_hand.get());
+}
+
+/// The stencil of heat.cpp, by the library and in two ways of MPI. A strip of rows is a node's share.
+template <class Team>
+void measure_heat(Team& team, bench::meter& m, std::string const& name) {
+  constexpr std::size_t side = 1024;
+  constexpr std::size_t pitch = side + 8;
+  auto now = pgas::make_array<double>(team, {side, side}, pgas::halo{.width = 1});
+  auto next = pgas::make_array<double>(team, {side, side}, pgas::halo{.width = 1});
+  for (auto* each : {&now, &next}) {
+    auto const cells = pgas::stage(*each, pgas::write_only);
+    for (std::size_t i = 0; i < now.local_rows(); ++i) std::fill_n(&cells(i, 0), side, 1.0);
+  }
+  team.barrier();
+  bench::mpi::strip const strip{m.rank(), m.ranks(), side, pitch, pitch + 8, 1, side};
+  bench::mpi::put_and_fence by_puts(strip, 2);
+  bench::mpi::send_and_receive by_messages(strip, 2);
+  auto const by_hand = [&](std::string_view way, auto& edges) {
+    return bench::everybody(way, [&edges, &strip, copy = std::size_t{0}]() mutable {
+      edges.begin(copy);
+      edges.finish(copy);
+      bench::relax(edges.cells(1 - copy) + strip.origin, edges.cells(copy) + strip.origin, strip.count(),
+                   side, strip.row);
+      copy = 1 - copy;
+    });
+  };
+  auto const ours = [&] {
+    pgas::exchange_halo(now);
+    {
+      auto const u = pgas::stage(now, pgas::read_only);
+      auto const v = pgas::stage(next, pgas::write_only);
+      bench::relax(v.data(), u.data(), now.local_rows(), side, now.shape().pitch());
+    }
+    std::swap(now, next);
+  };
+  m.measure({.row = "far_heat", .mode = name},
+            {bench::everybody("", ours), by_hand("RMA", by_puts), by_hand("messages", by_messages)});
+}
 
 /// The rows of one backend, which runs in this program of MPI.
 template <class Backend>
@@ -94,7 +154,10 @@ void measure_on(bench::settings const& given, bench::meeting_place const& place)
   pgas::run<Backend>(given.ranks, [&](auto& team) {
     bench::meter m(
         given, place, team.rank(), team.size(), [&team] { team.barrier(); }, bench::mpi::poll);
-    far_accesses<std::remove_reference_t<decltype(team)>>(team, m, std::string(Backend::name)).all();
+    std::string const name(Backend::name);
+    if (team.size() == 2) far_accesses(team, m, name).all();
+    measure_meetings(team, m, name);
+    if (team.size() == 2) measure_heat(team, m, name);
     if (team.rank() == 0) m.end();
   });
 }

@@ -16,7 +16,10 @@ EXPERIMENT += [('far_signal', '', 1024, '1 KiB and its signal'),
                ('far_random_puts', '', 8, 'random puts of 8 B')]
 WAYS = ['RMA', 'messages', 'packets of 16 KiB', 'agent, own core', "agent, target's core"]
 OURS = [('far_put', 8, 'put 8 B, flush'), ('far_get', 8, 'get 8 B'), ('far_fetch_add', 8, 'fetch_add'),
-        ('far_put', 2**20, 'put 1 MiB, flush')]
+        ('far_put', 2**20, 'put 1 MiB, flush'), ('far_heat', 0, 'a step of heat, 1024 x 1024'),
+        ('far_barrier', 0, 'barrier'), ('far_fence', 0, 'fence')]
+# Where the other is no access.
+BESIDE = {'far_barrier': '`MPI_Barrier`', 'far_fence': '`MPI_Win_fence`'}
 
 
 def is_there(rows):
@@ -24,12 +27,12 @@ def is_there(rows):
 
 
 def series(results):
-    """(row, mode, setting, bytes, way) -> round -> sample."""
+    """(row, mode, setting, bytes, way, ranks) -> round -> sample."""
     found = {}
     for sample in results.samples:
         if sample['suite'] == 'nodes':
             *mode, setting = sample['mode'].split(', ')
-            key = (sample['row'], ', '.join(mode), setting, sample['bytes'], sample['way'])
+            key = (sample['row'], ', '.join(mode), setting, sample['bytes'], sample['way'], sample['ranks'])
             found.setdefault(key, {})[sample['round']] = sample
     return found
 
@@ -44,14 +47,14 @@ def amount(samples, quartiles):
     return words.amount(said.median, row) + around
 
 
-def cell(found, row, mode, setting, size, way, quartiles):
-    """A time, and its ratio to that of RMA."""
-    own = found.get((row, mode, setting, size, way))
+def cell(found, row, mode, setting, size, way, quartiles, ranks=2, beside='RMA'):
+    """A time, and its ratio to that of another way."""
+    own = found.get((row, mode, setting, size, way, ranks))
     if not own:
         return '-'
-    rma = found.get((row, mode, setting, size, 'RMA'))
+    other = found.get((row, mode, setting, size, beside, ranks))
     text = amount(own, quartiles)
-    if way != 'RMA' and rma and (values := judge.ratios(own, rma)):
+    if way != beside and other and (values := judge.ratios(own, other)):
         text += f' ({words.digits(spread.median(values))})'
     return text
 
@@ -63,14 +66,17 @@ def lines(results, quartiles=False):
     yield '|---' * (len(there) + 2) + '|'
     for row, mode, size, title in EXPERIMENT:
         for way in WAYS:
-            if any((row, mode, s, size, way) in found for s in there):
+            if any((row, mode, s, size, way, 2) in found for s in there):
                 cells = [cell(found, row, mode, s, size, way, quartiles) for s in there]
                 yield f"| {title if way == 'RMA' else ''} | {way} | " + ' | '.join(cells) + ' |'
     yield ''
-    yield '| backend | access | ' + ' | '.join(there) + ' |'
+    yield '| backend | beside | ' + ' | '.join(there) + ' |'
     yield '|---' * (len(there) + 2) + '|'
-    backends = dict.fromkeys(key[1] for key in found if key[4] == '')
-    for backend in backends:
+    for backend in dict.fromkeys(key[1] for key in found if key[4] == ''):
         for row, size, title in OURS:
-            cells = [cell(found, row, backend, s, size, '', quartiles) for s in there]
-            yield f'| `{backend}` | {title} | ' + ' | '.join(cells) + ' |'
+            for ranks in sorted({key[5] for key in found if key[:2] == (row, backend)}):
+                for beside in ('RMA', 'RMA, own memory', 'messages'):
+                    if any((row, backend, s, size, beside, ranks) in found for s in there):
+                        cells = [cell(found, row, backend, s, size, '', quartiles, ranks, beside) for s in there]
+                        many = f' of {ranks} ranks' if ranks > 2 else ''
+                        yield f'| `{backend}`: {title}{many} | {BESIDE.get(row, beside)} | ' + ' | '.join(cells) + ' |'

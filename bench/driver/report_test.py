@@ -679,7 +679,7 @@ class BetweenNodes(unittest.TestCase):
         lines = list(nodes.lines(results(samples)))
         self.assertIn('| put 8 B; target waits | RMA | 1.00 us | - |', lines)
         self.assertIn('|  | messages | 3.00 us (3.00) | - |', lines)
-        self.assertIn('| `mpi` | put 8 B, flush | - | 2.00 us (0.50) |', lines)
+        self.assertIn('| `mpi`: put 8 B, flush | RMA | - | 2.00 us (0.50) |', lines)
 
     def test_sections_of_suites_that_did_not_run_stay(self):
         both = f'{readme.BEGIN_SCALE}old{readme.END_SCALE} {readme.BEGIN_NODES}old{readme.END_NODES}'

@@ -166,6 +166,7 @@ SUITES = {
     'nodes': [
         Part({'far': 'mpi_far'}, rounds=3, agents=1),
         Part({'nodes': 'bench_nodes'}, rounds=5),
+        Part({'nodes': 'bench_nodes'}, ranks=(4,), rounds=3, slow=True),
     ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
@@ -263,7 +264,10 @@ TARGETS = [
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'program \d of the README .*', raw=1, beside='the target'),
-    Target(r'far_\w+/mpi, .*', raw=1.05, beside='RMA'),
+    Target(r'far_(put|get|fetch_add)/mpi, .*', raw=1.05, beside='RMA'),
+    Target(r'far_(put|get|fetch_add)/cluster, .*', raw=1.1, beside='RMA'),
+    Target(r'far_(barrier|fence)/.*', raw=1.0, ranks=(3, 64)),
+    Target(r'far_heat/.*', raw=1.0, beside='messages'),
     Target(r'win_create/.*', raw=1.2, ahead=1),
     Target(r'job', ahead=5),
 ]

@@ -38,6 +38,29 @@ class allocated_window {
   MPI_Win win_ = MPI_WIN_NULL;
 };
 
+/// A window over the program's own memory.
+class created_window {
+ public:
+  explicit created_window(std::size_t bytes) : memory_(bytes / sizeof(std::uint64_t)) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "accumulate_ordering", "none");
+    MPI_Info_set(info, "acc_single_intrinsic", "true");
+    MPI_Info_set(info, "same_disp_unit", "true");
+    MPI_Win_create(memory_.data(), static_cast<MPI_Aint>(bytes), 1, info, MPI_COMM_WORLD, &win_);
+    MPI_Info_free(&info);
+  }
+  created_window(created_window const&) = delete;
+  created_window& operator=(created_window const&) = delete;
+  ~created_window() { MPI_Win_free(&win_); }
+
+  [[nodiscard]] MPI_Win get() const noexcept { return win_; }
+
+ private:
+  std::vector<std::uint64_t> memory_;
+  MPI_Win win_ = MPI_WIN_NULL;
+};
+
 /// The ranks of an epoch.
 class rank_group {
  public:

@@ -175,6 +175,6 @@ int main(int argc, char** argv) {
   ::setenv("PGAS_NODE_SIZE", "1", 1);
   MPI_Init(&argc, &argv);
   measure_on_each<pgas::backends::mpi>(argc, argv);
-  MPI_Finalize();
+  bench::mpi::end();
   return 0;
 }

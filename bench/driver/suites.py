@@ -165,8 +165,8 @@ SUITES = {
     # Two nodes that are one machine: what carries an access between them, and the library beside it.
     'nodes': [
         Part({'far': 'mpi_far'}, rounds=3, agents=1),
-        Part({'nodes': 'bench_nodes'}, rounds=5),
-        Part({'nodes': 'bench_nodes'}, ranks=(4,), rounds=3, slow=True),
+        Part({'nodes': 'bench_nodes'}, rounds=3),
+        Part({'nodes': 'bench_nodes'}, ranks=(4,), rounds=3),
     ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [

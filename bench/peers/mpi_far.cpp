@@ -164,7 +164,7 @@ class far_rows {
                         }};
     };
     auto const by_rma = [this](std::uint64_t number) {
-      MPI_Put(private_.data(), kib, MPI_BYTE, other_, kib, kib, MPI_BYTE, win_);
+      MPI_Put(private_.data(), kib, MPI_BYTE, other_, signals_at, kib, MPI_BYTE, win_);
       MPI_Win_flush(other_, win_);
       MPI_Accumulate(&number, 1, MPI_UINT64_T, other_, word_at, 1, MPI_UINT64_T, MPI_REPLACE, win_);
       MPI_Win_flush(other_, win_);
@@ -176,7 +176,7 @@ class far_rows {
     };
     auto const by = [this](bench::mpi::message_origin& to) {
       return [this, &to](std::uint64_t number) {
-        to.put_and_signal(private_.data(), kib, kib, word_at, number);
+        to.put_and_signal(private_.data(), kib, signals_at, word_at, number);
       };
     };
     // acquire: pairs with the release of the server
@@ -202,7 +202,9 @@ class far_rows {
          way("packets of 16 KiB", agents::sleeping, false, [this] { to_target_.put_all(values_, most); })});
   }
 
-  static constexpr std::size_t word_at = 64 * kib;
+  // behind the bytes of the puts
+  static constexpr std::size_t signals_at = 2 * mib;
+  static constexpr std::size_t word_at = signals_at + 64 * kib;
 
   bench::meter& m_;
   bench::mpi::shared_parts const& parts_;
@@ -248,11 +250,6 @@ int main(int argc, char** argv) {
     }
   }
   MPI_Comm_free(&ranks);
-  MPI_Barrier(MPI_COMM_WORLD);
-#if !defined(OPEN_MPI)
-  std::_Exit(
-      0);  // over TCP, MPI_Finalize of MPICH 4.0.2 hangs now and then: two processes close UCX's endpoints
-#endif
-  MPI_Finalize();
+  bench::mpi::end();
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdlib>
+#include <pgas/backends/cluster.hpp>
 #include <pgas/backends/mpi.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
@@ -174,7 +175,7 @@ void measure_on_each(int argc, char** argv) {
 int main(int argc, char** argv) {
   ::setenv("PGAS_NODE_SIZE", "1", 1);
   MPI_Init(&argc, &argv);
-  measure_on_each<pgas::backends::mpi>(argc, argv);
+  measure_on_each<pgas::backends::cluster, pgas::backends::mpi>(argc, argv);
   bench::mpi::end();
   return 0;
 }

@@ -19,11 +19,12 @@ template <class Team>
 class far_accesses {
  public:
   far_accesses(Team& team, bench::meter& m, std::string name)
-      : m_(m),
+      : team_(team),
+        m_(m),
         name_(std::move(name)),
         bytes_(pgas::make_window<std::byte>(team, mib)),
         words_(pgas::make_window<std::uint64_t>(team, bench::kib)),
-        allocated_(mib),
+        allocated_((team.barrier(), mib)),  // a rank that makes a window of MPI serves no other one
         created_(mib),
         other_(1 - team.rank()) {
     allocated_.clear(mib);
@@ -31,6 +32,12 @@ class far_accesses {
   }
 
   void all() {
+    measure();
+    team_.barrier();  // the same for a rank that frees one
+  }
+
+ private:
+  void measure() {
     pgas::lock_all epoch{bytes_};
     pgas::lock_all word_epoch{words_};
     auto const block = epoch.to(other_);
@@ -67,8 +74,6 @@ class far_accesses {
     MPI_Win_unlock_all(created_.get());
     MPI_Win_unlock_all(allocated_.get());
   }
-
- private:
   void put(std::size_t bytes, MPI_Win win) const {
     MPI_Put(private_.data(), static_cast<int>(bytes), MPI_BYTE, other_, 0, static_cast<int>(bytes), MPI_BYTE,
             win);
@@ -83,6 +88,7 @@ class far_accesses {
                 bench::origin_only(m_, "RMA, own memory", [=, this] { by_hand(created_.get()); })});
   }
 
+  Team& team_;
   bench::meter& m_;
   std::string name_;
   decltype(pgas::make_window<std::byte>(std::declval<Team&>(), 1)) bytes_;
@@ -102,6 +108,7 @@ void measure_meetings(Team& team, bench::meter& m, std::string const& name) {
     m.measure({.row = what, .mode = name}, {bench::everybody("", ours), bench::everybody("RMA", by_hand)});
   };
   auto window = pgas::make_window<std::uint64_t>(team, bench::kib);
+  team.barrier();
   bench::mpi::allocated_window const by_hand(bench::kib);
   row(
       "far_barrier", [&] { team.barrier(); }, [] { MPI_Barrier(MPI_COMM_WORLD); });
@@ -147,14 +154,16 @@ void measure_heat(Team& team, bench::meter& m, std::string const& name) {
   };
   m.measure({.row = "far_heat", .mode = name},
             {bench::everybody("", ours), by_hand("RMA", by_puts), by_hand("messages", by_messages)});
+  team.barrier();
 }
 
 /// The rows of one backend, which runs in this program of MPI.
 template <class Backend>
 void measure_on(bench::settings const& given, bench::meeting_place const& place) {
   pgas::run<Backend>(given.ranks, [&](auto& team) {
+    auto const poll = [backend = team.state()->backend]() mutable { backend.check("poll"); };
     bench::meter m(
-        given, place, team.rank(), team.size(), [&team] { team.barrier(); }, bench::mpi::poll);
+        given, place, team.rank(), team.size(), [&team] { team.barrier(); }, poll);
     std::string const name(Backend::name);
     if (team.size() == 2) far_accesses(team, m, name).all();
     measure_meetings(team, m, name);

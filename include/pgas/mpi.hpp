@@ -10,7 +10,8 @@
 /// The program may call `pgas::run<pgas::backends::cluster>`, the same on `mpi`, and the functions here
 /// between MPI_Init and MPI_Finalize, at any level of threads, from the thread that may call MPI. The library
 /// never uses MPI_COMM_WORLD or another communicator of the program: it duplicates them. A window over memory
-/// of the program, for example from MPI_Alloc_mem, is `make_window(team, span)`.
+/// of the program, for example from MPI_Alloc_mem, is `make_window(team, span)`. A rank in a blocking call of
+/// MPI serves no other node: let the ranks meet in a barrier of the team before such a call.
 namespace pgas::inline PGAS_ASSERTIONS::mpi {
 
 /// The ranks of such a backend are processes of a communicator.

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
@@ -26,6 +29,15 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 inline void check_call(int code, std::string_view call) {
   if (code != MPI_SUCCESS) [[unlikely]]
     refuse_call(code, call);
+}
+
+/// Ends all processes. The launcher of MPICH may drop what a process has said just before, so it gets time to
+/// pass that on.
+[[noreturn]] inline void abort_all(MPI_Comm ranks) {
+  std::fflush(stderr);
+  ::usleep(200'000);
+  MPI_Abort(ranks, 1);
+  std::abort();
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

@@ -251,9 +251,7 @@ class member {
   [[noreturn]] void abort() const {
     std::fprintf(stderr, "pgas: %s\npgas: rank %d ends the job, since not all ranks have answered\n",
                  failure_text().c_str(), job_.rank());
-    std::fflush(stderr);
-    MPI_Abort(mail_ranks_, 1);
-    std::abort();
+    abort_all(mail_ranks_);
   }
 
   session& session_;

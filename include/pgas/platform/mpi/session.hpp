@@ -86,7 +86,7 @@ class session {
       MPI_Comm_rank(MPI_COMM_WORLD, &rank);
       std::fprintf(stderr, "pgas: rank %d has ended before its body returned; return from the body instead\n",
                    rank);
-      MPI_Abort(MPI_COMM_WORLD, 1);
+      abort_all(MPI_COMM_WORLD);
     }
     if (is_ours_) MPI_Finalize();
   }

@@ -92,6 +92,7 @@ class recording_control {
     for (word w = next_seen; w < 300; ++w) {
       if (predicate(w)) return w;
       if (predicate(word{1} << (w % 64))) return word{1} << (w % 64);
+      if (predicate(w << 32U)) return w << 32U;
     }
     throw std::logic_error("no value satisfies the protocol");
   }

@@ -128,10 +128,12 @@ class Job:
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
         self.output = self.folder / 'output'
         self.began = time.monotonic()
+        # Two launchers of Open MPI that begin at once would make one folder, and the second one gives up.
+        own = ENVIRONMENT | {'TMPDIR': str(self.folder)}
         with open(self.output, 'wb') as output:
             self.launcher = subprocess.Popen(
                 ['ip', 'netns', 'exec', HOSTS[0], PGAS_RUN, '--hosts', ','.join(ADDRESSES), *words],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=ENVIRONMENT)
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=own)
 
     def said(self):
         return self.output.read_text(errors='replace')

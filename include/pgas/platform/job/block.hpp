@@ -84,6 +84,7 @@ struct job_block {
   /// The rank that looks for a deadlock, plus one; 0: none does.
   alignas(128) std::atomic<std::uint32_t> looker{0};
   std::atomic<std::uint32_t> looks{0};           ///< the number of such looks so far
+  std::atomic<std::uint32_t> has_copies{0};      ///< 1: some records are copies, which rank 0 receives
   std::atomic<std::uint32_t> without_fences{0};  ///< not 0: a rank's system has no membarrier
 
   /// Bells for words that lie outside the job's memory, each bell for many words.

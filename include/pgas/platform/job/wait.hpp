@@ -174,10 +174,13 @@ class long_wait {
   }
 
   /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
-  /// between its looks doubles, so that a wait that is only long costs little.
+  /// between its looks doubles, so that a wait that is only long costs little. Rank 0 also looks beside
+  /// another one if it receives copies of records, since it alone counts them.
   void look_for_deadlock(std::int64_t at) {
     auto& looker = job_.block().looker;
-    if (!looks_) {
+    bool const counts_copies =
+        job_.rank() == 0 && job_.block().has_copies.load(std::memory_order_relaxed) != 0;
+    if (!looks_ && !counts_copies) {
       std::uint32_t nobody = 0;
       // acquire, release: the looks of one rank precede those of the next.
       looks_ = looker.load(std::memory_order_relaxed) == 0 &&

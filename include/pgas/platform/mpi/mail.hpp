@@ -221,6 +221,7 @@ class mail {
     std::memcpy(&r, l.value.data(), sizeof r);
     auto& theirs = job_.record(l.head.from);
     theirs.is_copy.store(1, std::memory_order_relaxed);
+    job_.block().has_copies.store(1, std::memory_order_relaxed);
     theirs.wait.store(r.wait - 1, std::memory_order_release);  // even: none, while the others change
     for (std::size_t i = 0; i < r.operation.size(); ++i)
       theirs.operation[i].store(r.operation[i], std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <pgas/backends/cluster/team.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/platform/mpi/mailbox.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
@@ -24,6 +25,7 @@ class cluster {
  public:
   using segment_type = detail::cluster_segment;
   using control_type = detail::cluster_control;
+  using mailbox_type = detail::mpi::mailbox<detail::cluster::wire>;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::cluster_user_segment;
   using user_coherence = coherence::coherent;
@@ -86,6 +88,11 @@ class cluster {
   control_type attach_control(handle made, control_words words, std::string_view label) const {
     return team_->attach_control(made, words, label);
   }
+  handle reserve_mailbox() const { return team_->new_name(); }
+  mailbox_type attach_mailbox(handle made) const {
+    end_->serve();
+    return {end_->of_wire(), end_->of_job(), made, team_->ranks()};
+  }
   cluster sub_team(group members, rank_t rank) const {
     return cluster(end_, team_->ranks().sub_team(members, rank));
   }
@@ -118,6 +125,6 @@ class cluster {
   std::shared_ptr<detail::cluster::endpoint> end_;
   std::shared_ptr<detail::cluster::team> team_;
 };
-static_assert(backend<cluster> && user_memory_backend<cluster>);
+static_assert(mailbox_backend<cluster> && user_memory_backend<cluster>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -10,6 +10,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/mpi/bootstrap.hpp>
+#include <pgas/platform/mpi/mailbox.hpp>
 #include <utility>
 #include <vector>
 
@@ -31,10 +32,12 @@ class mpi {
  public:
   using segment_type = detail::rma_segment;
   using control_type = detail::rma_control;
+  using mailbox_type = detail::mpi::mailbox<detail::mpi::letters>;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::rma_segment;
   using user_coherence = coherence::coherent;
-  using handle = std::uint64_t;  ///< says nothing: ranks attach together
+  using handle =
+      std::uint64_t;  ///< the number of a mailbox; of memory it says nothing: ranks attach together
 
   static constexpr std::string_view name = "mpi";
   static constexpr progress progress_by = progress::polled;
@@ -100,6 +103,10 @@ class mpi {
   control_type attach_control(handle /*made*/, control_words words, std::string_view label) const {
     return {{member_, team_, control_type::bytes(words)}, ranks_, words, label};
   }
+  handle reserve_mailbox() const { return member_->of_mailboxes().new_number(member_->of_job().rank()); }
+  mailbox_type attach_mailbox(handle made) const {
+    return {{member_, &member_->of_mailboxes()}, member_->of_job(), made, ranks_};
+  }
   mpi sub_team(group members, rank_t rank) const {
     mpi sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
@@ -130,6 +137,6 @@ class mpi {
   std::shared_ptr<detail::mpi::communicator> team_;
   detail::team_ranks ranks_;
 };
-static_assert(backend<mpi> && user_memory_backend<mpi>);
+static_assert(mailbox_backend<mpi> && user_memory_backend<mpi>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

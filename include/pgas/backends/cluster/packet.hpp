@@ -33,6 +33,8 @@ enum class action : std::uint8_t {
   word_exchange,
   word_compare,  ///< the body is the expected word
   answer,        ///< of the receiver's oldest open question: `value`, or the body
+  letter,        ///< the body goes to mailbox `home`, from team rank `offset`, and returns room for `value`
+  room,          ///< the same without a letter
 };
 
 /// The head of a request; `body` bytes follow it.

@@ -61,7 +61,10 @@ class packets {
 
   /// Ends the exchange after the last request of this rank. Collective. Serves the others until all are here.
   void close() {
-    for_each_peer([&](peer& each) { ask_receipt(each); });
+    for_each_peer([&](peer& each) {
+      each.last_request = std::max(each.last_request, each.last_letter);
+      ask_receipt(each);
+    });
     meet_all();
     while (!is_quiet()) {
       go_on();
@@ -115,7 +118,16 @@ class packets {
     std::byte* const at = begin_request(to, head, body.size());
     if (!body.empty()) std::memcpy(at, body.data(), body.size());
   }
-  /// The same for the answer to the peer's oldest open question. Waits for nothing.
+  /// Sends a request at once, for whose receipt no flush waits. It waits for nothing itself: the caller
+  /// bounds the number of such requests.
+  void send_at_once(peer& to, request_head const& head, bytes_in body) {
+    if (to.next.size() + sizeof head + body.size() > packet_bytes) send(to, false);
+    std::byte* const at = append(to, head, body.size());
+    if (!body.empty()) std::memcpy(at, body.data(), body.size());
+    send(to, false);
+    to.last_letter = to.sent;
+  }
+  /// Makes room for the answer to the peer's oldest open question. Waits for nothing.
   std::byte* begin_answer(peer& to, std::uint64_t value, std::size_t body) {
     if (to.next.size() + sizeof(request_head) + body > packet_bytes) send(to, false);
     to.has_answers = true;

@@ -37,6 +37,7 @@ struct peer {
   bool has_answers = false;        ///< in the next packet
   std::uint64_t sent = 0;          ///< the number of the last packet to it
   std::uint64_t last_request = 0;  ///< of the last packet to it with requests
+  std::uint64_t last_letter = 0;   ///< of the last packet to it with a letter
   std::uint64_t last_word = 0;     ///< of the last packet to it that changes a word; 0: none that matters
   std::uint64_t asked = 0;         ///< of the last packet whose receipt was asked for
   std::uint64_t arrived = 0;       ///< of the last packet that it has carried out, as far as this rank knows

@@ -6,6 +6,7 @@
 #include <pgas/backends/cluster/homes.hpp>
 #include <pgas/backends/cluster/packets.hpp>
 #include <pgas/backends/cluster/server.hpp>
+#include <pgas/platform/mpi/letter_box.hpp>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -174,6 +175,31 @@ class wire : public packets<wire> {
     if (!unsettled_.empty()) settle(nullptr);
   }
 
+  // Letters of mailboxes travel behind this rank's earlier requests to their receiver, and wait for nothing.
+
+  void add(std::uint64_t number, mpi::letter_box& box) { boxes_.add(number, box); }
+  void remove(std::uint64_t number) { boxes_.remove(number); }
+  /// Returns whether no change by this rank of a word is under way, except to `target`. Asks for the
+  /// receipts.
+  [[nodiscard]] bool is_settled(rank_t target) {
+    std::erase_if(unsettled_, [&](peer* const each) {
+      if (each->arrived < each->last_word) {
+        if (each->rank != target && each->asked < each->last_word) send(*each, true);
+        return false;
+      }
+      each->last_word = 0;
+      return true;
+    });
+    return std::all_of(unsettled_.begin(), unsettled_.end(),
+                       [&](peer const* each) { return each->rank == target; });
+  }
+  void send(rank_t target, mpi::letter_head const& head, bytes_in letter) {
+    send_at_once(meet(target), request_of(action::letter, head), letter);
+  }
+  void send_room(rank_t target, mpi::letter_head const& head) {
+    send_at_once(meet(target), request_of(action::room, head), {});
+  }
+
   /// Carries out what has arrived, and sends what other ranks may wait for.
   void poll() {
     for (peer* const each : unsettled_) {
@@ -184,6 +210,7 @@ class wire : public packets<wire> {
 
  private:
   friend packets<wire>;
+  using packets::send;
 
   static constexpr std::size_t most_open = 256;               ///< answers that a peer owes
   static constexpr std::size_t most = std::size_t{1} << 30U;  ///< bytes of a message, whose count is an int
@@ -282,6 +309,10 @@ class wire : public packets<wire> {
         if (asked.into != nullptr) unpack_rows(asked.into, asked.pitch, body.data(), asked.shape);
         return;
       }
+      case action::letter:
+        return boxes_.deliver({head.home, head.offset, head.value}, body);
+      case action::room:
+        return boxes_.deliver_room({head.home, head.offset, head.value});
       default: {
         std::byte* const at = reach(from, head, sizeof(word));
         word const old = at != nullptr ? carry_out_on_word(head, body, at) : 0;
@@ -290,6 +321,9 @@ class wire : public packets<wire> {
     }
   }
 
+  static constexpr request_head request_of(action what, mpi::letter_head const& head) noexcept {
+    return {.what = what, .home = head.box, .offset = head.from, .value = head.room};
+  }
   static constexpr bool is_question(action on_word) noexcept {
     return on_word != action::word_store && on_word != action::word_add_only &&
            on_word != action::word_flip_only;
@@ -317,6 +351,7 @@ class wire : public packets<wire> {
   }
 
   homes homes_;
+  mpi::letter_boxes boxes_;
   std::vector<peer*> unsettled_;  ///< the peers with changes of words that may be under way
 };
 

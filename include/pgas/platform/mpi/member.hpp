@@ -8,6 +8,7 @@
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/mpi/communicator.hpp>
+#include <pgas/platform/mpi/letters.hpp>
 #include <pgas/platform/mpi/mail.hpp>
 #include <pgas/platform/mpi/node.hpp>
 #include <pgas/platform/mpi/session.hpp>
@@ -39,6 +40,7 @@ class member {
         number_(session_.new_job_number(mail_ranks_)),
         job_(join(shares, mail_ranks_, together_)),
         mail_(mail_ranks_, tag(0), job_, together_),
+        letters_(mail_ranks_, tag(5)),
         neighbours_(node(mail_ranks_).ranks()) {
     session_.enter_job();
     job_.set_shares_cores(static_cast<long>(neighbours_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN));
@@ -53,6 +55,8 @@ class member {
 
   [[nodiscard]] job const& of_job() const noexcept { return job_; }
   [[nodiscard]] mail& post() noexcept { return mail_; }
+  /// The letters of mailboxes, unless a backend carries them by itself.
+  [[nodiscard]] letters& of_mailboxes() noexcept { return letters_; }
   /// The communicator of all ranks.
   [[nodiscard]] std::shared_ptr<communicator> const& world() const noexcept { return world_; }
   /// Returns whether a rank of the job is on this node.
@@ -131,8 +135,11 @@ class member {
   /// A tag for messages of this job, for kinds from 0 to 7.
   [[nodiscard]] int tag(int kind) const noexcept { return number_ % 4000 * 8 + kind; }
 
-  /// Receives and sends mail, and lets MPI work.
-  void poll() { mail_.poll(); }
+  /// Receives and sends mail and letters, and lets MPI work.
+  void poll() {
+    mail_.poll();
+    letters_.poll();
+  }
 
   /// Returns when the request is complete. `kept` holds the memory of the operation, which goes on if an
   /// exception ends the wait. `why.awaited` are numbers in the job.
@@ -179,12 +186,13 @@ class member {
     std::array<std::uint64_t, 2> before{1, 0};
     for (std::array<std::uint64_t, 2> all{}; all[0] != all[1] || all != before;) {
       before = all;
-      std::array<std::uint64_t, 2> const mine{mail_.sent(), mail_.received()};
+      std::array<std::uint64_t, 2> const mine{mail_.sent() + letters_.sent(),
+                                              mail_.received() + letters_.received()};
       MPI_Request count = MPI_REQUEST_NULL;
       check_call(MPI_Iallreduce(mine.data(), all.data(), 2, MPI_UINT64_T, MPI_SUM, mail_ranks_, &count),
                  "MPI_Iallreduce");
       while (!is_complete(count)) {
-        mail_.poll();
+        poll();
         serve();
         if (job_.failed() && std::chrono::steady_clock::now() - started > patience) abort();
         give_up_core();
@@ -261,6 +269,7 @@ class member {
   std::vector<rank_t> together_;
   job job_;
   mail mail_;
+  letters letters_;
   std::vector<rank_t> neighbours_;  ///< the ranks of this host, in order
   std::shared_ptr<communicator> world_;
   std::vector<std::pair<std::vector<rank_t>, std::shared_ptr<communicator>>> teams_;

@@ -51,7 +51,7 @@ class wire : public packets<wire> {
     peer& to = meet(target);
     in_pieces(from, [&](std::size_t first, bytes_in piece) {
       request(to, {.what = action::put_long, .home = home, .offset = offset + first, .value = piece.size()});
-      send(to, false);
+      send_in_bounds(to);
       ++of->open;
       send_long({.of = of}, target, long_kind::put, piece);
     });
@@ -220,11 +220,13 @@ class wire : public packets<wire> {
     for (std::size_t first = 0; first < all.size(); first += most)
       use(first, all.subspan(first, std::min(all.size() - first, most)));
   }
-  /// Waits if the target owes too many answers: it would keep them all in memory.
+  /// Waits if the target owes too many answers: it would keep them all in memory, and MPI has only so many
+  /// requests for long ones.
   void bound_answers(peer& from) {
-    if (from.open.size() <= most_open) return;
+    auto const answers = [&from] { return from.open.size() + from.long_gets; };
+    if (answers() <= most_open) return;
     if (from.has_requests) send(from, false);
-    await([&] { return from.open.size() <= most_open / 2; }, from, "get");
+    await([&] { return answers() <= most_open / 2; }, from, "get");
   }
   static bool has_answered(peer const& other) noexcept { return other.open.empty() && other.long_gets == 0; }
   static void await_answer(peer& from, question asked) {

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""A program on MPI ends within seconds, and says why: failures_test.py mpich|openmpi PROGRAM."""
+"""A program on MPI ends in seconds, says why and leaves nothing: failures_test.py mpich|openmpi PROGRAM."""
+import concurrent.futures
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 mpi, program = sys.argv[1:]
@@ -26,25 +30,53 @@ EXPECTED = {
     'kill': (False, ''),
     'leave': (None, ''),  # MPICH's launcher may end with 0, since the process did
 }
+# Rank 1 throws, or is killed, while all ranks are in a state. The launcher speaks for a rank that is killed.
+# A rank that leaves an epoch with a get under way says that it has left the epoch, or why.
+KILLED = {'mpich': 'EXIT STRING: Killed (signal 9)', 'openmpi': 'process rank 1 with PID'}
+for state in 'fence', 'lock', 'post', 'halo', 'get', 'create':
+    thrown = '' if state == 'get' else 'rank 1 threw: the tea is cold'
+    EXPECTED[f'{state} throw'] = (False, thrown + '; rank 1 is on host ')
+    EXPECTED[f'{state} kill'] = (False, KILLED[mpi])
 LONGEST = 30  # seconds; a search for ranks that wait for each other looks twice, after a second
+AT_ONCE = 3  # most of a run is sleep
 
-wrong = []
-for how, (succeeds, says) in EXPECTED.items():
+# Folders of its own for /dev/shm and temporary files show what a run leaves, and hide what others make.
+APART = ['unshare', '--mount', 'sh', '-c',
+         'mount -t tmpfs none /dev/shm && mount -t tmpfs none "$TMPDIR" || exit 99; "$@"; code=$?; '
+         'ls -A /dev/shm "$TMPDIR" | grep -v "^/.*:$" | grep . | sed "s/^/left: /"; exit $code', 'sh']
+can_mount = bool(shutil.which('unshare')) and subprocess.run(
+    ['unshare', '--mount', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'], capture_output=True).returncode == 0
+
+
+def wrong_in(how):
+    """Runs the program, and returns what is wrong, or None."""
+    succeeds, says = EXPECTED[how]
     began = time.monotonic()
-    try:
-        run = subprocess.run([start, mpi, '3', program, how], capture_output=True, text=True, timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        wrong.append(f'{how}: has not ended after {LONGEST} s')
-        continue
-    said = run.stdout + run.stderr
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.Popen([*(APART if can_mount else []), start, mpi, '3', program, how], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                               env=os.environ | {'TMPDIR': folder})
+        try:
+            said = run.communicate(timeout=LONGEST)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            return f'{how}: has not ended after {LONGEST} s: {run.communicate()[0][-600:]}'
     if succeeds is None and 'sum' in said:
-        wrong.append(f'{how}: goes on without rank 1: {said[-600:]}')
-    elif succeeds is not None and (run.returncode == 0) != succeeds:
-        wrong.append(f'{how}: ends with {run.returncode}: {said[-600:]}')
-    elif says not in said:
-        wrong.append(f'{how}: does not say "{says}": {said[-600:]}')
-    else:
-        print(f'{how}: {time.monotonic() - began:.1f} s')
+        return f'{how}: goes on without rank 1: {said[-600:]}'
+    if succeeds is not None and (run.returncode == 0) != succeeds:
+        return f'{how}: ends with {run.returncode}: {said[-600:]}'
+    if says not in said:
+        return f'{how}: does not say "{says}": {said[-1500:]}'
+    if 'left: ' in said:
+        return f'{how}: leaves files: {said[-600:]}'
+    print(f'{how}: {time.monotonic() - began:.1f} s')
+    return None
+
+
+if not can_mount:
+    print('not checked: the files that a run leaves, since this user may not mount')
+with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as workers:
+    wrong = [each for each in workers.map(wrong_in, EXPECTED) if each]
 left = subprocess.run(['pgrep', '-f', program], capture_output=True, text=True).stdout.split()
 left = [pid for pid in left if 'failures_test' not in pathlib.Path(f'/proc/{pid}/cmdline').read_text(errors='replace')]
 if left:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What goes wrong in a program on MPI, by name: see failures_test.py.
+// What goes wrong in a program on MPI, by name: see failures_test.py. Its states have the name of what a rank
+// does when it goes wrong.
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,8 @@
 #include <pgas/pgas.hpp>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -21,6 +24,97 @@ void go_wrong(std::string_view how) {
   if (how == "kill") ::raise(SIGKILL);
   if (how == "exit") std::exit(0);
   if (how == "leave") ::_exit(0);
+}
+
+/// The rounds of a state that all ranks go through before rank 1 goes wrong in it.
+constexpr int rounds = 3;
+
+/// Calls round(goes_wrong) again and again; rank 1 goes wrong in the middle of one.
+template <class Team, class Round>
+void repeat(Team& team, std::string_view how, Round const& round) {
+  for (int i = 0;; ++i) {
+    round([&] {
+      if (i == rounds && team.rank() == 1) go_wrong(how);
+    });
+  }
+}
+
+template <class Team>
+void fence(Team& team, std::string_view how) {
+  auto w = pgas::make_window<int>(team, 4);
+  repeat(team, how, [&](auto const& goes_wrong) {
+    pgas::fence epoch{w};
+    epoch.put((team.rank() + 1) % team.size(), 0, 1);
+    goes_wrong();
+  });
+}
+template <class Team>
+void hold_lock(Team& team, std::string_view how) {
+  auto w = pgas::make_window<int>(team, 4);
+  repeat(team, how, [&](auto const& goes_wrong) {
+    team.barrier();
+    pgas::lock epoch{w, 0, pgas::exclusive};
+    epoch.put(0, 0, 1);
+    goes_wrong();
+  });
+}
+template <class Team>
+void post(Team& team, std::string_view how) {
+  auto w = pgas::make_window<int>(team, 4);
+  pgas::rank_t const next = (team.rank() + 1) % team.size();
+  pgas::rank_t const previous = (team.rank() + team.size() - 1) % team.size();
+  repeat(team, how, [&](auto const& goes_wrong) {
+    pgas::exposure exposed{w, {previous}};
+    pgas::access epoch{w, {next}};
+    epoch.put(next, 0, 1);
+    goes_wrong();
+    epoch.complete();
+    exposed.wait();
+  });
+}
+template <class Team>
+void halo(Team& team, std::string_view how) {
+  auto cells = pgas::make_array<double>(team, {64, 64}, pgas::halo{.width = 1});
+  repeat(team, how, [&](auto const& goes_wrong) {
+    goes_wrong();
+    pgas::exchange_halo(cells);
+  });
+}
+/// On `cluster` no flush ends the gets: it bounds their number itself. MPICH 4.0.2 hangs when its own pile
+/// up.
+template <class Team>
+void get(Team& team, std::string_view how) {
+  auto w = pgas::make_window<double>(team, 100'000);
+  std::vector<double> into(100'000);  // outlasts the epoch, which rank 1 leaves with a get under way
+  pgas::lock_all epoch{w};
+  repeat(team, how, [&](auto const& goes_wrong) {
+    pgas::rank_t const next = (team.rank() + 1) % team.size();
+    epoch.get(next, 0, into);
+    goes_wrong();
+    if (!std::is_same_v<backend, pgas::backends::cluster>) epoch.flush(next);
+  });
+}
+template <class Team>
+void create(Team& team, std::string_view how) {
+  repeat(team, how, [&](auto const& goes_wrong) {
+    goes_wrong();
+    auto w = pgas::make_window<int>(team, 1000);
+  });
+}
+
+/// Goes through the state that a name like "fence kill" begins with; returns if it begins with none.
+template <class Team>
+void pass_through(Team& team, std::string_view name) {
+  auto const end = name.find(' ');
+  if (end == std::string_view::npos) return;
+  std::string_view const state = name.substr(0, end);
+  std::string_view const how = name.substr(end + 1);
+  if (state == "fence") fence(team, how);
+  if (state == "lock") hold_lock(team, how);
+  if (state == "post") post(team, how);
+  if (state == "halo") halo(team, how);
+  if (state == "get") get(team, how);
+  if (state == "create") create(team, how);
 }
 
 /// Each rank waits for a post of the next one, which does not come.
@@ -68,6 +162,7 @@ int main(int, char** argv) {
   if (has_begun) MPI_Init(nullptr, nullptr);
   try {
     int const sum = pgas::run<backend>([how](auto& team) {
+      pass_through(team, how);
       if (how == "ring") wait_in_a_ring(team);
       if (team.rank() == 1) go_wrong(how);
       return team.all_reduce(team.rank());

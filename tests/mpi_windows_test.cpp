@@ -6,6 +6,7 @@
 #include "conformance/random_programs.hpp"
 #include "epoch_test.cpp"
 #include "halo_test.cpp"
+#include "mpi/eight_ranks.hpp"
 #include "mpi/nodes_test.hpp"
 #include "window_test.cpp"
 

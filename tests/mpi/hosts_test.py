@@ -1,20 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Two hosts on one machine, over TCP: hosts_test.py mpich|openmpi PGAS_RUN PROGRAM HEAT HEAT_ON_MPI PICTURE
+"""Two hosts on one machine, over TCP.
+
+hosts_test.py mpich|openmpi PGAS_RUN PROGRAM HEAT HEAT_ON_MPI PICTURE FFT3D_ON_MPI GUPS_ON_MPI
+HASH_TABLE_ON_MPI
 
 A host is a network namespace with a name and an address of its own; a pair of veth devices joins the two. pgas-run
 --hosts starts the ranks from host a. Its remote shell is this file, under the name ssh: it enters a namespace in place
 of a connection. Like ssh, it asks the host every ServerAliveInterval seconds whether it is there.
 """
+import collections
+import fcntl
 import filecmp
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ADDRESSES = ('10.77.1.1', '10.77.1.2')
@@ -96,6 +104,61 @@ def await_network():
           'the network is up')
 
 
+class SlowNetwork:
+    """Joins the hosts by two TUN devices in place of veth. Packets arrive 5 ms later; each hundredth is lost.
+
+    The devices belong to this process, and end with it. A kernel with netem would do the same.
+    """
+    DELAY = 0.005  # seconds
+    LOST = 100  # one of so many packets, in each direction
+
+    def __init__(self):
+        self.lost = self.carried = 0
+        self.ends = threading.Event()
+        self.devices = []
+
+    def __enter__(self):
+        for letter in 'ab':
+            device = os.open('/dev/net/tun', os.O_RDWR | os.O_NONBLOCK)
+            self.devices.append(device)
+            # TUNSETIFF with IFF_TUN and IFF_NO_PI, from linux/if_tun.h
+            name = f'pgas{os.getpid()}{letter}'
+            fcntl.ioctl(device, 0x400454ca, struct.pack('16sH14x', name.encode(), 0x1001))
+        ip('-n', HOSTS[0], 'link', 'del', 'eth0')
+        for host, address, letter in zip(HOSTS, ADDRESSES, 'ab'):
+            ip('link', 'set', f'pgas{os.getpid()}{letter}', 'netns', host, 'name', 'eth0')
+            ip('-n', host, 'addr', 'add', f'{address}/24', 'dev', 'eth0')
+            ip('-n', host, 'link', 'set', 'eth0', 'up')
+        self.relay = threading.Thread(target=self.carry)
+        self.relay.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        if len(self.devices) == 2:
+            self.relay.join()
+        for device in self.devices:
+            os.close(device)
+
+    def carry(self):
+        under_way = collections.deque()  # (time of arrival, device, packet)
+        read = [0, 0]
+        while not self.ends.is_set():
+            wait = max(0, under_way[0][0] - time.monotonic()) if under_way else 0.1
+            for device in select.select(self.devices, [], [], wait)[0]:
+                side = self.devices.index(device)
+                packet = os.read(device, 65536)
+                read[side] += 1
+                if read[side] % self.LOST == 0:
+                    self.lost += 1
+                else:
+                    under_way.append((time.monotonic() + self.DELAY, self.devices[1 - side], packet))
+            while under_way and under_way[0][0] <= time.monotonic():
+                _, device, packet = under_way.popleft()
+                os.write(device, packet)
+                self.carried += 1
+
+
 def remove_hosts():
     for host in HOSTS:
         if host in ip('netns', 'list').split():
@@ -174,7 +237,12 @@ def ranks_of_two_hosts_compute():
 
 def an_error_names_its_host_while_another_job_writes_the_bytes_of_one_host():
     error = Job('-n', '2', PROGRAM, 'throw')  # Open MPI's launcher then waits for four seconds
-    job = Job('-n', '2', HEAT_ON_MPI, PICTURE, '10', '5')
+    writes_the_bytes_of_one_host()
+    error.expect(False, f'rank 1 threw: the tea is cold; rank 1 is on host {HOSTS[1]}')
+
+
+def writes_the_bytes_of_one_host():
+    job = Job('-n', '2', HEAT_ON_MPI, PICTURE, '10', '5', '--pgas-backend', 'cluster')
     job.expect(True, 'heat: 10 steps on 2 ranks')
     alone = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
     subprocess.run([HEAT, PICTURE, '10', '5', '--pgas-ranks', '2', '--pgas-backend', 'process_map'], cwd=alone,
@@ -183,7 +251,30 @@ def an_error_names_its_host_while_another_job_writes_the_bytes_of_one_host():
     assert pictures, 'process_map writes no pictures'
     _, different, missing = filecmp.cmpfiles(alone, job.folder, pictures, shallow=False)
     assert not different and not missing, f'not what process_map writes: {different}, {missing}'
-    error.expect(False, f'rank 1 threw: the tea is cold; rank 1 is on host {HOSTS[1]}')
+
+
+def programs_verify_themselves_on_both_hosts():
+    for ranks, says, *program in (
+            ('4', 'class S: verified', FFT3D_ON_MPI),
+            ('4', 'gups: 4096 updates of 1024 words, 0 errors', GUPS_ON_MPI, '10'),
+            ('2', 'atomic: 300 words from 2 ranks', HASH_TABLE_ON_MPI, 'atomic', '/usr/share/dict/words', '300')):
+        began = time.monotonic()
+        Job('-n', ranks, *program, '--pgas-backend', 'cluster').expect(True, says)
+        print(f'     {time.monotonic() - began:4.1f} s  {says}')
+
+
+def a_slow_network_that_loses_packets_changes_no_result():
+    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        print('     skipped: there is no /dev/net/tun')
+        return
+    with SlowNetwork() as network:
+        writes_the_bytes_of_one_host()
+        Job('-n', '2', GUPS_ON_MPI, '8', '--pgas-backend', 'cluster').expect(
+            True, 'gups: 1024 updates of 256 words, 0 errors')
+        for host in HOSTS:
+            nothing_runs_on(host)
+        print(f'     {network.carried} packets came 5 ms later, and {network.lost} were lost')
+        assert network.lost > 0, 'no packet was lost'
 
 
 def a_host_that_vanishes_ends_the_job():
@@ -217,7 +308,9 @@ def main():
             print(f'skipped: this system makes no network namespaces: {problem.stderr.strip()}')
             return 77
         for case in (ranks_of_two_hosts_compute, a_host_that_vanishes_ends_the_job,
-                     an_error_names_its_host_while_another_job_writes_the_bytes_of_one_host):
+                     an_error_names_its_host_while_another_job_writes_the_bytes_of_one_host,
+                     programs_verify_themselves_on_both_hosts,
+                     a_slow_network_that_loses_packets_changes_no_result):  # last: it replaces the network
             name = case.__name__.replace('_', ' ')
             began = time.monotonic()
             try:
@@ -240,7 +333,8 @@ if __name__ == '__main__':
     if pathlib.Path(sys.argv[0]).name == 'ssh':
         sys.exit(ssh(sys.argv[1:]))
     MPI = sys.argv[1]
-    PGAS_RUN, PROGRAM, HEAT, HEAT_ON_MPI, PICTURE = map(os.path.abspath, sys.argv[2:])
+    (PGAS_RUN, PROGRAM, HEAT, HEAT_ON_MPI, PICTURE, FFT3D_ON_MPI, GUPS_ON_MPI,
+     HASH_TABLE_ON_MPI) = map(os.path.abspath, sys.argv[2:])
     for command, package in (f'mpirun.{MPI}', 'it'), ('ip', 'its package iproute2'), ('unshare', 'util-linux'):
         if not shutil.which(command):
             print(f'skipped: there is no {command}; tools/setup test installs {package}')

@@ -102,7 +102,25 @@ concept one_way_cell = control_cell<C> && requires(C const& c, word value, std::
   c.flip(value, order);
 };
 
+/// A release of this rank waits until its earlier changes of far words have taken place, see `control`.
+/// `uncovered()` of such a word is the same word for a change that later releases of this rank need not
+/// cover, because only the word's owner looks at it. Such a change itself covers what came before it.
+template <class W>
+concept coverable_word = std::copyable<W> && requires(W const& w) {
+  { w.uncovered() } -> std::same_as<W>;
+};
+
 namespace detail {
+
+/// A word that only its owner looks at, for a change that later releases need not cover.
+template <class Word>
+Word uncovered(Word const& w) {
+  if constexpr (coverable_word<Word>) {
+    return w.uncovered();
+  } else {
+    return w;
+  }
+}
 
 /// Adds to a cell, whose word before nobody needs.
 template <control_cell C>
@@ -142,7 +160,7 @@ concept changing_cell =
 /// Orders are those of C++, between words of all ranks: a rank that acquires what this rank released finds
 /// each earlier change of a word by this rank, near or far. A backend whose changes of far words take time
 /// waits for their arrival before it makes a release visible to a nearer rank. Payload is not among these
-/// changes; see boundary.
+/// changes; see boundary. Nor are changes of words that are `uncovered`.
 ///
 /// `size()` is the number of ranks. `read_modify_write` says what cells can do, and `can_park` whether a
 /// waiting rank may sleep.

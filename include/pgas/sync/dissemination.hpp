@@ -44,7 +44,7 @@ struct dissemination {
         rank_t const from = self < distance ? self - distance + size : self - distance;
         // release: pairs with the acquire load of wait_until in `to`; carries this rank's writes, and those
         // it has heard of in earlier rounds.
-        control_->slot(to, round, self).store(reached_, std::memory_order_release);
+        detail::uncovered(control_->slot(to, round, self)).store(reached_, std::memory_order_release);
         control_->wait_until(control_->slot(self, round, from),
                              [reached = reached_](word seen) { return seen >= reached; },
                              {.operation = operation, .awaited = group(&from, 1)});

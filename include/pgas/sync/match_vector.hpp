@@ -46,7 +46,8 @@ struct match_vector {
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        detail::flip(control_->cell(origin, vector_word(self())), bit(self()), std::memory_order_release);
+        detail::flip(detail::uncovered(control_->cell(origin, vector_word(self()))), bit(self()),
+                     std::memory_order_release);
       }
       completions_.expect(origins);
     }

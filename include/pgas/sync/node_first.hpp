@@ -16,9 +16,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// leader of a node is its first rank.
 ///
 /// Words     a cell, the leader's: in its lower half the arrivals of its node at this fence, in its upper
-/// half
-///           the number of fences that are over. Slot k of a leader, written by the leader 2^k nodes before
-///           it: the number of the last fence in which that one has reached round k.
+///           half the number of fences that are over. Slot k of a leader, written by the leader 2^k nodes
+///           before it: the number of the last fence in which that one has reached round k.
 /// States    A rank adds one to its leader's cell and waits for the upper half. The leader waits until the
 ///           lower half counts all others, meets the other leaders as in dissemination, and then adds one to
 ///           the upper half and takes the arrivals back. No rank arrives again before that.
@@ -85,7 +84,7 @@ struct node_first {
         rank_t const from = leaders_[(self + nodes - distance) % nodes];
         // release: pairs with the acquire load of wait_until in `to`; carries the writes of this node, and of
         // the nodes that this one has heard of in earlier rounds.
-        control_->slot(to, round, leader_).store(over_, std::memory_order_release);
+        detail::uncovered(control_->slot(to, round, leader_)).store(over_, std::memory_order_release);
         control_->wait_until(control_->slot(leader_, round, from),
                              [over = over_](word seen) {
                                // The other leader may be one fence ahead.

@@ -50,14 +50,15 @@ struct tournament {
         rank_t const winner = self - distance;
         // release: pairs with the acquire load of wait_until in `winner`; carries this rank's writes, and
         // those that were reported to it.
-        control_->slot(winner, round, self).store(reached_, std::memory_order_release);
+        detail::uncovered(control_->slot(winner, round, self)).store(reached_, std::memory_order_release);
         wait_for(winner, over, operation);
       }
       while (distance > 1) {
         distance /= 2;
         if (self + distance >= size) continue;
         // release: pairs with the acquire load of wait_until in that rank; carries the writes of all ranks.
-        control_->slot(self + distance, over, self).store(reached_, std::memory_order_release);
+        detail::uncovered(control_->slot(self + distance, over, self))
+            .store(reached_, std::memory_order_release);
       }
       b.refresh(everyone);
     }

@@ -49,7 +49,8 @@ struct two_vectors {
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        detail::flip(control_->cell(origin, posts_ + index(self())), bit(self()), std::memory_order_release);
+        detail::flip(detail::uncovered(control_->cell(origin, posts_ + index(self()))), bit(self()),
+                     std::memory_order_release);
       }
     }
 
@@ -68,7 +69,7 @@ struct two_vectors {
     template <boundary Boundary>
     [[nodiscard]] bool test(group origins, Boundary& b) {
       for (rank_t origin : origins) {
-        // acquire: pairs with the release of fetch_xor in complete of `origin`.
+        // acquire: pairs with the release of the flip in complete of `origin`.
         word const vector = completion_of(origin).load(std::memory_order_acquire);
         if (((vector ^ completed_[index(origin)]) & bit(origin)) == 0) return false;
       }
@@ -98,8 +99,8 @@ struct two_vectors {
         posted_[index(target)] ^= bit(target);
         // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which
         // publish has made complete.
-        control_->cell(target, completions_ + index(self()))
-            .fetch_xor(bit(self()), std::memory_order_release);
+        detail::flip(detail::uncovered(control_->cell(target, completions_ + index(self()))), bit(self()),
+                     std::memory_order_release);
       }
     }
 

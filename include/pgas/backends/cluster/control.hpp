@@ -45,11 +45,18 @@ class cluster_control {
       tell(cluster::action::word_store, value, order);
     }
     void tell(cluster::action what, word value, std::memory_order order) const {
-      wire_->change_word(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, order);
+      wire_->change_word(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, order,
+                         is_covered_);
     }
     word ask(cluster::action what, word value, bytes_in body = {}) const {
       return wire_->ask(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, body,
                         "control word");
+    }
+
+    template <class Word>
+    [[nodiscard]] static Word uncovered(Word w) noexcept {
+      w.is_covered_ = false;
+      return w;
     }
 
     word* near_;
@@ -57,6 +64,7 @@ class cluster_control {
     rank_t owner_;         ///< its number in the job
     std::uint64_t home_;
     std::size_t at_;
+    bool is_covered_ = true;  ///< by this rank's later releases
   };
 
  public:
@@ -66,11 +74,13 @@ class cluster_control {
   class slot_type : public any_word {
    public:
     using any_word::any_word;
+    [[nodiscard]] slot_type uncovered() const noexcept { return any_word::uncovered(*this); }
     void store(word value, std::memory_order order) const { set(value, order); }
   };
   class cell_type : public refuses_store, public any_word {
    public:
     using any_word::any_word;
+    [[nodiscard]] cell_type uncovered() const noexcept { return any_word::uncovered(*this); }
     word fetch_add(word value, std::memory_order order) const {
       settle(order);
       return near_ != nullptr ? near_cell(near_).fetch_add(value, order)
@@ -187,7 +197,7 @@ class cluster_control {
     std::optional<cluster::wire::serving> here;
     if (wire_) here.emplace(*wire_);
     auto const prepare = [&](long_wait& patience) {
-      if (wire_) wire_->settle();
+      if (wire_) wire_->settle_unless(condition);
       patience.awaits(ranks_.to_world(why.awaited));
       patience.sleeps_on(bells);
     };
@@ -197,7 +207,7 @@ class cluster_control {
   void wait_far(function_ref<bool()> condition, waiting_for const& why) const {
     if (condition()) return;
     cluster::wire::serving const here(*wire_);
-    wire_->settle();
+    wire_->settle_unless([] { return false; });
     long_wait patience(near_->owner(), why, label_, ranks_.to_world(why.awaited));
     while (!condition()) patience.pause();
   }
@@ -212,6 +222,7 @@ class cluster_control {
   std::uint64_t home_;
   std::shared_ptr<void const> kept_;
 };
-static_assert(control_of_nodes<cluster_control> && one_way_cell<cluster_control::cell_type>);
+static_assert(control_of_nodes<cluster_control> && one_way_cell<cluster_control::cell_type> &&
+              coverable_word<cluster_control::cell_type> && coverable_word<cluster_control::slot_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

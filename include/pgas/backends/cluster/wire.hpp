@@ -22,12 +22,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 ///           sender waits for their effect: a flush, a question, a change of a word. So small puts cost a
 ///           copy each, and a put and the signal behind it are one message.
 /// Words     A store to a word does not wait, nor does an addition without a result. Before this rank shows a
-/// release to any other rank, the receipt
-///           for such a store has come (`settle`). The order of packets covers the word's own rank.
-/// Differs   from one-sided MPI: a put needs no reply of its own, order costs nothing, and words, elements
-/// and
-///           near stores meet in one processor's atomics. A target that computes answers later, as it does on
-///           an MPI without hardware for one-sided access.
+///           release to any other rank, the receipt for such a store has come (`settle`), unless the word is
+///           `uncovered`. The order of packets covers the word's own rank.
+/// Differs   from one-sided MPI: a put needs no reply of its own, and order costs nothing. Words, elements
+///           and near stores meet in one processor's atomics. A target that computes answers later, as it
+///           does on an MPI without hardware for one-sided access.
 class wire : public packets<wire> {
  public:
   /// Collective over the job.
@@ -152,10 +151,14 @@ class wire : public packets<wire> {
   }
 
   /// Changes a word of the target without an answer. A relaxed change leaves with this rank's next packet to
-  /// the target, or when this rank polls.
-  void change_word(rank_t target, request_head const& head, std::memory_order order) {
+  /// the target, or when this rank polls. A change that later releases need not cover asks for no receipt.
+  void change_word(rank_t target, request_head const& head, std::memory_order order, bool is_covered) {
     peer& to = meet(target);
     request(to, head);
+    if (!is_covered && order != std::memory_order_relaxed) {
+      to.last_uncovered = to.sent + 1;
+      return send_in_bounds(to);
+    }
     if (to.last_word == 0) unsettled_.push_back(&to);
     to.last_word = to.sent + 1;
     if (order == std::memory_order_relaxed) return;
@@ -170,9 +173,12 @@ class wire : public packets<wire> {
       return;
     settle(owner < 0 ? nullptr : &meet(owner));
   }
-  /// Returns when all changes of words by this rank have been carried out.
-  void settle() {
-    if (!unsettled_.empty()) settle(nullptr);
+  /// Returns when all changes of words by this rank have been carried out, or is_over() is true. A rank whose
+  /// signal has ended this rank's wait may be in a call of MPI, where it sends no receipt.
+  template <class Condition>
+  void settle_unless(Condition const& is_over) {
+    for_each_peer(
+        [&](peer& each) { await_receipt(each, std::max(each.last_word, each.last_uncovered), is_over); });
   }
 
   // Letters of mailboxes travel behind this rank's earlier requests to their receiver, and wait for nothing.
@@ -241,6 +247,12 @@ class wire : public packets<wire> {
       give_up_core();
     }
   }
+  /// Returns when the peer has carried out this rank's packet of this number.
+  template <class Condition>
+  void await_receipt(peer& to, std::uint64_t number, Condition const& is_over) {
+    if (to.asked < number && to.arrived < number) send(to, true);
+    await([&] { return to.arrived >= number || is_over(); }, to, "control word");
+  }
   void settle(peer const* except) {
     for (std::size_t i = 0; i < unsettled_.size();) {
       peer& to = *unsettled_[i];
@@ -248,8 +260,7 @@ class wire : public packets<wire> {
         ++i;
         continue;
       }
-      if (to.asked < to.last_word && to.arrived < to.last_word) send(to, true);
-      await([&] { return to.arrived >= to.last_word; }, to, "control word");
+      await_receipt(to, to.last_word, [] { return false; });
       to.last_word = 0;
       unsettled_.erase(unsettled_.begin() + static_cast<std::ptrdiff_t>(i));
     }

@@ -7,6 +7,7 @@
 #include <pgas/backends/cluster.hpp>
 #include <pgas/backends/mpi.hpp>
 #include <pgas/exchange_halo.hpp>
+#include <pgas/notified_halo.hpp>
 #include <pgas/pgas.hpp>
 
 #include "peers/mpi_stencil.hpp"
@@ -71,8 +72,31 @@ class far_accesses {
           block.flush();
         },
         [this](MPI_Win win) { put(mib, win); });
+    at_random([=](std::size_t i, std::uint64_t value) { word.put(i, value); }, [=] { word.flush(); });
     MPI_Win_unlock_all(created_.get());
     MPI_Win_unlock_all(allocated_.get());
+  }
+  /// Many puts to random places, and then one flush.
+  template <class Put, class Flush>
+  void at_random(Put put, Flush flush) {
+    constexpr std::size_t puts = 10'000;
+    auto const next = [this] {
+      return (random_ = random_ * 6364136223846793005U + 1442695040888963407U) >> 33U;
+    };
+    m_.measure({.row = "far_random_puts", .mode = name_, .bytes = 8, .per_call = puts, .unit = "op/s"},
+               {bench::origin_only(m_, "",
+                                   [=] {
+                                     for (std::size_t i = 0; i < puts; ++i) put(next() % bench::kib, i);
+                                     flush();
+                                   }),
+                bench::origin_only(m_, "RMA", [=, this] {
+                  MPI_Win const win = allocated_.get();
+                  for (std::size_t i = 0; i < puts; ++i) {
+                    MPI_Put(&one_, 8, MPI_BYTE, other_, static_cast<MPI_Aint>(next() % bench::kib * 8), 8,
+                            MPI_BYTE, win);
+                  }
+                  MPI_Win_flush(other_, win);
+                })});
   }
   void put(std::size_t bytes, MPI_Win win) const {
     MPI_Put(private_.data(), static_cast<int>(bytes), MPI_BYTE, other_, 0, static_cast<int>(bytes), MPI_BYTE,
@@ -99,6 +123,7 @@ class far_accesses {
   int other_;
   std::uint64_t one_ = 1;
   std::uint64_t found_ = 0;
+  std::uint64_t random_ = 1;
 };
 
 /// Meetings of all ranks, each of which is a node.
@@ -143,17 +168,24 @@ void measure_heat(Team& team, bench::meter& m, std::string const& name) {
       copy = 1 - copy;
     });
   };
-  auto const ours = [&] {
-    pgas::exchange_halo(now);
-    {
-      auto const u = pgas::stage(now, pgas::read_only);
-      auto const v = pgas::stage(next, pgas::write_only);
-      bench::relax(v.data(), u.data(), now.local_rows(), side, now.shape().pitch());
-    }
-    std::swap(now, next);
+  auto halos = pgas::make_notified_halo(now);
+  auto const ours = [&](auto const& exchange) {
+    return bench::everybody("", [&] {
+      exchange();
+      {
+        auto const u = pgas::stage(now, pgas::read_only);
+        auto const v = pgas::stage(next, pgas::write_only);
+        bench::relax(v.data(), u.data(), now.local_rows(), side, now.shape().pitch());
+      }
+      std::swap(now, next);
+    });
   };
+  auto const in_epochs = [&] { pgas::exchange_halo(now); };
+  auto const notified = [&] { halos.exchange(now); };
   m.measure({.row = "far_heat", .mode = name},
-            {bench::everybody("", ours), by_hand("RMA", by_puts), by_hand("messages", by_messages)});
+            {ours(in_epochs), by_hand("RMA", by_puts), by_hand("messages", by_messages)});
+  m.measure({.row = "far_heat_notified", .mode = name},
+            {ours(notified), by_hand("RMA", by_puts), by_hand("messages", by_messages)});
   team.barrier();
 }
 

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/element_request.hpp>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
@@ -37,18 +39,23 @@ enum class action : std::uint8_t {
   room,          ///< the same without a letter
 };
 
-/// The head of a request; `body` bytes follow it.
+/// The head of a request; `body` bytes follow it. A packet leaves out a value of 0.
 struct request_head {
   action what{};
   element_kind element{};
   op_kind op{};
-  std::uint8_t unused = 0;
+  std::uint8_t has_value = 0;
   std::uint32_t body = 0;
   std::uint64_t home = 0;    ///< the number of the memory
   std::uint64_t offset = 0;  ///< in bytes, in the receiver's part
   std::uint64_t value = 0;
 };
 static_assert(std::has_unique_object_representations_v<request_head>, "no undefined byte may be sent");
+
+/// The bytes of a head in a packet.
+constexpr std::size_t head_bytes(bool has_value) noexcept {
+  return has_value ? sizeof(request_head) : sizeof(request_head) - sizeof(request_head::value);
+}
 
 /// The rows of a put_rows or get_rows in the receiver's part.
 struct row_places {
@@ -63,13 +70,33 @@ struct packet_head {
   std::uint64_t wants_receipt = 0;
 };
 
-/// The longest packet, and the longest put or get that travels in one.
-inline constexpr std::size_t packet_bytes = 16384;
+/// The longest packet. MPI sends a longer message in several steps, or first asks its receiver.
+inline constexpr std::size_t packet_bytes = 8192;
+/// The longest body of a request.
 inline constexpr std::size_t longest_body =
     packet_bytes - sizeof(packet_head) - sizeof(request_head) - sizeof(row_places);
+/// The longest put or get that travels in packets. A longer one is a message of its own.
+inline constexpr std::size_t longest_in_packets = 4 * longest_body;
+
+/// The allocator of bytes that are about to be written: new ones have no value.
+template <class T>
+struct unset_allocator : std::allocator<T> {
+  template <class Other>
+  struct rebind {
+    using other = unset_allocator<Other>;
+  };
+  template <class Other, class... Arguments>
+  void construct(Other* at, Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) == 0) {
+      ::new (static_cast<void*>(at)) Other;
+    } else {
+      std::construct_at(at, std::forward<Arguments>(arguments)...);
+    }
+  }
+};
 
 /// A packet in its serialized form.
-using packet = std::vector<std::byte>;
+using packet = std::vector<std::byte, unset_allocator<std::byte>>;
 
 /// Reads a value at `at`, which need not be aligned.
 template <class T>

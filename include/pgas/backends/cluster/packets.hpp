@@ -12,7 +12,9 @@
 #include <optional>
 #include <pgas/backends/cluster/peer.hpp>
 #include <pgas/platform/job/service.hpp>
+#include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/mpi/member.hpp>
+#include <pgas/support/function_ref.hpp>
 #include <pgas/support/text_of.hpp>
 #include <string_view>
 #include <unordered_map>
@@ -110,7 +112,7 @@ class packets {
   }
   /// Makes room for a request and its body in the peer's packet; returns the address of the body.
   std::byte* begin_request(peer& to, request_head const& head, std::size_t body) {
-    while (to.next.size() + sizeof head + body > packet_bytes) send_in_bounds(to);
+    while (to.next.size() + head_bytes(head.value != 0) + body > packet_bytes) send_in_bounds(to);
     to.has_requests = true;
     return append(to, head, body);
   }
@@ -129,7 +131,7 @@ class packets {
   }
   /// Makes room for the answer to the peer's oldest open question. Waits for nothing.
   std::byte* begin_answer(peer& to, std::uint64_t value, std::size_t body) {
-    if (to.next.size() + sizeof(request_head) + body > packet_bytes) send(to, false);
+    if (to.next.size() + head_bytes(value != 0) + body > packet_bytes) send(to, false);
     to.has_answers = true;
     return append(to, {.what = action::answer, .value = value}, body);
   }
@@ -210,15 +212,23 @@ class packets {
   template <class Condition>
   void await(Condition&& condition, peer const& other, std::string_view operation) {
     if (condition()) return;
-    self().poll();
-    if (condition()) return;
+    int const looks = keeps_core(member_->of_job()) ? eager_looks : 1;
+    for (int i = 0; i < looks; ++i) {
+      self().poll();
+      if (condition()) return;
+    }
+    await_long(condition, other, operation);
+  }
+
+ private:
+  [[gnu::noinline]] void await_long(function_ref<bool()> condition, peer const& other,
+                                    std::string_view operation) {
     serving const here(self());
     std::string const label = text_of({"an answer of rank ", other.rank});
     constexpr auto nobody = [] { return group(); };
     wait_for(member_->of_job(), condition, {.operation = operation}, label, nobody);
   }
 
- private:
   static constexpr int packet_kind = 4;
   static constexpr std::uint64_t most_unreceived = 64;
   static constexpr std::uint64_t between_receipts = 16;
@@ -238,10 +248,12 @@ class packets {
 
   static std::byte* append(peer& to, request_head head, std::size_t body) {
     head.body = static_cast<std::uint32_t>(body);
+    head.has_value = head.value != 0 ? 1 : 0;
     std::size_t const at = to.next.size();
-    to.next.resize(at + sizeof head + body);
-    std::memcpy(to.next.data() + at, &head, sizeof head);
-    return to.next.data() + at + sizeof head;
+    std::size_t const bytes = head_bytes(head.value != 0);
+    to.next.resize(at + bytes + body);
+    std::memcpy(to.next.data() + at, &head, bytes);
+    return to.next.data() + at + bytes;
   }
 
   /// Takes back the packets that have left. A peer that does not poll keeps its own, and not those of others.
@@ -264,8 +276,11 @@ class packets {
                               owner().tag(packet_kind), ranks_, &room.request),
                     "MPI_Irecv");
   }
+  /// Takes the packets that have arrived. A rank with a core of its own takes one, since the caller likely
+  /// waits for it, and a look that finds nothing costs as much as one that finds a packet.
   void receive() {
-    for (std::size_t i = 0; i < arriving_.size(); ++i) {
+    std::size_t const looks = keeps_core(member_->of_job()) ? 1 : arriving_.size();
+    for (std::size_t i = 0; i < looks; ++i) {
       incoming& room = arriving_[next_arrival_];
       int there = 0;
       MPI_Status status;
@@ -299,9 +314,13 @@ class packets {
   /// Carries out the rest of a packet. Returns false if a long put must arrive first.
   bool carry_out(peer& from, bytes_in bytes) {
     while (!from.is_stalled && from.position < bytes.size()) {
-      auto const head = read_as<request_head>(bytes.data() + from.position);
-      bytes_in const body = bytes.subspan(from.position + sizeof head, head.body);
-      from.position += sizeof head + body.size();
+      request_head head;
+      std::byte const* const at = bytes.data() + from.position;
+      std::memcpy(static_cast<void*>(&head), at, head_bytes(false));
+      if (head.has_value != 0) std::memcpy(&head, at, sizeof head);
+      std::size_t const first = from.position + head_bytes(head.has_value != 0);
+      bytes_in const body = bytes.subspan(first, head.body);
+      from.position = first + body.size();
       self().carry_out(from, head, body);
     }
     if (from.is_stalled) return false;

@@ -38,17 +38,16 @@ class wire : public packets<wire> {
   // when it is; the others are over at a flush.
 
   void put(rank_t target, std::uint64_t home, std::uint64_t offset, bytes_in from) {
-    if (from.size() <= longest_body)
-      return request(meet(target), {.what = action::put, .home = home, .offset = offset}, from);
+    if (from.size() <= longest_in_packets) return put_in_packets(meet(target), home, offset, from);
     auto const all = std::make_shared<transfer>();
     start_put(all, target, home, offset, from);
     outlast(*all);
   }
   void start_put(std::shared_ptr<transfer> const& of, rank_t target, std::uint64_t home, std::uint64_t offset,
                  bytes_in from) {
-    if (from.size() <= longest_body) return put(target, home, offset, from);
+    if (from.size() <= longest_in_packets) return put(target, home, offset, from);
     peer& to = meet(target);
-    in_pieces(from, [&](std::size_t first, bytes_in piece) {
+    in_pieces(from, most, [&](std::size_t first, bytes_in piece) {
       request(to, {.what = action::put_long, .home = home, .offset = offset + first, .value = piece.size()});
       send_in_bounds(to);
       ++of->open;
@@ -73,11 +72,13 @@ class wire : public packets<wire> {
            bytes_out into) {
     peer& from = meet(target);
     bound_answers(from);
-    if (into.size() <= longest_body) {
-      request(from, {.what = action::get, .home = home, .offset = offset, .value = into.size()});
-      return await_answer(from, {of, into.data(), into.size(), {1, into.size()}});
+    if (into.size() <= longest_in_packets) {
+      return in_pieces(into, longest_body, [&](std::size_t first, bytes_out piece) {
+        request(from, {.what = action::get, .home = home, .offset = offset + first, .value = piece.size()});
+        await_answer(from, {of, piece.data(), piece.size(), {1, piece.size()}});
+      });
     }
-    in_pieces(into, [&](std::size_t first, bytes_out piece) {
+    in_pieces(into, most, [&](std::size_t first, bytes_out piece) {
       request(from,
               {.what = action::get_long, .home = home, .offset = offset + first, .value = piece.size()});
       ++of->open;
@@ -222,9 +223,15 @@ class wire : public packets<wire> {
   static constexpr std::size_t most = std::size_t{1} << 30U;  ///< bytes of a message, whose count is an int
 
   template <class Bytes, class Use>
-  static void in_pieces(Bytes all, Use&& use) {
-    for (std::size_t first = 0; first < all.size(); first += most)
-      use(first, all.subspan(first, std::min(all.size() - first, most)));
+  static void in_pieces(Bytes all, std::size_t longest, Use&& use) {
+    for (std::size_t first = 0; first < all.size(); first += longest)
+      use(first, all.subspan(first, std::min(all.size() - first, longest)));
+  }
+  /// Each packet leaves when it is full, so that the receiver carries it out while the next one fills.
+  void put_in_packets(peer& to, std::uint64_t home, std::uint64_t offset, bytes_in from) {
+    in_pieces(from, longest_body, [&](std::size_t first, bytes_in piece) {
+      request(to, {.what = action::put, .home = home, .offset = offset + first}, piece);
+    });
   }
   /// Waits if the target owes too many answers: it would keep them all in memory, and MPI has only so many
   /// requests for long ones.

@@ -87,6 +87,36 @@ TEST_CASE("a put to another node and the end of its access are one packet") {
   });
 }
 
+TEST_CASE("an access to two ranks of another node ends for the second while the first computes") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        if constexpr (requires { team.state()->backend.packets_sent(); }) {
+          int const is_other = team.rank() == 2 || team.locality_of(2) == pgas::locality::remote ? 1 : 0;
+          if (team.all_reduce(is_other) == 3) {
+            auto w = pgas::make_window<int>(team, 1);
+            auto words = pgas::make_window<int>(team, 1);
+            pgas::lock_all epoch{words};
+            team.barrier();
+            if (team.rank() == 2) {
+              pgas::access access{w, {0, 1}};
+              access.put(0, 0, 5);
+              access.put(1, 0, 6);
+            } else {
+              pgas::exposure exposure{w, {2}};
+              // acquire: pairs with the store of rank 1
+              std::atomic_ref const end(words.local()[0]);
+              while (team.rank() == 0 && end.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+              exposure.wait();
+              if (team.rank() == 1) epoch.atomic_store(0, 0, 1);
+              pgas_test::require_equal(w.local()[0], 5 + team.rank(), "the value that was put");
+            }
+            team.barrier();
+          }
+        }
+      },
+      {3});
+}
+
 TEST_CASE("puts into memory that a rank already had arrive before the end of the access, near and far") {
   pgas_test::everywhere(
       [](auto& team) {

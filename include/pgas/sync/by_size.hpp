@@ -6,7 +6,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
 /// This fence chooses between two protocols: `Few` up to `most` ranks if words have native
-/// read-modify-writes, else `Many`.
+/// read-modify-writes, as they have on one node, else `Many`.
 ///
 /// It has no algorithm of its own, and so no place among the counters of central_counter.hpp: like `biased`
 /// and `deferred` it is made of other protocols. All ranks of a team have the same size and the same kind of
@@ -25,7 +25,7 @@ struct by_size {
     on(Control& control, control_words first)
         : few_(control, first),
           many_(control, first + Few::words(control.size())),
-          takes_few_(control.size() <= most) {}
+          takes_few_(control.size() <= most && is_native(control)) {}
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
@@ -37,6 +37,14 @@ struct by_size {
     }
 
    private:
+    static bool is_native(Control const& control) {
+      if constexpr (control_of_nodes<Control>) {
+        return control.leaders().size() == 1;
+      } else {
+        return true;
+      }
+    }
+
     typename Few::template on<Control> few_;
     typename Many::template on<Control> many_;
     bool takes_few_;
@@ -44,7 +52,7 @@ struct by_size {
 
   // `Few` is not compiled for words without native read-modify-writes.
   template <control Control>
-    requires(Control::read_modify_write != rmw::native)
+    requires(Control::read_modify_write != rmw::native && !control_of_nodes<Control>)
   class on<Control> : public Many::template on<Control> {
    public:
     on(Control& control, control_words first)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <pgas/concepts/protocol.hpp>
+#include <variant>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -108,7 +109,9 @@ struct node_first {
 };
 static_assert(fence_protocol<node_first>);
 
-/// This fence is node_first where the control knows nodes, and `Else` on other controls.
+/// This fence is node_first between nodes, and `Else` on one node or where the control knows no nodes.
+///
+/// All ranks of a team know the same nodes, so they choose alike. Costs one predicted branch a fence.
 template <fence_protocol Else>
 struct by_nodes {
   static constexpr std::string_view name = Else::name;
@@ -125,9 +128,24 @@ struct by_nodes {
     using Else::template on<Control>::on;
   };
   template <control_of_nodes Control>
-  class on<Control> : public node_first::on<Control> {
+  class on<Control> {
    public:
-    using node_first::on<Control>::on;
+    on(Control& control, control_words first) {
+      if (control.leaders().size() == 1) {
+        chosen_.template emplace<1>(control, first);
+      } else {
+        chosen_.template emplace<2>(control, first);
+      }
+    }
+
+    template <boundary Boundary>
+    void fence(Boundary& b, std::string_view operation) {
+      if (auto* const on_a_node = std::get_if<1>(&chosen_)) return on_a_node->fence(b, operation);
+      std::get_if<2>(&chosen_)->fence(b, operation);
+    }
+
+   private:
+    std::variant<std::monostate, typename Else::template on<Control>, node_first::on<Control>> chosen_;
   };
 };
 

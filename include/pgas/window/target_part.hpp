@@ -108,10 +108,7 @@ class target_part {
         if (is_near()) [[likely]]
           return base_[i];
       }
-      value_type value;
-      get_bytes(location_of(i), std::as_writable_bytes(std::span(&value, 1)));
-      segment().flush_local(rank_);
-      return value;
+      return get_far(i);
     }
   }
   void get(std::size_t first, std::span<value_type> values) const {
@@ -131,6 +128,14 @@ class target_part {
   }
 
  private:
+  /// Apart from `get`, since the value is in memory here, and a near one is in a register.
+  [[nodiscard, gnu::noinline]] value_type get_far(std::size_t i) const {
+    value_type value;
+    get_bytes(location_of(i), std::as_writable_bytes(std::span(&value, 1)));
+    segment().flush_local(rank_);
+    return value;
+  }
+
   static constexpr bool has_address = Where != part_is::far;
   static constexpr bool moves_rows = strided_segment<segment_type> && !cache_controlled<segment_type>;
   static constexpr bool requests_rows = strided_request_segment<segment_type> && moves_rows;

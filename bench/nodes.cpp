@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Accesses of the library between two nodes, beside the same calls of MPI in the same processes. Each rank is
-// a node of its own. Built with each MPI, whose launcher starts it.
+// Accesses of the library within a node and between nodes, beside a loop by hand and the same calls of MPI in
+// the same processes. Between nodes each rank is a node of its own. Built with each MPI, whose launcher
+// starts it.
 #include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <pgas/backends/cluster.hpp>
 #include <pgas/backends/mpi.hpp>
+#include <pgas/backends/process_map.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/notified_halo.hpp>
 #include <pgas/pgas.hpp>
@@ -126,6 +130,80 @@ class far_accesses {
   std::uint64_t random_ = 1;
 };
 
+/// Accesses to the other rank of the same node, beside a loop over plain memory.
+class near_accesses {
+ public:
+  template <class Team>
+  static void measure(Team& team, bench::meter& m, std::string const& name) {
+    constexpr std::size_t elements = 1024;  // in the first level cache, so that instructions are measured
+    auto words = pgas::make_window<std::uint64_t>(team, elements);
+    auto bytes = pgas::make_window<std::byte>(team, mib);
+    bench::buffer const own;
+    std::span<std::byte const> const from(own.data(), mib);
+    pgas::rank_t const other = 1 - team.rank();
+    auto* const base = reinterpret_cast<std::uint64_t*>(part_of(words, other));
+    std::byte* const byte_base = part_of(bytes, other);
+    auto const row = [&](char const* what, std::size_t size, std::size_t calls, auto ours, auto by_hand) {
+      m.measure({.row = what, .mode = name, .bytes = size, .per_call = static_cast<double>(calls)},
+                {bench::origin_only(m, "", repeated(ours, calls)),
+                 bench::origin_only(m, "loop", repeated(by_hand, calls))});
+    };
+    {
+      pgas::lock_all epoch{words};
+      pgas::lock_all byte_epoch{bytes};
+      auto const word = epoch.to(other);
+      auto const block = byte_epoch.to(other);
+      row(
+          "near_put", 8, elements, [=](std::size_t i) { word.put(i, i); },
+          [=](std::size_t i) { base[i] = i; });
+      row(
+          "near_get", 8, elements, [=](std::size_t i) { bench::keep(word.get(i)); },
+          [=](std::size_t i) { bench::keep(std::uint64_t{base[i]}); });
+      row(
+          "near_fetch_add", 8, elements, [=](std::size_t i) { bench::keep(word.fetch_add(i, 1)); },
+          [=](std::size_t i) {
+            // relaxed: pairs with nothing; as the library's does
+            bench::keep(std::atomic_ref(base[i]).fetch_add(1, std::memory_order_relaxed));
+          });
+      row(
+          "near_put", mib, 1, [=](std::size_t) { block.put(0, from); },
+          [=](std::size_t) { std::memcpy(byte_base, from.data(), from.size()); });
+    }
+    meetings(team, m, words, name);
+  }
+
+ private:
+  template <class Window>
+  static std::byte* part_of(Window const& w, pgas::rank_t rank) {
+    auto const& parts = w.state().segment;
+    if constexpr (requires { parts.part_if_near(rank); }) {
+      return parts.part_if_near(rank);
+    } else {
+      return parts.part(rank);
+    }
+  }
+  template <class Step>
+  static auto repeated(Step step, std::size_t times) {
+    return [step, times] {
+      for (std::size_t i = 0; i < times; ++i) step(i);
+      bench::forget();
+    };
+  }
+  /// By hand, a rank stores to the other's line and looks at its own.
+  template <class Team, class Window>
+  static void meetings(Team& team, bench::meter& m, Window const& words, std::string const& name) {
+    bench::raw::word_ref const mine = m.free_lines().at(static_cast<std::size_t>(team.rank()));
+    bench::raw::word_ref const others = m.free_lines().at(static_cast<std::size_t>(1 - team.rank()));
+    pgas::fence epoch{words};
+    m.measure({.row = "near_fence", .mode = name}, {bench::everybody("", [&] { epoch.next(); }),
+                                                    bench::everybody("loop", [=, round = 0UL]() mutable {
+                                                      // release, acquire: pair with each other
+                                                      others.store(++round, std::memory_order_release);
+                                                      bench::raw::spin_until(mine, round);
+                                                    })});
+  }
+};
+
 /// Meetings of all ranks, each of which is a node.
 template <class Team>
 void measure_meetings(Team& team, bench::meter& m, std::string const& name) {
@@ -189,13 +267,21 @@ void measure_heat(Team& team, bench::meter& m, std::string const& name) {
   team.barrier();
 }
 
-/// The rows of one backend, which runs in this program of MPI.
-template <class Backend>
-void measure_on(bench::settings const& given, bench::meeting_place const& place) {
+/// Runs measure(team, meter) on the ranks of one backend, which are this program of MPI.
+template <class Backend, class Measure>
+void measure_by(bench::settings const& given, bench::meeting_place const& place, Measure const& measure) {
   pgas::run<Backend>(given.ranks, [&](auto& team) {
     auto const poll = [backend = team.state()->backend]() mutable { backend.check("poll"); };
     bench::meter m(
         given, place, team.rank(), team.size(), [&team] { team.barrier(); }, poll);
+    measure(team, m);
+  });
+}
+
+/// The rows of one backend between nodes.
+template <class Backend>
+void measure_on(bench::settings const& given, bench::meeting_place const& place) {
+  measure_by<Backend>(given, place, [](auto& team, bench::meter& m) {
     std::string const name(Backend::name);
     if (team.size() == 2) far_accesses(team, m, name).all();
     measure_meetings(team, m, name);
@@ -204,17 +290,36 @@ void measure_on(bench::settings const& given, bench::meeting_place const& place)
   });
 }
 
+/// The rows within a node: on `cluster`, and on `process_map`, which process 0 starts while process 1 sleeps.
+void measure_on_a_node(bench::settings const& given, bench::meeting_place const& place) {
+  auto const measure = [](auto& team, bench::meter& m) {
+    near_accesses::measure(team, m, std::string(team.state()->backend.name));
+  };
+  ::cpu_set_t all_cores;
+  ::sched_getaffinity(0, sizeof all_cores, &all_cores);
+  measure_by<pgas::backends::cluster>(given, place, measure);
+  ::sched_setaffinity(0, sizeof all_cores, &all_cores);  // a meter gives each rank a core
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  MPI_Request over = MPI_REQUEST_NULL;
+  if (process == 0) measure_by<pgas::backends::process_map>(given, place, measure);
+  MPI_Ibarrier(MPI_COMM_WORLD, &over);
+  for (int is_over = 0; is_over == 0; ::usleep(10'000)) MPI_Test(&over, &is_over, MPI_STATUS_IGNORE);
+}
+
 template <class... Backends>
 void measure_on_each(int argc, char** argv) {
   bench::settings const given(argc, argv);
   bench::meeting_place const place(given);
+  if (given.ranks == 2) measure_on_a_node(given, place);
+  ::setenv("PGAS_NODE_SIZE", "1", 1);
   (measure_on<Backends>(given, place), ...);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::setenv("PGAS_NODE_SIZE", "1", 1);
+  ::unsetenv("PGAS_NODE_SIZE");
   MPI_Init(&argc, &argv);
   measure_on_each<pgas::backends::cluster, pgas::backends::mpi>(argc, argv);
   bench::mpi::end();

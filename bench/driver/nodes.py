@@ -16,8 +16,12 @@ EXPERIMENT += [('far_signal', '', 1024, '1 KiB and its signal'),
                ('far_random_puts', '', 8, 'random puts of 8 B')]
 WAYS = ['RMA', 'messages', 'packets of 16 KiB', 'agent, own core', "agent, target's core"]
 OURS = [('far_put', 8, 'put 8 B, flush'), ('far_get', 8, 'get 8 B'), ('far_fetch_add', 8, 'fetch_add'),
-        ('far_put', 2**20, 'put 1 MiB, flush'), ('far_heat', 0, 'a step of heat, 1024 x 1024'),
-        ('far_barrier', 0, 'barrier'), ('far_fence', 0, 'fence')]
+        ('far_put', 2**20, 'put 1 MiB, flush'), ('far_random_puts', 8, 'random puts of 8 B'),
+        ('far_heat', 0, 'a step of heat, 1024 x 1024'), ('far_heat_notified', 0, 'the same, notified halo'),
+        ('far_barrier', 0, 'barrier'), ('far_fence', 0, 'fence'),
+        ('near_put', 8, 'put 8 B on a node'), ('near_get', 8, 'get 8 B on a node'),
+        ('near_fetch_add', 8, 'fetch_add on a node'), ('near_put', 2**20, 'put 1 MiB on a node'),
+        ('near_fence', 0, 'fence on a node')]
 # Where the other is no access.
 BESIDE = {'far_barrier': '`MPI_Barrier`', 'far_fence': '`MPI_Win_fence`'}
 
@@ -75,7 +79,7 @@ def lines(results, quartiles=False):
     for backend in dict.fromkeys(key[1] for key in found if key[4] == ''):
         for row, size, title in OURS:
             for ranks in sorted({key[5] for key in found if key[:2] == (row, backend)}):
-                for beside in ('RMA', 'RMA, own memory', 'messages'):
+                for beside in ('RMA', 'RMA, own memory', 'messages', 'loop'):
                     if any((row, backend, s, size, beside, ranks) in found for s in there):
                         cells = [cell(found, row, backend, s, size, '', quartiles, ranks, beside) for s in there]
                         many = f' of {ranks} ranks' if ranks > 2 else ''

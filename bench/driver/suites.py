@@ -166,7 +166,7 @@ SUITES = {
     'nodes': [
         Part({'far': 'mpi_far'}, rounds=3, agents=1),
         Part({'nodes': 'bench_nodes'}, rounds=3),
-        Part({'nodes': 'bench_nodes'}, ranks=(4,), rounds=3),
+        Part({'nodes': 'bench_nodes'}, ranks=(4, 8), rounds=3),
     ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [

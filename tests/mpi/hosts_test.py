@@ -257,7 +257,8 @@ def programs_verify_themselves_on_both_hosts():
     for ranks, says, *program in (
             ('4', 'class S: verified', FFT3D_ON_MPI),
             ('4', 'gups: 4096 updates of 1024 words, 0 errors', GUPS_ON_MPI, '10'),
-            ('2', 'atomic: 300 words from 2 ranks', HASH_TABLE_ON_MPI, 'atomic', '/usr/share/dict/words', '300')):
+            ('2', 'atomic: 300 words from 2 ranks', HASH_TABLE_ON_MPI, 'atomic', '/usr/share/dict/words',
+             '300')):
         began = time.monotonic()
         Job('-n', ranks, *program, '--pgas-backend', 'cluster').expect(True, says)
         print(f'     {time.monotonic() - began:4.1f} s  {says}')

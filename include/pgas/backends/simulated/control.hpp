@@ -75,8 +75,24 @@ class simulated_control {
       return expected == wanted;
     }
     void reset_unshared(word value, std::memory_order order) const { set(value, order); }
+    /// A change that later releases need not cover is a message. Any other one returns when it has taken
+    /// place: locks without a pause between attempts would keep each other away for ever, in step.
+    [[nodiscard]] cell_type uncovered() const noexcept {
+      cell_type same = *this;
+      same.is_covered_ = false;
+      return same;
+    }
+    void add(word value, std::memory_order order) const {
+      is_covered_ ? static_cast<void>(fetch_add(value, order)) : send(simulated::message::kind::add, value);
+    }
+    void flip(word value, std::memory_order order) const {
+      is_covered_ ? static_cast<void>(fetch_xor(value, order)) : send(simulated::message::kind::flip, value);
+    }
 
    private:
+    void send(simulated::message::kind what, word value) const {
+      machine_->change(self_, owner_, at_, value, what);
+    }
     template <class Change>
     word update(Change const& change) const {
       word old = 0;
@@ -87,6 +103,8 @@ class simulated_control {
       });
       return old;
     }
+
+    bool is_covered_ = true;
   };
 
   simulated_control(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_words> home,
@@ -167,6 +185,7 @@ class simulated_control {
   team_ranks ranks_;
   std::string label_;
 };
-static_assert(control<simulated_control>);
+static_assert(control<simulated_control> && one_way_cell<simulated_control::cell_type> &&
+              coverable_word<simulated_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

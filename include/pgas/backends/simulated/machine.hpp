@@ -127,6 +127,27 @@ class machine {
     if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) turns_.until(clock);
   }
 
+  /// Adds to a word, or flips bits of it, for a rank that does not want the word before: a store that takes
+  /// place as a read-modify-write.
+  void change(rank_t self, rank_t owner, word* at, word value, message::kind what) {
+    auto const d = wires_.between(self, owner);
+    if (d == distance::self) {
+      return modify(self, owner, at, [&] {
+        changed_by(what, *at, value);
+        return value != 0;
+      });
+    }
+    ticks& clock = turns_.clock(self);
+    auto& mine = of(self);
+    ++mine.count.at(d).atomics;
+    mine.count.at(d).bytes += sizeof(word);
+    ++of(owner).count.received;
+    mine.stores_arrive = std::max(wires_.leave(self, clock, d, 0), mine.stores_arrive);
+    ++mine.stores_in_flight;
+    post({what, d, self, owner, at, value}, mine.stores_arrive);
+    if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) turns_.until(clock);
+  }
+
   /// Calls change() when the read-modify-write takes place; it returns whether the word at `at` has changed.
   template <class Change>
   void modify(rank_t self, rank_t owner, word const* at, Change&& change) {
@@ -356,7 +377,7 @@ class machine {
   void take(event const& e) {
     message const m = messages_.at(e.which);
     auto& origin = of(m.origin);
-    if (m.what != message::kind::store) {
+    if (m.what == message::kind::put || m.what == message::kind::get) {
       messages_.take(e.which);
       auto const& l = wires_.at(m.d);
       bool const is_get = m.what == message::kind::get;
@@ -369,15 +390,28 @@ class machine {
       return;
     }
     if (e.what == event::arrival) {
-      ticks const taken = std::max(wires_.arrive(m.target, m.d, e.at, 0), origin.stores_served);
+      ticks taken = std::max(wires_.arrive(m.target, m.d, e.at, 0), origin.stores_served);
+      if (m.what != message::kind::store) taken = wires_.modify(m.target, wires_.at(m.d), taken);
       origin.stores_served = taken;
       if (taken > e.at) return turns_.plan(taken, event::effect, e.which);
     }
     messages_.take(e.which);
     --origin.stores_in_flight;
     if (m.at == nullptr) return deliver(m.target, m.value, e.at);
-    *m.at = m.value;
+    changed_by(m.what, *m.at, m.value);
     changed(m.target, m.at, e.at);
+  }
+  static void changed_by(message::kind what, word& at, word value) noexcept {
+    switch (what) {
+      case message::kind::add:
+        at += value;
+        return;
+      case message::kind::flip:
+        at ^= value;
+        return;
+      default:
+        at = value;
+    }
   }
 
   void deliver(rank_t to, std::uint64_t number, ticks when) {

@@ -10,9 +10,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
 using pgas::simulated::distance;
 
-/// A store, a put or a get on its way.
+/// A change of a word, a put or a get on its way.
 struct message {
-  enum class kind : std::uint8_t { store, put, get };
+  enum class kind : std::uint8_t { store, add, flip, put, get };
   kind what;
   distance d;
   rank_t origin, target;

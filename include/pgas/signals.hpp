@@ -31,10 +31,10 @@ concept signal_mask = requires(M const& mask, std::size_t i) {
 /// For accesses in a lock_all or fence epoch that both ranks have open. A signal has a tag, 0 to tags() - 1,
 /// and goes from one rank to one rank. Signals of one source and tag are counted: none is lost, and each ends
 /// one wait. After the wait, the rank sees what the source did before the signal: its puts to the waiting
-/// rank's part, and its stores to the source's own part. Own stores must not share cache lines with
-/// concurrent puts of other ranks. Before a signal about puts to a third rank, the program flushes those
-/// puts.
-/// MPI has no equal; shmem_put_signal, shmem_signal_wait_until; notified access (Belli and Hoefler 2015).
+/// rank's part, and its stores to the source's own part. It says nothing about signals to other ranks. Own
+/// stores must not share cache lines with concurrent puts of other ranks. Before a signal about puts to a
+/// third rank, the program flushes those puts. MPI has no equal; shmem_put_signal, shmem_signal_wait_until;
+/// notified access (Belli and Hoefler 2015).
 template <class State>
 class signals {
  public:

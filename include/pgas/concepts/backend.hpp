@@ -9,7 +9,10 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include <sys/uio.h>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -71,6 +74,22 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
   requires mailbox<typename B::mailbox_type>;
   { b.reserve_mailbox() } -> std::same_as<typename B::handle>;
   { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
+};
+
+/// A backend whose ranks may see a file through a network, and which carries files through it by itself.
+///
+/// `spans_nodes()` says whether they do, the same on all ranks of the job. `file_type(path, writes)` opens an
+/// existing file on one rank, and waits for no other rank. `write(pieces, first)` and `read(pieces, first)`
+/// move pieces of memory from byte `first` of the file on. `sync()` returns when written bytes are on the
+/// disk. All throw `error`. Ranks write different bytes at once, even of one page or block: none is lost.
+template <class B>
+concept file_backend = backend<B> && requires(B const& cb, typename B::file_type const& f,
+                                              std::span<iovec> pieces, std::uint64_t first) {
+  { cb.spans_nodes() } -> std::same_as<bool>;
+  requires std::constructible_from<typename B::file_type, std::string const&, bool>;
+  f.write(pieces, first);
+  f.read(pieces, first);
+  f.sync();
 };
 
 /// A backend makes windows over memory that its ranks already have, of whatever origin.

@@ -7,6 +7,7 @@
 #include "epoch_test.cpp"
 #include "halo_test.cpp"
 #include "mpi/eight_ranks.hpp"
+#include "mpi/files_test.hpp"
 #include "mpi/nodes_test.hpp"
 #include "window_test.cpp"
 

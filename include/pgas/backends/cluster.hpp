@@ -7,6 +7,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/mpi/mailbox.hpp>
+#include <pgas/platform/mpi/shared_file.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
@@ -26,6 +27,7 @@ class cluster {
   using segment_type = detail::cluster_segment;
   using control_type = detail::cluster_control;
   using mailbox_type = detail::mpi::mailbox<detail::cluster::wire>;
+  using file_type = detail::mpi::shared_file;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::cluster_user_segment;
   using user_coherence = coherence::coherent;
@@ -93,6 +95,7 @@ class cluster {
     end_->serve();
     return {end_->of_wire(), end_->of_job(), made, team_->ranks()};
   }
+  [[nodiscard]] bool spans_nodes() const noexcept { return end_->has_nodes(); }
   cluster sub_team(group members, rank_t rank) const {
     return cluster(end_, team_->ranks().sub_team(members, rank));
   }
@@ -125,6 +128,6 @@ class cluster {
   std::shared_ptr<detail::cluster::endpoint> end_;
   std::shared_ptr<detail::cluster::team> team_;
 };
-static_assert(mailbox_backend<cluster> && user_memory_backend<cluster>);
+static_assert(mailbox_backend<cluster> && user_memory_backend<cluster> && file_backend<cluster>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

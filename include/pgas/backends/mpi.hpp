@@ -11,6 +11,7 @@
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/mpi/bootstrap.hpp>
 #include <pgas/platform/mpi/mailbox.hpp>
+#include <pgas/platform/mpi/shared_file.hpp>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ class mpi {
   using segment_type = detail::rma_segment;
   using control_type = detail::rma_control;
   using mailbox_type = detail::mpi::mailbox<detail::mpi::letters>;
+  using file_type = detail::mpi::shared_file;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::rma_segment;
   using user_coherence = coherence::coherent;
@@ -107,6 +109,7 @@ class mpi {
   mailbox_type attach_mailbox(handle made) const {
     return {{member_, &member_->of_mailboxes()}, member_->of_job(), made, ranks_};
   }
+  [[nodiscard]] bool spans_nodes() const noexcept { return member_->has_nodes(); }
   mpi sub_team(group members, rank_t rank) const {
     mpi sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
@@ -137,6 +140,6 @@ class mpi {
   std::shared_ptr<detail::mpi::communicator> team_;
   detail::team_ranks ranks_;
 };
-static_assert(mailbox_backend<mpi> && user_memory_backend<mpi>);
+static_assert(mailbox_backend<mpi> && user_memory_backend<mpi> && file_backend<mpi>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <pgas/files/carried_file.hpp>
 #include <pgas/files/npy_header.hpp>
 #include <pgas/files/strip.hpp>
 #include <pgas/support/in_quotes.hpp>
@@ -90,17 +91,17 @@ struct no_progress {
 };
 
 /// Makes the new file on rank 0 and opens it on every rank. The file has no name, unless the file system has
-/// no such files, or a rank cannot open the file of another process: on another node that process is another
-/// one.
+/// no such files, or the backend wants a name, or a rank cannot open the file of another process: on another
+/// node that process is another one.
 template <class Array>
-void open_on_all_ranks(file_transfer<Array>& all, rank_t rank, replacing_file& made,
+void open_on_all_ranks(file_transfer<Array>& all, rank_t rank, bool wants_name, replacing_file& made,
                        std::optional<file>& to) {
   struct {
     std::uint64_t process = 0;
     std::int64_t descriptor = -1;
     file::identity which = {};
   } maker;
-  if (rank == 0 && made.make_nameless() == 0)
+  if (rank == 0 && !wants_name && made.make_nameless() == 0)
     maker = {static_cast<std::uint64_t>(::getpid()), made.descriptor(), file::which(made.descriptor())};
   all.collectives().broadcast(maker, 0, all.operation());
   bool everywhere = maker.descriptor >= 0;
@@ -147,13 +148,25 @@ void save_elements(Array const& a, typename Array::box_type const& cells, std::f
 
   replacing_file made(real, number);
   std::optional<file> to;
-  open_on_all_ranks(all, a.rank(), made, to);
+  carried_file<Array> carried(a);
+  open_on_all_ranks(all, a.rank(), carried.is_wanted(), made, to);
   std::uint64_t first = 0;
-  if (a.rank() == 0) all.attempt([&] { first = begin(*to, made); });
+  if (a.rank() == 0) {
+    all.attempt([&] {
+      first = begin(*to, made);
+      if (carried.is_wanted()) to->sync();  // before other nodes write beside it
+    });
+  }
   all.agree();
   all.collectives().broadcast(first, 0, all.operation());
-  all.note(strip<Array>(a, cells).write(&*to, first, progress));
-  all.attempt([&] { to->sync(); });
+  if (carried.is_wanted()) {
+    all.attempt([&] { carried.open(made.part(), true); });
+    all.agree();
+  }
+  with_file(carried, *to, [&](auto const& shared) {
+    all.note(strip<Array>(a, cells).write(&shared, first, progress));
+    all.attempt([&] { shared.sync(); });
+  });
   all.agree();  // all cells are on the disk
   if (a.rank() == 0) {
     all.attempt([&] {
@@ -170,14 +183,17 @@ void load_elements(Array const& a, typename Array::box_type const& cells, std::f
                    std::string_view within, Progress& progress, Find const& find) {
   file_transfer<Array> all(a, cells, path, within, "load");
   std::optional<file> from;
+  carried_file<Array> carried(a);
   std::uint64_t first = 0;
   all.attempt([&] {
     from.emplace(path, O_RDONLY, "to be read");
     if (a.rank() == 0) first = find(*from);
+    if (carried.is_wanted()) carried.open(path, false);
   });
   all.agree();
   all.collectives().broadcast(first, 0, all.operation());
-  all.note(strip<Array>(a, cells).read(&*from, first, progress));
+  with_file(carried, *from,
+            [&](auto const& shared) { all.note(strip<Array>(a, cells).read(&shared, first, progress)); });
   all.agree();
 }
 
@@ -195,9 +211,10 @@ void load_elements(Array const& a, typename Array::box_type const& cells, std::f
 /// ranks see the same folder, which ranks on one host do on every backend. Throws the same error on every
 /// rank: errc::bad_file if the file cannot be written, errc::no_space if the disk is full or a limit is
 /// reached, errc::mismatch or errc::out_of_range. The old file then stays, and no other. A save that is
-/// interrupted, by Ctrl-C or by SIGKILL, leaves the old file only. On a file system without nameless files
-/// (O_TMPFILE), such as NFS, a killed save leaves NAME.NUMBER.part. Costs two fences unless ranks write own
-/// rows, a few barriers, 8 MiB per rank, and the time of the disk. MPI: MPI_File_write_all; NumPy: save.
+/// interrupted, by Ctrl-C or by SIGKILL, leaves the old file only. On several nodes, or on a file system
+/// without nameless files (O_TMPFILE), a killed save leaves NAME.NUMBER.part. Costs two fences unless ranks
+/// write own rows, a few barriers, 8 MiB per rank, and the time of the disk. MPI: MPI_File_write_all; NumPy:
+/// save.
 template <any_global_array Array, std::invocable<std::uint64_t, std::uint64_t> Progress = detail::no_progress>
 void save(Array const& a, std::type_identity_t<typename Array::box_type> const& cells,
           std::filesystem::path const& path, Progress&& progress = {}) {

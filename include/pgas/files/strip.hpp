@@ -62,11 +62,12 @@ class strip {
     }
   }
 
-  /// Writes the strip; `first` is the byte of the file at which the first cell of the box lies. Collective.
+  /// Writes the strip to a `file`, or to one that a backend carries. `first` is the byte of the file at which
+  /// the first cell of the box lies. Collective.
   /// Returns this rank's failure; the rank has taken part in all collective steps even then. Throws
   /// exceptions of epochs and of `progress`.
-  template <class Progress>
-  [[nodiscard]] std::optional<file_failure> write(file const* to, std::uint64_t first,
+  template <class File, class Progress>
+  [[nodiscard]] std::optional<file_failure> write(File const* to, std::uint64_t first,
                                                   Progress& progress) const {
     if (is_own_) {
       return in_chunks(to != nullptr, progress, [&](index_range chunk, auto&) {
@@ -87,8 +88,8 @@ class strip {
   }
 
   /// Reads the strip; like write.
-  template <class Progress>
-  [[nodiscard]] std::optional<file_failure> read(file const* from, std::uint64_t first,
+  template <class File, class Progress>
+  [[nodiscard]] std::optional<file_failure> read(File const* from, std::uint64_t first,
                                                  Progress& progress) const {
     if (is_own_) {
       return in_chunks(from != nullptr, progress, [&](index_range chunk, auto&) {

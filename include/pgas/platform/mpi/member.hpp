@@ -59,6 +59,10 @@ class member {
   [[nodiscard]] letters& of_mailboxes() noexcept { return letters_; }
   /// The communicator of all ranks.
   [[nodiscard]] std::shared_ptr<communicator> const& world() const noexcept { return world_; }
+  /// Returns whether the ranks of the job are on several hosts.
+  [[nodiscard]] bool has_nodes() const noexcept {
+    return static_cast<rank_t>(neighbours_.size()) < job_.size();
+  }
   /// Returns whether a rank of the job is on this node.
   [[nodiscard]] bool is_near(rank_t rank) const noexcept {
     return std::binary_search(neighbours_.begin(), neighbours_.end(), rank);

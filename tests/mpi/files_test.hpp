@@ -2,6 +2,8 @@
 #pragma once
 
 // Ranks on several nodes save and load one file, by MPI-IO; the tests of files on one node are save_test.cpp.
+#include <pgas/backends/self.hpp>
+#include <pgas/files/hdf5.hpp>
 #include <pgas/files/save.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
 
@@ -54,6 +56,44 @@ TEST_CASE("ranks on several nodes save the bytes that one rank would save, and l
     is_saved(tiles);
     pgas::load(rows, folder / "a.npy");
     pgas_test::check(rows, serial);
+  });
+}
+
+TEST_CASE(
+    "ranks on several nodes save the HDF5 file that one rank saves, and load its dataset to another layout") {
+  pgas_test::in_a_folder([](auto& team, pgas_test::fs::path const& folder) {
+    pgas_test::cell_index<2> const extents{37, 61};
+    std::vector<double> serial(37 * 61);
+    for (std::size_t k = 0; k < serial.size(); ++k) serial[k] = static_cast<double>(k) / 7;
+    pgas::hdf5 const whole{folder / "a.h5"};
+    pgas::hdf5 const alone{folder / "alone.h5"};
+    auto const rows = pgas::make_array<double>(team, extents);
+    auto const tiles = pgas::make_array<double>(team, extents, pgas::cyclic_tiles<5, 7>{});
+    if (team.rank() == 0) {
+      pgas::run<pgas::backends::self>(1, [&](auto& one) {
+        auto const a = pgas::make_array<double>(one, extents);
+        pgas_test::fill(a, serial);
+        pgas::save(a, alone);
+      });
+    }
+    auto const is_saved = [&](auto const& a) {
+      pgas_test::fill(a, serial);
+      pgas::save(a, whole);
+      if (team.rank() == 0) {
+        pgas_test::require(
+            pgas_test::content_of(folder / "a.h5") == pgas_test::content_of(folder / "alone.h5"),
+            "the file of all nodes has the bytes of the file of one rank");
+      }
+      team.barrier();
+    };
+    is_saved(rows);
+    pgas::load(tiles, whole);
+    pgas_test::check(tiles, serial);
+    is_saved(tiles);
+    pgas::load(rows, whole);
+    pgas_test::check(rows, serial);
+    pgas_test::require_error(pgas::errc::bad_file, {"load", "none.h5"},
+                             [&] { pgas::load(rows, pgas::hdf5{folder / "none.h5"}); });
   });
 }
 

@@ -40,6 +40,12 @@ BYTES = [
     ('make_window private', '', 'a window'),
     ('make_array private', '', 'an array'),
 ]
+SPEEDS = [
+    ('simulation', 'protocols', 'events a second, protocols alone'),
+    ('simulation', 'programs', 'events a second, programs with a team'),
+    ('simulated ranks a GiB', 'protocols', 'ranks a GiB, protocols alone'),
+    ('simulated ranks a GiB', 'programs', 'ranks a GiB, programs with a team'),
+]
 # Values that differ by less are the same.
 SAME = 0.1
 # A line through the values over log2 p explains them if it misses none by more than this share.
@@ -90,11 +96,13 @@ def table(found, chosen, amount, title):
 
 
 def lines(rows):
-    """Both tables, and the speed of the simulation."""
+    """What grows with the ranks, and the speed of the simulation."""
     found = points(rows)
     yield from table(found, TIMES, seconds, 'virtual time, on ranks')
     yield ''
     yield from table(found, BYTES, size, 'bytes a rank, on ranks')
+    yield ''
+    yield from table(found, SPEEDS, size, 'the simulation itself, on ranks')
 
 
 def seconds(value):

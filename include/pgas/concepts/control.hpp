@@ -75,6 +75,18 @@ concept control_slot = std::copyable<S> && requires(S const& s, word value, std:
   s.store(value, order);
 };
 
+/// Such a slot has room for a short message on its own lines, which comes with the word and costs no other
+/// line.
+///
+/// `room()` is the address of `room_bytes` bytes, aligned to 16, in memory that the hardware keeps coherent.
+/// The writer fills them before a store with release order; a rank that has loaded that value with acquire
+/// order reads them. The writer fills them again only when all of these ranks have read them.
+template <class S>
+concept roomy_slot = control_slot<S> && requires(S const& s) {
+  { s.room() } -> std::same_as<std::byte*>;
+  { S::room_bytes } -> std::convertible_to<std::size_t>;
+};
+
 /// A cell is a control word with many writers. It has load and read-modify-write.
 ///
 /// `fetch_add(v, order)`, `fetch_xor(v, order)` and `exchange(v, order)` return the word before.

@@ -24,6 +24,9 @@ class mapped_control {
    public:
     explicit slot_type(word* at) noexcept : at_(at) {}
     [[nodiscard]] word* address() const noexcept { return at_; }
+    /// Behind the word and its bell, up to the next word.
+    static constexpr std::size_t room_bytes = stride - 2 * sizeof(word);
+    [[nodiscard]] std::byte* room() const noexcept { return reinterpret_cast<std::byte*>(at_ + 2); }
     [[nodiscard]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
@@ -162,6 +165,6 @@ class mapped_control {
   std::byte* slots_;   ///< the first slot of rank 0
   std::byte* cells_;
 };
-static_assert(control<mapped_control>);
+static_assert(control<mapped_control> && roomy_slot<mapped_control::slot_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/block_sizes.hpp>
+#include <pgas/vocabulary/folding.hpp>
+#include <pgas/vocabulary/rank.hpp>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// What algorithms of collectives stand on: the memory of a team through which its ranks exchange pieces.
+enum class collective_medium {
+  boards,   ///< posting_medium: shared memory
+  links,    ///< linking_medium: any memory
+  shelves,  ///< pulling_medium: any memory
+};
+
+/// A collective algorithm: how the ranks of a team carry out some operations, one header in collectives/,
+/// chosen as a type.
+///
+/// It has a static member for each operation that it can do: `broadcast`, `reduce`, `all_reduce`, `scan`,
+/// `gather`, `all_gather`, `scatter`, `all_to_all`, `reduce_scatter`. Each takes the medium that the
+/// algorithm `stands_on`, memory in bytes, and returns the steps of this rank. Ranks begin their steps in the
+/// same order, one after the other. Memory that is given twice, as source and result, is taken for both.
+/// `name` is its name in messages and tables. An algorithm that reorders operands says `needs_commutative`,
+/// one that takes blocks of one size only `needs_equal_blocks`.
+template <class A>
+concept collective_algorithm = requires {
+  { A::name } -> std::convertible_to<std::string_view>;
+  { A::stands_on } -> std::convertible_to<collective_medium>;
+};
+
+namespace detail {
+
+// Whether an algorithm has an operation on a medium.
+template <class A, class M>
+concept broadcasts = requires(M& m) { A::broadcast(m, bytes_out{}, rank_t{}); };
+template <class A, class M>
+concept reduces = requires(M& m) { A::reduce(m, bytes_in{}, bytes_out{}, folding{}, rank_t{}); };
+template <class A, class M>
+concept all_reduces = requires(M& m) { A::all_reduce(m, bytes_in{}, bytes_out{}, folding{}); };
+template <class A, class M>
+concept scans = requires(M& m) { A::scan(m, bytes_in{}, bytes_out{}, folding{}, bool{}); };
+template <class A, class M>
+concept gathers = requires(M& m, block_sizes const& sizes) {
+  A::gather(m, bytes_in{}, bytes_out{}, sizes, bool{}, rank_t{});
+};
+template <class A, class M>
+concept all_gathers =
+    requires(M& m, block_sizes const& sizes) { A::all_gather(m, bytes_in{}, bytes_out{}, sizes); };
+template <class A, class M>
+concept scatters = requires(M& m, block_sizes const& sizes) {
+  A::scatter(m, bytes_in{}, sizes, bytes_out{}, bool{}, rank_t{});
+};
+template <class A, class M>
+concept exchanges_all = requires(M& m, block_sizes const& sizes) {
+  A::all_to_all(m, bytes_in{}, sizes, bytes_out{}, sizes, bool{});
+};
+template <class A, class M>
+concept reduces_shares = requires(M& m, block_sizes const& sizes) {
+  A::reduce_scatter(m, bytes_in{}, sizes, bytes_out{}, folding{});
+};
+
+}  // namespace detail
+
+/// A posting medium has a board for each rank, whose pieces all ranks read in place.
+///
+/// `begin(longest)` begins the team's next collective, with pieces of at most so many bytes, the same number
+/// on all ranks. `own(i)` is where this rank writes its piece i once `is_free(i)`, or after the steps
+/// `until_free(i)`; `post(i)` tells all ranks that the piece is there. `posted(r, i)` is awaited before
+/// `piece(r, i)` of rank r is read. `done_to(i)` says that this rank reads pieces up to i of no rank any
+/// more, and `end()` that it reads none of this collective; a rank that posts may say so first. A piece has
+/// at most `buffer_bytes`, and the next `buffers` pieces may be posted before a reader has read one.
+template <class M>
+concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
+  { cm.rank() } -> std::same_as<rank_t>;
+  { cm.size() } -> std::same_as<rank_t>;
+  m.begin(i);
+  m.end();
+  { cm.own(i) } -> std::same_as<std::byte*>;
+  { cm.piece(r, i) } -> std::same_as<std::byte*>;
+  { m.is_free(i) } -> std::same_as<bool>;
+  m.until_free(i);
+  m.post(i);
+  m.posted(r, i);
+  m.done_to(i);
+  { M::buffers } -> std::convertible_to<std::size_t>;
+  { M::buffer_bytes } -> std::convertible_to<std::size_t>;
+};
+
+/// A link between ranks whose distance is a power of two: from rank r to rank r + 2^exponent, or to
+/// r - 2^exponent if it goes down. Ranks are counted in a circle.
+struct link {
+  unsigned exponent = 0;
+  bool goes_down = false;
+
+  friend constexpr bool operator==(link, link) = default;
+};
+
+/// A linking medium has streams of pieces between ranks whose distance is a power of two.
+///
+/// All transfers are steps, to be awaited. `send(l, bytes)` sends along the link of that name that begins at
+/// this rank, and `receive(l, bytes)` takes from the link of that name that ends here; both ranks name the
+/// same length. `exchange(out, from, in, into)` does both at once. `exchange_and_take(out, from, in, count,
+/// unit, take)` calls take(first byte, address, bytes) for each piece that comes, whole elements of `unit`
+/// bytes. Lengths may be 0; such a link is not used. Pieces of a link come in order, of at most
+/// `piece_bytes`.
+template <class M>
+concept linking_medium = requires(M& m, M const& cm, link l, bytes_in from, bytes_out into) {
+  { cm.rank() } -> std::same_as<rank_t>;
+  { cm.size() } -> std::same_as<rank_t>;
+  m.send(l, from);
+  m.receive(l, into);
+  m.exchange(l, from, l, into);
+  { M::piece_bytes } -> std::convertible_to<std::size_t>;
+};
+
+/// A pulling medium has a shelf for each rank, from which all ranks fetch by one-sided gets.
+///
+/// A round: each rank writes pieces into its shelf by `lay(first byte, bytes)`, all ranks await `meet()`,
+/// each calls `fetch(rank, first byte, bytes)` for what it wants, and `settle()` returns when that has come.
+/// All ranks take part in all rounds. `agree_on_largest(number)` are steps that give all ranks the largest
+/// number. A shelf has `buffer_bytes`.
+template <class M>
+concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, bytes_in from, bytes_out into) {
+  { cm.rank() } -> std::same_as<rank_t>;
+  { cm.size() } -> std::same_as<rank_t>;
+  m.lay(i, from);
+  m.meet();
+  m.fetch(r, i, into);
+  m.settle();
+  m.agree_on_largest(i);
+  { M::buffer_bytes } -> std::convertible_to<std::size_t>;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

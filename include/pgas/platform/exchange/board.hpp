@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/platform/exchange/patience.hpp>
+#include <pgas/platform/exchange/steps.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A board of each rank, on which the rank posts pieces that all other ranks of the team can read in place.
+///
+/// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
+/// in it. Piece i of collective c lies in buffer (c + i) mod `buffers` of its rank. Its number is stored in
+/// the buffer's slot when the piece is there. A rank writes another piece into the buffer when all ranks say
+/// that they have read so far: each has one slot for the number up to which it reads nothing any more.
+///
+/// Source    pulling from the sender's memory, with several buffers in turn: OC-Bcast (Shahmirzadi 2014,
+///           section 2.4), here without a tree, since readers of coherent memory share the source's lines.
+/// Words     `buffers` slots of a rank for pieces, one for what it has read; the rank writes them.
+/// States    of a buffer: free, if each rank has read the piece in it; else posted. A piece that fits into
+/// the
+///           slot's own room lies there, so that a short message is one line.
+/// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
+template <control Control, segment Segment>
+class board {
+ public:
+  using slot_type = typename patience<Control>::slot_type;
+  static_assert(shared_segment<Segment> && roomy_slot<slot_type>);
+  static constexpr std::size_t buffers = 8;
+  static constexpr std::size_t buffer_bytes = std::size_t{32} << 10U;
+  /// The longest piece that lies in its slot's room.
+  static constexpr std::size_t short_bytes = slot_type::room_bytes;
+
+  /// A collective whose pieces are no longer needs no memory but the slots.
+  static constexpr std::size_t sure_bytes = short_bytes;
+
+  static constexpr control_words words(rank_t /*ranks*/) noexcept {
+    return {.slots = buffers + 1, .cells = 0};
+  }
+  static constexpr std::size_t bytes(rank_t /*ranks*/) noexcept { return buffers * buffer_bytes; }
+
+  board(Control& control, control_words first, patience<Control>& waits)
+      : control_(&control),
+        waits_(&waits),
+        first_(first.slots),
+        read_(static_cast<std::size_t>(control.size())) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return control_->rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return control_->size(); }
+
+  /// Names the memory of pieces that do not fit into their slots. Comes before the first such piece.
+  void lie_on(Segment& memory) noexcept { memory_ = &memory; }
+  [[nodiscard]] bool has_memory() const noexcept { return memory_ != nullptr; }
+
+  /// Begins the team's next collective. Its pieces are of at most `longest` bytes.
+  void begin(std::size_t longest) noexcept {
+    ++collective_;
+    is_short_ = longest <= short_bytes;
+  }
+  /// Ends it: this rank reads none of its pieces any more.
+  void end() {
+    // release: pairs with the acquire in until_free of the ranks that write pieces; my loads of their pieces
+    // come before.
+    own_progress().store(number(0) + last, std::memory_order_release);
+  }
+
+  /// The most pieces that a rank may post in a collective.
+  static constexpr word last = (word{1} << 24U) - 1;
+
+  /// Where rank r posts its piece i.
+  [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const {
+    std::size_t const b = buffer(i);
+    return is_short_ ? posted_slot(r, b).room() : memory_->part(r) + b * buffer_bytes;
+  }
+  [[nodiscard]] std::byte* own(std::size_t i) const { return piece(rank(), i); }
+
+  /// Returns whether the buffer of this rank's piece i is free.
+  [[nodiscard]] bool is_free(std::size_t i) {
+    word const needed = posted_[buffer(i)];
+    for (rank_t r = 0; r < size(); ++r) {
+      if (read_[static_cast<std::size_t>(r)] < needed && r != rank() && !has_read(r, needed)) return false;
+    }
+    return true;
+  }
+  /// Ends when it is free.
+  steps until_free(std::size_t i) {
+    word const needed = posted_[buffer(i)];
+    for (rank_t r = 0; r < size(); ++r) {
+      if (r != rank() && !has_read(r, needed)) co_await waits_->until(progress(r), needed, r);
+    }
+  }
+  /// Tells all ranks that piece i of this rank is there.
+  void post(std::size_t i) {
+    std::size_t const b = buffer(i);
+    posted_[b] = number(i);
+    // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
+    posted_slot(rank(), b).store(posted_[b], std::memory_order_release);
+  }
+
+  /// To be awaited: goes on when rank r has posted piece i.
+  [[nodiscard]] auto posted(rank_t r, std::size_t i) {
+    return waits_->until(posted_slot(r, buffer(i)), number(i), r);
+  }
+  /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
+  void done_to(std::size_t i) {
+    // release: as in end.
+    own_progress().store(number(i), std::memory_order_release);
+  }
+
+ private:
+  [[nodiscard]] std::size_t buffer(std::size_t i) const noexcept {
+    return static_cast<std::size_t>(collective_ + i) % buffers;
+  }
+  [[nodiscard]] word number(std::size_t i) const noexcept { return (collective_ << 24U) + i; }
+  [[nodiscard]] slot_type posted_slot(rank_t r, std::size_t b) const {
+    return control_->slot(r, first_ + b, r);
+  }
+  [[nodiscard]] slot_type progress(rank_t r) const { return control_->slot(r, first_ + buffers, r); }
+  [[nodiscard]] slot_type own_progress() const { return progress(rank()); }
+
+  [[nodiscard]] bool has_read(rank_t r, word needed) {
+    word& seen = read_[static_cast<std::size_t>(r)];
+    // acquire: pairs with the release in done_to and end of rank r, whose loads come before.
+    if (seen < needed) seen = progress(r).load(std::memory_order_acquire);
+    return seen >= needed;
+  }
+
+  Control* control_;
+  patience<Control>* waits_;
+  std::size_t first_;
+  Segment* memory_ = nullptr;
+  word collective_ = 0;
+  bool is_short_ = true;
+  std::array<word, buffers> posted_{};  ///< the number of this rank's last piece in each buffer
+  std::vector<word> read_;              ///< up to where each rank has read, as far as this rank knows
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <pgas/concepts/collective.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/platform/exchange/patience.hpp>
+#include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/function_ref.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Streams of pieces between the ranks of a team whose distance is a power of two, over any segment.
+///
+/// These distances serve binomial trees with any root, dissemination, recursive doubling and rings. So a rank
+/// has 2 ceil(log2 n) links in each direction, however many ranks there are, and each of their words has one
+/// writer, whatever the root.
+///
+/// Source    two-sided messages over one-sided accesses with two buffers, as iRCCE has them (Shahmirzadi
+/// 2014,
+///           section 2.4); pushed into the receiver's memory, so that payload and signal go one way.
+/// Words     for each link a slot of the receiver for the number of pieces that have come, written by the
+///           sender; and a slot of the sender for the number that have been taken, written by the receiver.
+/// States    A sender has at most `depth` pieces under way, and piece s lies in buffer s mod depth.
+/// Memory    4 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank.
+template <control Control, segment Segment>
+class links {
+ public:
+  static constexpr std::size_t depth = 2;
+  static constexpr std::size_t piece_bytes = std::size_t{8} << 10U;
+
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return {.slots = 2 * count(ranks), .cells = 0};
+  }
+  static constexpr std::size_t bytes(rank_t ranks) noexcept { return count(ranks) * depth * piece_bytes; }
+
+  links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte)
+      : control_(&control),
+        waits_(&waits),
+        first_(first.slots),
+        first_byte_(first_byte),
+        sent_(count(control.size())),
+        received_(count(control.size())) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return control_->rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return control_->size(); }
+
+  /// Names the memory of the pieces. Comes before the first of them.
+  void lie_on(Segment& memory) noexcept { memory_ = &memory; }
+
+  /// Sends all bytes along a link that begins here.
+  steps send(link l, bytes_in from) {
+    for (std::size_t at = 0; at < from.size(); at += piece_bytes) {
+      co_await room(l);
+      push(l, from.subspan(at, std::min(piece_bytes, from.size() - at)));
+    }
+  }
+  /// Fills these bytes from a link that ends here.
+  steps receive(link l, bytes_out into) {
+    for (std::size_t at = 0; at < into.size(); at += piece_bytes) {
+      co_await arrival(l);
+      pull(l, into.subspan(at, std::min(piece_bytes, into.size() - at)));
+    }
+  }
+  /// Does both at once.
+  steps exchange(link out, bytes_in from, link in, bytes_out into) {
+    for (std::size_t at = 0; at < std::max(from.size(), into.size()); at += piece_bytes) {
+      if (at < from.size()) {
+        co_await room(out);
+        push(out, from.subspan(at, std::min(piece_bytes, from.size() - at)));
+      }
+      if (at < into.size()) {
+        co_await arrival(in);
+        pull(in, into.subspan(at, std::min(piece_bytes, into.size() - at)));
+      }
+    }
+  }
+  /// Sends, and calls take(first byte, address, bytes) for each piece that comes of `count` bytes, elements
+  /// of `unit` bytes each.
+  steps exchange_and_take(link out, bytes_in from, link in, std::size_t count, std::size_t unit,
+                          function_ref<void(std::size_t, std::byte const*, std::size_t)> take) {
+    std::size_t const step = std::max(piece_bytes / unit, std::size_t{1}) * unit;
+    for (std::size_t at = 0; at < std::max(from.size(), count); at += step) {
+      if (at < from.size()) {
+        co_await room(out);
+        push(out, from.subspan(at, std::min(step, from.size() - at)));
+      }
+      if (at < count) {
+        co_await arrival(in);
+        std::size_t const here = std::min(step, count - at);
+        scratch_.resize(std::max(scratch_.size(), here));
+        pull(in, bytes_out(scratch_.data(), here));
+        take(at, scratch_.data(), here);
+      }
+    }
+  }
+
+  /// Ends when all ranks have begun it. Dissemination, with words alone.
+  steps meet() {
+    for (unsigned k = 0; std::size_t{1} << k < static_cast<std::size_t>(size()); ++k) {
+      link const up{k, false};
+      co_await room(up);
+      push(up, {});
+      co_await arrival(up);
+      pull(up, {});
+    }
+  }
+
+  /// The rank to which a link that begins here leads, and the rank where one that ends here begins.
+  [[nodiscard]] rank_t to(link l) const noexcept {
+    return at_distance(l.goes_down ? -distance(l) : distance(l));
+  }
+  [[nodiscard]] rank_t from(link l) const noexcept {
+    return at_distance(l.goes_down ? distance(l) : -distance(l));
+  }
+
+ private:
+  static constexpr std::size_t exponents(rank_t ranks) noexcept {
+    return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+  }
+  static constexpr std::size_t count(rank_t ranks) noexcept { return 2 * exponents(ranks); }
+  static constexpr std::size_t index(link l) noexcept { return 2 * l.exponent + (l.goes_down ? 1 : 0); }
+  static constexpr rank_t distance(link l) noexcept { return static_cast<rank_t>(1U << l.exponent); }
+  [[nodiscard]] rank_t at_distance(rank_t d) const noexcept { return (rank() + d + size()) % size(); }
+
+  /// To be awaited before push.
+  auto room(link l) {
+    std::size_t const i = index(l);
+    word const needed = sent_[i] < depth ? 0 : sent_[i] + 1 - depth;
+    // My slot, written by the receiver.
+    return waits_->until(control_->slot(rank(), first_ + 2 * i + 1, to(l)), needed, to(l));
+  }
+  void push(link l, bytes_in piece) {
+    std::size_t const i = index(l);
+    rank_t const receiver = to(l);
+    if (!piece.empty()) {
+      memory_->put({receiver, place(i, sent_[i])}, piece);
+      if constexpr (ordered_segment<Segment>) {
+        memory_->order_puts(receiver);
+      } else {
+        memory_->flush(receiver);
+      }
+    }
+    // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
+    // Only the receiver looks at the word.
+    uncovered(control_->slot(receiver, first_ + 2 * i, rank())).store(++sent_[i], std::memory_order_release);
+  }
+  /// To be awaited before pull.
+  auto arrival(link l) {
+    std::size_t const i = index(l);
+    return waits_->until(control_->slot(rank(), first_ + 2 * i, from(l)), received_[i] + 1, from(l));
+  }
+  void pull(link l, bytes_out piece) {
+    std::size_t const i = index(l);
+    if (!piece.empty()) {
+      memory_->get({rank(), place(i, received_[i])}, piece);
+      memory_->flush_local(rank());
+    }
+    rank_t const sender = from(l);
+    // release: pairs with the acquire in room of the sender, so that the piece is read before the next one is
+    // written in its place. Only the sender looks at the word.
+    uncovered(control_->slot(sender, first_ + 2 * i + 1, rank()))
+        .store(++received_[i], std::memory_order_release);
+  }
+  [[nodiscard]] std::size_t place(std::size_t i, word number) const noexcept {
+    return first_byte_ + (i * depth + static_cast<std::size_t>(number % depth)) * piece_bytes;
+  }
+
+  Control* control_;
+  patience<Control>* waits_;
+  std::size_t first_;
+  std::size_t first_byte_;
+  Segment* memory_ = nullptr;
+  std::vector<word> sent_;
+  std::vector<word> received_;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

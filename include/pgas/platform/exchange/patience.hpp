@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <optional>
+#include <pgas/concepts/control.hpp>
+#include <pgas/platform/exchange/steps.hpp>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// How the steps of a team's collectives wait for control words: in place, or by suspension.
+///
+/// Each word counts, so each wait is for a word that is at least some number. Steps of one team run one after
+/// the other, so at most one chain of them is suspended.
+template <control Control>
+class patience {
+ public:
+  using slot_type = decltype(std::declval<Control&>().slot(rank_t{}, std::size_t{}, rank_t{}));
+
+  explicit patience(Control& control) noexcept : control_(&control) {}
+
+  /// Lets waits be in place while it lives.
+  class in_place {
+   public:
+    explicit in_place(patience& of) noexcept : of_(&of), before_(std::exchange(of.is_in_place_, true)) {}
+    in_place(in_place const&) = delete;
+    in_place& operator=(in_place const&) = delete;
+    ~in_place() { of_->is_in_place_ = before_; }
+
+   private:
+    patience* of_;
+    bool before_;
+  };
+
+  /// The operation that messages name, from now on. It outlives the waits.
+  void name(std::string_view operation) noexcept { operation_ = operation; }
+  [[nodiscard]] std::string_view operation() const noexcept { return operation_; }
+
+  /// What `until` returns.
+  class awaiter {
+   public:
+    awaiter(patience& of, slot_type w, word least, rank_t writer) noexcept
+        : of_(&of), word_(w), least_(least), writer_(writer) {}
+    bool await_ready() {
+      // acquire: pairs with the writer's release; what it carries, the steps that wait say.
+      if (word_.load(std::memory_order_acquire) >= least_) return true;
+      if (!of_->is_in_place_) return false;
+      of_->wait(word_, least_, writer_);
+      return true;
+    }
+    void await_suspend(steps::handle innermost) noexcept {
+      of_->suspended_.emplace(waiting{word_, least_, writer_, innermost});
+    }
+    static void await_resume() noexcept {}
+
+   private:
+    patience* of_;
+    slot_type word_;
+    word least_;
+    rank_t writer_;
+  };
+  /// To be awaited: goes on when a word, which `writer` stores, is at least this number.
+  [[nodiscard]] awaiter until(slot_type w, word least, rank_t writer) noexcept {
+    return {*this, w, least, writer};
+  }
+
+  /// Goes on with the suspended steps if their word has come. Returns whether the whole chain has ended.
+  bool advance_if_ready() {
+    waiting const at = *suspended_;
+    // acquire: as in await_ready.
+    if (at.awaited.load(std::memory_order_acquire) < at.least) return false;
+    return steps::advance(at.innermost);
+  }
+  /// Waits in place for the word of the suspended steps, and goes on with them until they have ended.
+  void finish() {
+    in_place const waits(*this);
+    waiting const at = *suspended_;
+    wait(at.awaited, at.least, at.writer);
+    steps::advance(at.innermost);
+  }
+
+ private:
+  struct waiting {
+    slot_type awaited;
+    word least;
+    rank_t writer;
+    steps::handle innermost;
+  };
+
+  void wait(slot_type w, word least, rank_t writer) {
+    control_->wait_until(w, [least](word seen) { return seen >= least; },
+                         {.operation = operation_, .awaited = group(&writer, 1)});
+  }
+
+  Control* control_;
+  std::string_view operation_;
+  bool is_in_place_ = false;
+  std::optional<waiting> suspended_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

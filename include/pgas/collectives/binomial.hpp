@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/concepts/collective.hpp>
+#include <pgas/platform/exchange/binomial.hpp>
+#include <string_view>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::collectives {
+
+/// Binomial trees: data double their ranks, or halve them, in each round.
+///
+/// Rounds    ceil(log2 n) for broadcast; the same up and, where the root is not rank 0, as many again for
+///           reduce; twice as many for all_reduce.
+/// Bytes     the root of a broadcast sends the data ceil(log2 n) times.
+/// Memory    that of the links; a copy of the elements on ranks that fold.
+/// Source    textbook; as RCCE_comm's (Shahmirzadi 2014, section 2.5.2), but in pieces, so that a rank passes
+/// a
+///           piece on before the next has come.
+/// Differs   Trees of reductions have rank 0 as their root, so that elements are folded in rank order.
+struct binomial {
+  static constexpr std::string_view name = "binomial";
+  static constexpr auto stands_on = collective_medium::links;
+
+  template <linking_medium M>
+  static detail::steps broadcast(M& m, bytes_out data, rank_t root) {
+    co_await detail::send_down(m, data, root);
+  }
+
+  template <linking_medium M>
+  static detail::steps reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold, rank_t root) {
+    std::vector<std::byte> own(mine.begin(), mine.end());
+    co_await detail::fold_up(m, own, fold);
+    co_await detail::carry_up(m, own, root);
+    if (m.rank() == root) detail::copy_bytes(result.data(), own.data(), own.size());
+  }
+
+  template <linking_medium M>
+  static detail::steps all_reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold) {
+    detail::copy_bytes(result.data(), mine.data(), mine.size());
+    co_await detail::fold_up(m, result, fold);
+    co_await detail::send_down(m, result, 0);
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::collectives

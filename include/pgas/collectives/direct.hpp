@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <pgas/concepts/collective.hpp>
+#include <pgas/platform/exchange/cut.hpp>
+#include <pgas/platform/exchange/steps.hpp>
+#include <pgas/vocabulary/block_sizes.hpp>
+#include <pgas/vocabulary/folding.hpp>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::collectives {
+
+/// Collectives on shared memory: each rank posts its data on its board, and the other ranks read there.
+///
+/// Rounds    one for broadcasts, gathers, scatters, all_to_all, and short reductions; two for long
+/// reductions;
+///           n for long scans, which are chains of pieces.
+/// Bytes     each rank writes its data once and reads what it needs once. A long reduction is split by range:
+///           each rank folds one range of each piece, in rank order, and posts the result.
+/// Memory    that of the boards.
+/// Source    single copies with the readers' processors at work: Shahmirzadi 2014, section 2.4, on memory
+/// that
+///           the hardware keeps coherent, where all readers share the lines of one source.
+struct direct {
+  static constexpr std::string_view name = "direct";
+  static constexpr auto stands_on = collective_medium::boards;
+
+  /// Every rank's data become the root's. One-sided for the root, if its buffers are free.
+  template <posting_medium M>
+  static detail::steps broadcast(M& m, bytes_out data, rank_t root) {
+    detail::cut const pieces(data.size(), 1, M::buffer_bytes);
+    m.begin(data.size());
+    if (m.rank() == root) m.end();
+    for (std::size_t i = 0; i < pieces.count(); ++i) {
+      auto const piece = pieces.of(data, i);
+      if (m.rank() == root) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        copy(m.own(i), piece.data(), piece.size());
+        m.post(i);
+      } else {
+        co_await m.posted(root, i);
+        copy(piece.data(), m.piece(root, i), piece.size());
+        if (pieces.count() > M::buffers) m.done_to(i);
+      }
+    }
+    if (m.rank() != root) m.end();
+  }
+
+  /// Every rank gets op over all ranks' elements, folded in rank order.
+  template <posting_medium M>
+  static detail::steps all_reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold) {
+    if (m.size() == 1) return keep(m, mine, result);
+    return m.size() == 2 || mine.size() <= few_bytes ? reduce_alone(m, mine, result, fold, everyone)
+                                                     : reduce_by_range(m, mine, result, fold, everyone);
+  }
+  /// The root gets it.
+  template <posting_medium M>
+  static detail::steps reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold, rank_t root) {
+    if (m.size() == 1) return keep(m, mine, result);
+    return m.size() == 2 || mine.size() <= few_bytes ? reduce_alone(m, mine, result, fold, root)
+                                                     : reduce_by_range(m, mine, result, fold, root);
+  }
+
+  /// Rank r gets op over the elements of ranks 0 to r, or to r - 1 if the scan is exclusive. The result of an
+  /// exclusive scan on rank 0 stays as it is.
+  template <posting_medium M>
+  static detail::steps scan(M& m, bytes_in mine, bytes_out result, detail::folding fold, bool is_exclusive) {
+    detail::cut const pieces(mine.size(), fold.element_bytes(), M::buffer_bytes);
+    m.begin(in_room(pieces.longest(), fold));
+    rank_t const self = m.rank();
+    bool const chains = mine.size() > few_bytes;
+    bool const is_last = self + 1 == m.size();
+    // The last rank posts what only it reads, if the result would replace it too early.
+    bool const posts = !is_last || (!chains && !is_exclusive && self > 1 && mine.data() == result.data());
+    if (self == 0) m.end();
+    for (std::size_t i = 0; i < pieces.count(); ++i) {
+      auto const own = pieces.of(mine, i);
+      auto const out = pieces.of(result, i);
+      if (posts && !m.is_free(i)) co_await m.until_free(i);
+      if (!chains || self == 0) {
+        if (posts) {
+          copy(m.own(i), own.data(), own.size());
+          m.post(i);
+        }
+      }
+      if (self == 0) {
+        if (!is_exclusive) copy(out.data(), own.data(), own.size());
+      } else if (chains) {
+        co_await m.posted(self - 1, i);
+        std::byte const* const before = m.piece(self - 1, i);
+        if (posts) {
+          fold(m.own(i), before, own.data(), own.size());
+          m.post(i);
+        }
+        if (is_exclusive) {
+          copy(out.data(), before, out.size());
+        } else if (posts) {
+          copy(out.data(), m.own(i), out.size());
+        } else {
+          fold(out.data(), before, own.data(), own.size());
+        }
+      } else {
+        // Own elements come last, and are on the board already, so the result may be in their place.
+        rank_t const last = is_exclusive ? self - 1 : self;
+        std::byte const* const kept = posts ? m.own(i) : own.data();
+        if (last == 0) {
+          co_await m.posted(0, i);
+          copy(out.data(), m.piece(0, i), out.size());
+        }
+        for (rank_t r = 1; r <= last; ++r) {
+          if (r == 1) co_await m.posted(0, i);
+          if (r != self) co_await m.posted(r, i);
+          std::byte const* const left = r == 1 ? m.piece(0, i) : out.data();
+          fold(out.data(), left, r == self ? kept : m.piece(r, i), out.size());
+        }
+      }
+      if (self != 0 && pieces.count() > M::buffers) m.done_to(i);
+    }
+    if (self != 0) m.end();
+  }
+
+  /// The root gets all ranks' blocks, in rank order.
+  template <posting_medium M>
+  static detail::steps gather(M& m, bytes_in mine, bytes_out all, detail::block_sizes const& sizes,
+                              bool are_equal, rank_t root) {
+    m.begin(are_equal ? mine.size() : detail::unknown_bytes);
+    if (m.rank() != root) {
+      m.end();
+      detail::cut const pieces(mine.size(), 1, M::buffer_bytes);
+      for (std::size_t i = 0; i < pieces.count(); ++i) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        auto const piece = pieces.of(mine, i);
+        copy(m.own(i), piece.data(), piece.size());
+        m.post(i);
+      }
+    } else {
+      co_await take_blocks(m, all, sizes);
+      copy(sizes.of(all, root).data(), mine.data(), mine.size());
+      m.end();
+    }
+  }
+
+  /// Every rank gets all ranks' blocks, in rank order.
+  template <posting_medium M>
+  static detail::steps all_gather(M& m, bytes_in mine, bytes_out all, detail::block_sizes const& sizes) {
+    std::size_t longest = 0;
+    for (rank_t r = 0; r < m.size(); ++r) longest = std::max(longest, sizes.size(r));
+    m.begin(longest);
+    detail::cut const own(mine.size(), 1, M::buffer_bytes);
+    std::size_t const rounds = detail::cut(longest, 1, M::buffer_bytes).count();
+    copy(sizes.of(all, m.rank()).data(), mine.data(), mine.size());
+    for (std::size_t i = 0; i <= rounds; ++i) {
+      if (i < own.count()) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        auto const piece = own.of(mine, i);
+        copy(m.own(i), piece.data(), piece.size());
+        m.post(i);
+      }
+      if (i == 0) continue;
+      // Each rank begins with the rank after it, so that not all of them read one board at once.
+      for (rank_t distance = 1; distance < m.size(); ++distance) {
+        rank_t const r = (m.rank() + distance) % m.size();
+        detail::cut const pieces(sizes.size(r), 1, M::buffer_bytes);
+        if (i - 1 >= pieces.count()) continue;
+        co_await m.posted(r, i - 1);
+        auto const out = pieces.of(sizes.of(all, r), i - 1);
+        copy(out.data(), m.piece(r, i - 1), out.size());
+      }
+      if (rounds > M::buffers) m.done_to(i - 1);
+    }
+    m.end();
+  }
+
+  /// Each rank gets its block of the root's memory.
+  template <posting_medium M>
+  static detail::steps scatter(M& m, bytes_in all, detail::block_sizes const& sizes, bytes_out mine,
+                               bool are_equal, rank_t root) {
+    std::size_t const ranks = static_cast<std::size_t>(m.size());
+    std::size_t const total = are_equal ? mine.size() * ranks : detail::unknown_bytes;
+    m.begin(total);
+    std::size_t const share = share_of(m, are_equal ? mine.size() : detail::unknown_bytes, 1);
+    if (m.rank() == root) {
+      m.end();
+      std::size_t rounds = 0;
+      for (rank_t r = 0; r < m.size(); ++r) {
+        if (r != root) rounds = std::max(rounds, detail::cut::pieces_of(sizes.size(r), share));
+      }
+      for (std::size_t i = 0; i < rounds; ++i) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        lay_out(m.own(i), all, sizes, share, i, m.size(), root);
+        m.post(i);
+      }
+      copy(mine.data(), sizes.of(all, root).data(), mine.size());
+    } else {
+      std::size_t const rounds = detail::cut::pieces_of(mine.size(), share);
+      for (std::size_t i = 0; i < rounds; ++i) {
+        co_await m.posted(root, i);
+        std::size_t const count = std::min(share, mine.size() - i * share);
+        copy(mine.data() + i * share, m.piece(root, i) + share * static_cast<std::size_t>(m.rank()), count);
+        if (rounds > M::buffers) m.done_to(i);
+      }
+      m.end();
+    }
+  }
+
+  /// Each rank gets from each rank the block that is meant for it.
+  template <posting_medium M>
+  static detail::steps all_to_all(M& m, bytes_in from, detail::block_sizes const& out, bytes_out into,
+                                  detail::block_sizes const& in, bool are_equal) {
+    std::size_t const each = are_equal ? out.size(0) : detail::unknown_bytes;
+    m.begin(are_equal ? each * static_cast<std::size_t>(m.size()) : detail::unknown_bytes);
+    std::size_t const share = share_of(m, each, 1);
+    rank_t const self = m.rank();
+    std::size_t mine = 0;
+    std::size_t theirs = 0;
+    for (rank_t r = 0; r < m.size(); ++r) {
+      if (r == self) continue;
+      mine = std::max(mine, detail::cut::pieces_of(out.size(r), share));
+      theirs = std::max(theirs, detail::cut::pieces_of(in.size(r), share));
+    }
+    auto const own = out.of(from, self);
+    copy(in.of(into, self).data(), own.data(), own.size());
+    for (std::size_t i = 0; i <= std::max(mine, theirs); ++i) {
+      if (i < mine) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        lay_out(m.own(i), from, out, share, i, m.size(), self);
+        m.post(i);
+      }
+      if (i == 0) continue;
+      for (rank_t distance = 1; distance < m.size(); ++distance) {
+        rank_t const r = (self + distance) % m.size();
+        auto const block = in.of(into, r);
+        std::size_t const first = (i - 1) * share;
+        if (first >= block.size()) continue;
+        co_await m.posted(r, i - 1);
+        copy(block.data() + first, m.piece(r, i - 1) + share * static_cast<std::size_t>(self),
+             std::min(share, block.size() - first));
+      }
+      if (std::max(mine, theirs) > M::buffers) m.done_to(i - 1);
+    }
+    m.end();
+  }
+
+  /// Each rank gets op over all ranks' elements in its block, folded in rank order.
+  template <posting_medium M>
+  static detail::steps reduce_scatter(M& m, bytes_in all, detail::block_sizes const& sizes, bytes_out mine,
+                                      detail::folding fold) {
+    if (m.size() == 1) return keep(m, all, mine);
+    return reduce_shares(m, all, sizes, mine, fold);
+  }
+
+ private:
+  template <class M>
+  static detail::steps reduce_shares(M& m, bytes_in all, detail::block_sizes const& sizes, bytes_out mine,
+                                     detail::folding fold) {
+    rank_t const self = m.rank();
+    std::size_t longest = 0;
+    for (rank_t r = 0; r < m.size(); ++r) longest = std::max(longest, sizes.size(r));
+    m.begin(in_room(longest * static_cast<std::size_t>(m.size()), fold));
+    std::size_t const share = share_of(m, longest, fold.element_bytes());
+    std::size_t const rounds = detail::cut::pieces_of(longest, share);
+    for (std::size_t i = 0; i <= rounds; ++i) {
+      if (i < rounds) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        lay_out(m.own(i), all, sizes, share, i, m.size(), no_rank);
+        m.post(i);
+      }
+      if (i == 0) continue;
+      std::size_t const first = (i - 1) * share;
+      if (first < mine.size()) {
+        std::size_t const at = share * static_cast<std::size_t>(self);
+        std::size_t const count = std::min(share, mine.size() - first);
+        std::byte* const out = mine.data() + first;
+        for (rank_t r = 0; r < m.size(); ++r) {
+          if (r != self) co_await m.posted(r, i - 1);
+          if (r == 0) continue;
+          fold(out, r == 1 ? m.piece(0, i - 1) + at : out, m.piece(r, i - 1) + at, count);
+        }
+      }
+      if (rounds > M::buffers) m.done_to(i - 1);
+    }
+    m.end();
+  }
+
+  /// The result of a rank that is alone is its elements.
+  template <class M>
+  static detail::steps keep(M& m, bytes_in mine, bytes_out result) {
+    m.begin(0);
+    copy(result.data(), mine.data(), mine.size());
+    m.end();
+    co_return;
+  }
+
+  static constexpr rank_t everyone = -1;  ///< in the place of a root
+  static constexpr rank_t no_rank = -1;
+  /// Up to so many bytes, each rank folds all elements by itself: one round is sooner over than two.
+  static constexpr std::size_t few_bytes = 4096;
+
+  static void copy(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+  }
+
+  /// The length of elements of which a slot's room holds some, unless they must be aligned better.
+  static std::size_t in_room(std::size_t bytes, detail::folding const& fold) noexcept {
+    return fold.alignment() > 16 ? detail::unknown_bytes : bytes;
+  }
+
+  /// The bytes of a piece for each rank, if a piece has a share for each of them.
+  template <class M>
+  static std::size_t share_of(M const& m, std::size_t block, std::size_t unit) noexcept {
+    std::size_t const most = M::buffer_bytes / static_cast<std::size_t>(m.size());
+    // Shares of whole lines do not share lines between readers.
+    std::size_t const lines = most / 64 * 64;
+    std::size_t const share = unit == 1 && lines != 0 ? lines : most / unit * unit;
+    return std::min(block, share);
+  }
+  /// Writes piece i: the share of each rank but `except`, in rank order.
+  static void lay_out(std::byte* piece, bytes_in all, detail::block_sizes const& sizes, std::size_t share,
+                      std::size_t i, rank_t ranks, rank_t except) noexcept {
+    for (rank_t r = 0; r < ranks; ++r, piece += share) {
+      auto const block = sizes.of(all, r);
+      if (r == except || i * share >= block.size()) continue;
+      copy(piece, block.data() + i * share, std::min(share, block.size() - i * share));
+    }
+  }
+
+  template <class M>
+  static detail::steps take_blocks(M& m, bytes_out all, detail::block_sizes const& sizes) {
+    std::size_t rounds = 0;
+    for (rank_t r = 0; r < m.size(); ++r)
+      rounds = std::max(rounds, detail::cut(sizes.size(r), 1, M::buffer_bytes).count());
+    for (std::size_t i = 0; i < rounds; ++i) {
+      for (rank_t distance = 1; distance < m.size(); ++distance) {
+        rank_t const r = (m.rank() + distance) % m.size();
+        detail::cut const pieces(sizes.size(r), 1, M::buffer_bytes);
+        if (i >= pieces.count()) continue;
+        co_await m.posted(r, i);
+        auto const out = pieces.of(sizes.of(all, r), i);
+        copy(out.data(), m.piece(r, i), out.size());
+      }
+      if (rounds > M::buffers) m.done_to(i);
+    }
+  }
+
+  /// Each rank that wants the result reads all ranks' elements. A root does not post, since nobody reads its
+  /// elements.
+  template <class M>
+  static detail::steps reduce_alone(M& m, bytes_in mine, bytes_out result, detail::folding fold,
+                                    rank_t root) {
+    detail::cut const pieces(mine.size(), fold.element_bytes(), M::buffer_bytes);
+    m.begin(in_room(pieces.longest(), fold));
+    bool const reads = root == everyone || root == m.rank();
+    bool const posts = root != m.rank();
+    rank_t const self = m.rank();
+    if (!reads) m.end();
+    for (std::size_t i = 0; i <= pieces.count(); ++i) {
+      if (posts && i < pieces.count()) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        auto const piece = pieces.of(mine, i);
+        copy(m.own(i), piece.data(), piece.size());
+        m.post(i);
+      }
+      if (i == 0 || !reads) continue;
+      auto const out = pieces.of(result, i - 1);
+      // The result may lie in the place of my elements, so those of a root are read before they are replaced.
+      std::byte const* const own = posts ? m.own(i - 1) : pieces.of(mine, i - 1).data();
+      if (!posts && self > 1 && own == out.data()) {
+        co_await fold_in_place(m, i - 1, out, fold);
+      } else {
+        if (self != 0) co_await m.posted(0, i - 1);
+        for (rank_t r = 1; r < m.size(); ++r) {
+          if (r != self) co_await m.posted(r, i - 1);
+          std::byte const* const left = r > 1 ? out.data() : self == 0 ? own : m.piece(0, i - 1);
+          fold(out.data(), left, r == self ? own : m.piece(r, i - 1), out.size());
+        }
+      }
+      if (pieces.count() > M::buffers) m.done_to(i - 1);
+    }
+    if (reads) m.end();
+  }
+  /// The same for a root above rank 1 whose result lies in the place of its elements: they move to its board.
+  template <class M>
+  static detail::steps fold_in_place(M& m, std::size_t i, bytes_out out, detail::folding fold) {
+    if (!m.is_free(i)) co_await m.until_free(i);
+    copy(m.own(i), out.data(), out.size());
+    m.post(i);
+    co_await m.posted(0, i);
+    for (rank_t r = 1; r < m.size(); ++r) {
+      co_await m.posted(r, i);
+      fold(out.data(), r == 1 ? m.piece(0, i) : out.data(), m.piece(r, i), out.size());
+    }
+  }
+
+  /// Each rank folds one range of each piece, and posts it for the ranks that want the result.
+  template <class M>
+  static detail::steps reduce_by_range(M& m, bytes_in mine, bytes_out result, detail::folding fold,
+                                       rank_t root) {
+    std::size_t const unit = fold.element_bytes();
+    detail::cut const pieces(mine.size(), unit, M::buffer_bytes);
+    m.begin(detail::unknown_bytes);
+    rank_t const self = m.rank();
+    auto const ranks = static_cast<std::size_t>(m.size());
+    auto const range = [&](std::size_t bytes, rank_t r) {
+      std::size_t const elements = bytes / unit;
+      auto const at = static_cast<std::size_t>(r);
+      return std::pair(elements * at / ranks * unit, elements * (at + 1) / ranks * unit);
+    };
+    // Piece 2i holds elements, piece 2i + 1 results.
+    for (std::size_t i = 0; i < pieces.count() + 2; ++i) {
+      if (i < pieces.count()) {
+        if (!m.is_free(2 * i)) co_await m.until_free(2 * i);
+        auto const piece = pieces.of(mine, i);
+        copy(m.own(2 * i), piece.data(), piece.size());
+        m.post(2 * i);
+      }
+      if (i > 0 && i - 1 < pieces.count()) {
+        std::size_t const at = 2 * (i - 1);
+        if (!m.is_free(at + 1)) co_await m.until_free(at + 1);
+        auto const [first, end] = range(pieces.of(mine, i - 1).size(), self);
+        std::byte* const out = m.own(at + 1) + first;
+        for (rank_t r = 0; r < m.size(); ++r) {
+          if (r != self) co_await m.posted(r, at);
+          if (r == 0) continue;
+          fold(out, r == 1 ? m.piece(0, at) + first : out, m.piece(r, at) + first, end - first);
+        }
+        m.post(at + 1);
+      }
+      if (i > 1) {
+        std::size_t const at = 2 * (i - 2) + 1;
+        if (root == everyone || root == self) {
+          auto const out = pieces.of(result, i - 2);
+          for (rank_t distance = 0; distance < m.size(); ++distance) {
+            rank_t const r = (self + distance) % m.size();
+            if (r != self) co_await m.posted(r, at);
+            auto const [first, end] = range(out.size(), r);
+            copy(out.data() + first, m.piece(r, at) + first, end - first);
+          }
+        }
+        // Elements of piece i - 2 were read one turn before.
+        m.done_to(at);
+      }
+    }
+    m.end();
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::collectives

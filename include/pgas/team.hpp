@@ -7,6 +7,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/vocabulary/op.hpp>
+#include <pgas/window/collective_operations.hpp>
 #include <pgas/window/handshake.hpp>
 #include <pgas/window/team_state.hpp>
 #include <type_traits>
@@ -34,8 +35,14 @@ concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
 /// normal. MPI: a communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
           protocol_bundle Protocols = default_protocols_on<Backend>>
-class team {
+class team : public detail::collective_operations<team<Backend, Coherence, Protocols>, Backend, false> {
+  using operations = detail::collective_operations<team, Backend, false>;
+
  public:
+  using operations::all_gather;
+  using operations::all_reduce;
+  using operations::broadcast;
+
   using backend_type = Backend;
   using coherence_type = Coherence;
   using protocols_type = Protocols;
@@ -67,11 +74,13 @@ class team {
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
   template <class T>
-  [[nodiscard]] T broadcast(T value, rank_t root = 0) const {
-    detail::refuse_type<T>();
+    requires(!detail::fillable<T> || transportable<std::remove_cvref_t<T>>)
+  [[nodiscard]] std::remove_cvref_t<T> broadcast(T&& value, rank_t root = 0) const {
+    detail::refuse_type<std::remove_cvref_t<T>>();
     check_rank(root, "broadcast");
-    state_->collectives.broadcast(value, root, "broadcast");
-    return value;
+    std::remove_cvref_t<T> result = std::forward<T>(value);
+    state_->collectives.broadcast(result, root, "broadcast");
+    return result;
   }
 
   /// Every rank returns all ranks' values, in rank order. Collective. MPI_Allgather.
@@ -94,6 +103,11 @@ class team {
       result = rank == 0 ? value : static_cast<T>(op(result, value));
     });
     return result;
+  }
+
+  /// Starts collectives: `team.start().all_reduce(mine, result)` returns a request. MPI_Iallreduce.
+  [[nodiscard]] detail::collective_starter<Backend> start() const {
+    return detail::collective_starter<Backend>(state_);
   }
 
   /// The sub-team of the ranks that give the same color, ordered by key, then by rank in this team.

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
+#include <pgas/window/collectives_state.hpp>
 #include <pgas/window/default_protocols.hpp>
 #include <utility>
 
@@ -34,17 +35,27 @@ struct team_state {
   using control_type = typename Backend::control_type;
 
   team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e)
-      : backend(std::move(b)), control(std::move(c)), collectives(backend, control), deferred(std::move(e)) {}
+      : backend(std::move(b)),
+        control(std::move(c)),
+        collectives(backend, control),
+        operations(control, slot_words(control.size())),
+        deferred(std::move(e)) {}
   team_state(team_state const&) = delete;
   team_state& operator=(team_state const&) = delete;
 
+  using operations_type = collectives_state<Backend>;
+
   static constexpr control_words words(rank_t ranks) noexcept {
+    return slot_words(ranks) + operations_type::words(ranks);
+  }
+  static constexpr control_words slot_words(rank_t ranks) noexcept {
     return slot_collectives<Backend, default_fence>::words(ranks);
   }
 
   Backend backend;
   control_type control;
-  slot_collectives<Backend, default_fence> collectives;
+  slot_collectives<Backend, default_fence> collectives;  ///< of start-up, on slots alone
+  operations_type operations;
   std::shared_ptr<deferred_error> deferred;
   int windows = 0;  ///< the number of the next window, the same on every rank
 };

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/concepts/collective.hpp>
+#include <pgas/platform/exchange/board.hpp>
+#include <pgas/platform/exchange/links.hpp>
+#include <pgas/platform/exchange/patience.hpp>
+#include <pgas/platform/exchange/shelf.hpp>
+#include <pgas/platform/exchange/steps.hpp>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A collective that has been asked for and may not have ended yet.
+struct started_collective {
+  std::string_view operation;
+  std::function<steps()> begin;  ///< owns what the steps refer to
+  std::optional<steps> run;
+  std::exception_ptr error;
+  bool is_done = false;
+};
+
+/// One rank's share of what the collectives of one team need: media on control words of the team, memory that
+/// is made when the first collective needs it, and the queue of those that have been started.
+///
+/// The collectives of a team run one after the other on each rank, in the order in which they were called, so
+/// that the pieces of one never meet those of another.
+template <class Backend>
+class collectives_state {
+ public:
+  using control_type = typename Backend::control_type;
+  using segment_type = typename Backend::segment_type;
+  using slot_type = typename patience<control_type>::slot_type;
+
+  /// Whether every rank can read the memory of every other rank in place.
+  static constexpr bool has_boards = shared_segment<segment_type> && roomy_slot<slot_type>;
+
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return links_type::words(ranks) + board_words(ranks);
+  }
+
+  collectives_state(control_type& control, control_words first)
+      : waits_(control),
+        links_(control, first, waits_, 0),
+        shelf_(links_, links_type::bytes(control.size())),
+        board_(control, first + links_type::words(control.size()), waits_) {}
+
+  /// The medium of this kind.
+  template <collective_medium Kind>
+  auto& medium() noexcept {
+    if constexpr (Kind == collective_medium::boards) {
+      return board_;
+    } else if constexpr (Kind == collective_medium::links) {
+      return links_;
+    } else {
+      return shelf_;
+    }
+  }
+
+  /// Returns whether the media of this kind have their memory, and how many bytes of each rank they need.
+  [[nodiscard]] bool has_memory(collective_medium kind) const noexcept {
+    return (kind == collective_medium::boards ? board_memory_ : link_memory_).has_value();
+  }
+  /// Returns whether a collective with pieces of up to this length needs that memory.
+  [[nodiscard]] static bool needs_memory(collective_medium kind, std::size_t longest) noexcept {
+    if constexpr (has_boards) return kind != collective_medium::boards || longest > board_type::sure_bytes;
+    return true;
+  }
+  [[nodiscard]] static std::size_t bytes(collective_medium kind, rank_t ranks) noexcept {
+    if constexpr (has_boards) {
+      if (kind == collective_medium::boards) return board_type::bytes(ranks);
+    }
+    return links_type::bytes(ranks) + shelf_type::bytes(ranks);
+  }
+  void lie_on(collective_medium kind, segment_type memory) {
+    if (kind == collective_medium::boards) {
+      board_memory_.emplace(std::move(memory));
+      if constexpr (has_boards) board_.lie_on(*board_memory_);
+    } else {
+      link_memory_.emplace(std::move(memory));
+      links_.lie_on(*link_memory_);
+      shelf_.lie_on(*link_memory_);
+    }
+  }
+
+  /// Carries out a collective, after those that were started before. `begin()` returns its steps.
+  template <class Begin>
+  void run(std::string_view operation, Begin&& begin) {
+    while (!queue_.empty()) finish_first();
+    typename patience<control_type>::in_place const here(waits_);
+    waits_.name(operation);
+    steps all = begin();
+    all.begin();
+    all.conclude();
+  }
+
+  /// Queues a collective, and carries it out as far as that goes without waiting.
+  void start(std::shared_ptr<started_collective> one) {
+    queue_.push_back(std::move(one));
+    advance();
+  }
+  /// Goes on with what has been started, as far as that goes without waiting.
+  void advance() {
+    while (!queue_.empty()) {
+      started_collective& first = *queue_.front();
+      bool const has_ended = first.run ? waits_.advance_if_ready() : begin(first);
+      if (!has_ended) return;
+      conclude_first();
+    }
+  }
+  /// Returns when this one has ended.
+  void finish(started_collective const& one) {
+    while (!one.is_done) finish_first();
+  }
+
+ private:
+  struct no_board {
+    no_board(control_type&, control_words, patience<control_type>&) noexcept {}
+  };
+  using board_type = std::conditional_t<has_boards, board<control_type, segment_type>, no_board>;
+  using links_type = links<control_type, segment_type>;
+  using shelf_type = shelf<control_type, segment_type>;
+
+  static constexpr control_words board_words(rank_t ranks) noexcept {
+    if constexpr (has_boards) {
+      return board_type::words(ranks);
+    } else {
+      return {};
+    }
+  }
+
+  bool begin(started_collective& one) {
+    waits_.name(one.operation);
+    one.run.emplace(one.begin());
+    return one.run->begin();
+  }
+  void finish_first() {
+    started_collective& first = *queue_.front();
+    if (first.run) {
+      waits_.finish();
+    } else {
+      typename patience<control_type>::in_place const here(waits_);
+      begin(first);
+    }
+    conclude_first();
+  }
+  void conclude_first() {
+    auto const first = std::move(queue_.front());
+    queue_.pop_front();
+    first->is_done = true;
+    try {
+      first->run->conclude();
+    } catch (...) {
+      first->error = std::current_exception();
+    }
+    first->run.reset();
+  }
+
+  patience<control_type> waits_;
+  links_type links_;
+  shelf_type shelf_;
+  board_type board_;
+  std::optional<segment_type> link_memory_;
+  std::optional<segment_type> board_memory_;
+  std::deque<std::shared_ptr<started_collective>> queue_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// The promises of collectives: the suite of every algorithm, and what the team's functions add.
+#include "conformance/collective.hpp"
+
+using namespace pgas_test;
+
+TEST_CASE("collectives: several are in flight at once on one team, and end in any order of waits") {
+  everywhere([](auto& team) {
+    std::vector<int> const mine(300, team.rank() + 1);
+    std::vector<int> sum(300);
+    std::vector<int> most(300);
+    std::vector<int> values(20, team.rank());
+    auto first = team.start().all_reduce(mine, sum);
+    auto second = team.start().all_reduce(mine, most, pgas::op::max{});
+    auto third = team.start().broadcast(values, team.size() - 1);
+    third.wait();
+    require_equal(values[19], team.size() - 1, "a broadcast that was started last and awaited first");
+    while (!first.test()) std::this_thread::yield();
+    second.wait();
+    require_equal(sum[299], team.size() * (team.size() + 1) / 2, "a sum that was started first");
+    require_equal(most[0], team.size(), "a maximum");
+  });
+}
+
+TEST_CASE("collectives: a started one ends before a later blocking one begins") {
+  everywhere([](auto& team) {
+    std::vector<int> values(10, team.rank());
+    auto request = team.start().broadcast(values, 0);
+    std::vector<int> others(10, team.rank());
+    team.broadcast(others, team.size() - 1);
+    require(request.test(), "a request is done after a later collective");
+    require_equal(values[9], 0, "the started broadcast");
+    require_equal(others[9], team.size() - 1, "the blocking one");
+  });
+}
+
+TEST_CASE("collectives: memory of the wrong size and ranks that are none get a clear error") {
+  everywhere([](auto& team) {
+    std::string const self = "rank " + std::to_string(team.rank());
+    std::vector<int> four(4);
+    std::vector<int> five(5);
+    require_error(errc::invalid_argument, {self, "all_reduce", "20 bytes", "16 belong"},
+                  [&] { team.all_reduce(four, five); });
+    require_error(errc::invalid_argument, {self, "all_gather", "memory of"}, [&] {
+      std::vector<int> room(4 * static_cast<std::size_t>(team.size()) + 1);
+      team.all_gather(four, room);
+    });
+    require_error(errc::out_of_range, {self, "broadcast"}, [&] { team.broadcast(four, team.size()); });
+    std::vector<std::size_t> const counts(static_cast<std::size_t>(team.size()) + 1);
+    require_error(errc::invalid_argument, {self, "all_gather", "counts for"},
+                  [&] { team.all_gather(four, five, std::span(counts)); });
+  });
+}

@@ -31,8 +31,8 @@ class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
   static_assert(shared_segment<Segment> && roomy_slot<slot_type>);
-  static constexpr std::size_t buffers = 8;
-  static constexpr std::size_t buffer_bytes = std::size_t{32} << 10U;
+  static constexpr std::size_t buffers = 16;
+  static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   /// The longest piece that lies in its slot's room.
   static constexpr std::size_t short_bytes = slot_type::room_bytes;
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <pgas/backends/cluster/team.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <pgas/platform/mpi/mailbox.hpp>
 #include <pgas/platform/mpi/shared_file.hpp>
 #include <utility>
@@ -104,6 +106,11 @@ class cluster {
   [[nodiscard]] std::uint64_t packets_sent() const noexcept { return end_->of_wire()->sent(); }
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
+
+  /// See working_backend. It has no bell, so waits look often.
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(end_->of_job().block(), nullptr, std::move(work));
+  }
 
   void fail(std::string_view what) const noexcept { end_->of_job().fail(what); }
   void check(std::string_view operation) const {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
 #include <limits>
+#include <memory>
 #include <new>
 #include <pgas/backends/loopback/agents.hpp>
 #include <pgas/backends/loopback/control.hpp>
@@ -9,8 +11,10 @@
 #include <pgas/backends/loopback/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
 #include <pgas/platform/setting.hpp>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -123,6 +127,11 @@ class loopback {
     loopback sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
     return sub;
+  }
+
+  /// See working_backend. It has no bell, so waits look often.
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(agent_->of_job().block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { agent_->of_job().fail(what); }

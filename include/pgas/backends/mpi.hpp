@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <pgas/backends/mpi/control.hpp>
@@ -9,6 +10,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <pgas/platform/mpi/bootstrap.hpp>
 #include <pgas/platform/mpi/mailbox.hpp>
 #include <pgas/platform/mpi/shared_file.hpp>
@@ -119,6 +121,11 @@ class mpi {
 
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
+
+  /// See working_backend. It has no bell, so waits look often.
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(member_->of_job().block(), nullptr, std::move(work));
+  }
 
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }
   void check(std::string_view operation) const {

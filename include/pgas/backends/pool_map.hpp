@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <pgas/backends/pool_map/control.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
@@ -8,6 +10,8 @@
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/launch.hpp>
+#include <pgas/platform/job/service.hpp>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -71,6 +75,11 @@ class basic_pool_map {
     basic_pool_map sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
     return sub;
+  }
+
+  /// See working_backend. It has no bell, so waits look often.
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }

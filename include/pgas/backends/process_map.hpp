@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
 #include <pgas/backends/process_map/segment.hpp>
@@ -9,7 +11,9 @@
 #include <pgas/coherence/separate.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/launch.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -88,6 +92,11 @@ class basic_process_map {
     basic_process_map sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
     return sub;
+  }
+
+  /// See working_backend. It has no bell, so waits look often.
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }

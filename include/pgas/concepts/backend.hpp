@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
@@ -75,6 +76,13 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
   { b.reserve_mailbox() } -> std::same_as<typename B::handle>;
   { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
 };
+
+/// The ranks of such a backend can work while they wait. `while_waiting(work)` returns an object; while it
+/// lives, each wait of this rank's thread calls work() between its looks. The work must not wait, and it may
+/// be called within a call of the library, so it looks whether it may go on. The object is not destroyed by
+/// the work.
+template <class B>
+concept working_backend = backend<B> && requires(B& b, std::function<void()> work) { b.while_waiting(work); };
 
 /// A backend whose ranks may see a file through a network, and which carries files through it by itself.
 ///

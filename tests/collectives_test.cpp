@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of collectives: the suite of every algorithm, and what the team's functions add.
+#include <pgas/signals.hpp>
+#include <pgas/window.hpp>
+
 #include "conformance/collective.hpp"
 
+using pgas::make_window;
 using namespace pgas_test;
 
 TEST_CASE("collectives: several are in flight at once on one team, and end in any order of waits") {
@@ -31,6 +35,29 @@ TEST_CASE("collectives: a started one ends before a later blocking one begins") 
     require(request.test(), "a request is done after a later collective");
     require_equal(values[9], 0, "the started broadcast");
     require_equal(others[9], team.size() - 1, "the blocking one");
+  });
+}
+
+TEST_CASE("collectives: a started one ends while its rank waits for another rank in a lock or a barrier") {
+  everywhere([](auto& team) {
+    // Rank 0 must pass pieces on, since the others wait for them. It does so while it waits for an element.
+    using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
+    if constexpr (pgas::working_backend<backend>) {
+      auto w = make_window<int>(team, 1);
+      std::vector<int> mine(50'000, 1);
+      std::vector<int> sum(50'000);
+      pgas::signals signals = pgas::make_signals(w);
+      pgas::lock_all epoch{w};
+      auto request = team.start().all_reduce(mine, sum);
+      if (team.rank() != 0) {
+        request.wait();
+        signals.signal(epoch, 0);
+      } else {
+        for (rank_t r = 1; r < team.size(); ++r) signals.wait({r});
+        request.wait();
+      }
+      require_equal(sum[49'999], team.size(), "the sum");
+    }
   });
 }
 

@@ -25,9 +25,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// A collective that was started and may not have ended; each rank waits for its own, or tests it.
 ///
-/// It goes on in `test`, in `wait`, and in all collectives of its team. The memory that was given stays as it
-/// is until it has ended. A request that is destroyed ends nothing. MPI: the request of MPI_Iallreduce and
-/// its like.
+/// It goes on in `test`, in `wait`, in all collectives of its team, and in each wait of this rank's thread in
+/// the library, except on emulated machines. The memory that was given stays as it is until it has ended. A
+/// request that is destroyed ends nothing. MPI: the request of MPI_Iallreduce and its like.
 template <class State>
 class collective_request {
  public:
@@ -36,7 +36,7 @@ class collective_request {
 
   /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
   [[nodiscard]] bool test() {
-    team_->operations.advance();
+    team_->operations.test();
     if (one_->is_done) rethrow();
     return one_->is_done;
   }

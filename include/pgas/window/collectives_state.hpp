@@ -48,8 +48,9 @@ class collectives_state {
     return links_type::words(ranks) + board_words(ranks);
   }
 
-  collectives_state(control_type& control, control_words first)
-      : waits_(control),
+  collectives_state(Backend& backend, control_type& control, control_words first)
+      : backend_(&backend),
+        waits_(control),
         links_(control, first, waits_, 0),
         shelf_(links_, links_type::bytes(control.size())),
         board_(control, first + links_type::words(control.size()), waits_) {}
@@ -96,6 +97,7 @@ class collectives_state {
   template <class Begin>
   void run(std::string_view operation, Begin&& begin) {
     while (!queue_.empty()) finish_first();
+    rest();
     typename patience<control_type>::in_place const here(waits_);
     waits_.name(operation);
     steps all = begin();
@@ -107,19 +109,29 @@ class collectives_state {
   void start(std::shared_ptr<started_collective> one) {
     queue_.push_back(std::move(one));
     advance();
+    work();
   }
   /// Goes on with what has been started, as far as that goes without waiting.
   void advance() {
-    while (!queue_.empty()) {
+    // A wait in these steps may call the work of this rank, which is this function.
+    if (std::exchange(is_at_work_, true)) return;
+    bool goes_on = true;
+    while (goes_on && !queue_.empty()) {
       started_collective& first = *queue_.front();
-      bool const has_ended = first.run ? waits_.advance_if_ready() : begin(first);
-      if (!has_ended) return;
-      conclude_first();
+      goes_on = first.run ? waits_.advance_if_ready() : begin(first);
+      if (goes_on) conclude_first();
     }
+    is_at_work_ = false;
   }
   /// Returns when this one has ended.
   void finish(started_collective const& one) {
     while (!one.is_done) finish_first();
+    work();
+  }
+  /// Like advance, for a program that asks.
+  void test() {
+    advance();
+    if (queue_.empty()) rest();
   }
 
  private:
@@ -143,7 +155,18 @@ class collectives_state {
     one.run.emplace(one.begin());
     return one.run->begin();
   }
+  /// Lets this rank go on with what is started while it waits for anything else.
+  void work() {
+    if constexpr (working_backend<Backend>) {
+      if (!queue_.empty() && !working_) working_.emplace(backend_->while_waiting([this] { advance(); }));
+    }
+  }
+  /// Ends that, so that waits are quick again.
+  void rest() noexcept {
+    if constexpr (working_backend<Backend>) working_.reset();
+  }
   void finish_first() {
+    rest();
     started_collective& first = *queue_.front();
     if (first.run) {
       waits_.finish();
@@ -165,6 +188,16 @@ class collectives_state {
     first->run.reset();
   }
 
+  template <class B>
+  struct work_of {
+    using type = no_board*;
+  };
+  template <working_backend B>
+  struct work_of<B> {
+    using type = decltype(std::declval<B&>().while_waiting({}));
+  };
+
+  Backend* backend_;
   patience<control_type> waits_;
   links_type links_;
   shelf_type shelf_;
@@ -172,6 +205,8 @@ class collectives_state {
   std::optional<segment_type> link_memory_;
   std::optional<segment_type> board_memory_;
   std::deque<std::shared_ptr<started_collective>> queue_;
+  bool is_at_work_ = false;
+  std::optional<typename work_of<Backend>::type> working_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -38,7 +38,7 @@ struct team_state {
       : backend(std::move(b)),
         control(std::move(c)),
         collectives(backend, control),
-        operations(control, slot_words(control.size())),
+        operations(backend, control, slot_words(control.size())),
         deferred(std::move(e)) {}
   team_state(team_state const&) = delete;
   team_state& operator=(team_state const&) = delete;

@@ -78,3 +78,40 @@ TEST_CASE("collectives: memory of the wrong size and ranks that are none get a c
                   [&] { team.all_gather(four, five, std::span(counts)); });
   });
 }
+
+TEST_CASE(
+    "collectives: ranks that call different collectives, sizes or roots get an error that names a rank") {
+  for_each_model([]<class Model>(Model) {
+    if (!can_have<typename Model::backend>(3)) return;
+    auto const refused = [](auto const& body) {
+      auto const e = error_of<Model>(3, [&body](auto& team) {
+        std::vector<int> warm(100);
+        team.all_reduce(warm, warm);
+        body(team);
+        team.all_reduce(warm, warm);
+      });
+      REQUIRE_MESSAGE(e.has_value(), Model::name());
+      CHECK_MESSAGE((e->code() == pgas::make_error_code(errc::mismatch) ||
+                     e->code() == pgas::make_error_code(errc::deadlock)),
+                    Model::name() << ": " << std::string(e->what()));
+      return std::string(e->what());
+    };
+    auto const text = refused([](auto& team) {
+      std::vector<int> mine(team.rank() == 1 ? 24 : 20);
+      team.all_reduce(mine, mine);
+    });
+    CHECK_MESSAGE(text.find("all_reduce") != std::string::npos, text);
+    refused([](auto& team) {
+      std::vector<int> mine(20);
+      if (team.rank() == 1) {
+        team.broadcast(mine, 0);
+      } else {
+        team.all_reduce(mine, mine);
+      }
+    });
+    refused([](auto& team) {
+      std::vector<int> mine(20);
+      team.broadcast(mine, team.rank() == 2 ? 1 : 0);
+    });
+  });
+}

@@ -35,8 +35,8 @@ concept folds = (requires { Op::kind; } && operation_on<Op, T>) ||
 /// normal. MPI: a communicator; OpenSHMEM: a team.
 template <backend Backend, coherence_policy Coherence = typename Backend::default_coherence,
           protocol_bundle Protocols = default_protocols_on<Backend>>
-class team : public detail::collective_operations<team<Backend, Coherence, Protocols>, Backend, false> {
-  using operations = detail::collective_operations<team, Backend, false>;
+class team : public collective_operations<team<Backend, Coherence, Protocols>, Backend, false> {
+  using operations = collective_operations<team, Backend, false>;
 
  public:
   using operations::all_gather;
@@ -106,9 +106,7 @@ class team : public detail::collective_operations<team<Backend, Coherence, Proto
   }
 
   /// Starts collectives: `team.start().all_reduce(mine, result)` returns a request. MPI_Iallreduce.
-  [[nodiscard]] detail::collective_starter<Backend> start() const {
-    return detail::collective_starter<Backend>(state_);
-  }
+  [[nodiscard]] collective_starter<Backend> start() const { return collective_starter<Backend>(state_); }
 
   /// The sub-team of the ranks that give the same color, ordered by key, then by rank in this team.
   /// Collective. Throws errc::no_space on every rank if there is too little memory for one of the sub-teams.

@@ -65,6 +65,8 @@ template <class R>
 concept fillable = side_by_side<R> && std::ranges::borrowed_range<R> &&
                    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+}  // namespace detail
+
 /// The collectives of a team on elements in private memory, in two forms with one source: those of a team
 /// return when this rank's part has ended, those of `team.start()` return a request.
 ///
@@ -76,24 +78,25 @@ concept fillable = side_by_side<R> && std::ranges::borrowed_range<R> &&
 template <class Self, class Backend, bool Starts>
 class collective_operations {
  public:
-  using result_type = std::conditional_t<Starts, collective_request<team_state<Backend>>, void>;
+  using result_type = std::conditional_t<Starts, collective_request<detail::team_state<Backend>>, void>;
 
   /// Every rank's elements become the root's. Collective. MPI_Bcast.
-  template <fillable Values, class Algorithm = collectives::automatic>
+  template <detail::fillable Values, class Algorithm = collectives::automatic>
     requires(!transportable<std::remove_cvref_t<Values>>)
   result_type broadcast(Values&& values, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "broadcast");
     bytes_out const data = out_bytes(values);
     auto const go = [&](auto chosen) {
-      return carry_out("broadcast", chosen, data.size(),
-                       [data, root](auto a, auto& m) { return a.broadcast(m, data, root); });
+      return carry_out(
+          "broadcast", chosen, data.size(),
+          [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, root);
     };
     return choose(algorithm, go, [&] { return choice<>::broadcast(shape(data.size()), go); });
   }
 
   /// The root gets op over all ranks' elements, place by place; `result` of other ranks may be empty.
   /// Collective. MPI_Reduce.
-  template <side_by_side Values, fillable Result, class Op = op::sum,
+  template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type reduce(Values const& mine, Result&& result, rank_t root = 0, Op op = {},
                      Algorithm algorithm = {}) const {
@@ -103,16 +106,18 @@ class collective_operations {
     if (root == rank()) check_sizes(in.size(), out.size(), "reduce");
     auto const go = [&](auto chosen) {
       check_fold<element<Values>, Op>(chosen, "reduce");
-      return carry_out("reduce", chosen, folded_bytes<element<Values>>(in.size()),
-                       [in, out, root, op](auto a, auto& m) mutable {
-                         return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
-                       });
+      return carry_out(
+          "reduce", chosen, folded_bytes<element<Values>>(in.size()),
+          [in, out, root, op](auto a, auto& m) mutable {
+            return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
+          },
+          root);
     };
     return choose(algorithm, go, [&] { return choice<Op>::reduce(shape(in.size()), go); });
   }
 
   /// Every rank gets op over all ranks' elements, place by place. Collective. MPI_Allreduce.
-  template <side_by_side Values, fillable Result, class Op = op::sum,
+  template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type all_reduce(Values const& mine, Result&& result, Op op = {}, Algorithm algorithm = {}) const {
     bytes_in const in = in_bytes(mine);
@@ -129,7 +134,7 @@ class collective_operations {
   }
 
   /// Rank r gets op over the elements of ranks 0 to r, place by place. Collective. MPI_Scan.
-  template <side_by_side Values, fillable Result, class Op = op::sum,
+  template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type inclusive_scan(Values const& mine, Result&& result, Op op = {},
                              Algorithm algorithm = {}) const {
@@ -137,7 +142,7 @@ class collective_operations {
   }
   /// Rank r gets op over the elements of ranks 0 to r - 1, place by place; the result of rank 0 stays as it
   /// is. Collective. MPI_Exscan.
-  template <side_by_side Values, fillable Result, class Op = op::sum,
+  template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type exclusive_scan(Values const& mine, Result&& result, Op op = {},
                              Algorithm algorithm = {}) const {
@@ -146,18 +151,18 @@ class collective_operations {
 
   /// The root gets all ranks' elements, in rank order; `all` of other ranks may be empty. Collective.
   /// MPI_Gather.
-  template <side_by_side Values, fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type gather(Values const& mine, All&& all, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "gather");
     if (root == rank()) check_sizes(in_bytes(mine).size() * ranks(), out_bytes(all).size(), "gather");
-    return gather_blocks(mine, all, block_sizes(in_bytes(mine).size()), true, root, algorithm);
+    return gather_blocks(mine, all, detail::block_sizes(in_bytes(mine).size()), true, root, algorithm);
   }
   /// The same with counts[r] elements of rank r, which the root names. MPI_Gatherv.
-  template <side_by_side Values, fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type gather(Values const& mine, All&& all, std::span<std::size_t const> counts, rank_t root = 0,
                      Algorithm algorithm = {}) const {
     check_root(root, "gather");
-    block_sizes sizes;
+    detail::block_sizes sizes;
     if (root == rank()) {
       sizes = sizes_of<element<All>>(counts, "gather");
       check_sizes(sizes.first(size()), out_bytes(all).size(), "gather");
@@ -167,34 +172,34 @@ class collective_operations {
   }
 
   /// Every rank gets all ranks' elements, in rank order. Collective. MPI_Allgather.
-  template <side_by_side Values, fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type all_gather(Values const& mine, All&& all, Algorithm algorithm = {}) const {
     check_sizes(in_bytes(mine).size() * ranks(), out_bytes(all).size(), "all_gather");
-    return all_gather_blocks(mine, all, block_sizes(in_bytes(mine).size()), true, algorithm);
+    return all_gather_blocks(mine, all, detail::block_sizes(in_bytes(mine).size()), true, algorithm);
   }
   /// The same with counts[r] elements of rank r, which all ranks name. MPI_Allgatherv.
-  template <side_by_side Values, fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type all_gather(Values const& mine, All&& all, std::span<std::size_t const> counts,
                          Algorithm algorithm = {}) const {
-    block_sizes sizes = sizes_of<element<All>>(counts, "all_gather");
+    detail::block_sizes sizes = sizes_of<element<All>>(counts, "all_gather");
     check_sizes(sizes.first(size()), out_bytes(all).size(), "all_gather");
     check_sizes(sizes.size(rank()), in_bytes(mine).size(), "all_gather");
     return all_gather_blocks(mine, all, std::move(sizes), false, algorithm);
   }
 
   /// Rank r gets block r of the root's elements; `all` of other ranks may be empty. Collective. MPI_Scatter.
-  template <side_by_side All, fillable Result, class Algorithm = collectives::automatic>
+  template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
   result_type scatter(All const& all, Result&& mine, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "scatter");
     if (root == rank()) check_sizes(out_bytes(mine).size() * ranks(), in_bytes(all).size(), "scatter");
-    return scatter_blocks(all, mine, block_sizes(out_bytes(mine).size()), true, root, algorithm);
+    return scatter_blocks(all, mine, detail::block_sizes(out_bytes(mine).size()), true, root, algorithm);
   }
   /// The same with counts[r] elements for rank r, which the root names. MPI_Scatterv.
-  template <side_by_side All, fillable Result, class Algorithm = collectives::automatic>
+  template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
   result_type scatter(All const& all, std::span<std::size_t const> counts, Result&& mine, rank_t root = 0,
                       Algorithm algorithm = {}) const {
     check_root(root, "scatter");
-    block_sizes sizes;
+    detail::block_sizes sizes;
     if (root == rank()) {
       sizes = sizes_of<element<All>>(counts, "scatter");
       check_sizes(sizes.first(size()), in_bytes(all).size(), "scatter");
@@ -204,21 +209,21 @@ class collective_operations {
   }
 
   /// Rank r gets block r of each rank's elements, in rank order. Collective. MPI_Alltoall.
-  template <side_by_side From, fillable Into, class Algorithm = collectives::automatic>
+  template <detail::side_by_side From, detail::fillable Into, class Algorithm = collectives::automatic>
   result_type all_to_all(From const& from, Into&& into, Algorithm algorithm = {}) const {
     std::size_t const bytes = in_bytes(from).size();
     check_sizes(bytes, out_bytes(into).size(), "all_to_all");
     check(bytes % (ranks() * sizeof(element<From>)) == 0, "all_to_all",
           "elements are no multiple of the ranks; give counts");
-    return all_to_all_blocks(from, into, block_sizes(bytes / ranks()), block_sizes(bytes / ranks()), true,
-                             algorithm);
+    return all_to_all_blocks(from, into, detail::block_sizes(bytes / ranks()),
+                             detail::block_sizes(bytes / ranks()), true, algorithm);
   }
   /// The same with out[r] elements for rank r and in[r] elements from rank r. MPI_Alltoallv.
-  template <side_by_side From, fillable Into, class Algorithm = collectives::automatic>
+  template <detail::side_by_side From, detail::fillable Into, class Algorithm = collectives::automatic>
   result_type all_to_all(From const& from, std::span<std::size_t const> out, Into&& into,
                          std::span<std::size_t const> in, Algorithm algorithm = {}) const {
-    block_sizes out_sizes = sizes_of<element<From>>(out, "all_to_all");
-    block_sizes in_sizes = sizes_of<element<Into>>(in, "all_to_all");
+    detail::block_sizes out_sizes = sizes_of<element<From>>(out, "all_to_all");
+    detail::block_sizes in_sizes = sizes_of<element<Into>>(in, "all_to_all");
     check_sizes(out_sizes.first(size()), in_bytes(from).size(), "all_to_all");
     check_sizes(in_sizes.first(size()), out_bytes(into).size(), "all_to_all");
     check_sizes(out_sizes.size(rank()), in_sizes.size(rank()), "all_to_all");
@@ -227,25 +232,27 @@ class collective_operations {
 
   /// Rank r gets op over block r of all ranks' elements, place by place. Collective.
   /// MPI_Reduce_scatter_block.
-  template <side_by_side All, fillable Result, class Op = op::sum, class Algorithm = collectives::automatic>
+  template <detail::side_by_side All, detail::fillable Result, class Op = op::sum,
+            class Algorithm = collectives::automatic>
   result_type reduce_scatter(All const& all, Result&& mine, Op op = {}, Algorithm algorithm = {}) const {
     check_sizes(out_bytes(mine).size() * ranks(), in_bytes(all).size(), "reduce_scatter");
-    return reduce_scatter_blocks(all, mine, block_sizes(out_bytes(mine).size()), true, op, algorithm);
+    return reduce_scatter_blocks(all, mine, detail::block_sizes(out_bytes(mine).size()), true, op, algorithm);
   }
   /// The same with counts[r] elements for rank r, which all ranks name. MPI_Reduce_scatter.
-  template <side_by_side All, fillable Result, class Op = op::sum, class Algorithm = collectives::automatic>
+  template <detail::side_by_side All, detail::fillable Result, class Op = op::sum,
+            class Algorithm = collectives::automatic>
   result_type reduce_scatter(All const& all, std::span<std::size_t const> counts, Result&& mine, Op op = {},
                              Algorithm algorithm = {}) const {
-    block_sizes sizes = sizes_of<element<All>>(counts, "reduce_scatter");
+    detail::block_sizes sizes = sizes_of<element<All>>(counts, "reduce_scatter");
     check_sizes(sizes.first(size()), in_bytes(all).size(), "reduce_scatter");
     check_sizes(sizes.size(rank()), out_bytes(mine).size(), "reduce_scatter");
     return reduce_scatter_blocks(all, mine, std::move(sizes), false, op, algorithm);
   }
 
  private:
-  using state_type = team_state<Backend>;
+  using state_type = detail::team_state<Backend>;
   template <class Op = op::replace>
-  using choice = collective_choice<state_type::operations_type::has_boards, commutes<Op>>;
+  using choice = detail::collective_choice<state_type::operations_type::has_boards, detail::commutes<Op>>;
   template <class R>
   using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 
@@ -269,56 +276,60 @@ class collective_operations {
   }
 
   template <class Values, class All, class Algorithm>
-  result_type gather_blocks(Values const& mine, All& all, block_sizes sizes, bool is_equal, rank_t root,
-                            Algorithm algorithm) const {
+  result_type gather_blocks(Values const& mine, All& all, detail::block_sizes sizes, bool is_equal,
+                            rank_t root, Algorithm algorithm) const {
     bytes_in const in = in_bytes(mine);
     bytes_out const out = out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "gather");
-      return carry_out("gather", chosen, is_equal ? in.size() : unknown_bytes,
-                       [in, out, sizes, is_equal, root](auto a, auto& m) {
-                         return a.gather(m, in, out, sizes, is_equal, root);
-                       });
+      return carry_out(
+          "gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
+          [in, out, sizes, is_equal, root](auto a, auto& m) {
+            return a.gather(m, in, out, sizes, is_equal, root);
+          },
+          root);
     };
     return choose(algorithm, go, [&] { return choice<>::gather(shape(in.size(), is_equal), go); });
   }
 
   template <class Values, class All, class Algorithm>
-  result_type all_gather_blocks(Values const& mine, All& all, block_sizes sizes, bool is_equal,
+  result_type all_gather_blocks(Values const& mine, All& all, detail::block_sizes sizes, bool is_equal,
                                 Algorithm algorithm) const {
     bytes_in const in = in_bytes(mine);
     bytes_out const out = out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "all_gather");
-      return carry_out("all_gather", chosen, is_equal ? in.size() : unknown_bytes,
+      return carry_out("all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
                        [in, out, sizes](auto a, auto& m) { return a.all_gather(m, in, out, sizes); });
     };
     return choose(algorithm, go, [&] { return choice<>::all_gather(shape(in.size(), is_equal), go); });
   }
 
   template <class All, class Result, class Algorithm>
-  result_type scatter_blocks(All const& all, Result& mine, block_sizes sizes, bool is_equal, rank_t root,
-                             Algorithm algorithm) const {
+  result_type scatter_blocks(All const& all, Result& mine, detail::block_sizes sizes, bool is_equal,
+                             rank_t root, Algorithm algorithm) const {
     bytes_in const in = in_bytes(all);
     bytes_out const out = out_bytes(mine);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "scatter");
-      return carry_out("scatter", chosen, is_equal ? out.size() * ranks() : unknown_bytes,
-                       [in, out, sizes, is_equal, root](auto a, auto& m) {
-                         return a.scatter(m, in, sizes, out, is_equal, root);
-                       });
+      return carry_out(
+          "scatter", chosen, is_equal ? out.size() * ranks() : detail::unknown_bytes,
+          [in, out, sizes, is_equal, root](auto a, auto& m) {
+            return a.scatter(m, in, sizes, out, is_equal, root);
+          },
+          root);
     };
     return choose(algorithm, go, [&] { return choice<>::scatter(shape(out.size(), is_equal), go); });
   }
 
   template <class From, class Into, class Algorithm>
-  result_type all_to_all_blocks(From const& from, Into& into, block_sizes out_sizes, block_sizes in_sizes,
-                                bool is_equal, Algorithm algorithm) const {
+  result_type all_to_all_blocks(From const& from, Into& into, detail::block_sizes out_sizes,
+                                detail::block_sizes in_sizes, bool is_equal, Algorithm algorithm) const {
     bytes_in const in = in_bytes(from);
     bytes_out const out = out_bytes(into);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "all_to_all");
-      return carry_out("all_to_all", chosen, is_equal ? in.size() : unknown_bytes,
+      return carry_out("all_to_all", chosen, is_equal ? in.size() : detail::unknown_bytes,
                        [in, out, out_sizes, in_sizes, is_equal](auto a, auto& m) {
                          return a.all_to_all(m, in, out_sizes, out, in_sizes, is_equal);
                        });
@@ -329,15 +340,15 @@ class collective_operations {
   }
 
   template <class All, class Result, class Op, class Algorithm>
-  result_type reduce_scatter_blocks(All const& all, Result& mine, block_sizes sizes, bool is_equal, Op op,
-                                    Algorithm algorithm) const {
+  result_type reduce_scatter_blocks(All const& all, Result& mine, detail::block_sizes sizes, bool is_equal,
+                                    Op op, Algorithm algorithm) const {
     bytes_in const in = in_bytes(all);
     bytes_out const out = out_bytes(mine);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "reduce_scatter");
       check_fold<element<All>, Op>(chosen, "reduce_scatter");
       return carry_out("reduce_scatter", chosen,
-                       is_equal ? folded_bytes<element<All>>(in.size()) : unknown_bytes,
+                       is_equal ? folded_bytes<element<All>>(in.size()) : detail::unknown_bytes,
                        [in, out, sizes, op](auto a, auto& m) mutable {
                          return a.reduce_scatter(m, in, sizes, out, fold_by<element<All>>(op));
                        });
@@ -356,24 +367,24 @@ class collective_operations {
 
   template <class R>
   static bytes_in in_bytes(R const& range) noexcept {
-    refuse_type<element<R>>();
+    detail::refuse_type<element<R>>();
     return std::as_bytes(std::span(std::ranges::data(range), std::ranges::size(range)));
   }
   template <class R>
   static bytes_out out_bytes(R& range) noexcept {
-    refuse_type<element<R>>();
+    detail::refuse_type<element<R>>();
     return std::as_writable_bytes(std::span(std::ranges::data(range), std::ranges::size(range)));
   }
   /// Elements that must be aligned better than a slot's room are in memory.
   template <class T>
   static constexpr std::size_t folded_bytes(std::size_t bytes) noexcept {
-    return alignof(T) > 16 ? unknown_bytes : bytes;
+    return alignof(T) > 16 ? detail::unknown_bytes : bytes;
   }
   template <class T, class Op>
-  static folding fold_by(Op& op) {
-    return folding::of<T>(op, commutes<Op>);
+  static detail::folding fold_by(Op& op) {
+    return detail::folding::of<T>(op, detail::commutes<Op>);
   }
-  [[nodiscard]] collective_shape shape(std::size_t bytes, bool is_equal = true) const noexcept {
+  [[nodiscard]] detail::collective_shape shape(std::size_t bytes, bool is_equal = true) const noexcept {
     return {bytes, size(), is_equal};
   }
 
@@ -388,31 +399,33 @@ class collective_operations {
     }
   }
 
-  /// `bytes` is the longest piece as far as all ranks know it.
+  /// `bytes` are those of this rank's elements as far as all ranks know them.
   template <class Algorithm, class Begin>
-  result_type carry_out(std::string_view operation, Algorithm algorithm, std::size_t bytes,
-                        Begin begin) const {
+  result_type carry_out(std::string_view operation, Algorithm algorithm, std::size_t bytes, Begin begin,
+                        rank_t root = -1) const {
     auto const& state = self().state();
     constexpr collective_medium kind = Algorithm::stands_on;
     auto& operations = state->operations;
     if (!operations.has_memory(kind) && operations.needs_memory(kind, bytes)) make_memory(*state, kind);
     auto& medium = operations.template medium<kind>();
+    detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
     if constexpr (Starts) {
-      auto one = std::make_shared<started_collective>();
+      auto one = std::make_shared<detail::started_collective>();
       one->operation = operation;
+      one->call = call;
       one->begin = [begin = std::move(begin), algorithm, &medium]() mutable {
         return begin(algorithm, medium);
       };
       operations.start(one);
       return result_type(state, std::move(one));
     } else {
-      operations.run(operation, [&] { return begin(algorithm, medium); });
+      operations.run(operation, call, [&] { return begin(algorithm, medium); });
     }
   }
 
   /// Makes the memory of the media. Collective.
   static void make_memory(state_type& state, collective_medium kind) {
-    handshake shake(state, "collectives");
+    detail::handshake shake(state, "collectives");
     rank_t const ranks = state.backend.size();
     std::size_t const bytes = state_type::operations_type::bytes(kind, ranks);
     auto made = shake.attach(
@@ -436,18 +449,19 @@ class collective_operations {
   }
   void check_root(rank_t root, std::string_view operation) const {
     PGAS_EXPECTS(light, root >= 0 && root < size(),
-                 throw_bad_rank(self().state()->backend.world_rank(rank()), operation, root, size()));
+                 detail::throw_bad_rank(self().state()->backend.world_rank(rank()), operation, root, size()));
   }
   void check_sizes(std::size_t expected, std::size_t given, std::string_view operation) const {
     PGAS_EXPECTS(light, expected == given,
-                 refuse(operation, text_of({"memory of ", given, " bytes was given where ", expected,
-                                            " belong; all blocks lie side by side in rank order"})));
+                 refuse(operation, detail::text_of({"memory of ", given, " bytes was given where ", expected,
+                                                    " belong; all blocks lie side by side in rank order"})));
   }
   template <class T>
-  [[nodiscard]] block_sizes sizes_of(std::span<std::size_t const> counts, std::string_view operation) const {
+  [[nodiscard]] detail::block_sizes sizes_of(std::span<std::size_t const> counts,
+                                             std::string_view operation) const {
     PGAS_EXPECTS(light, counts.size() == ranks(),
-                 refuse(operation, text_of({"there are ", counts.size(), " counts for ", size(),
-                                            " ranks; give one for each rank"})));
+                 refuse(operation, detail::text_of({"there are ", counts.size(), " counts for ", size(),
+                                                    " ranks; give one for each rank"})));
     return {counts, sizeof(T)};
   }
   template <class Algorithm>
@@ -460,13 +474,13 @@ class collective_operations {
   void check_fold(Algorithm, std::string_view operation) const {
     static_assert(transportable<T>);
     if constexpr (requires { Algorithm::needs_commutative; }) {
-      static_assert(commutes<Op>,
+      static_assert(detail::commutes<Op>,
                     "pgas: this algorithm changes the order of operands; wrap an operation that allows it in "
                     "pgas::commutative, or use another algorithm");
     }
     PGAS_EXPECTS(light, sizeof(T) <= longest_element / ranks(),
-                 refuse(operation, text_of({"elements of ", sizeof(T), " bytes are too long for ", size(),
-                                            " ranks; reduce their members"})));
+                 refuse(operation, detail::text_of({"elements of ", sizeof(T), " bytes are too long for ",
+                                                    size(), " ranks; reduce their members"})));
   }
   static constexpr std::size_t longest_element = 16384;
 };
@@ -475,14 +489,12 @@ class collective_operations {
 template <class Backend>
 class collective_starter : public collective_operations<collective_starter<Backend>, Backend, true> {
  public:
-  explicit collective_starter(std::shared_ptr<team_state<Backend>> state) noexcept
+  explicit collective_starter(std::shared_ptr<detail::team_state<Backend>> state) noexcept
       : state_(std::move(state)) {}
-  [[nodiscard]] std::shared_ptr<team_state<Backend>> const& state() const noexcept { return state_; }
+  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
 
  private:
-  std::shared_ptr<team_state<Backend>> state_;
+  std::shared_ptr<detail::team_state<Backend>> state_;
 };
-
-}  // namespace detail
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

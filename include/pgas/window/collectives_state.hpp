@@ -23,6 +23,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A collective that has been asked for and may not have ended yet.
 struct started_collective {
   std::string_view operation;
+  collective_call call;
   std::function<steps()> begin;  ///< owns what the steps refer to
   std::optional<steps> run;
   std::exception_ptr error;
@@ -95,11 +96,11 @@ class collectives_state {
 
   /// Carries out a collective, after those that were started before. `begin()` returns its steps.
   template <class Begin>
-  void run(std::string_view operation, Begin&& begin) {
+  void run(std::string_view operation, collective_call const& call, Begin&& begin) {
     while (!queue_.empty()) finish_first();
     rest();
     typename patience<control_type>::in_place const here(waits_);
-    waits_.name(operation);
+    waits_.begin(operation, call);
     steps all = begin();
     all.begin();
     all.conclude();
@@ -151,7 +152,7 @@ class collectives_state {
   }
 
   bool begin(started_collective& one) {
-    waits_.name(one.operation);
+    waits_.begin(one.operation, one.call);
     one.run.emplace(one.begin());
     return one.run->begin();
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/exchange/patience.hpp>
@@ -30,11 +31,12 @@ template <control Control, segment Segment>
 class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
+  static constexpr bool is_checked = assertions >= assertion_level::normal;
   static_assert(shared_segment<Segment> && roomy_slot<slot_type>);
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
-  /// The longest piece that lies in its slot's room.
-  static constexpr std::size_t short_bytes = slot_type::room_bytes;
+  /// The longest piece that lies in its slot's room, in front of the call to which it belongs.
+  static constexpr std::size_t short_bytes = slot_type::room_bytes - (is_checked ? 2 * sizeof(word) : 0);
 
   /// A collective whose pieces are no longer needs no memory but the slots.
   static constexpr std::size_t sure_bytes = short_bytes;
@@ -98,13 +100,34 @@ class board {
   void post(std::size_t i) {
     std::size_t const b = buffer(i);
     posted_[b] = number(i);
+    if constexpr (is_checked) {
+      std::array const call{waits_->call().name(), waits_->call().shape()};
+      std::memcpy(posted_slot(rank(), b).room() + short_bytes, call.data(), sizeof call);
+    }
     // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
     posted_slot(rank(), b).store(posted_[b], std::memory_order_release);
   }
 
+  /// What `posted` returns. It compares the call of the rank that posts with the call of this rank.
+  class post_awaiter : public patience<Control>::awaiter {
+   public:
+    post_awaiter(board& on, slot_type slot, word number, rank_t poster) noexcept
+        : patience<Control>::awaiter(*on.waits_, slot, number, poster),
+          on_(&on),
+          slot_(slot),
+          poster_(poster) {}
+    void await_resume() const {
+      if constexpr (is_checked) on_->compare(slot_, poster_);
+    }
+
+   private:
+    board* on_;
+    slot_type slot_;
+    rank_t poster_;
+  };
   /// To be awaited: goes on when rank r has posted piece i.
-  [[nodiscard]] auto posted(rank_t r, std::size_t i) {
-    return waits_->until(posted_slot(r, buffer(i)), number(i), r);
+  [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
+    return {*this, posted_slot(r, buffer(i)), number(i), r};
   }
   /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
   void done_to(std::size_t i) {
@@ -122,6 +145,15 @@ class board {
   }
   [[nodiscard]] slot_type progress(rank_t r) const { return control_->slot(r, first_ + buffers, r); }
   [[nodiscard]] slot_type own_progress() const { return progress(rank()); }
+
+  /// Throws if the piece in a slot belongs to another call than this rank's.
+  void compare(slot_type const& slot, rank_t poster) const {
+    std::array<word, 2> other{};
+    std::memcpy(other.data(), slot.room() + short_bytes, sizeof other);
+    collective_call const& mine = waits_->call();
+    if (other[0] != mine.name() || other[1] != mine.shape()) [[unlikely]]
+      waits_->refuse(poster, collective_call(other[0], other[1]).text(true));
+  }
 
   [[nodiscard]] bool has_read(rank_t r, word needed) {
     word& seen = read_[static_cast<std::size_t>(r)];

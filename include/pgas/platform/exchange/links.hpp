@@ -23,8 +23,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Source    two-sided messages over one-sided accesses with two buffers, as iRCCE has them (Shahmirzadi
 /// 2014,
 ///           section 2.4); pushed into the receiver's memory, so that payload and signal go one way.
-/// Words     for each link a slot of the receiver for the number of pieces that have come, written by the
-///           sender; and a slot of the sender for the number that have been taken, written by the receiver.
+/// Words     for each link a slot of the receiver for the number of pieces that have come and a hash of the
+///           call to which the last one belongs, written by the sender; and a slot of the sender for the
+///           number that have been taken, written by the receiver.
 /// States    A sender has at most `depth` pieces under way, and piece s lies in buffer s mod depth.
 /// Memory    4 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank.
 template <control Control, segment Segment>
@@ -147,15 +148,20 @@ class links {
     }
     // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
     // Only the receiver looks at the word.
-    uncovered(control_->slot(receiver, first_ + 2 * i, rank())).store(++sent_[i], std::memory_order_release);
+    uncovered(control_->slot(receiver, first_ + 2 * i, rank()))
+        .store(++sent_[i] << tag_bits | tag(), std::memory_order_release);
   }
   /// To be awaited before pull.
   auto arrival(link l) {
     std::size_t const i = index(l);
-    return waits_->until(control_->slot(rank(), first_ + 2 * i, from(l)), received_[i] + 1, from(l));
+    return waits_->until(arrived(l), (received_[i] + 1) << tag_bits, from(l));
   }
   void pull(link l, bytes_out piece) {
     std::size_t const i = index(l);
+    // relaxed: `until` has acquired this piece. A later piece may have come meanwhile, with a tag of its own.
+    word const seen = arrived(l).load(std::memory_order_relaxed);
+    if (seen >> tag_bits == received_[i] + 1 && (seen & (word{1} << tag_bits) - 1) != tag()) [[unlikely]]
+      waits_->refuse(from(l), "something else");
     if (!piece.empty()) {
       memory_->get({rank(), place(i, received_[i])}, piece);
       memory_->flush_local(rank());
@@ -166,6 +172,14 @@ class links {
     uncovered(control_->slot(sender, first_ + 2 * i + 1, rank()))
         .store(++received_[i], std::memory_order_release);
   }
+  /// This rank's word for the pieces of a link that ends here: their number, and the tag of the last one's
+  /// call.
+  [[nodiscard]] auto arrived(link l) const { return control_->slot(rank(), first_ + 2 * index(l), from(l)); }
+  [[nodiscard]] word tag() const noexcept {
+    return assertions >= assertion_level::normal ? waits_->call().tag() % (word{1} << tag_bits) : 0;
+  }
+  static constexpr unsigned tag_bits = 20;
+
   [[nodiscard]] std::size_t place(std::size_t i, word number) const noexcept {
     return first_byte_ + (i * depth + static_cast<std::size_t>(number % depth)) * piece_bytes;
   }

@@ -4,6 +4,9 @@
 #include <optional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/platform/words/collective_call.hpp>
+#include <pgas/support/text_of.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -32,9 +35,22 @@ class patience {
     bool before_;
   };
 
-  /// The operation that messages name, from now on. It outlives the waits.
-  void name(std::string_view operation) noexcept { operation_ = operation; }
-  [[nodiscard]] std::string_view operation() const noexcept { return operation_; }
+  /// The collective that begins: messages name it, and ranks compare it. The name outlives the waits.
+  void begin(std::string_view operation, collective_call const& call) noexcept {
+    operation_ = operation;
+    call_ = call;
+  }
+  [[nodiscard]] collective_call const& call() const noexcept { return call_; }
+
+  /// Throws since a rank is in another collective, or in one of other sizes; `what` says in which.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t other, std::string const& what) const {
+    static constexpr std::string_view advice =
+        "; all ranks of a team must call the same collectives in the same order, with the same sizes and "
+        "root";
+    throw error(errc::mismatch, control_->rank(), operation_,
+                text_of({"this rank calls ", call_.text(true), " while rank ", other, " of the team calls ",
+                         what, advice}));
+  }
 
   /// What `until` returns.
   class awaiter {
@@ -94,6 +110,7 @@ class patience {
 
   Control* control_;
   std::string_view operation_;
+  collective_call call_;
   bool is_in_place_ = false;
   std::optional<waiting> suspended_;
 };

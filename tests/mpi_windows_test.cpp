@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Windows, epochs, atomic operations, halos and random programs on MPI; see mpi_test.cpp.
+// Windows, epochs, atomic operations, collectives, halos and random programs on MPI; see mpi_test.cpp.
 #include "mpi/one_backend.hpp"
 
 #include "atomics_test.cpp"
+#include "conformance/collective.hpp"
 #include "conformance/random_programs.hpp"
 #include "epoch_test.cpp"
 #include "halo_test.cpp"

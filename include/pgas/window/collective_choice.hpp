@@ -30,7 +30,7 @@ template <class Op>
 struct commutative : Op {
   explicit commutative(Op op) : Op(std::move(op)) {}
   using Op::operator();
-  static constexpr bool commutes = true;
+  static constexpr bool commutes = true;  ///< operands may change places
 };
 
 namespace detail {

@@ -31,6 +31,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <class State>
 class collective_request {
  public:
+  /// Made by the functions of `team.start()`.
   collective_request(std::shared_ptr<State> team, std::shared_ptr<detail::started_collective> one) noexcept
       : team_(std::move(team)), one_(std::move(one)) {}
 
@@ -489,8 +490,10 @@ class collective_operations {
 template <class Backend>
 class collective_starter : public collective_operations<collective_starter<Backend>, Backend, true> {
  public:
+  /// Made by `team.start()`.
   explicit collective_starter(std::shared_ptr<detail::team_state<Backend>> state) noexcept
       : state_(std::move(state)) {}
+  /// The team's, for the library.
   [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
 
  private:

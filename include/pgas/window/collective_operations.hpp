@@ -92,7 +92,7 @@ class collective_operations {
           "broadcast", chosen, data.size(),
           [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, root);
     };
-    return choose(algorithm, go, [&] { return choice<>::broadcast(shape(data.size()), go); });
+    return choose(algorithm, go, [&] { return library_choice<>::broadcast(shape(data.size()), go); });
   }
 
   /// The root gets op over all ranks' elements, place by place; `result` of other ranks may be empty.
@@ -114,7 +114,7 @@ class collective_operations {
           },
           root);
     };
-    return choose(algorithm, go, [&] { return choice<Op>::reduce(shape(in.size()), go); });
+    return choose(algorithm, go, [&] { return library_choice<Op>::reduce(shape(in.size()), go); });
   }
 
   /// Every rank gets op over all ranks' elements, place by place. Collective. MPI_Allreduce.
@@ -131,7 +131,7 @@ class collective_operations {
                          return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
                        });
     };
-    return choose(algorithm, go, [&] { return choice<Op>::all_reduce(shape(in.size()), go); });
+    return choose(algorithm, go, [&] { return library_choice<Op>::all_reduce(shape(in.size()), go); });
   }
 
   /// Rank r gets op over the elements of ranks 0 to r, place by place. Collective. MPI_Scan.
@@ -253,7 +253,8 @@ class collective_operations {
  private:
   using state_type = detail::team_state<Backend>;
   template <class Op = op::replace>
-  using choice = detail::collective_choice<state_type::operations_type::has_boards, detail::commutes<Op>>;
+  using library_choice =
+      detail::collective_choice<state_type::operations_type::has_boards, detail::commutes<Op>>;
   template <class R>
   using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 
@@ -273,7 +274,7 @@ class collective_operations {
                          return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
                        });
     };
-    return choose(algorithm, go, [&] { return choice<Op>::scan(shape(in.size()), go); });
+    return choose(algorithm, go, [&] { return library_choice<Op>::scan(shape(in.size()), go); });
   }
 
   template <class Values, class All, class Algorithm>
@@ -290,7 +291,7 @@ class collective_operations {
           },
           root);
     };
-    return choose(algorithm, go, [&] { return choice<>::gather(shape(in.size(), is_equal), go); });
+    return choose(algorithm, go, [&] { return library_choice<>::gather(shape(in.size(), is_equal), go); });
   }
 
   template <class Values, class All, class Algorithm>
@@ -303,7 +304,8 @@ class collective_operations {
       return carry_out("all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
                        [in, out, sizes](auto a, auto& m) { return a.all_gather(m, in, out, sizes); });
     };
-    return choose(algorithm, go, [&] { return choice<>::all_gather(shape(in.size(), is_equal), go); });
+    return choose(algorithm, go,
+                  [&] { return library_choice<>::all_gather(shape(in.size(), is_equal), go); });
   }
 
   template <class All, class Result, class Algorithm>
@@ -320,7 +322,7 @@ class collective_operations {
           },
           root);
     };
-    return choose(algorithm, go, [&] { return choice<>::scatter(shape(out.size(), is_equal), go); });
+    return choose(algorithm, go, [&] { return library_choice<>::scatter(shape(out.size(), is_equal), go); });
   }
 
   template <class From, class Into, class Algorithm>
@@ -336,7 +338,7 @@ class collective_operations {
                        });
     };
     return choose(algorithm, go, [&] {
-      return choice<>::all_to_all(shape(is_equal ? in.size() / ranks() : 0, is_equal), go);
+      return library_choice<>::all_to_all(shape(is_equal ? in.size() / ranks() : 0, is_equal), go);
     });
   }
 
@@ -354,8 +356,9 @@ class collective_operations {
                          return a.reduce_scatter(m, in, sizes, out, fold_by<element<All>>(op));
                        });
     };
-    return choose(algorithm, go,
-                  [&] { return choice<Op>::reduce_scatter(shape(in.size() / ranks(), is_equal), go); });
+    return choose(algorithm, go, [&] {
+      return library_choice<Op>::reduce_scatter(shape(in.size() / ranks(), is_equal), go);
+    });
   }
 
   // ---- what they share

@@ -18,7 +18,8 @@ if not shutil.which(f'mpirun.{mpi}'):
     print(f'skipped: there is no mpirun.{mpi}; tools/setup test installs it')
     sys.exit(77)
 
-# What rank 1 does: how the program ends, and a piece of what it says. With no launcher of its own, MPI's says it.
+# What rank 1 does: how the program ends, and what it says, one of several sentences if there is a list. With no
+# launcher of its own, MPI's says it.
 EXPECTED = {
     'nothing': (True, 'sum 3'),
     'again': (True, 'again 3'),
@@ -37,6 +38,10 @@ for state in 'fence', 'lock', 'post', 'halo', 'get', 'create':
     thrown = '' if state == 'get' else 'rank 1 threw: the tea is cold'
     EXPECTED[f'{state} throw'] = (False, thrown + '; rank 1 is on host ')
     EXPECTED[f'{state} kill'] = (False, KILLED[mpi])
+# UCX below MPICH copies long gets from the memory of the other process. Where that process is gone, UCX ends the
+# reader, and may do so before the launcher has seen the death.
+if mpi == 'mpich':
+    EXPECTED['get kill'] = (False, [KILLED[mpi], 'process_vm_readv'])
 LONGEST = 30  # seconds; a search for ranks that wait for each other looks twice, after a second
 AT_ONCE = 3  # most of a run is sleep
 
@@ -65,8 +70,8 @@ def wrong_in(how):
         return f'{how}: goes on without rank 1: {said[-600:]}'
     if succeeds is not None and (run.returncode == 0) != succeeds:
         return f'{how}: ends with {run.returncode}: {said[-600:]}'
-    if says not in said:
-        return f'{how}: does not say "{says}": {said[-1500:]}'
+    if not any(each in said for each in ([says] if isinstance(says, str) else says)):
+        return f'{how}: does not say "{says}": {said[:1500]} ... {said[-600:]}'
     if 'left: ' in said:
         return f'{how}: leaves files: {said[-600:]}'
     print(f'{how}: {time.monotonic() - began:.1f} s')

@@ -182,6 +182,30 @@ TEST_CASE(
   });
 }
 
+TEST_CASE(
+    "layouts: long rows between ghost cells start on lines of memory, and short rows lie close together") {
+  pgas::run<pgas::backends::process_map>(4, [](auto& team) {
+    auto const on_line = [](auto* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; };
+    auto const check = [&](auto const& a) {
+      auto const own = a.local();
+      for (std::size_t i = 0; i < own.extent(0); ++i) require(on_line(&own(i, 0)), "a row starts on a line");
+      auto const cells = static_cast<std::ptrdiff_t>(own.extent(1)) + 2;
+      require(own.stride(0) >= cells, "ghost cells have room");
+      require(own.stride(0) < cells + cells / 8, "a row is not much longer than its cells");
+    };
+    check(make_array<double>(team, {8, 128}, halo{.width = 1}));
+    check(make_array<float>(team, {8, 1001}, tiled{block{}, block{}}, halo{.width = 1}));
+    auto const is_close = [](auto const& a, std::ptrdiff_t cells) {
+      require_equal(a.local().stride(0), cells, "elements between the beginnings of rows");
+    };
+    is_close(make_array<double>(team, {8, 127}, halo{.width = 1}), 129);
+    is_close(make_array<double>(team, {8, 1001}), 1001);  // rows lie side by side
+    is_close(
+        make_array<double>(team, {8, 1001}, tiled{block{}, whole{}}, {halo{.width = 1}, halo{.width = 0}}),
+        1001);
+  });
+}
+
 TEST_CASE("layouts: a halo lies around the own cells of a grid of blocks, and around no other layout's") {
   everywhere<few_models>([](auto& team) {
     auto const a =

@@ -65,6 +65,7 @@ class halo_plan {
     planner(array_shape<N, L> const& shape, rank_t self)
         : layout_(shape.layout()),
           corners_(shape.halos().corners()),
+          ghosts_(shape.halos().around()),
           self_(self),
           place_(layout_.places().place(self)),
           own_(layout_.local_extents(self)),
@@ -152,7 +153,21 @@ class halo_plan {
       for (std::size_t d = 0; d < N; ++d) place[d] = box[d].run.target;
       return layout_.places().rank(place);
     }
-    [[nodiscard]] move as_move(std::array<entry, N> const& box) const noexcept {
+    /// Leaves out the padding beside a row that travels alone. Several rows are one block with their padding.
+    void trim(std::array<entry, N>& box) const noexcept {
+      constexpr std::size_t last = N - 1;
+      for (std::size_t d = 0; d < last; ++d) {
+        if (box[d].run.count != 1) return;
+      }
+      entry const whole = everything(last);
+      if (is_divided(last) || box[last].in_ghosts || box[last].run.from != whole.run.from) return;
+      auto const first = -static_cast<std::ptrdiff_t>(ghosts_.before[last]);
+      box[last].run.from = first;
+      box[last].run.to = first;
+      box[last].run.count = ghosts_.before[last] + own_[last] + ghosts_.after[last];
+    }
+    [[nodiscard]] move as_move(std::array<entry, N> box) const noexcept {
+      trim(box);
       move m;
       m.target = rank_of(box);
       m.from_pitches = layout_.pitches(self_);
@@ -171,6 +186,7 @@ class halo_plan {
 
     L const& layout_;
     bool corners_;
+    margins<N> ghosts_;
     rank_t self_;
     std::array<rank_t, N> place_;
     std::array<std::size_t, N> own_;

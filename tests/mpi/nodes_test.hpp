@@ -2,6 +2,8 @@
 #pragma once
 
 // What ranks on several nodes may expect, and the messages that operations cost where a backend counts them.
+#include <array>
+#include <pgas/backends/cluster/packet.hpp>
 #include <pgas/mpi.hpp>
 #include <pgas/user_window.hpp>
 #include <thread>
@@ -85,6 +87,46 @@ TEST_CASE("a put to another node and the end of its access are one packet") {
     }
     team.barrier();
   });
+}
+
+TEST_CASE("a row of 1026 doubles and the end of its access are one packet") {
+  pgas_test::on_two_nodes([](auto& team, auto const& packets) {
+    std::vector<double> const row(1026, 0.5);
+    auto w = pgas::make_window<double>(team, row.size());
+    if (team.rank() == 1) {
+      pgas::exposure epoch{w, {0}};
+    } else {
+      pgas::access epoch{w, {1}};
+      auto const before = packets();
+      epoch.put(1, 0, row);
+      epoch.complete();
+      pgas_test::require_equal(packets() - before, std::uint64_t{1}, "packets of a row and its signal");
+    }
+    if (team.rank() == 1) pgas_test::require_equal(w.local()[1025], 0.5, "the last element of the row");
+    team.barrier();
+  });
+}
+
+TEST_CASE("heads of requests keep homes, offsets, values and lengths of any size") {
+  using pgas::detail::cluster::packed_head;
+  using pgas::detail::cluster::request_head;
+  std::array<std::uint64_t, 5> const numbers{0, 1, 0xffff'ffffU, 0x1'0000'0000U, ~std::uint64_t{0}};
+  std::array<std::byte, packed_head::most> bytes{};
+  for (std::uint64_t home : numbers)
+    for (std::uint64_t offset : numbers)
+      for (std::uint64_t value : numbers)
+        for (std::uint32_t body : {0U, 1U, 0xffff'ffffU}) {
+          packed_head const packed({.body = body, .home = home, .offset = offset, .value = value});
+          packed.write(bytes.data());
+          request_head read;
+          pgas_test::require_equal(packed_head::read(bytes.data(), read), packed.bytes(), "bytes of a head");
+          pgas_test::require(packed.bytes() <= (value == 0 ? packed_head::most_without_value : bytes.size()),
+                             "a head is no longer than its most");
+          pgas_test::require_equal(read.home, home, "home");
+          pgas_test::require_equal(read.offset, offset, "offset");
+          pgas_test::require_equal(read.value, value, "value");
+          pgas_test::require_equal(read.body, body, "length of the body");
+        }
 }
 
 TEST_CASE("an access to two ranks of another node ends for the second while the first computes") {

@@ -112,9 +112,10 @@ class packets {
   }
   /// Makes room for a request and its body in the peer's packet; returns the address of the body.
   std::byte* begin_request(peer& to, request_head const& head, std::size_t body) {
-    while (to.next.size() + head_bytes(head.value != 0) + body > packet_bytes) send_in_bounds(to);
+    packed_head const packed = pack(head, body);
+    while (!has_room(to, packed, body)) send_in_bounds(to);
     to.has_requests = true;
-    return append(to, head, body);
+    return append(to, packed, body);
   }
   void request(peer& to, request_head const& head, bytes_in body = {}) {
     std::byte* const at = begin_request(to, head, body.size());
@@ -123,17 +124,19 @@ class packets {
   /// Sends a request at once, for whose receipt no flush waits. It waits for nothing itself: the caller
   /// bounds the number of such requests.
   void send_at_once(peer& to, request_head const& head, bytes_in body) {
-    if (to.next.size() + sizeof head + body.size() > packet_bytes) send(to, false);
-    std::byte* const at = append(to, head, body.size());
+    packed_head const packed = pack(head, body.size());
+    if (!has_room(to, packed, body.size())) send(to, false);
+    std::byte* const at = append(to, packed, body.size());
     if (!body.empty()) std::memcpy(at, body.data(), body.size());
     send(to, false);
     to.last_letter = to.sent;
   }
   /// Makes room for the answer to the peer's oldest open question. Waits for nothing.
   std::byte* begin_answer(peer& to, std::uint64_t value, std::size_t body) {
-    if (to.next.size() + head_bytes(value != 0) + body > packet_bytes) send(to, false);
+    packed_head const packed = pack({.what = action::answer, .value = value}, body);
+    if (!has_room(to, packed, body)) send(to, false);
     to.has_answers = true;
-    return append(to, {.what = action::answer, .value = value}, body);
+    return append(to, packed, body);
   }
 
   /// Sends the peer's packet, and a receipt for its own packets with it.
@@ -141,7 +144,7 @@ class packets {
     // release: pairs with the acquire in receive of the rank that gets the receipt; carries what this rank
     // has stored for it.
     std::atomic_thread_fence(std::memory_order_release);
-    packet_head const head{.carried_out = to.carried_out, .wants_receipt = wants_receipt ? 1U : 0U};
+    packet_head const head(to.carried_out, wants_receipt);
     std::memcpy(to.next.data(), &head, sizeof head);
     ++to.sent;
     ++packets_sent_;
@@ -246,14 +249,18 @@ class packets {
 
   [[nodiscard]] Receiver& self() noexcept { return static_cast<Receiver&>(*this); }
 
-  static std::byte* append(peer& to, request_head head, std::size_t body) {
+  static packed_head pack(request_head head, std::size_t body) noexcept {
     head.body = static_cast<std::uint32_t>(body);
-    head.has_value = head.value != 0 ? 1 : 0;
+    return packed_head(head);
+  }
+  static bool has_room(peer const& to, packed_head const& head, std::size_t body) noexcept {
+    return to.next.size() + head.bytes() + body <= packet_bytes;
+  }
+  static std::byte* append(peer& to, packed_head const& head, std::size_t body) {
     std::size_t const at = to.next.size();
-    std::size_t const bytes = head_bytes(head.value != 0);
-    to.next.resize(at + bytes + body);
-    std::memcpy(to.next.data() + at, &head, bytes);
-    return to.next.data() + at + bytes;
+    to.next.resize(at + head.bytes() + body);
+    head.write(to.next.data() + at);
+    return to.next.data() + at + head.bytes();
   }
 
   /// Takes back the packets that have left. A peer that does not poll keeps its own, and not those of others.
@@ -296,7 +303,7 @@ class packets {
     }
   }
   void take(peer& from, bytes_in bytes) {
-    from.arrived = std::max(from.arrived, read_as<packet_head>(bytes.data()).carried_out);
+    from.arrived = std::max(from.arrived, read_as<packet_head>(bytes.data()).carried_out());
     if (from.waiting.empty()) {
       from.position = sizeof(packet_head);
       if (carry_out(from, bytes)) return;
@@ -315,17 +322,14 @@ class packets {
   bool carry_out(peer& from, bytes_in bytes) {
     while (!from.is_stalled && from.position < bytes.size()) {
       request_head head;
-      std::byte const* const at = bytes.data() + from.position;
-      std::memcpy(static_cast<void*>(&head), at, head_bytes(false));
-      if (head.has_value != 0) std::memcpy(&head, at, sizeof head);
-      std::size_t const first = from.position + head_bytes(head.has_value != 0);
+      std::size_t const first = from.position + packed_head::read(bytes.data() + from.position, head);
       bytes_in const body = bytes.subspan(first, head.body);
       from.position = first + body.size();
       self().carry_out(from, head, body);
     }
     if (from.is_stalled) return false;
     ++from.carried_out;
-    bool const wants_receipt = read_as<packet_head>(bytes.data()).wants_receipt != 0;
+    bool const wants_receipt = read_as<packet_head>(bytes.data()).wants_receipt();
     if (wants_receipt || from.has_answers) send(from, false);
     return true;
   }

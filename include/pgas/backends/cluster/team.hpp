@@ -57,7 +57,9 @@ class team {
   }
   [[nodiscard]] std::uint64_t new_name() const {
     static std::uint64_t names = 0;
-    return static_cast<std::uint64_t>(self() + 1) << 40U | ++names;
+    constexpr unsigned short_bits = 21;  // with the bits of a rank 32: requests for such numbers are short
+    std::uint64_t const next = ++names;
+    return static_cast<std::uint64_t>(self() + 1) << (next >> short_bits == 0 ? short_bits : 40U) | next;
   }
 
   [[nodiscard]] cluster_segment attach_segment(std::uint64_t named, std::size_t own_bytes) {

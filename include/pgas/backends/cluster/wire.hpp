@@ -229,7 +229,7 @@ class wire : public packets<wire> {
   }
   /// Each packet leaves when it is full, so that the receiver carries it out while the next one fills.
   void put_in_packets(peer& to, std::uint64_t home, std::uint64_t offset, bytes_in from) {
-    in_pieces(from, longest_body, [&](std::size_t first, bytes_in piece) {
+    in_pieces(from, longest_put, [&](std::size_t first, bytes_in piece) {
       request(to, {.what = action::put, .home = home, .offset = offset + first}, piece);
     });
   }

@@ -3,6 +3,8 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
@@ -16,6 +18,7 @@ enum class collective_medium {
   boards,   ///< posting_medium: shared memory
   links,    ///< linking_medium: any memory
   shelves,  ///< pulling_medium: any memory
+  buffers,  ///< buffering_medium: any memory
 };
 
 /// A collective algorithm: how the ranks of a team carry out some operations, one header in collectives/,
@@ -135,5 +138,46 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
   m.agree_on_largest(i);
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
+
+/// The tree that a team's last broadcast by buffers has used: the same on all ranks, but for `children`.
+struct buffer_tree {
+  rank_t root = -1;          ///< -1: there was none
+  std::uint64_t shape = 0;   ///< what else the tree depends on
+  std::size_t children = 0;  ///< the ranks that fetch from this rank
+  word last = 0;             ///< the last number that its flags reach
+};
+
+/// A buffering medium has a message buffer of each rank, from which other ranks fetch, and a few flags that
+/// announce what is there.
+///
+/// A flag is a number that only grows. Its owner awaits it, and one other rank at a time may set it: a rank
+/// that sets a flag after another one did knows that the owner has seen the last number of that one.
+/// `set_flag(owner, i, number)` comes after all earlier transfers of this rank, and `flag(i, number, setter)`
+/// is awaited by the owner: it goes on when its flag i has at least this number, which `setter` sets. There
+/// are `flags` of each rank, and all are 0 at first.
+///
+/// `fill(first byte, bytes)` copies private memory into the own buffer. `fetch(rank, first byte, into)`
+/// copies bytes of a rank's buffer to the same place of the own one, and `drain(first byte, into)` copies
+/// them from there to private memory; `into` is the same memory in both calls, so that a medium whose gets
+/// end in private memory may fill it at once. `fetch_out(rank, first byte, into)` copies straight from a
+/// rank's buffer to private memory. Each is complete when it returns. A buffer has `buffer_bytes`; if the
+/// flags lie in it, each takes `flag_bytes` of them, else that is 0. `tree()` is what this rank remembers of
+/// the last broadcast.
+template <class M>
+concept buffering_medium =
+    requires(M& m, M const& cm, rank_t r, std::size_t i, word number, bytes_in from, bytes_out into) {
+      { cm.rank() } -> std::same_as<rank_t>;
+      { cm.size() } -> std::same_as<rank_t>;
+      { m.tree() } -> std::same_as<buffer_tree&>;
+      m.fill(i, from);
+      m.fetch(r, i, into);
+      m.drain(i, into);
+      m.fetch_out(r, i, into);
+      m.set_flag(r, i, number);
+      m.flag(i, number, r);
+      { M::flags } -> std::convertible_to<std::size_t>;
+      { M::flag_bytes } -> std::convertible_to<std::size_t>;
+      { M::buffer_bytes } -> std::convertible_to<std::size_t>;
+    };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -8,6 +8,8 @@
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -19,6 +21,7 @@ template <control Control>
 class patience {
  public:
   using slot_type = decltype(std::declval<Control&>().slot(rank_t{}, std::size_t{}, rank_t{}));
+  using cell_type = decltype(std::declval<Control&>().cell(rank_t{}, std::size_t{}));
 
   explicit patience(Control& control) noexcept : control_(&control) {}
 
@@ -53,9 +56,10 @@ class patience {
   }
 
   /// What `until` returns.
-  class awaiter {
+  template <class Word>
+  class word_awaiter {
    public:
-    awaiter(patience& of, slot_type w, word least, rank_t writer) noexcept
+    word_awaiter(patience& of, Word w, word least, rank_t writer) noexcept
         : of_(&of), word_(w), least_(least), writer_(writer) {}
     bool await_ready() {
       // acquire: pairs with the writer's release; what it carries, the steps that wait say.
@@ -71,12 +75,14 @@ class patience {
 
    private:
     patience* of_;
-    slot_type word_;
+    Word word_;
     word least_;
     rank_t writer_;
   };
+  using awaiter = word_awaiter<slot_type>;
   /// To be awaited: goes on when a word, which `writer` stores, is at least this number.
-  [[nodiscard]] awaiter until(slot_type w, word least, rank_t writer) noexcept {
+  template <class Word>
+  [[nodiscard]] word_awaiter<Word> until(Word w, word least, rank_t writer) noexcept {
     return {*this, w, least, writer};
   }
 
@@ -84,26 +90,28 @@ class patience {
   bool advance_if_ready() {
     waiting const at = *suspended_;
     // acquire: as in await_ready.
-    if (at.awaited.load(std::memory_order_acquire) < at.least) return false;
+    auto const load = [](auto const& w) { return w.load(std::memory_order_acquire); };
+    if (std::visit(load, at.awaited) < at.least) return false;
     return steps::advance(at.innermost);
   }
   /// Waits in place for the word of the suspended steps, and goes on with them until they have ended.
   void finish() {
     in_place const waits(*this);
     waiting const at = *suspended_;
-    wait(at.awaited, at.least, at.writer);
+    std::visit([&](auto const& w) { wait(w, at.least, at.writer); }, at.awaited);
     steps::advance(at.innermost);
   }
 
  private:
   struct waiting {
-    slot_type awaited;
+    std::variant<slot_type, cell_type> awaited;
     word least;
     rank_t writer;
     steps::handle innermost;
   };
 
-  void wait(slot_type w, word least, rank_t writer) {
+  template <class Word>
+  void wait(Word w, word least, rank_t writer) {
     control_->wait_until(w, [least](word seen) { return seen >= least; },
                          {.operation = operation_, .awaited = group(&writer, 1)});
   }

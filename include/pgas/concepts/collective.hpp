@@ -3,13 +3,13 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -139,12 +139,12 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
 
-/// The tree that a team's last broadcast by buffers has used: the same on all ranks, but for `children`.
+/// What a rank remembers of the tree down which its team has last handed chunks.
 struct buffer_tree {
-  rank_t root = -1;          ///< -1: there was none
-  std::uint64_t shape = 0;   ///< what else the tree depends on
-  std::size_t children = 0;  ///< the ranks that fetch from this rank
-  word last = 0;             ///< the last number that its flags reach
+  rank_t root = -1;                 ///< -1: there was none
+  void const* algorithm = nullptr;  ///< differs between algorithms with different trees
+  std::vector<rank_t> children;     ///< the ranks that fetch from this rank, in the order of their flags
+  word last = 0;                    ///< the last number that its flags reach
 };
 
 /// A buffering medium has a message buffer of each rank, from which other ranks fetch, and a few flags that

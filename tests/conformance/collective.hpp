@@ -345,10 +345,12 @@ bool carry_out(Team& team, Algorithm a, std::size_t which, std::size_t type, cal
   return carry_out<Form, wide>(team, a, which, c, chain{}, add_members{});
 }
 
-using collective_algorithms =
-    std::tuple<collectives::automatic, collectives::direct, collectives::binomial,
-               collectives::recursive_doubling, collectives::ring, collectives::bruck,
-               collectives::scatter_allgather, collectives::rabenseifner, collectives::pulled>;
+using collective_algorithms = std::tuple<
+    collectives::automatic, collectives::direct, collectives::binomial, collectives::recursive_doubling,
+    collectives::ring, collectives::bruck, collectives::scatter_allgather, collectives::rabenseifner,
+    collectives::pulled, collectives::oc_bcast<>,
+    collectives::oc_bcast<2, 100, 1, collectives::sequential_notification, collectives::leaves::straight>,
+    collectives::oc_bcast<3, 4096, 3, collectives::notification{3}>>;
 
 template <class Use>
 void for_each_algorithm(Use const& use) {

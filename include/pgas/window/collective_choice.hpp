@@ -6,6 +6,7 @@
 #include <pgas/collectives/binomial.hpp>
 #include <pgas/collectives/bruck.hpp>
 #include <pgas/collectives/direct.hpp>
+#include <pgas/collectives/oc_bcast.hpp>
 #include <pgas/collectives/pulled.hpp>
 #include <pgas/collectives/rabenseifner.hpp>
 #include <pgas/collectives/recursive_doubling.hpp>

@@ -438,6 +438,15 @@ class collective_operations {
               std::vector<std::size_t>(static_cast<std::size_t>(ranks), bytes));
         },
         [&](typename Backend::handle handle) { return state.backend.attach_segment(handle, bytes); });
+    if (kind == collective_medium::buffers) {
+      control_words const words = state_type::operations_type::buffer_words();
+      auto flags = shake.attach([&] { return state.backend.reserve_control(words); },
+                                [&](typename Backend::handle handle) {
+                                  return state.backend.attach_control(handle, words, "team's buffers");
+                                });
+      shake.conclude();
+      return state.operations.lie_on(std::move(*made), std::move(*flags));
+    }
     shake.conclude();
     state.operations.lie_on(kind, std::move(*made));
   }

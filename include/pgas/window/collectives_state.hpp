@@ -10,6 +10,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/board.hpp>
 #include <pgas/platform/exchange/links.hpp>
+#include <pgas/platform/exchange/message_buffers.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
 #include <pgas/platform/exchange/steps.hpp>
@@ -54,7 +55,8 @@ class collectives_state {
         waits_(control),
         links_(control, first, waits_, 0),
         shelf_(links_, links_type::bytes(control.size())),
-        board_(control, first + links_type::words(control.size()), waits_) {}
+        board_(control, first + links_type::words(control.size()), waits_),
+        buffers_(waits_) {}
 
   /// The medium of this kind.
   template <collective_medium Kind>
@@ -63,15 +65,15 @@ class collectives_state {
       return board_;
     } else if constexpr (Kind == collective_medium::links) {
       return links_;
+    } else if constexpr (Kind == collective_medium::buffers) {
+      return buffers_;
     } else {
       return shelf_;
     }
   }
 
   /// Returns whether the media of this kind have their memory, and how many bytes of each rank they need.
-  [[nodiscard]] bool has_memory(collective_medium kind) const noexcept {
-    return (kind == collective_medium::boards ? board_memory_ : link_memory_).has_value();
-  }
+  [[nodiscard]] bool has_memory(collective_medium kind) const noexcept { return memory(kind).has_value(); }
   /// Returns whether a collective with pieces of up to this length needs that memory.
   [[nodiscard]] static bool needs_memory(collective_medium kind, std::size_t longest) noexcept {
     if constexpr (has_boards) return kind != collective_medium::boards || longest > board_type::sure_bytes;
@@ -81,8 +83,11 @@ class collectives_state {
     if constexpr (has_boards) {
       if (kind == collective_medium::boards) return board_type::bytes(ranks);
     }
+    if (kind == collective_medium::buffers) return buffers_type::buffer_bytes;
     return links_type::bytes(ranks) + shelf_type::bytes(ranks);
   }
+  /// The flags of buffers, which are made with their memory.
+  [[nodiscard]] static control_words buffer_words() noexcept { return buffers_type::words(); }
   void lie_on(collective_medium kind, segment_type memory) {
     if (kind == collective_medium::boards) {
       board_memory_.emplace(std::move(memory));
@@ -92,6 +97,13 @@ class collectives_state {
       links_.lie_on(*link_memory_);
       shelf_.lie_on(*link_memory_);
     }
+  }
+
+  /// The same for buffers, whose flags are words of their own.
+  void lie_on(segment_type memory, control_type flags) {
+    buffer_memory_.emplace(std::move(memory));
+    flags_.emplace(std::move(flags));
+    buffers_.lie_on(*buffer_memory_, *flags_);
   }
 
   /// Carries out a collective, after those that were started before. `begin()` returns its steps.
@@ -142,6 +154,12 @@ class collectives_state {
   using board_type = std::conditional_t<has_boards, board<control_type, segment_type>, no_board>;
   using links_type = links<control_type, segment_type>;
   using shelf_type = shelf<control_type, segment_type>;
+  using buffers_type = message_buffers<control_type, segment_type>;
+
+  [[nodiscard]] std::optional<segment_type> const& memory(collective_medium kind) const noexcept {
+    if (kind == collective_medium::buffers) return buffer_memory_;
+    return kind == collective_medium::boards ? board_memory_ : link_memory_;
+  }
 
   static constexpr control_words board_words(rank_t ranks) noexcept {
     if constexpr (has_boards) {
@@ -203,8 +221,11 @@ class collectives_state {
   links_type links_;
   shelf_type shelf_;
   board_type board_;
+  buffers_type buffers_;
   std::optional<segment_type> link_memory_;
   std::optional<segment_type> board_memory_;
+  std::optional<segment_type> buffer_memory_;
+  std::optional<control_type> flags_;
   std::deque<std::shared_ptr<started_collective>> queue_;
   bool is_at_work_ = false;
   std::optional<typename work_of<Backend>::type> working_;

@@ -160,7 +160,7 @@ class links {
     std::size_t const i = index(l);
     // relaxed: `until` has acquired this piece. A later piece may have come meanwhile, with a tag of its own.
     word const seen = arrived(l).load(std::memory_order_relaxed);
-    if (seen >> tag_bits == received_[i] + 1 && (seen & (word{1} << tag_bits) - 1) != tag()) [[unlikely]]
+    if (seen >> tag_bits == received_[i] + 1 && seen % (word{1} << tag_bits) != tag()) [[unlikely]]
       waits_->refuse(from(l), "something else");
     if (!piece.empty()) {
       memory_->get({rank(), place(i, received_[i])}, piece);

@@ -66,6 +66,8 @@ template <std::size_t K = automatic_children, std::size_t Chunk = std::size_t{96
 struct oc_bcast {
   static constexpr std::string_view name = "oc_bcast";
   static constexpr auto stands_on = collective_medium::buffers;
+  static constexpr std::size_t chunk_bytes = Chunk;
+  static constexpr std::size_t buffers = Buffers;
   static constexpr std::size_t most_children = K == automatic_children ? most_readers : K;
   /// The numbers of flags.
   enum flag : std::size_t { notified, turn, done };

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/collectives/oc_tree.hpp>
+
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
+#include <pgas/platform/exchange/oc_tree.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <string_view>
 #include <utility>

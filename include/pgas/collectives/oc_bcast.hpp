@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/oc_tree.hpp>

@@ -2,11 +2,13 @@
 // The promises of oc_bcast: its trees, its place in a message buffer, and every order of a few ranks on the
 // emulated chip and on words that show old values. The error of the printed algorithm is among the mutants.
 #include <pgas/backends/scc/mesh.hpp>
+#include <pgas/backends/scc/waking_buffers.hpp>
 
 #include <malloc.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <iostream>
 #include <numeric>
 #include <pgas/collectives/oc_bcast.hpp>
@@ -510,6 +512,143 @@ TEST_CASE("oc_bcast: cores get all chunks in random orders, with each number of 
   all_arrive(in_lines<2, oc_fault::none, 3, leaves::straight>{});
   all_arrive(in_lines<oc::automatic_children>{});
   std::cout << "covered: " << runs << " random orders of 5 and 13 cores\n";
+}
+
+// Interrupts.
+
+namespace pgas_test::oc_suite {
+
+/// The values of one started broadcast.
+struct message {
+  rank_t root = 0;
+  std::vector<word> values;
+};
+
+/// Buffers of a core on which an interrupt can come between the look at a flag and the suspension of the
+/// steps that await it.
+template <class Backend>
+class interruptible_buffers : public pgas::detail::message_buffers<pgas::backends::scc::control_type,
+                                                                   pgas::backends::scc::segment_type> {
+  using base = message_buffers;
+
+ public:
+  interruptible_buffers(pgas::detail::patience<pgas::backends::scc::control_type>& waits, Backend& core)
+      : base(waits), core_(&core) {}
+
+  class awaiter : public flag_awaiter {
+   public:
+    awaiter(flag_awaiter const& inner, Backend& core) : flag_awaiter(inner), core_(&core) {}
+    bool await_ready() {
+      bool const is_ready = flag_awaiter::await_ready();
+      static_cast<void>(flag_awaiter::await_ready());  // lets other cores run
+      core_->charge(1);                                // takes an interrupt
+      return is_ready;
+    }
+
+   private:
+    Backend* core_;
+  };
+  awaiter flag(std::size_t i, word number, rank_t setter) { return {base::flag(i, number, setter), *core_}; }
+
+ private:
+  Backend* core_;
+};
+
+/// Starts all broadcasts on this core, computes, and returns when they have ended. Throws if a core gets
+/// anything else than the root has sent. Returns whether all had ended with the computation.
+template <class Algorithm, bool LooksAgain = true, class Backend, class Boot>
+bool compute_meanwhile(Backend& mine, Boot& boot, scenario const& what, std::uint64_t cycles) {
+  using control = pgas::backends::scc::control_type;
+  using medium = interruptible_buffers<Backend>;
+  using waking = pgas::detail::scc::waking_buffers<medium>;
+  auto words = make_control(mine, boot, "flags", medium::words());
+  auto memory =
+      make_segment(mine, boot, "buffers",
+                   std::vector<std::size_t>(static_cast<std::size_t>(what.ranks), medium::buffer_bytes));
+  pgas::detail::patience<control> waits(words);
+  medium buffers(waits, mine);
+  buffers.lie_on(memory, words);
+  waking by_interrupts(buffers, mine.interrupts());
+  pgas::detail::scc::interrupted_steps<control, LooksAgain> started(waits, mine.interrupts());
+  boot.fence();
+  std::deque<message> messages;
+  word first = 1;
+  for (rank_t const root : what.roots) {
+    auto& m = messages.emplace_back(message{root, {}});
+    m.values.resize(what.chunks * Algorithm::chunk_bytes / sizeof(word));
+    if (mine.rank() == root) std::iota(m.values.begin(), m.values.end(), first);
+    first += m.values.size();
+    auto const bytes = std::as_writable_bytes(std::span(m.values));
+    started.start("broadcast", pgas::detail::collective_call("broadcast", bytes.size(), root),
+                  [&by_interrupts, bytes, root] { return Algorithm::broadcast(by_interrupts, bytes, root); });
+  }
+  mine.charge(cycles);
+  bool const had_ended = started.have_ended();
+  started.wait();
+  first = 1;
+  for (auto const& m : messages) {
+    for (word const value : m.values) {
+      if (value != first++) throw std::runtime_error("a rank got an old chunk");
+    }
+  }
+  boot.fence();
+  return had_ended;
+}
+
+/// OC-Bcast where an interrupt takes longer than a flag: each rank wakes all its children at once.
+template <std::size_t K>
+using waking_all = oc::oc_bcast<K, 32, 2, oc::sequential_notification, leaves::straight>;
+
+template <bool LooksAgain>
+tried try_interrupts(long most, double seconds) {
+  auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  tried t;
+  while (t.runs < most && t.wrong == 0 && std::chrono::steady_clock::now() < end) {
+    scc::options how;
+    how.disturb(next_seed());
+    scc::with_options const emulated(how);
+    scenario const what =
+        !LooksAgain || t.runs % 2 == 0 ? scenario{3, {0}, 1} : scenario{12, {0, 2, 5, 1}, 3};
+    try {
+      pgas_test::launch<pgas::backends::scc>(what.ranks, [&](auto& mine, auto& boot) {
+        compute_meanwhile<waking_all<3>, LooksAgain>(mine, boot, what, 1000);
+      });
+    } catch (std::exception const& e) {
+      ++t.wrong;
+      t.first = "seed " + std::to_string(how.seed) + ": " + e.what();
+    }
+    ++t.runs;
+  }
+  return t;
+}
+
+}  // namespace pgas_test::oc_suite
+
+TEST_CASE(
+    "oc_bcast: several broadcasts go on by interrupts in every random order, while cores do other things") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  tried const right = try_interrupts<true>(1'000'000, seconds_for_search() / 2);
+  CHECK_MESSAGE(right.wrong == 0, right.first);
+  std::cout << "covered: " << right.runs << " random orders of 3 and 12 cores with interrupts\n";
+}
+
+TEST_CASE("oc_bcast: steps that an interrupt meets amid their work miss a flag unless they look again") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  CHECK(try_interrupts<false>(2000, 60).wrong == 1);
+}
+
+TEST_CASE("oc_bcast: broadcasts end by interrupts while all 48 cores compute and call nothing") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  scc::options how;
+  how.check = false;
+  how.clock = &scc::formulas_533;
+  scc::with_options const emulated(how);
+  std::size_t ended = 0;
+  std::uint64_t const cycles = 1'000'000;
+  pgas_test::launch<pgas::backends::scc>(48, [&](auto& mine, auto& boot) {
+    ended += compute_meanwhile<waking_all<7>>(mine, boot, {48, {0, 0, 47, 13}, 3}, cycles) ? 1U : 0U;
+  });
+  CHECK(ended == 48);
 }
 
 // In programs.

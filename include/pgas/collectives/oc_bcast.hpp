@@ -126,6 +126,7 @@ struct oc_bcast {
       } else {
         co_await m.flag(notified, number, notifier);
         tree.each_forwarded(here, notify);
+        announce(m);
         if constexpr (Fault == oc_fault::done_before_fetch) say_done();
         if constexpr (Fault == oc_fault::notify_before_chunk) tree.each_own(here, notify);
         if (stages) {
@@ -136,6 +137,7 @@ struct oc_bcast {
         if constexpr (Fault != oc_fault::done_before_fetch) say_done();
       }
       if constexpr (Fault != oc_fault::notify_before_chunk) tree.each_own(here, notify);
+      announce(m);
       if (!is_root && stages) m.drain(at, chunk);
     }
     if constexpr (Fault != oc_fault::no_final_wait) {
@@ -145,11 +147,17 @@ struct oc_bcast {
         co_await m.flag(done + c, enough, last.children[c]);
     }
     if (Fault != oc_fault::as_printed && !is_root && !is_leaf) m.set_flag(parent, own_flag, end);
+    announce(m);
     last.last = end;
   }
 
  private:
   static constexpr char name_of = 0;
+
+  template <class M>
+  static void announce(M& m) {
+    if constexpr (announcing_medium<M>) m.announce();
+  }
 
   /// Ends when this rank may use another tree than that of the last broadcast: at once but on both roots.
   template <buffering_medium M>
@@ -159,6 +167,7 @@ struct oc_bcast {
       for (std::size_t c = 0; c < last.children.size(); ++c)
         co_await m.flag(done + c, last.last, last.children[c]);
       if (root != last.root) m.set_flag(root, turn, last.last);
+      announce(m);
     } else if (m.rank() == root) {
       co_await m.flag(turn, last.last, last.root);
     }

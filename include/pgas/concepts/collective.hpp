@@ -180,4 +180,9 @@ concept buffering_medium =
       { M::buffer_bytes } -> std::convertible_to<std::size_t>;
     };
 
+/// Such a medium wakes ranks that do not look at their flags: `announce()` tells it that this rank has set a
+/// few flags and sets no other one at once. The owners of these flags are then awake.
+template <class M>
+concept announcing_medium = buffering_medium<M> && requires(M& m) { m.announce(); };
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

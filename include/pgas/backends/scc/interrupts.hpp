@@ -54,6 +54,22 @@ class interrupts {
     chip_->pin_of(target).raise(self_);
   }
 
+  /// The same for several ranks at once, by one store to the interrupt controller in the system interface.
+  /// Costs one access there, however many ranks there are. Source: Shahmirzadi 2014, section 2.6, which names
+  /// such parallel interrupts without a time; here the time is that of the interface's other registers.
+  void raise(group to) const {
+    for (rank_t const each : to) {
+      if (each < 0 || each >= ranks_.size()) detail::throw_bad_rank(self_, "raise", each, ranks_.size());
+    }
+    if (to.empty()) return;
+    chip_->reach(self_, detail::scc::station::at(detail::scc::station::interface, 0),
+                 detail::scc::asks::write_word);
+    for (rank_t const each : to) {
+      ++chip_->at(self_).count().interrupts;
+      chip_->pin_of(ranks_.to_world(each)).raise(self_);
+    }
+  }
+
   /// Calls `what` on this core at each interrupt, between two instructions of its program, and counts the
   /// interrupt.
   ///

@@ -271,8 +271,11 @@ weak::model words_of(scenario const& what) {
 
 constexpr std::size_t one_word = sizeof(word);
 template <std::size_t Buffers = 2, notification Notify = oc::binary_notification,
-          leaves Leaves = leaves::stage, oc_fault Fault = oc_fault::none>
-using small = oc::oc_bcast<2, one_word, Buffers, Notify, Leaves, oc::by_rank, Fault>;
+          leaves Leaves = leaves::stage, oc_fault Fault = oc_fault::none,
+          oc::returns Returns = oc::returns::drained>
+using small = oc::oc_bcast<2, one_word, Buffers, Notify, Leaves, oc::by_rank, Fault, Returns>;
+template <oc_fault Fault>
+using small_early = small<2, oc::binary_notification, leaves::stage, Fault, oc::returns::early>;
 constexpr notification chain{1};
 
 std::vector<scenario> small_scenarios() {
@@ -285,6 +288,7 @@ void with_variants(Use const& use) {
   use(small<2, chain, leaves::straight, Fault>{});
   use(small<1, oc::sequential_notification, leaves::stage, Fault>{});
   use(small<3, oc::binary_notification, leaves::straight, Fault>{});
+  use(small_early<Fault>{});
 }
 
 double seconds_for_search() {
@@ -292,16 +296,19 @@ double seconds_for_search() {
   return budget != nullptr ? std::atof(budget) : 2.0;
 }
 
+template <class Algorithm, class Faulty = void>
+bool is_found(Algorithm) {
+  for (auto const& what : small_scenarios()) {
+    weak::model m = words_of(what);
+    if (!search_old_values<Algorithm, Faulty>(m, what, {2, 1}, 3000).empty()) return true;
+  }
+  return false;
+}
 template <oc_fault Fault, class Faulty = void>
 bool is_found_with_old_values() {
   bool found = false;
-  with_variants<Fault>([&]<class Algorithm>(Algorithm) {
-    for (auto const& what : small_scenarios()) {
-      if (found) return;
-      weak::model m = words_of(what);
-      found = !search_old_values<Algorithm, Faulty>(m, what, {2, 1}, 3000).empty();
-    }
-  });
+  with_variants<Fault>(
+      [&]<class Algorithm>(Algorithm a) { found = found || is_found<Algorithm, Faulty>(a); });
   return found;
 }
 
@@ -319,7 +326,7 @@ TEST_CASE(
   long runs = 0;
   int complete = 0;
   int searches = 0;
-  auto const most = static_cast<long>(1000 * seconds_for_search());
+  auto const most = static_cast<long>(500 * seconds_for_search());
   with_variants<oc_fault::none>([&]<class Algorithm>(Algorithm) {
     for (auto const& what : small_scenarios()) {
       for (weak::bounds const within : {weak::bounds{1, 1}, weak::bounds{3, 2}}) {
@@ -342,6 +349,8 @@ TEST_CASE("oc_bcast: each step and each flush is needed, on words that show old 
   CHECK(is_found_with_old_values<oc_fault::notify_before_chunk>());
   CHECK(is_found_with_old_values<oc_fault::no_guard>());
   CHECK(is_found_with_old_values<oc_fault::no_final_wait>());
+  CHECK(is_found(small_early<oc_fault::as_printed>{}));
+  CHECK(is_found(small_early<oc_fault::no_guard>{}));
   CHECK(is_found_with_old_values<oc_fault::none, without_flush>());
   CHECK(is_found_with_old_values<oc_fault::none, without_flush_local>());
 }
@@ -498,10 +507,10 @@ TEST_CASE("oc_bcast: cores get all chunks in every order with few changes of tur
 
 TEST_CASE("oc_bcast: cores get all chunks in random orders, with each number of buffers and near children") {
   if (!chosen(pgas::backends::scc::name)) return;
-  double const share = seconds_for_search() / 4;
+  double const share = seconds_for_search() / 5;
   long runs = 0;
   auto const all_arrive = [&]<class Algorithm>(Algorithm) {
-    for (scenario const& what : {scenario{5, {0, 4, 4, 2}, 5}, scenario{13, {3, 0, 12}, 3}}) {
+    for (scenario const& what : {scenario{5, {0, 4, 4, 4, 2}, 3}, scenario{13, {3, 0, 12}, 3}}) {
       tried const t = try_on_chip<Algorithm>(what, 1000000, share / 2, true);
       CHECK_MESSAGE(t.wrong == 0, t.first);
       runs += t.runs;
@@ -511,6 +520,8 @@ TEST_CASE("oc_bcast: cores get all chunks in random orders, with each number of 
   all_arrive(in_lines<3, oc_fault::none, 1>{});
   all_arrive(in_lines<2, oc_fault::none, 3, leaves::straight>{});
   all_arrive(in_lines<oc::automatic_children>{});
+  all_arrive(oc::oc_bcast<3, 32, 2, notification{3}, leaves::straight, oc::by_rank, oc_fault::none,
+                          oc::returns::early>{});
   std::cout << "covered: " << runs << " random orders of 5 and 13 cores\n";
 }
 

@@ -350,7 +350,8 @@ using collective_algorithms = std::tuple<
     collectives::ring, collectives::bruck, collectives::scatter_allgather, collectives::rabenseifner,
     collectives::pulled, collectives::oc_bcast<>,
     collectives::oc_bcast<2, 100, 1, collectives::sequential_notification, collectives::leaves::straight>,
-    collectives::oc_bcast<3, 4096, 3, collectives::notification{3}>>;
+    collectives::oc_bcast<3, 4096, 3, collectives::notification{3}, collectives::leaves::stage,
+                          collectives::by_rank, collectives::oc_fault::none, collectives::returns::early>>;
 
 template <class Use>
 void for_each_algorithm(Use const& use) {

@@ -17,6 +17,12 @@ enum class leaves {
   straight  ///< into private memory
 };
 
+/// When a rank returns.
+enum class returns {
+  drained,  ///< when its children have fetched the last chunk, so that its buffer is free
+  early     ///< when it has all chunks; it fills its buffer again when its children have fetched from there
+};
+
 /// The step that a wrong variant of oc_bcast leaves out or does too early, for tests.
 enum class oc_fault {
   none,
@@ -59,10 +65,12 @@ inline constexpr std::size_t automatic_children = 0;
 ///
 /// `K` is the number of children of a rank, `Chunk` the bytes of a chunk, `Buffers` the number of chunks in a
 /// buffer. `Notify` is the tree of notifications, `Leaves` and `Places` are ours: see leaves, by_rank and
-/// near_first.
+/// near_first. So is `returns::early`: a short broadcast does not wait for its children, and the next one
+/// from the same root begins at once. For another root, all ranks must have begun the next broadcast before
+/// the new root hands out its first chunk.
 template <std::size_t K = automatic_children, std::size_t Chunk = std::size_t{96} * 32,
           std::size_t Buffers = 2, notification Notify = binary_notification, leaves Leaves = leaves::stage,
-          class Places = by_rank, oc_fault Fault = oc_fault::none>
+          class Places = by_rank, oc_fault Fault = oc_fault::none, returns Returns = returns::drained>
 struct oc_bcast {
   static constexpr std::string_view name = "oc_bcast";
   static constexpr auto stands_on = collective_medium::buffers;
@@ -94,8 +102,10 @@ struct oc_bcast {
     buffer_tree& last = m.tree();
     if (Fault != oc_fault::as_printed && last.root >= 0 && (last.root != root || last.algorithm != &name_of))
       co_await hand_over(m, root);
+    if (last.root != root || last.algorithm != &name_of) last.first = last.last;
     last.root = root;
     last.algorithm = &name_of;
+    last.is_open = is_early;
     last.children.clear();
     for (std::size_t i = 0; i < tree.children(here); ++i)
       last.children.push_back(ranks.rank(tree.child(here, i)));
@@ -105,18 +115,22 @@ struct oc_bcast {
     rank_t const parent = is_root ? root : ranks.rank(tree.parent(here));
     rank_t const notifier = is_root ? root : ranks.rank(tree.notifier(here));
     std::size_t const own_flag = is_root ? 0 : done + tree.index(here);
+    last.parent = parent;
+    last.own_flag = own_flag;
     std::size_t const chunks = detail::cut::pieces_of(data.size(), Chunk);
     word const first = last.last;
-    word const end = first + chunks + 1;  // all ranks below have ended
+    // The number that says that all ranks below have ended.
+    word const end = first + chunks + (is_early ? 0 : 1);
 
     for (std::size_t i = 0; i < chunks; ++i) {
       word const number = first + 1 + i;
       bytes_out const chunk = data.subspan(i * Chunk, std::min(Chunk, data.size() - i * Chunk));
-      std::size_t const at = i % Buffers * Chunk;
+      std::size_t const at = number % Buffers * Chunk;
       auto const notify = [&](std::size_t place) { m.set_flag(ranks.rank(place), notified, number); };
       // The last number of a leaf is the end, too: nothing is below it.
       auto const say_done = [&] { m.set_flag(parent, own_flag, is_leaf && i + 1 == chunks ? end : number); };
-      if (Fault != oc_fault::no_guard && i >= Buffers) {
+      bool const is_filled = is_early ? number > last.first + Buffers : i >= Buffers;
+      if (Fault != oc_fault::no_guard && is_filled) {
         for (std::size_t c = 0; c < last.children.size(); ++c)
           co_await m.flag(done + c, number - Buffers, last.children[c]);
       }
@@ -140,37 +154,41 @@ struct oc_bcast {
       announce(m);
       if (!is_root && stages) m.drain(at, chunk);
     }
-    if constexpr (Fault != oc_fault::no_final_wait) {
+    if constexpr (Fault != oc_fault::no_final_wait && !is_early) {
       // The root returns when its children have fetched; `hand_over` awaits the end where the tree changes.
       word const enough = is_root || Fault == oc_fault::as_printed ? end - 1 : end;
       for (std::size_t c = 0; c < last.children.size(); ++c)
         co_await m.flag(done + c, enough, last.children[c]);
     }
-    if (Fault != oc_fault::as_printed && !is_root && !is_leaf) m.set_flag(parent, own_flag, end);
+    if (Fault != oc_fault::as_printed && !is_early && !is_root && !is_leaf) m.set_flag(parent, own_flag, end);
     announce(m);
     last.last = end;
   }
 
  private:
   static constexpr char name_of = 0;
+  static constexpr bool is_early = Returns == returns::early;
 
   template <class M>
   static void announce(M& m) {
     if constexpr (announcing_medium<M>) m.announce();
   }
 
-  /// Ends when this rank may use another tree than that of the last broadcast: at once but on both roots.
+  /// Ends when this rank may use another tree than that of the last broadcast: at once but on both roots, if
+  /// the ranks have said that they ended.
   template <buffering_medium M>
   static detail::steps hand_over(M& m, rank_t root) {
     buffer_tree& last = m.tree();
-    if (m.rank() == last.root) {
-      for (std::size_t c = 0; c < last.children.size(); ++c)
-        co_await m.flag(done + c, last.last, last.children[c]);
-      if (root != last.root) m.set_flag(root, turn, last.last);
-      announce(m);
-    } else if (m.rank() == root) {
-      co_await m.flag(turn, last.last, last.root);
+    bool const was_root = m.rank() == last.root;
+    word const end = last.last + (last.is_open ? 1 : 0);
+    if (last.is_open || was_root) {
+      for (std::size_t c = 0; c < last.children.size(); ++c) co_await m.flag(done + c, end, last.children[c]);
     }
+    if (last.is_open && !was_root) m.set_flag(last.parent, last.own_flag, end);
+    last.last = end;
+    if (was_root && root != last.root) m.set_flag(root, turn, end);
+    announce(m);
+    if (!was_root && m.rank() == root) co_await m.flag(turn, end, last.root);
   }
 };
 

@@ -144,7 +144,11 @@ struct buffer_tree {
   rank_t root = -1;                 ///< -1: there was none
   void const* algorithm = nullptr;  ///< differs between algorithms with different trees
   std::vector<rank_t> children;     ///< the ranks that fetch from this rank, in the order of their flags
+  rank_t parent = -1;               ///< the rank from which this rank fetches
+  std::size_t own_flag = 0;         ///< the flag of the parent that this rank sets
+  word first = 0;                   ///< the last number before those of this tree
   word last = 0;                    ///< the last number that its flags reach
+  bool is_open = false;             ///< ranks may still fetch, and say later that they have ended
 };
 
 /// A buffering medium has a message buffer of each rank, from which other ranks fetch, and a few flags that

@@ -349,7 +349,7 @@ using collective_algorithms = std::tuple<
     collectives::automatic, collectives::direct, collectives::binomial, collectives::recursive_doubling,
     collectives::ring, collectives::bruck, collectives::scatter_allgather, collectives::rabenseifner,
     collectives::pulled, collectives::oc_bcast<>,
-    collectives::oc_bcast<2, 100, 1, collectives::sequential_notification, collectives::leaves::straight>,
+    collectives::oc_bcast<2, 1000, 1, collectives::sequential_notification, collectives::leaves::straight>,
     collectives::oc_bcast<3, 4096, 3, collectives::notification{3}, collectives::leaves::stage,
                           collectives::by_rank, collectives::oc_fault::none, collectives::returns::early>>;
 

@@ -25,7 +25,7 @@ enum class returns {
 
 /// The step that a wrong variant of oc_bcast leaves out or does too early, for tests.
 enum class oc_fault {
-  none,
+  none,                 ///< the right algorithm
   as_printed,           ///< no handover: the algorithm of the thesis, right if all broadcasts have one root
   done_before_fetch,    ///< tells the parent that it may overwrite a chunk before the chunk has come
   notify_before_chunk,  ///< tells the children of a chunk before the chunk is in the buffer
@@ -74,10 +74,11 @@ template <std::size_t K = automatic_children, std::size_t Chunk = std::size_t{96
 struct oc_bcast {
   static constexpr std::string_view name = "oc_bcast";
   static constexpr auto stands_on = collective_medium::buffers;
-  static constexpr std::size_t chunk_bytes = Chunk;
-  static constexpr std::size_t buffers = Buffers;
+  static constexpr std::size_t chunk_bytes = Chunk;  ///< the most bytes that a rank hands out at a time
+  static constexpr std::size_t buffers = Buffers;    ///< the chunks that lie in a rank's buffer
+  /// The most ranks that fetch from one rank.
   static constexpr std::size_t most_children = K == automatic_children ? most_readers : K;
-  /// The numbers of flags.
+  /// The numbers of flags: `notified`, `turn`, and `done` of the first child.
   enum flag : std::size_t { notified, turn, done };
 
   static_assert(Chunk > 0 && Buffers > 0, "oc_bcast: a buffer has one chunk of one byte at least");

@@ -153,6 +153,7 @@ SHARES = (0, 50, 100)
 CLASSES = ('S', 'W', 'A', 'B')
 FAR_POLLS = 'far readers poll a little more slowly here, since each answer takes longer'
 TAIL = 'the paper\'s times of GBH without back-off have a longer tail than ours. Nothing in its text explains the tail'
+GETS = ('get of 128 lines into memory', 'get of 128 lines into a buffer')
 SCHEMES = ('gbh', 'gbh_backoff', 'mcs_wp')
 SIXTH = 'Barrelfish TN-005, a sixth source'
 
@@ -209,6 +210,24 @@ FIGURES = (
                Effect('48 cores: RCCE over master and slaves', over(('rcce', 48, 'barrier'), ('master_slave', 48, 'barrier'))),
                Effect('48 cores: test-and-set with back-off over master and slaves',
                       over(('tsr_back_off', 48, 'barrier'), ('master_slave', 48, 'barrier'))),
+           )),
+    Figure('contention', 'Many cores at one buffer, and a loaded link', 'Shahmirzadi 2014, section 2.4, Fig. 2.3',
+           'Up to 24 cores at one buffer do not slow each other down. With 48, the slowest get of 128 lines takes more than '
+           'twice as long as the fastest, and the slowest put of a line more than four times. A link of the mesh is as quick '
+           'when 44 other cores load it. The times themselves are lost.',
+           'cores', (*GETS, 'put of a line'), claims=(
+               *(Claim(f'{what}: with 24 cores each takes on average at most 10 % longer than alone',
+                       lambda v, what=what: v('mean', 24, what) < 1.1 * v('mean, each alone', 24, what), 'shape',
+                       basis='buffer_hold') for what in (*GETS, 'put of a line')),
+               Claim(f'{GETS[0]}: with 48 cores the slowest takes more than twice as long as the fastest',
+                     lambda v: v('slowest', 48, GETS[0]) > 2 * v('fastest', 48, GETS[0]), 'shape', basis='arbiter'),
+               Claim(f'{GETS[1]}: the same', lambda v: v('slowest', 48, GETS[1]) > 2 * v('fastest', 48, GETS[1]), 'shape',
+                     lambda v: OWN_BUFFER(v)),
+               Claim('put of a line: with 48 cores the slowest takes more than four times as long as the fastest',
+                     lambda v: v('slowest', 48, 'put of a line') > 4 * v('fastest', 48, 'put of a line'), 'shape', basis='arbiter'),
+               Claim('a get over a loaded link takes at most 5 % longer than over a free one',
+                     lambda v: v('link loaded by 44 cores', 48, 'get over a link') <
+                     1.05 * v('link not loaded', 48, 'get over a link'), 'shape'),
            )),
     Figure('locks', 'Lock and unlock, random targets', 'Christgau and Schnor 2019, Table 2, Figs. 6 to 8',
            'Two-level counters (GBH) with back-off are flat and quickest. Without back-off their time grows with '
@@ -487,6 +506,13 @@ def POSTS_DO_NOT_MEET(v):
             'next one holds the origin\'s register, so posts hardly meet: one reads a taken register '
             f'{v("match_vector", 47, "loops"):.1f} times with 47 targets, and 69 times in the paper. If a barrier begins each round, it '
             f'does so {v("match_vector, posts together", 47, "loops"):.0f} times')
+
+
+def OWN_BUFFER(v):
+    return ('the text does not say where the lines go. The time for which an access holds a buffer was set by gets into private '
+            f'memory that the caches have: alone, one takes {v("fastest", 48, GETS[0]):.3g} us. Into the own buffer it takes '
+            f'{v("fastest", 48, GETS[1]):.3g} us, since each line is written there by an access of its own. So 48 cores ask for '
+            'lines more seldom')
 
 
 def MASTER(v):

@@ -524,9 +524,18 @@ class Papers(unittest.TestCase):
         def v(series, x, quantity):
             return 1234.0
 
-        for cause in (papers.POSTS_DO_NOT_MEET, papers.SPREADING, papers.LITTLE, papers.PACKETS, papers.MASTER, papers.MASTER_PAUSES):
+        for cause in (papers.POSTS_DO_NOT_MEET, papers.SPREADING, papers.LITTLE, papers.PACKETS, papers.MASTER, papers.MASTER_PAUSES,
+                      papers.OWN_BUFFER):
             self.assertRegex(papers.told(cause, v), "1234|1.23e")
         self.assertIn('not known without rcce', papers.told(lambda v: v('rcce', 1, 'q'), paper_judge.looking_up({})))
+
+    def test_contention_follows_from_what_was_set_by_it_but_for_gets_into_the_own_buffer(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'contention')
+        said = [value('contention', series, n, what, us) for what, slow in zip((*papers.GETS, 'put of a line'), (2.5, 1.5, 5))
+                for n in (24, 48) for series, us in (('fastest', 1), ('mean', 1), ('mean, each alone', 1), ('slowest', slow))]
+        got = paper_judge.reproduce(figure, [], said)
+        self.assertEqual(paper_judge.total([got], 'consequence')[2], (5, 5))
+        self.assertEqual(paper_judge.total([got], 'prediction')[2], (0, 2))  # the link was not measured
 
     def test_each_reference_is_a_figures_and_no_number_is_there_twice(self):
         names = {f.name for f in papers.FIGURES}

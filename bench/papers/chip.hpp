@@ -146,6 +146,20 @@ class machine {
     }
   }
 
+  /// The same for whole lines. No store fetches a line, so a line of cached memory is read before it is
+  /// written.
+  void copy_lines(page_type to_type, std::uint32_t to, page_type from_type, std::uint32_t from,
+                  std::size_t lines) const {
+    for (std::size_t i = 0; i < lines * line_bytes; i += line_bytes) {
+      auto const offset = static_cast<std::uint32_t>(i);
+      if (to_type == page_type::dcm) static_cast<void>(load(to_type, to + offset));
+      std::array<std::byte, line_bytes> line;
+      core().load(from_type, from + offset, line);
+      core().store(to_type, to + offset, line);
+    }
+  }
+
+  static constexpr std::size_t line_bytes = 32;
   static constexpr double core_mhz = 533.0 + 1.0 / 3;
   static constexpr unsigned own_pages = 42;
 

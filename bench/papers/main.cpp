@@ -5,6 +5,7 @@
 
 #include "automaton.hpp"
 #include "barrier.hpp"
+#include "contention.hpp"
 #include "fft.hpp"
 #include "locks.hpp"
 #include "memory.hpp"
@@ -15,9 +16,10 @@
 
 int main(int argc, char** argv) {
   using papers::effort;
-  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 9> programs{
+  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 10> programs{
       {{"automaton", papers::automaton::run},
        {"barrier", papers::barrier::run},
+       {"contention", papers::contention::run},
        {"fft", papers::fft::run},
        {"locks", papers::locks::run},
        {"memory", papers::memory::run},

@@ -74,8 +74,12 @@ def on_top_of_each_other(found):
 
 
 def logarithmic(xs, label):
-    """The range of a logarithmic axis, and every second of its values by name."""
-    names = ', '.join(f'"{words.size(x) if label == "bytes" else x}" {x}' for x in xs[::2])
+    """The range of a logarithmic axis, and those of its values by name that are four times the one before."""
+    named = xs[:1]
+    for x in xs:
+        if x >= 4 * named[-1]:
+            named.append(x)
+    names = ', '.join(f'"{words.size(x) if label == "bytes" else x}" {x}' for x in named)
     return f'set xrange [{xs[0] / 1.3}:{xs[-1] * 1.3}]\nset xtics ({names})'
 
 

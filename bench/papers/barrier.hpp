@@ -9,22 +9,18 @@
 #include <pgas/sync/shared_only.hpp>
 #include <pgas/sync/tournament.hpp>
 
-#include "chip.hpp"
+#include "rcce.hpp"
 
 namespace papers::barrier {
 
 inline constexpr rank_t master = 0;
 inline constexpr std::uint32_t line = 32;
 
-/// The time of RCCE's put and get beside their accesses, each. Set by: a broadcast of one line to 48 cores by
-/// a binomial tree of RCCE's send and receive takes 21.6 us (Shahmirzadi 2014, section 2.5.2).
-inline constexpr double rcce_us = 0.484;
-
 /// The size of RCCE's flags: a line each, which is the default build, or a bit each.
 enum class rcce_flags { lines, bits };
 
-/// RCCE after its sources (Intel 2010, RCCE_synch.c and RCCE_flags.c; send and receive as they are usually
-/// described). put and get change the flags; they drop all tagged lines and copy through private memory.
+/// RCCE after its sources (Intel 2010, RCCE_synch.c and RCCE_flags.c). put and get change the flags; they
+/// drop all tagged lines and copy through private memory.
 template <rcce_flags Flags>
 class rcce {
  public:
@@ -44,42 +40,11 @@ class rcce {
     for (rank_t r = 1; r < m_.size(); ++r) set(r, release, phase_);
   }
 
-  /// Sends a line of memory that no cache has from the master to all cores: one half of the cores gets it
-  /// from the other half, and so on.
-  void broadcast() {
-    data_ += line;
-    rank_t first = 0, end = m_.size();
-    while (end - first > 1) {
-      rank_t const middle = first + (end - first) / 2;
-      if (m_.rank() == first) send(middle);
-      if (m_.rank() == middle) receive(first);
-      (m_.rank() < middle ? end : first) = middle;
-    }
-  }
-
  private:
   // The first line of each buffer is written to empty the write-combining buffer, and never read.
-  static constexpr std::uint32_t dummy = 0, gather = line, release = 2 * line, message = 3 * line;
-  static constexpr std::uint32_t ready_of(rank_t r) { return (4 + 2 * static_cast<std::uint32_t>(r)) * line; }
-  static constexpr std::uint32_t sent_of(rank_t r) { return ready_of(r) + line; }
+  static constexpr std::uint32_t dummy = 0, gather = line, release = 2 * line;
   static constexpr std::uint32_t copy = machine::scratch(0);
   static constexpr std::uint32_t bytes = Flags == rcce_flags::lines ? line : sizeof(std::uint32_t);
-
-  void send(rank_t to) {
-    m_.read(data_, line);
-    put(m_.rank(), message, 1);
-    set(to, sent_of(m_.rank()), 1);
-    wait(ready_of(to), 1);
-    set(m_.rank(), ready_of(to), 0);
-  }
-  void receive(rank_t from) {
-    wait(sent_of(from), 1);
-    set(m_.rank(), sent_of(from), 0);
-    get(from, message);
-    m_.read(data_, 4);  // no store fetches a line
-    m_.copy(page_type::dcm, data_, page_type::dcm, copy, line);
-    set(from, ready_of(m_.rank()), 1);
-  }
 
   /// A bit shares its byte with others, so its change needs a lock.
   void set(rank_t where, std::uint32_t flag, std::uint32_t value) {
@@ -116,7 +81,6 @@ class rcce {
 
   machine& m_;
   std::uint32_t phase_ = 0;
-  std::uint32_t data_ = machine::scratch(4096);
 };
 
 /// Pauses drawn from a range that doubles, in turns of an empty loop of a no-op and a LOOP. Both ends of the
@@ -301,24 +265,9 @@ void measure(teller const& tell, std::string_view series, effort how) {
   }
 }
 
-/// From the master's call until the last core has the line.
-inline void measure_broadcast(teller const& tell) {
-  pgas::time_point began, over;
-  on_chip(48, default_timing(), [&](machine& m) {
-    rcce<rcce_flags::lines> library(m);
-    library.broadcast();
-    m.team().barrier();
-    if (m.rank() == master) began = m.team().now();
-    library.broadcast();
-    over = std::max(over, m.team().now());
-  });
-  tell("rcce", 48, "broadcast", std::chrono::duration<double, std::micro>(over - began).count());
-}
-
 inline void run(effort how) {
   teller const tell("barrier", default_timing());
   measure<rcce<rcce_flags::lines>>(tell, "rcce", how);
-  measure_broadcast(tell);
   measure<rcce<rcce_flags::bits>>(tell, "rcce, flags of a bit", how);
   measure<test_and_set<false>>(tell, "tsr", how);
   measure<test_and_set<true>>(tell, "tsr_back_off", how);

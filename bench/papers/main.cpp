@@ -5,6 +5,7 @@
 
 #include "automaton.hpp"
 #include "barrier.hpp"
+#include "broadcast.hpp"
 #include "contention.hpp"
 #include "fft.hpp"
 #include "locks.hpp"
@@ -16,9 +17,10 @@
 
 int main(int argc, char** argv) {
   using papers::effort;
-  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 10> programs{
+  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 11> programs{
       {{"automaton", papers::automaton::run},
        {"barrier", papers::barrier::run},
+       {"broadcast", papers::broadcast::run},
        {"contention", papers::contention::run},
        {"fft", papers::fft::run},
        {"locks", papers::locks::run},

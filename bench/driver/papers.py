@@ -272,7 +272,7 @@ FIGURES = (
            'than k = 2. The peak throughput is almost three times that of scatter-allgather. It drops at 97 lines, where the '
            'second chunk has one line. Most numbers of the curves are lost. Ours is the same algorithm in other settings. A leaf '
            'fetches straight into private memory, so it reads no line twice: with k = 47 all cores but the source are leaves. A '
-           'flag is set by the store of a word, not by a put: that makes short messages quick. A core returns before its children '
+           'flag is set by the store of a word, without the own time of a put: that makes short messages quick. A core returns before its children '
            'have fetched, so the next message hides their time.',
            'lines', ('latency', 'throughput'), log='xy', claims=(
                Claim('the binomial tree is quicker than scatter-allgather for small messages, and slower for large ones',

@@ -100,6 +100,42 @@ concept file_backend = backend<B> && requires(B const& cb, typename B::file_type
   f.sync();
 };
 
+/// Memory of a rank, as the rank names it to other ranks of its job.
+struct memory_place {
+  /// What reaches the memory.
+  enum class reach : std::uint32_t {
+    none,    ///< nothing
+    access,  ///< load and store
+    call,    ///< a system call of another rank
+  };
+  std::uint64_t at = 0;
+  reach by = reach::none;
+
+  [[nodiscard]] bool is_there() const noexcept { return by != reach::none; }
+};
+
+/// The ranks of such a backend copy to and from memory of another rank without that rank's help, also memory
+/// that the library has not allocated. So a long message needs one copy, and not a copy into shared memory
+/// and one out of it.
+///
+/// `place_of(memory)` is what this rank tells others of memory of its own. `address_of(place)` is where this
+/// rank loads and stores it, and null unless `by` is access. The system may forbid calls, which only a trial
+/// shows: `admit_peers()` permits what is this rank's to permit, and `reaches(r, place, trial)` returns
+/// whether a call reads these bytes of rank r. `read_from(r, place, into, operation)` and `write_to(r, place,
+/// from, operation)` copy by a call. They throw errc::rank_failed if rank r is gone, and errc::unsupported if
+/// the system refuses. Rank r leaves its memory as it is until the program has told it that the copy is
+/// complete; a call orders memory as a memcpy does.
+template <class B>
+concept reaching_backend = backend<B> && requires(B const& cb, rank_t r, memory_place place, bytes_in from,
+                                                  bytes_out into, std::string_view operation) {
+  { cb.place_of(from) } noexcept -> std::same_as<memory_place>;
+  { cb.address_of(place) } noexcept -> std::same_as<std::byte*>;
+  cb.admit_peers();
+  { cb.reaches(r, place, from) } -> std::same_as<bool>;
+  cb.read_from(r, place, into, operation);
+  cb.write_to(r, place, from, operation);
+};
+
 /// A backend makes windows over memory that its ranks already have, of whatever origin.
 ///
 /// One rank reserves a handle for parts of these sizes, `reserve_user_segment(sizes)`; each rank attaches its

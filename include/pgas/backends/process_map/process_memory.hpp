@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +23,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 class process_memory {
  public:
   explicit process_memory(::pid_t process) noexcept : process_(process) {}
+
+  /// Lets the ranks of this job trace this process, as far as it may allow that. Yama may allow tracing to
+  /// ancestors only. The call then allows it to the ranks' parent and its descendants, so to this job alone.
+  /// Without Yama the call fails, and needs no effect.
+  static void admit_job() noexcept {
+    ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
+  }
 
   /// Moves rows between this process and address `there`. Returns 0 or an errno: EPERM or ENOSYS if moves are
   /// forbidden, ESRCH if the process is gone, EFAULT if it has no such memory, or none that can be written.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,9 +59,7 @@ class user_segment {
     ::new (table_.local().data()) entry{
         ::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
         static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.get())), *probe_};
-    // Yama may allow tracing to ancestors only. This call then allows it to the ranks' parent and its
-    // descendants, so to this job alone. Without Yama the call fails, and needs no effect.
-    if (!ranks_are_threads_) ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
+    if (!ranks_are_threads_) process_memory::admit_job();
   }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
@@ -92,6 +93,24 @@ concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
   m.done_to(i);
   { M::buffers } -> std::convertible_to<std::size_t>;
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
+};
+
+/// With a reaching medium the ranks also copy straight from and to each other's memory.
+///
+/// `place_of(memory)` names memory of this rank, or nothing if other ranks do not reach it. `offer(i, place)`
+/// posts piece i with that name; `offered(r, i)` is the name that came with piece i of rank r, once it is
+/// posted. `fetch(r, place, first, into)` and `deliver(r, place, first, from)` copy from and to rank r's
+/// memory, `first` bytes behind the place. `read_by(r, i)` is awaited before memory that was offered with
+/// piece i changes: rank r has ended the collective, or read up to piece i.
+template <class M>
+concept reaching_medium = posting_medium<M> && requires(M& m, M const& cm, rank_t r, std::size_t i,
+                                                        memory_place place, bytes_in from, bytes_out into) {
+  { cm.place_of(from) } -> std::same_as<memory_place>;
+  m.offer(i, place);
+  { cm.offered(r, i) } -> std::same_as<memory_place>;
+  m.fetch(r, place, i, into);
+  m.deliver(r, place, i, from);
+  m.read_by(r, i);
 };
 
 /// A link between ranks whose distance is a power of two: from rank r to rank r + 2^exponent, or to

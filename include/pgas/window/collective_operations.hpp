@@ -449,6 +449,7 @@ class collective_operations {
     }
     shake.conclude();
     state.operations.lie_on(kind, std::move(*made));
+    state.operations.find_reach(kind, state.collectives, "collectives");
   }
 
   // ---- preconditions

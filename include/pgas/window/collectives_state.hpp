@@ -55,7 +55,7 @@ class collectives_state {
         waits_(control),
         links_(control, first, waits_, 0),
         shelf_(links_, links_type::bytes(control.size())),
-        board_(control, first + links_type::words(control.size()), waits_),
+        board_(backend, control, first + links_type::words(control.size()), waits_),
         buffers_(waits_) {}
 
   /// The medium of this kind.
@@ -105,6 +105,19 @@ class collectives_state {
     flags_.emplace(std::move(flags));
     buffers_.lie_on(*buffer_memory_, *flags_);
   }
+  /// Finds out how ranks reach each other's memory, once the media of this kind have theirs. Collective, by
+  /// `slots`, the collectives of start-up.
+  template <class Slots>
+  void find_reach(collective_medium kind, Slots& slots, std::string_view operation) {
+    if constexpr (has_boards && reaching_backend<Backend>) {
+      if (kind != collective_medium::boards) return;
+      board_.find_reach([&] { slots.barrier(); },
+                        [&](word mine) {
+                          slots.least(std::span(&mine, 1), operation);
+                          return mine;
+                        });
+    }
+  }
 
   /// Carries out a collective, after those that were started before. `begin()` returns its steps.
   template <class Begin>
@@ -149,9 +162,9 @@ class collectives_state {
 
  private:
   struct no_board {
-    no_board(control_type&, control_words, patience<control_type>&) noexcept {}
+    no_board(Backend&, control_type&, control_words, patience<control_type>&) noexcept {}
   };
-  using board_type = std::conditional_t<has_boards, board<control_type, segment_type>, no_board>;
+  using board_type = std::conditional_t<has_boards, board<control_type, segment_type, Backend>, no_board>;
   using links_type = links<control_type, segment_type>;
   using shelf_type = shelf<control_type, segment_type>;
   using buffers_type = message_buffers<control_type, segment_type>;

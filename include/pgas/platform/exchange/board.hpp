@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <span>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -26,8 +31,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// States    of a buffer: free, if each rank has read the piece in it; else posted. A piece that fits into
 /// the
 ///           slot's own room lies there, so that a short message is one line.
+/// Offers    a piece may be the name of its rank's own memory, in the slot's room: readers then copy straight
+///           from there, by loads where all ranks map it, else by system calls if the system allows them.
 /// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
-template <control Control, segment Segment>
+template <control Control, segment Segment, backend Backend>
 class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
@@ -46,8 +53,9 @@ class board {
   }
   static constexpr std::size_t bytes(rank_t /*ranks*/) noexcept { return buffers * buffer_bytes; }
 
-  board(Control& control, control_words first, patience<Control>& waits)
-      : control_(&control),
+  board(Backend& backend, Control& control, control_words first, patience<Control>& waits)
+      : backend_(&backend),
+        control_(&control),
         waits_(&waits),
         first_(first.slots),
         read_(static_cast<std::size_t>(control.size())) {}
@@ -58,6 +66,32 @@ class board {
   /// Names the memory of pieces that do not fit into their slots. Comes before the first such piece.
   void lie_on(Segment& memory) noexcept { memory_ = &memory; }
   [[nodiscard]] bool has_memory() const noexcept { return memory_ != nullptr; }
+
+  /// Finds out whether system calls reach the memory of all ranks from all ranks. All ranks call it.
+  /// `barrier()` is one of the team; `least(word)` returns the least of all ranks' words.
+  ///
+  /// Each rank lays out the place of a word and its value, and tries those of the others. A word may be read
+  /// by chance, for instance in another process of that number; its value is the rank's own then.
+  template <class Barrier, class Least>
+  void find_reach(Barrier&& barrier, Least&& least)
+    requires reaching_backend<Backend>
+  {
+    backend_->admit_peers();
+    auto const secret = std::make_unique<trial>();
+    secret->value = reinterpret_cast<std::uintptr_t>(secret.get()) ^
+                    static_cast<word>(std::chrono::steady_clock::now().time_since_epoch().count());
+    secret->place = backend_->place_of(std::as_bytes(std::span(&secret->value, 1)));
+    std::memcpy(memory_->part(rank()), secret.get(), sizeof(trial));
+    barrier();
+    word reaches = 1;
+    for (rank_t r = 0; r < size() && reaches != 0; ++r) {
+      trial other;
+      std::memcpy(&other, memory_->part(r), sizeof other);
+      if (r == rank() || backend_->address_of(other.place) != nullptr) continue;
+      reaches = backend_->reaches(r, other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
+    }
+    calls_reach_ = least(reaches) != 0;
+  }
 
   /// Begins the team's next collective. Its pieces are of at most `longest` bytes.
   void begin(std::size_t longest) noexcept {
@@ -106,6 +140,54 @@ class board {
     }
     // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
     posted_slot(rank(), b).store(posted_[b], std::memory_order_release);
+  }
+
+  // Offers, see reaching_medium.
+
+  [[nodiscard]] memory_place place_of(bytes_in memory) const noexcept
+    requires reaching_backend<Backend>
+  {
+    auto const place = backend_->place_of(memory);
+    return place.by == memory_place::reach::call && !calls_reach_ ? memory_place{} : place;
+  }
+  void offer(std::size_t i, memory_place place)
+    requires reaching_backend<Backend>
+  {
+    static_assert(sizeof place <= short_bytes);
+    std::memcpy(posted_slot(rank(), buffer(i)).room(), &place, sizeof place);
+    post(i);
+  }
+  [[nodiscard]] memory_place offered(rank_t r, std::size_t i) const
+    requires reaching_backend<Backend>
+  {
+    memory_place place;
+    std::memcpy(&place, posted_slot(r, buffer(i)).room(), sizeof place);
+    return place;
+  }
+  void fetch(rank_t r, memory_place place, std::size_t first, bytes_out into)
+    requires reaching_backend<Backend>
+  {
+    if (into.empty()) return;
+    if (std::byte const* const from = backend_->address_of(place); from != nullptr) {
+      if (from + first != into.data()) std::memcpy(into.data(), from + first, into.size());
+    } else {
+      backend_->read_from(r, {place.at + first, place.by}, into, waits_->operation());
+    }
+  }
+  void deliver(rank_t r, memory_place place, std::size_t first, bytes_in from)
+    requires reaching_backend<Backend>
+  {
+    if (from.empty()) return;
+    if (std::byte* const into = backend_->address_of(place); into != nullptr) {
+      if (into + first != from.data()) std::memcpy(into + first, from.data(), from.size());
+    } else {
+      backend_->write_to(r, {place.at + first, place.by}, from, waits_->operation());
+    }
+  }
+  /// To be awaited: goes on when rank r has read what came with piece i of this rank.
+  [[nodiscard]] auto read_by(rank_t r, std::size_t i) {
+    // The awaiter's acquire pairs with the release in done_to and end of rank r, whose copies come before.
+    return waits_->until(progress(r), number(i), r);
   }
 
   /// What `posted` returns. It compares the call of the rank that posts with the call of this rank.
@@ -162,12 +244,20 @@ class board {
     return seen >= needed;
   }
 
+  /// A word of a rank's private memory that the other ranks try to read.
+  struct trial {
+    memory_place place;
+    word value = 0;
+  };
+
+  Backend* backend_;
   Control* control_;
   patience<Control>* waits_;
   std::size_t first_;
   Segment* memory_ = nullptr;
   word collective_ = 0;
   bool is_short_ = true;
+  bool calls_reach_ = false;            ///< system calls reach private memory of all ranks
   std::array<word, buffers> posted_{};  ///< the number of this rank's last piece in each buffer
   std::vector<word> read_;              ///< up to where each rank has read, as far as this rank knows
 };

@@ -44,6 +44,7 @@ class patience {
     call_ = call;
   }
   [[nodiscard]] collective_call const& call() const noexcept { return call_; }
+  [[nodiscard]] std::string_view operation() const noexcept { return operation_; }
 
   /// Throws since a rank is in another collective, or in one of other sizes; `what` says in which.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t other, std::string const& what) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/steps.hpp>
@@ -30,22 +31,10 @@ struct direct {
   /// Every rank's data become the root's. One-sided for the root, if its buffers are free.
   template <posting_medium M>
   static detail::steps broadcast(M& m, bytes_out data, rank_t root) {
-    detail::cut const pieces(data.size(), 1, M::buffer_bytes);
-    m.begin(data.size());
-    if (m.rank() == root) m.end();
-    for (std::size_t i = 0; i < pieces.count(); ++i) {
-      auto const piece = pieces.of(data, i);
-      if (m.rank() == root) {
-        if (!m.is_free(i)) co_await m.until_free(i);
-        copy(m.own(i), piece.data(), piece.size());
-        m.post(i);
-      } else {
-        co_await m.posted(root, i);
-        copy(piece.data(), m.piece(root, i), piece.size());
-        if (pieces.count() > M::buffers) m.done_to(i);
-      }
+    if constexpr (reaching_medium<M>) {
+      if (data.size() >= offered_bytes) return broadcast_from_memory(m, data, root);
     }
-    if (m.rank() != root) m.end();
+    return broadcast_from_board(m, data, root);
   }
 
   /// Every rank gets op over all ranks' elements, folded in rank order.
@@ -128,6 +117,10 @@ struct direct {
     m.begin(are_equal ? mine.size() : detail::unknown_bytes);
     if (m.rank() != root) {
       m.end();
+      if constexpr (reaching_medium<M>) {
+        if (mine.size() >= offered_bytes) co_await send(m, mine, root);
+      }
+      if (is_offered<M>(mine.size())) co_return;
       detail::cut const pieces(mine.size(), 1, M::buffer_bytes);
       for (std::size_t i = 0; i < pieces.count(); ++i) {
         if (!m.is_free(i)) co_await m.until_free(i);
@@ -150,27 +143,34 @@ struct direct {
     m.begin(longest);
     detail::cut const own(mine.size(), 1, M::buffer_bytes);
     std::size_t const rounds = detail::cut(longest, 1, M::buffer_bytes).count();
+    bool const offers = is_offered<M>(longest);
     copy(sizes.of(all, m.rank()).data(), mine.data(), mine.size());
+    memory_place const place = offers ? place_of(m, mine) : memory_place{};
     for (std::size_t i = 0; i <= rounds; ++i) {
-      if (i < own.count()) {
+      if (i < own.count() && (i == 0 || !place.is_there())) {
         if (!m.is_free(i)) co_await m.until_free(i);
         auto const piece = own.of(mine, i);
-        copy(m.own(i), piece.data(), piece.size());
-        m.post(i);
+        if (!place.is_there()) copy(m.own(i), piece.data(), piece.size());
+        post(m, i, offers, place);
       }
       if (i == 0) continue;
       // Each rank begins with the rank after it, so that not all of them read one board at once.
       for (rank_t distance = 1; distance < m.size(); ++distance) {
         rank_t const r = (m.rank() + distance) % m.size();
         detail::cut const pieces(sizes.size(r), 1, M::buffer_bytes);
-        if (i - 1 >= pieces.count()) continue;
+        if (i - 1 >= pieces.count() || (i > 1 && offered(m, r, offers).is_there())) continue;
         co_await m.posted(r, i - 1);
-        auto const out = pieces.of(sizes.of(all, r), i - 1);
-        copy(out.data(), m.piece(r, i - 1), out.size());
+        if (memory_place const there = offered(m, r, offers); there.is_there()) {
+          fetch(m, r, there, 0, sizes.of(all, r));
+        } else {
+          auto const out = pieces.of(sizes.of(all, r), i - 1);
+          copy(out.data(), m.piece(r, i - 1), out.size());
+        }
       }
       if (rounds > M::buffers) m.done_to(i - 1);
     }
     m.end();
+    if (place.is_there()) co_await read_by_all(m);
   }
 
   /// Each rank gets its block of the root's memory.
@@ -181,24 +181,46 @@ struct direct {
     std::size_t const total = are_equal ? mine.size() * ranks : detail::unknown_bytes;
     m.begin(total);
     std::size_t const share = share_of(m, are_equal ? mine.size() : detail::unknown_bytes, 1);
+    bool const offers = are_equal && is_offered<M>(mine.size());
     if (m.rank() == root) {
       m.end();
+      copy(mine.data(), sizes.of(all, root).data(), mine.size());
+      if constexpr (reaching_medium<M>) {
+        if (offers && m.size() == 2) {
+          co_await send(m, sizes.of(all, 1 - root), 1 - root);
+          co_return;
+        }
+      }
+      memory_place const place = offers ? place_of(m, all) : memory_place{};
       std::size_t rounds = 0;
       for (rank_t r = 0; r < m.size(); ++r) {
         if (r != root) rounds = std::max(rounds, detail::cut::pieces_of(sizes.size(r), share));
       }
+      if (place.is_there()) rounds = std::min(rounds, std::size_t{1});
       for (std::size_t i = 0; i < rounds; ++i) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        lay_out(m.own(i), all, sizes, share, i, m.size(), root);
-        m.post(i);
+        if (!place.is_there()) lay_out(m.own(i), all, sizes, share, i, m.size(), root);
+        post(m, i, offers, place);
       }
-      copy(mine.data(), sizes.of(all, root).data(), mine.size());
+      if (place.is_there() && rounds != 0) co_await read_by_all(m);
     } else {
+      if constexpr (reaching_medium<M>) {
+        if (offers && m.size() == 2) {
+          co_await receive(m, root, mine);
+          m.end();
+          co_return;
+        }
+      }
       std::size_t const rounds = detail::cut::pieces_of(mine.size(), share);
+      auto const self = static_cast<std::size_t>(m.rank());
       for (std::size_t i = 0; i < rounds; ++i) {
         co_await m.posted(root, i);
+        if (memory_place const there = offered(m, root, offers); there.is_there()) {
+          fetch(m, root, there, self * mine.size(), mine);
+          break;
+        }
         std::size_t const count = std::min(share, mine.size() - i * share);
-        copy(mine.data() + i * share, m.piece(root, i) + share * static_cast<std::size_t>(m.rank()), count);
+        copy(mine.data() + i * share, m.piece(root, i) + share * self, count);
         if (rounds > M::buffers) m.done_to(i);
       }
       m.end();
@@ -222,25 +244,40 @@ struct direct {
     }
     auto const own = out.of(from, self);
     copy(in.of(into, self).data(), own.data(), own.size());
+    bool const offers = are_equal && is_offered<M>(each);
+    // Blocks that come would replace blocks that other ranks have not fetched.
+    bool const is_in_place = overlap(from, into);
+    memory_place const place = offers && !is_in_place ? place_of(m, from) : memory_place{};
     for (std::size_t i = 0; i <= std::max(mine, theirs); ++i) {
-      if (i < mine) {
+      if (i < mine && (i == 0 || !place.is_there())) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        lay_out(m.own(i), from, out, share, i, m.size(), self);
-        m.post(i);
+        if (!place.is_there()) lay_out(m.own(i), from, out, share, i, m.size(), self);
+        post(m, i, offers, place);
       }
       if (i == 0) continue;
       for (rank_t distance = 1; distance < m.size(); ++distance) {
         rank_t const r = (self + distance) % m.size();
         auto const block = in.of(into, r);
         std::size_t const first = (i - 1) * share;
-        if (first >= block.size()) continue;
+        if (first >= block.size() || (i > 1 && offered(m, r, offers).is_there())) continue;
         co_await m.posted(r, i - 1);
-        copy(block.data() + first, m.piece(r, i - 1) + share * static_cast<std::size_t>(self),
-             std::min(share, block.size() - first));
+        if (memory_place const there = offered(m, r, offers); there.is_there()) {
+          // Blocks of this rank that others have not read yet are all on its board after the last round.
+          if (!is_in_place) fetch(m, r, there, each * static_cast<std::size_t>(self), block);
+        } else {
+          copy(block.data() + first, m.piece(r, i - 1) + share * static_cast<std::size_t>(self),
+               std::min(share, block.size() - first));
+        }
       }
       if (std::max(mine, theirs) > M::buffers) m.done_to(i - 1);
     }
+    for (rank_t r = 0; is_in_place && r < m.size(); ++r) {
+      if (r == self) continue;
+      if (memory_place const there = offered(m, r, offers); there.is_there())
+        fetch(m, r, there, each * static_cast<std::size_t>(self), in.of(into, r));
+    }
     m.end();
+    if (place.is_there()) co_await read_by_all(m);
   }
 
   /// Each rank gets op over all ranks' elements in its block, folded in rank order.
@@ -252,6 +289,148 @@ struct direct {
   }
 
  private:
+  /// Messages from so many bytes on may be copied straight from and to the ranks' memory: the waits of their
+  /// sender for the last reader cost less than a second copy.
+  static constexpr std::size_t offered_bytes = 8192;
+  /// System calls copy from so many bytes on.
+  static constexpr std::size_t called_bytes = 32768;
+
+  template <class M>
+  static constexpr bool is_offered(std::size_t bytes) noexcept {
+    return reaching_medium<M> && bytes >= offered_bytes;
+  }
+  /// The place of this rank's memory if straight copies are faster than those by way of the board. A call
+  /// copies at half the speed of loads and stores or less, so it is for two ranks, of which both copy.
+  template <class M>
+  static memory_place place_of(M& m, bytes_in memory) noexcept {
+    if constexpr (reaching_medium<M>) {
+      memory_place const place = m.place_of(memory);
+      bool const is_called = place.by == memory_place::reach::call;
+      if (!is_called || (m.size() == 2 && memory.size() >= called_bytes)) return place;
+    }
+    return {};
+  }
+  /// Posts piece i, or offers the place in its stead. If ranks `offer`, piece 0 says of each rank whether it
+  /// does.
+  template <class M>
+  static void post(M& m, std::size_t i, bool offer, memory_place place) {
+    if constexpr (reaching_medium<M>) {
+      if (offer && i == 0) return m.offer(0, place);
+    }
+    m.post(i);
+  }
+  template <class M>
+  static memory_place offered(M& m, rank_t r, bool offer) {
+    if constexpr (reaching_medium<M>) {
+      if (offer) return m.offered(r, 0);
+    }
+    return {};
+  }
+  template <class M>
+  static void fetch(M& m, rank_t r, memory_place place, std::size_t first, bytes_out into) {
+    if constexpr (reaching_medium<M>) m.fetch(r, place, first, into);
+  }
+  /// Ends when all ranks have read what this rank has offered.
+  template <class M>
+  static detail::steps read_by_all(M& m) {
+    if constexpr (reaching_medium<M>) {
+      for (rank_t r = 0; r < m.size(); ++r) {
+        if (r != m.rank()) co_await m.read_by(r, 0);
+      }
+    }
+  }
+
+  /// Of the bytes between two ranks that reach each other's memory, the receiver copies so many, whole lines,
+  /// and the sender the others.
+  static constexpr std::size_t share_of_receiver(std::size_t bytes) noexcept { return bytes / 2 / 64 * 64; }
+
+  /// Sends bytes to one rank, or to `everyone`.
+  template <reaching_medium M>
+  static detail::steps send(M& m, bytes_in data, rank_t receiver) {
+    if (!m.is_free(0)) co_await m.until_free(0);
+    memory_place const place = place_of(m, data);
+    if (!place.is_there()) {
+      detail::cut const pieces(data.size(), 1, M::buffer_bytes);
+      for (std::size_t i = 0; i < pieces.count(); ++i) {
+        if (i != 0 && !m.is_free(i)) co_await m.until_free(i);
+        auto const piece = pieces.of(data, i);
+        copy(m.own(i), piece.data(), piece.size());
+        post(m, i, true, {});
+      }
+      co_return;
+    }
+    m.offer(0, place);
+    if (m.size() == 2) {
+      rank_t const other = 1 - m.rank();
+      co_await m.posted(other, 0);
+      if (memory_place const into = m.offered(other, 0); into.is_there()) {
+        std::size_t const half = share_of_receiver(data.size());
+        m.deliver(other, into, half, data.subspan(half));
+        if (!m.is_free(1)) co_await m.until_free(1);
+        m.post(1);
+      }
+    }
+    if (receiver == everyone) {
+      co_await read_by_all(m);
+    } else {
+      co_await m.read_by(receiver, 0);
+    }
+  }
+  /// Receives them. The bytes begin at byte `first` of what the sender offers to more than one rank.
+  template <reaching_medium M>
+  static detail::steps receive(M& m, rank_t sender, bytes_out data, std::size_t first = 0) {
+    memory_place const own = m.size() == 2 ? place_of(m, data) : memory_place{};
+    if (m.size() == 2) {
+      if (!m.is_free(0)) co_await m.until_free(0);
+      m.offer(0, own);
+    }
+    co_await m.posted(sender, 0);
+    if (memory_place const place = m.offered(sender, 0); place.is_there()) {
+      m.fetch(sender, place, first, own.is_there() ? data.first(share_of_receiver(data.size())) : data);
+      if (own.is_there()) co_await m.posted(sender, 1);
+      co_return;
+    }
+    detail::cut const pieces(data.size(), 1, M::buffer_bytes);
+    for (std::size_t i = 0; i < pieces.count(); ++i) {
+      if (i != 0) co_await m.posted(sender, i);
+      auto const piece = pieces.of(data, i);
+      copy(piece.data(), m.piece(sender, i), piece.size());
+      if (pieces.count() > M::buffers) m.done_to(i);
+    }
+  }
+
+  template <reaching_medium M>
+  static detail::steps broadcast_from_memory(M& m, bytes_out data, rank_t root) {
+    m.begin(data.size());
+    if (m.rank() == root) {
+      // It reads the other rank's offer only while that rank waits for its answer.
+      m.end();
+      co_await send(m, data, everyone);
+    } else {
+      co_await receive(m, root, data);
+      m.end();
+    }
+  }
+  template <posting_medium M>
+  static detail::steps broadcast_from_board(M& m, bytes_out data, rank_t root) {
+    detail::cut const pieces(data.size(), 1, M::buffer_bytes);
+    m.begin(data.size());
+    if (m.rank() == root) m.end();
+    for (std::size_t i = 0; i < pieces.count(); ++i) {
+      auto const piece = pieces.of(data, i);
+      if (m.rank() == root) {
+        if (!m.is_free(i)) co_await m.until_free(i);
+        copy(m.own(i), piece.data(), piece.size());
+        m.post(i);
+      } else {
+        co_await m.posted(root, i);
+        copy(piece.data(), m.piece(root, i), piece.size());
+        if (pieces.count() > M::buffers) m.done_to(i);
+      }
+    }
+    if (m.rank() != root) m.end();
+  }
+
   template <class M>
   static detail::steps reduce_shares(M& m, bytes_in all, detail::block_sizes const& sizes, bytes_out mine,
                                      detail::folding fold) {
@@ -316,6 +495,11 @@ struct direct {
     std::size_t const share = unit == 1 && lines != 0 ? lines : most / unit * unit;
     return std::min(block, share);
   }
+  static bool overlap(bytes_in a, bytes_out b) noexcept {
+    std::less<> const before;
+    return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
+  }
+
   /// Writes piece i: the share of each rank but `except`, in rank order.
   static void lay_out(std::byte* piece, bytes_in all, detail::block_sizes const& sizes, std::size_t share,
                       std::size_t i, rank_t ranks, rank_t except) noexcept {
@@ -328,6 +512,13 @@ struct direct {
 
   template <class M>
   static detail::steps take_blocks(M& m, bytes_out all, detail::block_sizes const& sizes) {
+    if constexpr (reaching_medium<M>) {
+      rank_t const other = 1 - m.rank();
+      if (m.size() == 2 && sizes.size(other) >= offered_bytes) {
+        co_await receive(m, other, sizes.of(all, other));
+        co_return;
+      }
+    }
     std::size_t rounds = 0;
     for (rank_t r = 0; r < m.size(); ++r)
       rounds = std::max(rounds, detail::cut(sizes.size(r), 1, M::buffer_bytes).count());
@@ -335,8 +526,13 @@ struct direct {
       for (rank_t distance = 1; distance < m.size(); ++distance) {
         rank_t const r = (m.rank() + distance) % m.size();
         detail::cut const pieces(sizes.size(r), 1, M::buffer_bytes);
-        if (i >= pieces.count()) continue;
+        bool const offers = is_offered<M>(sizes.size(r));
+        if (i >= pieces.count() || (i > 0 && offered(m, r, offers).is_there())) continue;
         co_await m.posted(r, i);
+        if (memory_place const there = offered(m, r, offers); there.is_there()) {
+          fetch(m, r, there, 0, sizes.of(all, r));
+          continue;
+        }
         auto const out = pieces.of(sizes.of(all, r), i);
         copy(out.data(), m.piece(r, i), out.size());
       }

@@ -99,7 +99,8 @@ concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
 ///
 /// `place_of(memory)` names memory of this rank, or nothing if other ranks do not reach it. `offer(i, place)`
 /// posts piece i with that name; `offered(r, i)` is the name that came with piece i of rank r, once it is
-/// posted. `fetch(r, place, first, into)` and `deliver(r, place, first, from)` copy from and to rank r's
+/// posted. `address_of(place)` is where this rank loads and stores that memory, or null where only calls
+/// reach it. `fetch(r, place, first, into)` and `deliver(r, place, first, from)` copy from and to rank r's
 /// memory, `first` bytes behind the place. `read_by(r, i)` is awaited before memory that was offered with
 /// piece i changes: rank r has ended the collective, or read up to piece i.
 template <class M>
@@ -108,6 +109,7 @@ concept reaching_medium = posting_medium<M> && requires(M& m, M const& cm, rank_
   { cm.place_of(from) } -> std::same_as<memory_place>;
   m.offer(i, place);
   { cm.offered(r, i) } -> std::same_as<memory_place>;
+  { cm.address_of(place) } -> std::same_as<std::byte*>;
   m.fetch(r, place, i, into);
   m.deliver(r, place, i, from);
   m.read_by(r, i);

@@ -164,6 +164,11 @@ class board {
     std::memcpy(&place, posted_slot(r, buffer(i)).room(), sizeof place);
     return place;
   }
+  [[nodiscard]] std::byte* address_of(memory_place place) const noexcept
+    requires reaching_backend<Backend>
+  {
+    return backend_->address_of(place);
+  }
   void fetch(rank_t r, memory_place place, std::size_t first, bytes_out into)
     requires reaching_backend<Backend>
   {

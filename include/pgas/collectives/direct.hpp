@@ -15,22 +15,27 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
-/// Collectives on shared memory: each rank posts its data on its board, and the other ranks read there.
+/// Collectives on shared memory: each rank posts its data on its board, and the other ranks read there. Long
+/// data are copied once, straight between the ranks' memory, where the medium reaches it.
 ///
 /// Rounds    one for broadcasts, gathers, scatters, all_to_all, and short reductions; two for long
-/// reductions;
-///           n for long scans, which are chains of pieces.
-/// Bytes     each rank writes its data once and reads what it needs once. A long reduction is split by range:
-///           each rank folds one range of each piece, in rank order, and posts the result.
-/// Memory    that of the boards.
+///           reductions; n for long scans, which are chains of pieces.
+/// Bytes     on boards each rank writes its data once and reads what it needs once. A long reduction is split
+///           by range: each rank folds one range of each piece, in rank order, and posts the result.
+/// Offers    a sender of `offered_bytes` or more names its memory in its first post, or says that pieces
+///           follow on its board. Each rank decides by its own memory alone. A rank returns when all ranks
+///           that read its memory have done so. Between two processes both ranks copy: the sender writes a
+///           half into the receiver's memory, which the receiver has offered, too.
+/// Memory    that of the boards; 64 KiB while it folds straight from memory.
 /// Source    single copies with the readers' processors at work: Shahmirzadi 2014, section 2.4, on memory
-/// that
-///           the hardware keeps coherent, where all readers share the lines of one source.
+///           that the hardware keeps coherent, where all readers share the lines of one source. Copies by
+///           the kernel: KNEM, Goglin and Moreaud 2013; ours is at work on both sides.
 struct direct {
   static constexpr std::string_view name = "direct";
   static constexpr auto stands_on = collective_medium::boards;
 
-  /// Every rank's data become the root's. One-sided for the root, if its buffers are free.
+  /// Every rank's data become the root's. One-sided for the root, if its buffers are free and it
+  /// offers no memory.
   template <posting_medium M>
   static detail::steps broadcast(M& m, bytes_out data, rank_t root) {
     if constexpr (reaching_medium<M>) {

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <string_view>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
@@ -26,7 +27,7 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 ///           follow on its board. Each rank decides by its own memory alone. A rank returns when all ranks
 ///           that read its memory have done so. Between two processes both ranks copy: the sender writes a
 ///           half into the receiver's memory, which the receiver has offered, too.
-/// Memory    that of the boards; 64 KiB while it folds straight from memory.
+/// Memory    that of the boards; 256 KiB while it folds straight from memory.
 /// Source    single copies with the readers' processors at work: Shahmirzadi 2014, section 2.4, on memory
 ///           that the hardware keeps coherent, where all readers share the lines of one source. Copies by
 ///           the kernel: KNEM, Goglin and Moreaud 2013; ours is at work on both sides.
@@ -153,7 +154,7 @@ struct direct {
       if (i < own.count() && (i == 0 || !place.is_there())) {
         if (!m.is_free(i)) co_await m.until_free(i);
         auto const piece = own.of(mine, i);
-        if (!place.is_there()) copy(m.own(i), piece.data(), piece.size());
+        if (!place.is_there()) write(m, m.own(i), piece, longest);
         post(m, i, offers, place);
       }
       if (i == 0) continue;
@@ -202,7 +203,7 @@ struct direct {
       if (place.is_there()) rounds = std::min(rounds, std::size_t{1});
       for (std::size_t i = 0; i < rounds; ++i) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        if (!place.is_there()) lay_out(m.own(i), all, sizes, share, i, m.size(), root);
+        if (!place.is_there()) lay_out(m, m.own(i), all, sizes, share, i, root);
         post(m, i, offers, place);
       }
       if (place.is_there() && rounds != 0) co_await read_by_all(m);
@@ -254,7 +255,7 @@ struct direct {
     for (std::size_t i = 0; i <= std::max(mine, theirs); ++i) {
       if (i < mine && (i == 0 || !place.is_there())) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        if (!place.is_there()) lay_out(m.own(i), from, out, share, i, m.size(), self);
+        if (!place.is_there()) lay_out(m, m.own(i), from, out, share, i, self);
         post(m, i, offers, place);
       }
       if (i == 0) continue;
@@ -360,7 +361,7 @@ struct direct {
       for (std::size_t i = 0; i < pieces.count(); ++i) {
         if (i != 0 && !m.is_free(i)) co_await m.until_free(i);
         auto const piece = pieces.of(data, i);
-        copy(m.own(i), piece.data(), piece.size());
+        write(m, m.own(i), piece, data.size());
         post(m, i, true, {});
       }
       co_return;
@@ -431,8 +432,10 @@ struct direct {
    public:
     static constexpr std::size_t line = 64;
 
-    explicit operands(std::size_t unit)
-        : bytes_(std::max(std::size_t{32768} / unit, std::size_t{1}) * unit), room_(2 * bytes_ + 2 * line) {}
+    /// For `bytes` bytes of elements of `unit` bytes.
+    operands(std::size_t bytes, std::size_t unit)
+        : bytes_(std::max(std::min(longest, bytes) / unit, std::size_t{1}) * unit),
+          room_(std::make_unique_for_overwrite<std::byte[]>(2 * bytes_ + 2 * line)) {}
     /// The longest piece, whole elements: all that is at work fits into a core's second level cache.
     [[nodiscard]] std::size_t piece_bytes() const noexcept { return bytes_; }
     /// Folds `out.size()` bytes that begin at byte `at` of each rank's operands into `out`, in rank order.
@@ -456,6 +459,9 @@ struct direct {
     [[nodiscard]] std::byte* result() noexcept { return aligned(0); }
 
    private:
+    /// Long enough that a call costs little beside its bytes.
+    static constexpr std::size_t longest = std::size_t{128} << 10U;
+
     template <class M>
     std::byte const* of(M& m, rank_t r, bytes_in mine, std::size_t at, std::size_t bytes) {
       if (r == m.rank()) return mine.data() + at;
@@ -466,12 +472,12 @@ struct direct {
       return room;
     }
     std::byte* aligned(std::size_t at) noexcept {
-      auto const past = reinterpret_cast<std::uintptr_t>(room_.data() + at) % line;
-      return room_.data() + at + (past == 0 ? 0 : line - past);
+      auto const past = reinterpret_cast<std::uintptr_t>(room_.get() + at) % line;
+      return room_.get() + at + (past == 0 ? 0 : line - past);
     }
 
     std::size_t bytes_;
-    std::vector<std::byte> room_;
+    std::unique_ptr<std::byte[]> room_;
   };
 
   /// Each rank folds one range of the elements where they lie, and writes the result to the ranks that want
@@ -505,8 +511,8 @@ struct direct {
     auto const first_of = [&](rank_t r) {
       return mine.size() / unit * static_cast<std::size_t>(r) / static_cast<std::size_t>(m.size()) * unit;
     };
-    operands pieces(unit);
     std::size_t const end = first_of(self + 1);
+    operands pieces(end - first_of(self), unit);
     for (std::size_t at = first_of(self); at < end; at += pieces.piece_bytes()) {
       std::size_t const bytes = std::min(pieces.piece_bytes(), end - at);
       bytes_out const out = wants(self) ? result.subspan(at, bytes) : bytes_out(pieces.result(), bytes);
@@ -545,7 +551,7 @@ struct direct {
       co_await reduce_shares(m, all, sizes, mine, fold);
       co_return;
     }
-    operands pieces(fold.element_bytes());
+    operands pieces(mine.size(), fold.element_bytes());
     for (std::size_t at = 0; at < mine.size(); at += pieces.piece_bytes()) {
       bytes_out const out = mine.subspan(at, std::min(pieces.piece_bytes(), mine.size() - at));
       pieces.fold_piece(m, all, sizes.first(m.rank()) + at, out, fold);
@@ -598,7 +604,7 @@ struct direct {
     for (std::size_t i = 0; i <= rounds; ++i) {
       if (i < rounds) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        lay_out(m.own(i), all, sizes, share, i, m.size(), no_rank);
+        lay_out(m, m.own(i), all, sizes, share, i, no_rank);
         m.post(i);
       }
       if (i == 0) continue;
@@ -650,18 +656,33 @@ struct direct {
     std::size_t const share = unit == 1 && lines != 0 ? lines : most / unit * unit;
     return std::min(block, share);
   }
+  /// Writes to this rank's board a piece of a message of `total` bytes.
+  ///
+  /// The other rank's cache often holds the buffer's lines, which a plain store takes back one by one. Two
+  /// ranks write messages of middle length past the caches, so that they need not. More ranks may share a
+  /// cache, and shorter messages wait for the memory longer than for the lines.
+  template <class M>
+  static void write(M const& m, std::byte* to, bytes_in piece, std::size_t total) noexcept {
+    if (m.size() == 2 && total >= offered_bytes) {
+      detail::stream(to, piece.data(), piece.size());
+    } else {
+      copy(to, piece.data(), piece.size());
+    }
+  }
+
   static bool overlap(bytes_in a, bytes_out b) noexcept {
     std::less<> const before;
     return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
   }
 
   /// Writes piece i: the share of each rank but `except`, in rank order.
-  static void lay_out(std::byte* piece, bytes_in all, detail::block_sizes const& sizes, std::size_t share,
-                      std::size_t i, rank_t ranks, rank_t except) noexcept {
-    for (rank_t r = 0; r < ranks; ++r, piece += share) {
+  template <class M>
+  static void lay_out(M const& m, std::byte* piece, bytes_in all, detail::block_sizes const& sizes,
+                      std::size_t share, std::size_t i, rank_t except) noexcept {
+    for (rank_t r = 0; r < m.size(); ++r, piece += share) {
       auto const block = sizes.of(all, r);
       if (r == except || i * share >= block.size()) continue;
-      copy(piece, block.data() + i * share, std::min(share, block.size() - i * share));
+      write(m, piece, block.subspan(i * share, std::min(share, block.size() - i * share)), all.size());
     }
   }
 
@@ -710,7 +731,7 @@ struct direct {
       if (posts && i < pieces.count()) {
         if (!m.is_free(i)) co_await m.until_free(i);
         auto const piece = pieces.of(mine, i);
-        copy(m.own(i), piece.data(), piece.size());
+        write(m, m.own(i), piece, mine.size());
         m.post(i);
       }
       if (i == 0 || !reads) continue;

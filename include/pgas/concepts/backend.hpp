@@ -79,8 +79,8 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
 
 /// The ranks of such a backend can work while they wait. `while_waiting(work)` returns an object; while it
 /// lives, each wait of this rank's thread calls work() between its looks. The work must not wait, and it may
-/// be called within a call of the library, so it looks whether it may go on. The object is not destroyed by
-/// the work.
+/// be called within a call of the library, so it looks whether it may go on. The wait throws what the work
+/// throws. The object is not destroyed by the work.
 template <class B>
 concept working_backend = backend<B> && requires(B& b, std::function<void()> work) { b.while_waiting(work); };
 

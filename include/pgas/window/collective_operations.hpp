@@ -37,7 +37,7 @@ class collective_request {
 
   /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
   [[nodiscard]] bool test() {
-    team_->operations.test();
+    team_->operations.test(*one_);
     if (one_->is_done) rethrow();
     return one_->is_done;
   }

@@ -35,7 +35,9 @@ struct started_collective {
 /// is made when the first collective needs it, and the queue of those that have been started.
 ///
 /// The collectives of a team run one after the other on each rank, in the order in which they were called, so
-/// that the pieces of one never meet those of another.
+/// that the pieces of one never meet those of another. A collective that throws, for example since its
+/// operation does, leaves pieces behind that no rank expects. It is then the team's last: each later call
+/// throws the same error, and so does a wait in which a started one is carried on.
 template <class Backend>
 class collectives_state {
  public:
@@ -123,41 +125,54 @@ class collectives_state {
   template <class Begin>
   void run(std::string_view operation, collective_call const& call, Begin&& begin) {
     while (!queue_.empty()) finish_first();
+    rethrow();
     rest();
     typename patience<control_type>::in_place const here(waits_);
     waits_.begin(operation, call);
     steps all = begin();
     all.begin();
-    all.conclude();
+    try {
+      all.conclude();
+    } catch (...) {
+      last_error_ = std::current_exception();
+      throw;
+    }
   }
 
   /// Queues a collective, and carries it out as far as that goes without waiting.
   void start(std::shared_ptr<started_collective> one) {
+    rethrow();
     queue_.push_back(std::move(one));
     advance();
+    rethrow();
     work();
   }
   /// Goes on with what has been started, as far as that goes without waiting.
   void advance() {
     // A wait in these steps may call the work of this rank, which is this function.
-    if (std::exchange(is_at_work_, true)) return;
+    if (is_at_work_) return;
+    at_work const now(*this);
     bool goes_on = true;
     while (goes_on && !queue_.empty()) {
       started_collective& first = *queue_.front();
       goes_on = first.run ? waits_.advance_if_ready() : begin(first);
       if (goes_on) conclude_first();
+      if (last_error_) return;
     }
-    is_at_work_ = false;
   }
   /// Returns when this one has ended.
   void finish(started_collective const& one) {
-    while (!one.is_done) finish_first();
+    while (!one.is_done) {
+      rethrow();
+      finish_first();
+    }
     work();
   }
-  /// Like advance, for a program that asks.
-  void test() {
+  /// Like advance, for a program that asks for this one.
+  void test(started_collective const& one) {
     advance();
-    if (queue_.empty()) rest();
+    if (queue_.empty() && !last_error_) rest();
+    if (!one.is_done) rethrow();
   }
 
  private:
@@ -182,6 +197,22 @@ class collectives_state {
     }
   }
 
+  /// This rank is at work on its collectives while one lives.
+  class at_work {
+   public:
+    explicit at_work(collectives_state& of) noexcept : of_(&of) { of.is_at_work_ = true; }
+    at_work(at_work const&) = delete;
+    at_work& operator=(at_work const&) = delete;
+    ~at_work() { of_->is_at_work_ = false; }
+
+   private:
+    collectives_state* of_;
+  };
+
+  void rethrow() const {
+    if (last_error_) std::rethrow_exception(last_error_);
+  }
+
   bool begin(started_collective& one) {
     waits_.begin(one.operation, one.call);
     one.run.emplace(one.begin());
@@ -190,7 +221,12 @@ class collectives_state {
   /// Lets this rank go on with what is started while it waits for anything else.
   void work() {
     if constexpr (working_backend<Backend>) {
-      if (!queue_.empty() && !working_) working_.emplace(backend_->while_waiting([this] { advance(); }));
+      if (!queue_.empty() && !working_) {
+        working_.emplace(backend_->while_waiting([this] {
+          advance();
+          rethrow();
+        }));
+      }
     }
   }
   /// Ends that, so that waits are quick again.
@@ -215,7 +251,7 @@ class collectives_state {
     try {
       first->run->conclude();
     } catch (...) {
-      first->error = std::current_exception();
+      first->error = last_error_ = std::current_exception();
     }
     first->run.reset();
   }
@@ -241,6 +277,7 @@ class collectives_state {
   std::optional<control_type> flags_;
   std::deque<std::shared_ptr<started_collective>> queue_;
   bool is_at_work_ = false;
+  std::exception_ptr last_error_;  ///< of a collective that has thrown
   std::optional<typename work_of<Backend>::type> working_;
 };
 

@@ -34,7 +34,7 @@ EXPECTED = {
 # Rank 1 throws, or is killed, while all ranks are in a state. The launcher speaks for a rank that is killed.
 # A rank that leaves an epoch with a get under way says that it has left the epoch, or why.
 KILLED = {'mpich': 'EXIT STRING: Killed (signal 9)', 'openmpi': 'process rank 1 with PID'}
-for state in 'fence', 'lock', 'post', 'halo', 'get', 'create':
+for state in 'fence', 'lock', 'post', 'halo', 'get', 'create', 'collective':
     thrown = '' if state == 'get' else 'rank 1 threw: the tea is cold'
     EXPECTED[f'{state} throw'] = (False, thrown + '; rank 1 is on host ')
     EXPECTED[f'{state} kill'] = (False, KILLED[mpi])

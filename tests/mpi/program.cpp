@@ -101,6 +101,20 @@ void create(Team& team, std::string_view how) {
     auto w = pgas::make_window<int>(team, 1000);
   });
 }
+/// Short and long ones, blocking and started; rank 1 goes wrong before a call, with others under way.
+template <class Team>
+void collective(Team& team, std::string_view how) {
+  std::vector<int> few(5, 1);
+  std::vector<int> many(50'000, 1);
+  std::vector<int> sum(many.size());
+  repeat(team, how, [&](auto const& goes_wrong) {
+    team.all_reduce(few, few);
+    auto request = team.start().all_reduce(many, sum);
+    goes_wrong();
+    team.broadcast(few, 1);
+    request.wait();
+  });
+}
 
 /// Goes through the state that a name like "fence kill" begins with; returns if it begins with none.
 template <class Team>
@@ -115,6 +129,7 @@ void pass_through(Team& team, std::string_view name) {
   if (state == "halo") halo(team, how);
   if (state == "get") get(team, how);
   if (state == "create") create(team, how);
+  if (state == "collective") collective(team, how);
 }
 
 /// Each rank waits for a post of the next one, which does not come.

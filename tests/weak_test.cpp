@@ -14,6 +14,7 @@
 
 #include "support/lock_program.hpp"
 #include "support/watched_control.hpp"
+#include "weak/exchange.hpp"
 
 using namespace pgas_test;
 using namespace pgas_test::locks;
@@ -420,6 +421,7 @@ namespace {
 
 template <class Protocol>
 std::size_t alike_in_active(rank_t ranks, bool, std::size_t i) {
+  if constexpr (requires { Protocol::alike(i); }) return Protocol::alike(i);
   if constexpr (std::is_same_v<Protocol, pgas::sync::stamped>)
     return i < static_cast<std::size_t>(ranks) ? 0 : 1;
   if constexpr (std::is_same_v<Protocol, pgas::sync::match_list<128>>) return std::min<std::size_t>(i, 1);
@@ -749,6 +751,49 @@ TEST_CASE("weak: each memory order of each fence is needed") {
 
 TEST_CASE("weak: each memory order of each post protocol is needed") {
   need_their_orders<posts_on_words>(all_posts());
+}
+
+// The media of collectives.
+
+namespace {
+
+using on_links = std::tuple<weak::links_and_shelf>;
+using on_boards = std::tuple<weak::boards>;
+
+std::vector<weak::link_rounds> all_link_rounds() { return {{2, 5, true}, {2, 3}, {3, 3}}; }
+std::vector<weak::shelf_rounds> all_shelf_rounds() { return {{2, 3}, {3, 3}}; }
+std::vector<weak::board_rounds> all_board_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
+
+/// Returns whether a search finds a fault in each of these.
+template <class Protocol, class Programs>
+bool all_are_wrong(Programs const& programs) {
+  return std::all_of(programs.begin(), programs.end(), [](auto const& what) {
+    return !search_rounds<Protocol>(what, runs_for(0.1)).wrong.empty();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("weak: pieces on links and shelves are read after they are written, and replaced after that") {
+  are_right<on_links>(all_link_rounds());
+  are_right<on_links>(all_shelf_rounds());
+}
+
+TEST_CASE("weak: each memory order of links is needed, and a shelf needs two buffers") {
+  need_their_orders<on_links>(all_link_rounds());
+  CHECK(all_are_wrong<weak::links_and_shelf>(std::vector<weak::shelf_rounds>{{2, 3, true}, {3, 3, true}}));
+}
+
+TEST_CASE("weak: pieces on boards are read after they are written, and replaced after that") {
+  are_right<on_boards>(all_board_rounds());
+}
+
+TEST_CASE("weak: each memory order of boards is needed, and so is the place of post and end") {
+  using mistake = weak::board_rounds::mistake;
+  need_their_orders<on_boards>(all_board_rounds());
+  for (auto const wrong : {mistake::writes_after_post, mistake::reads_after_end}) {
+    CHECK(all_are_wrong<weak::boards>(std::vector<weak::board_rounds>{{2, true, wrong}, {2, false, wrong}}));
+  }
 }
 
 // Protocols as papers present them, which are wrong.

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <pgas/platform/exchange/board.hpp>
+#include <pgas/platform/exchange/links.hpp>
+#include <pgas/platform/exchange/shelf.hpp>
+#include <vector>
+
+#include "model.hpp"
+
+/// The media of collectives on words that show old values as C++ allows. Their memory is the model's payload,
+/// which knows whether each access comes after all those that it must not meet.
+namespace pgas_test::weak {
+
+/// Memory that is payload of the model where `part_of(location)` names a part of it, and else is not there.
+class segment {
+ public:
+  using part_of = rank_t (*)(pgas::location);
+
+  segment(model& m, rank_t self, part_of which) : model_(&m), self_(self), part_of_(which) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return self_; }
+  [[nodiscard]] rank_t size() const noexcept { return model_->size(); }
+  [[nodiscard]] static std::size_t part_bytes(rank_t) noexcept { return std::size_t{1} << 24U; }
+  void put(pgas::location at, pgas::bytes_in) {
+    if (rank_t const part = part_of_(at); part >= 0) model_->write(self_, part);
+  }
+  void get(pgas::location at, pgas::bytes_out) {
+    if (rank_t const part = part_of_(at); part >= 0) model_->read(self_, part);
+  }
+  pgas::done rput(pgas::location at, pgas::bytes_in from) { return put(at, from), pgas::done{}; }
+  pgas::done rget(pgas::location at, pgas::bytes_out into) { return get(at, into), pgas::done{}; }
+  static void flush(rank_t) noexcept {}
+  static void flush_all() noexcept {}
+  static void flush_local(rank_t) noexcept {}
+  static void flush_local_all() noexcept {}
+  // A board stands on shared memory. Its programs name the accesses to it.
+  [[nodiscard]] pgas::bytes_out local() noexcept { return {part(self_), pieces}; }
+  [[nodiscard]] static std::byte* part(rank_t) noexcept {
+    static std::vector<std::byte> instance(pieces);
+    return instance.data();
+  }
+
+ private:
+  static constexpr std::size_t pieces = std::size_t{1} << 20U;
+  model* model_;
+  rank_t self_;
+  part_of part_of_;
+};
+static_assert(pgas::shared_segment<segment>);
+
+/// A control whose slots have room for short messages, which no model looks at.
+template <pgas::control Inner>
+class roomy_control {
+  using inner_slot = decltype(std::declval<Inner&>().slot(0, 0, 0));
+
+ public:
+  static constexpr pgas::rmw read_modify_write = Inner::read_modify_write;
+  static constexpr bool can_park = Inner::can_park;
+
+  struct slot_type : inner_slot {
+    static constexpr std::size_t room_bytes = 112;
+    std::byte* at_room;
+    slot_type(inner_slot const& s, std::byte* where) : inner_slot(s), at_room(where) {}
+    [[nodiscard]] std::byte* room() const noexcept { return at_room; }
+  };
+
+  explicit roomy_control(Inner& inner) : inner_(&inner) {}
+  [[nodiscard]] rank_t rank() const noexcept { return inner_->rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return inner_->size(); }
+  slot_type slot(rank_t owner, std::size_t i, rank_t writer) {
+    static std::array<std::array<std::byte, slot_type::room_bytes>, 128> rooms{};
+    return {inner_->slot(owner, i, writer), rooms[static_cast<std::size_t>(owner) * 32 + i].data()};
+  }
+  auto cell(rank_t owner, std::size_t i) { return inner_->cell(owner, i); }
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word w, Predicate&& predicate, pgas::waiting_for const& why) {
+    return inner_->wait_until(w, predicate, why);
+  }
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, pgas::waiting_for const& why) {
+    return inner_->wait_any(words, predicate, why);
+  }
+  void pause(unsigned attempt, pgas::waiting_for const& why) { inner_->pause(attempt, why); }
+
+ private:
+  Inner* inner_;
+};
+
+/// Steps of a rank that waits in place.
+template <class Patience>
+void carry_out(Patience& waits, pgas::detail::steps all) {
+  typename Patience::in_place const here(waits);
+  all.begin();
+  all.conclude();
+}
+
+/// The links and shelves of a team, on words alone.
+struct links_and_shelf {
+  static constexpr std::string_view name = "links and shelf";
+  static constexpr pgas::control_words words(rank_t ranks) {
+    return pgas::detail::links<control, segment>::words(ranks);
+  }
+  /// Of each link: the number of pieces that have come, and the number that have been taken.
+  static constexpr std::size_t alike(std::size_t i) noexcept { return i % 2; }
+
+  template <class Control>
+  struct on {
+    using links_type = pgas::detail::links<Control, segment>;
+    using shelf_type = pgas::detail::shelf<Control, segment>;
+
+    on(Control& c, pgas::control_words first)
+        : waits(c), along(c, first, waits, 0), from(along, links_type::bytes(c.size())) {}
+    on(on const&) = delete;
+    on& operator=(on const&) = delete;
+    ~on() = default;
+
+    pgas::detail::patience<Control> waits;
+    links_type along;
+    shelf_type from;
+    std::optional<segment> memory;
+  };
+};
+
+/// Each rank sends short messages along its link to the next one, and takes as many from the one before;
+/// `one_way`: only from rank 0 to rank 1.
+struct link_rounds {
+  rank_t ranks;
+  int messages;
+  bool one_way = false;
+
+  /// The first buffer of each link is a part of its receiver, and so pieces 0, 2, 4 and so on lie there.
+  static rank_t part_of(pgas::location at) {
+    using links_type = pgas::detail::links<control, segment>;
+    return at.offset % (links_type::depth * links_type::piece_bytes) < links_type::piece_bytes ? at.rank : -1;
+  }
+
+  template <class Protocol>
+  void play(model& m, control& words, Protocol& p) const {
+    segment& memory = p.memory.emplace(m, words.rank(), part_of);
+    p.along.lie_on(memory);
+    std::array<std::byte, 8> out{};
+    std::array<std::byte, 8> in{};
+    pgas::link const up{0, false};
+    for (int i = 0; i < messages; ++i) {
+      if (!one_way) {
+        carry_out(p.waits, p.along.exchange(up, out, up, in));
+      } else if (words.rank() == 0) {
+        carry_out(p.waits, p.along.send(up, out));
+      } else if (words.rank() == 1) {
+        carry_out(p.waits, p.along.receive(up, in));
+      }
+    }
+  }
+};
+
+/// Rounds of a shelf, in which each rank fetches from all. `one_buffer`: as if there were not two of them.
+struct shelf_rounds {
+  rank_t ranks;
+  int rounds;
+  bool one_buffer = false;
+
+  template <bool OneBuffer>
+  static rank_t part_of(pgas::location at, std::size_t first) {
+    using shelf_type = pgas::detail::shelf<control, segment>;
+    return at.offset >= first && (OneBuffer || at.offset < first + shelf_type::buffer_bytes) ? at.rank : -1;
+  }
+
+  template <class Protocol>
+  void play(model& m, control& words, Protocol& p) const {
+    using links_type = pgas::detail::links<control, segment>;
+    auto const which = [&](auto one) -> segment::part_of {
+      constexpr bool single = decltype(one)::value;
+      if (ranks == 2) return [](pgas::location at) { return part_of<single>(at, links_type::bytes(2)); };
+      return [](pgas::location at) { return part_of<single>(at, links_type::bytes(3)); };
+    };
+    auto const parts = one_buffer ? which(std::true_type{}) : which(std::false_type{});
+    segment& memory = p.memory.emplace(m, words.rank(), parts);
+    p.along.lie_on(memory);
+    p.from.lie_on(memory);
+    std::array<std::byte, 8> bytes{};
+    for (int i = 0; i < rounds; ++i) {
+      p.from.lay(0, bytes);
+      carry_out(p.waits, p.from.meet());
+      for (rank_t r = 0; r < ranks; ++r) {
+        if (r != words.rank()) p.from.fetch(r, 0, bytes);
+      }
+      p.from.settle();
+    }
+  }
+};
+
+/// The boards of a team, on words alone.
+struct boards {
+  static constexpr std::string_view name = "boards";
+  struct no_reach {};  // words alone: no rank offers memory
+  template <class Control>
+  using board_on = pgas::detail::board<roomy_control<Control>, segment, no_reach>;
+
+  static constexpr pgas::control_words words(rank_t ranks) { return board_on<control>::words(ranks); }
+  /// The words of pieces, and the word for what a rank has read.
+  static constexpr std::size_t alike(std::size_t i) noexcept {
+    return i < board_on<control>::buffers ? 0 : 1;
+  }
+
+  template <class Control>
+  struct on {
+    on(Control& c, pgas::control_words first) : roomy(c), waits(roomy), board(reach, roomy, first, waits) {}
+    on(on const&) = delete;
+    on& operator=(on const&) = delete;
+    ~on() = default;
+
+    no_reach reach;
+    roomy_control<Control> roomy;
+    pgas::detail::patience<roomy_control<Control>> waits;
+    board_on<Control> board;
+  };
+};
+
+/// Rank 0 posts a piece, which all others read, and then another one in the same buffer: of the same
+/// collective, or of a later one. `wrong`: a poster that writes after its post, or a reader that reads after
+/// it has said that it reads no more.
+struct board_rounds {
+  enum class mistake { none, writes_after_post, reads_after_end };
+
+  rank_t ranks;
+  bool one_collective;
+  mistake wrong = mistake::none;
+
+  template <class Protocol>
+  void play(model& m, control& words, Protocol& p) const {
+    rank_t const self = words.rank();
+    constexpr std::size_t buffers = boards::board_on<control>::buffers;
+    auto const post = [&](std::size_t i) {
+      if (!p.board.is_free(i)) carry_out(p.waits, p.board.until_free(i));
+      if (wrong != mistake::writes_after_post) m.write(self, 0);
+      p.board.post(i);
+      if (wrong == mistake::writes_after_post) m.write(self, 0);
+    };
+    auto const read = [&](std::size_t i, auto const& end) {
+      auto const await = [](auto& board, std::size_t piece) -> pgas::detail::steps {
+        co_await board.posted(0, piece);
+      };
+      carry_out(p.waits, await(p.board, i));
+      if (wrong == mistake::reads_after_end) end();
+      m.read(self, 0);
+      if (wrong != mistake::reads_after_end) end();
+    };
+    if (one_collective) {
+      p.board.begin(8);
+      if (self == 0) {
+        p.board.end();
+        post(0);
+        for (std::size_t i = 1; i < buffers; ++i) p.board.post(i);
+        post(buffers);
+      } else {
+        read(0, [&] { p.board.done_to(0); });
+        read(buffers, [&] { p.board.end(); });
+      }
+      return;
+    }
+    for (std::size_t c = 0; c <= buffers; ++c) {
+      p.board.begin(8);
+      bool const uses = c % buffers == 0;
+      if (self == 0) {
+        p.board.end();
+        if (uses) post(0);
+      } else if (uses) {
+        read(0, [&] { p.board.end(); });
+      } else {
+        p.board.end();
+      }
+    }
+  }
+};
+
+}  // namespace pgas_test::weak

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "conformance/coherence_programs.hpp"
+#include "conformance/exchange_programs.hpp"
 #include "support/mutated.hpp"
 #include "support/user_memory.hpp"
 
@@ -135,6 +136,54 @@ constexpr std::array step_of_stores{named_step{step::clean_own, "clean_own"}};
 constexpr std::array step_of_load{named_step{step::flush_of_load, "flush of load"}};
 constexpr std::array step_of_own_get{named_step{step::publish_of_get, "publish of own get"}};
 
+/// Steps of links and shelves, without which the programs below fail.
+struct named_exchange_step {
+  exchanges::step what;
+  char const* name;
+};
+constexpr std::array steps_of_links{
+    named_exchange_step{exchanges::step::flush_of_push, "flush before the flag"},
+    named_exchange_step{exchanges::step::flag_after_piece, "flag after the piece"},
+    named_exchange_step{exchanges::step::flush_of_pull, "flush of the get"},
+    named_exchange_step{exchanges::step::room_after_read, "room after the read"},
+    named_exchange_step{exchanges::step::wait_for_room, "wait for room"},
+    named_exchange_step{exchanges::step::wait_for_piece, "wait for the piece"},
+};
+constexpr std::array steps_of_shelves{
+    named_exchange_step{exchanges::step::flush_of_meet, "flush before the meeting"},
+    named_exchange_step{exchanges::step::flush_of_settle, "flush of the fetches"},
+    named_exchange_step{exchanges::step::second_buffer, "second buffer"},
+};
+
+/// A program of collectives on words and memory that a team has reserved.
+template <class Program>
+struct on_media {
+  static constexpr std::string_view name = Program::name;
+  static void run(auto& team, verdict v) {
+    auto& backend = team.state()->backend;
+    using backend_type = std::remove_cvref_t<decltype(backend)>;
+    using media = exchanges::media<typename backend_type::control_type, typename backend_type::segment_type>;
+    rank_t const ranks = team.size();
+    bool const is_first = team.rank() == 0;
+    using handle = typename backend_type::handle;
+    std::vector<std::size_t> const sizes(static_cast<std::size_t>(ranks), media::bytes(ranks));
+    handle const of_words =
+        team.broadcast(is_first ? backend.reserve_control(media::words(ranks)) : handle{});
+    handle const of_memory = team.broadcast(is_first ? backend.reserve_segment(sizes) : handle{});
+    auto words = backend.attach_control(of_words, media::words(ranks), "links");
+    auto memory = backend.attach_segment(of_memory, sizes[0]);
+    media all(words, memory);
+    Program::run(all, 6, [v](auto const& is, auto const& should) { v.expect(is == should ? 1 : 0, 1); });
+    team.barrier();
+  }
+};
+using programs_on_links =
+    noticed_by<on_media<exchanges::by_messages>,
+               on_media<exchanges::by_broadcast<pgas::collectives::binomial>>,
+               on_media<exchanges::by_all_reduce<pgas::collectives::recursive_doubling>>>;
+using programs_on_shelves = noticed_by<on_media<exchanges::by_all_gather<pgas::collectives::pulled>>,
+                                       on_media<exchanges::by_gather_and_scatter<pgas::collectives::pulled>>>;
+
 struct named_call {
   call what;
   char const* name;
@@ -191,6 +240,7 @@ constexpr char const* stores_drain = "does nothing more there: drain_stores drai
 constexpr char const* own_buffer = "does nothing there: a core sees its own stores in order";
 constexpr char const* one_copy_for_all = "empty: other ranks put to and get from the copy itself";
 constexpr char const* copied_at_once = "empty: the copies are made at once, in memory that is coherent";
+constexpr char const* gets_at_once = "empty: a get is complete when it returns";
 constexpr std::array listed_survivors{
     nothing_to_kill{"drop_at_get", "scc", "clean_remote", puts_past},
     nothing_to_kill{"drop_at_get", "scc", "drop_remote", "empty: each get drops its own range"},
@@ -227,6 +277,8 @@ constexpr std::array listed_survivors{
     nothing_to_kill{"whole_cache", "scc", "drain_stores", flush_drains},
     nothing_to_kill{"whole_cache", "scc", "drain_all", in_order},
     nothing_to_kill{"write_back", "incoherent", "clean_remote", puts_past},
+    nothing_to_kill{"links", "scc", "flush of the get", gets_at_once},
+    nothing_to_kill{"shelves", "scc", "flush of the fetches", gets_at_once},
 };
 
 nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view backend,
@@ -272,6 +324,16 @@ struct matrix {
       forgetting const mutant(c.what);
       bool const lives = listed_survivor(Policy::name, Backend::name, c.name) != nullptr;
       row(Policy::name, Backend::name, c.name, kill<Backend, Policy, Protocols>(programs, lives));
+    }
+  }
+  template <class Backend, class Programs>
+  void without_each_of(std::string_view medium, std::span<named_exchange_step const> which,
+                       Programs programs) {
+    for (auto const& s : which) {
+      exchanges::lacking const mutant(s.what);
+      bool const lives = listed_survivor(medium, Backend::name, s.name) != nullptr;
+      row(medium, Backend::name, s.name,
+          kill<Backend, typename Backend::default_coherence, pgas::default_protocols>(programs, lives));
     }
   }
   template <class Backend, class Policy>
@@ -363,6 +425,10 @@ TEST_CASE(
   m.without_each_of<incoherent::backend, coherence::write_back>(parts_of_steps);
   m.without_each_call<chip, coherence::write_through>();
   m.without_each_call<incoherent::backend, coherence::write_back>();
+  m.without_each_of<chip>("links", steps_of_links, programs_on_links{});
+  m.without_each_of<chip>("shelves", steps_of_shelves, programs_on_shelves{});
+  m.without_each_of<incoherent::backend>("links", steps_of_links, programs_on_links{});
+  m.without_each_of<incoherent::backend>("shelves", steps_of_shelves, programs_on_shelves{});
   char const* const path = std::getenv("PGAS_KILL_MATRIX");
   if (path == nullptr) return;
   std::ifstream file(path);
@@ -371,7 +437,8 @@ TEST_CASE(
   auto const at = before.find(begin);
   REQUIRE_MESSAGE(at != std::string::npos, std::string(path), " has no place for the table");
   std::string const now = before.substr(0, at) + begin +
-                          "| policy | backend | without | noticed by | the oracle says, or why nobody can "
+                          "| policy, or medium of collectives | backend | without | noticed by | the oracle "
+                          "says, or why nobody can "
                           "|\n|---|---|---|---|---|\n" +
                           m.table.str();
   if (std::getenv("PGAS_WRITE_MATRIX") != nullptr && m.as_expected) {

@@ -3,6 +3,7 @@
 
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
 
 #include "control.hpp"
@@ -80,6 +81,11 @@ class backend {
     return sub;
   }
 
+  /// See working_backend. It has no bell, so waits look often.
+  [[nodiscard]] std::unique_ptr<pgas::detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<pgas::detail::service>(job_.block(), nullptr, std::move(work));
+  }
+
   void fail(std::string_view what) const noexcept { job_.fail(what); }
   void check(std::string_view operation) const { job_.check(operation); }
 
@@ -99,6 +105,6 @@ class backend {
   pgas::detail::team_ranks ranks_;
 };
 
-static_assert(pgas::backend<backend>);
+static_assert(pgas::working_backend<backend>);
 
 }  // namespace pgas_test::incoherent

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <pgas/backends/scc/control.hpp>
 #include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/backends/scc/interrupts.hpp>
@@ -199,6 +201,10 @@ class scc {
     return {*chip_, job_.rank(), i};
   }
 
+  /// See working_backend. Each store of another core to a control word calls the work, and takes its time.
+  [[nodiscard]] std::unique_ptr<detail::scc::chip::work> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::scc::chip::work>(chip_, job_.rank(), std::move(work));
+  }
   /// Interrupts from and to the cores of these ranks.
   [[nodiscard]] pgas::scc::interrupts interrupts() const { return {chip_, ranks_}; }
 

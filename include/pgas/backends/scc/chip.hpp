@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
+#include <bit>
 #include <deque>
 #include <functional>
 #include <map>
@@ -206,6 +208,32 @@ class chip {
     rank_t core_;
     std::function<void()> run_;
   };
+  /// A service of a core that looks at words itself: each store of another core to a word calls it.
+  class work : public service {
+   public:
+    work(std::shared_ptr<chip> c, rank_t core, std::function<void()> run)
+        : service(c, core, std::move(run)), of_(c.get()), which_(bit(core)) {
+      of_->at_work_[static_cast<std::size_t>(core)] += 1;
+      of_->working_ |= which_;
+      of_->call_services(core);  // for what was stored before
+    }
+    work(work const&) = delete;
+    work& operator=(work const&) = delete;
+    ~work() {
+      if (--of_->at_work_[static_cast<std::size_t>(std::countr_zero(which_))] == 0) of_->working_ &= ~which_;
+    }
+
+   private:
+    chip* of_;
+    waiters which_;
+  };
+  /// A core has stored to a word: the others that work while they wait look at theirs.
+  void stored(rank_t by) noexcept {
+    waiters const others = working_ & ~bit(by);
+    if (others == 0) return;
+    called_ |= others;
+    turns_.wake(others);
+  }
   /// Makes a core call its services, at once if it waits.
   void call_services(rank_t core) noexcept {
     called_ |= bit(core);
@@ -332,9 +360,11 @@ class chip {
   std::map<rank_t, std::string> last_wait_;
   std::uint64_t windows_ = 0;
   meeting_place meeting_;
-  std::vector<std::vector<service*>> services_;  ///< of each core
-  waiters called_ = 0;                           ///< cores that must call their services
-  waiters serving_ = 0;                          ///< cores that do so now
+  std::vector<std::vector<service*>> services_;       ///< of each core
+  waiters called_ = 0;                                ///< cores that must call their services
+  waiters working_ = 0;                               ///< cores with services that look at words
+  std::array<int, scheduler::most_cores> at_work_{};  ///< the number of these services of each core
+  waiters serving_ = 0;                               ///< cores that do so now
 
  public:
   // Declared last, since its entries give their memory back to the members above.

@@ -52,6 +52,7 @@ class scc_control {
     void set(word value) const noexcept {
       at_->value = value;
       chip_->turns().wake(std::exchange(at_->waiting, 0));
+      chip_->stored(self_);
     }
 
     scc::chip* chip_;

@@ -123,7 +123,14 @@ class scheduler {
       if ((runnable_ & ~idle_) == 0) nobody_can_go_on();
       late = mine.timed_out || (mine.deadline != no_deadline && now(self) >= mine.deadline);
       ticks const begin = time_.now(self);
-      if (job_.failed() || late || look()) break;
+      try {
+        if (job_.failed() || late || look()) break;
+      } catch (...) {  // of a service
+        for (waiters* w : waiting) *w &= ~bit(self);
+        idle_ &= ~bit(self);
+        mine = {};
+        throw;
+      }
       if ((woken_ & bit(self)) != 0 || (idle_ & bit(self)) == 0 || how_.each_poll) continue;
       ticks const one = time_.now(self) - begin;
       ticks const end = std::min(time_.first_due(runnable_ & ~idle_), in_ticks(mine.deadline));

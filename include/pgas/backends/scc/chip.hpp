@@ -211,7 +211,7 @@ class chip {
   /// A service of a core that looks at words itself: each store of another core to a word calls it.
   class work : public service {
    public:
-    work(std::shared_ptr<chip> c, rank_t core, std::function<void()> run)
+    work(std::shared_ptr<chip> const& c, rank_t core, std::function<void()> run)
         : service(c, core, std::move(run)), of_(c.get()), which_(bit(core)) {
       of_->at_work_[static_cast<std::size_t>(core)] += 1;
       of_->working_ |= which_;

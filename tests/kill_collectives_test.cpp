@@ -18,10 +18,9 @@
 #include "support/leftovers.hpp"
 #include "support/ranks.hpp"
 
-using namespace pgas_test;
-namespace collectives = pgas::collectives;
+namespace pgas_test::endings {
 
-namespace {
+namespace collectives = pgas::collectives;
 
 constexpr rank_t ranks = 3;
 
@@ -208,8 +207,6 @@ void all_name_it(death how) {
             << ", the longest took " << longest << " s\n";
 }
 
-}  // namespace
-
 TEST_CASE("collectives: a rank that is killed before or within a collective is named by all others, soon") {
   if (chosen(process_model::backend::name)) all_name_it<process_model>(death::killed);
 }
@@ -218,3 +215,5 @@ TEST_CASE("collectives: a rank that throws before or within a collective is name
   if (chosen(process_model::backend::name)) all_name_it<process_model>(death::throws);
   all_name_it<thread_model>(death::throws);
 }
+
+}  // namespace pgas_test::endings

@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <initializer_list>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +41,7 @@ namespace bench {
 struct settings {
   double row_seconds = 0.04;       // time of a row, for all its contenders together
   double sample_seconds = 0.2e-3;  // time of one run, unless one iteration takes longer
+  double seconds = 0;              // no row begins later than so; 0: no limit
   bool quick = false;
   bool large = false;  // only the rows that need much memory and time
   int ranks = 2;
@@ -60,6 +60,8 @@ struct settings {
         large = true;
       } else if (argument == "--row-seconds") {
         row_seconds = std::atof(value());
+      } else if (argument == "--seconds") {
+        seconds = std::atof(value());
       } else if (argument == "--ranks") {
         ranks = std::atoi(value());
       } else if (argument == "--shared") {
@@ -78,11 +80,10 @@ struct settings {
 
  private:
   [[noreturn]] static char const* throw_usage(char const* program) {
-    std::fprintf(
-        stderr,
-        "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--shared FILE] [--only ROW]... "
-        "[--skip ROW]... [--after ROW]\n",
-        program);
+    std::fprintf(stderr,
+                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--seconds S] [--shared FILE] "
+                 "[--only ROW]... [--skip ROW]... [--after ROW]\n",
+                 program);
     std::exit(2);
   }
 };
@@ -200,8 +201,11 @@ class meter {
   }
 
   /// Measures the ways of one row in turn, again and again until the row's time is over. Collective.
-  void measure(row_key const& key, std::initializer_list<way> ways) {
+  void measure(row_key const& key, std::vector<way> const& ways) {
     if (!wanted(key.name())) return;
+    if (settings_->seconds > 0 && agree(now() - began_ < settings_->seconds) == 0) {
+      return leave_out(key, "the time of this program was over");
+    }
     if (rank_ == 0) begin(key);
     double const before = hand_over();
     std::vector<std::size_t> iterations;
@@ -214,15 +218,14 @@ class meter {
          ++repetition) {
       shuffle(order);
       for (std::size_t const who : order) {
-        auto const& w = *(ways.begin() + who);
+        auto const& w = ways[who];
         run(w, std::max(key.warm_up, 1 + iterations[who] / 8));
         times[who].push_back(run(w, iterations[who]) / static_cast<double>(iterations[who]) / key.per_call);
       }
     }
     double const after = hand_over();
     if (rank_ == 0) {
-      for (std::size_t i = 0; i < ways.size(); ++i)
-        tell(key, (ways.begin() + i)->name, times[i], before, after);
+      for (std::size_t i = 0; i < ways.size(); ++i) tell(key, ways[i].name, times[i], before, after);
     }
   }
 
@@ -392,6 +395,7 @@ class meter {
   int rank_;
   int ranks_;
   int cores_ = 1;
+  double began_ = now();
   bool reached_ = false;  ///< the row after which to begin
   std::uint64_t random_ = 1;
   std::function<void()> rest_;

@@ -58,34 +58,33 @@ constexpr bool splits_elements(collective c) {
   return c == collective::reduce_scatter_block || c == collective::reduce_scatter;
 }
 
-/// The sizes of a row, which fit into memory and which all ranks can share.
+/// Whether a rank's memory holds so many bytes, and all ranks can share them.
 inline bool fits(collective c, std::size_t bytes, int ranks) {
   auto const n = static_cast<std::size_t>(ranks);
   if (has_blocks(c)) return bytes * n <= region;
   return !splits_elements(c) || bytes % (n * sizeof(double)) == 0;
 }
+/// The sizes in the order of the rows, the most telling ones first. 128 bytes are the shortest that 16 ranks
+/// can split.
 inline std::vector<std::size_t> collective_sizes(bool quick) {
-  if (quick) return {8, 4 * kib, 256 * kib, 8 * mib, 1 * mib, 128};
-  return {8, 64, 512, 4 * kib, 32 * kib, 256 * kib, 1 * mib, 2 * mib, 4 * mib, 8 * mib, 128};
+  if (quick) return {8, 128, 4 * kib, 256 * kib, 1 * mib, 2 * mib, 4 * mib, 8 * mib};
+  return {8, 128, 4 * kib, 256 * kib, 1 * mib, 2 * mib, 4 * mib, 8 * mib, 32 * kib, 512};
 }
-/// The largest size at which each rank of a row with blocks still has a block; 128 is the shortest that 16
-/// ranks can split.
+/// Whether a row is measured: few sizes with counts, and of the largest sizes the one that fits.
 inline bool is_shown(collective c, std::size_t bytes, int ranks, bool quick) {
   if (!fits(c, bytes, ranks)) return false;
-  if (has_counts(c))
-    return !quick && (bytes == 4 * kib || bytes == 256 * kib || (bytes == 8 && has_blocks(c)));
-  if (bytes == 128) return splits_elements(c);
-  if (splits_elements(c) && bytes < 128) return false;
-  bool const is_largest = bytes == 8 * mib || !fits(c, 2 * bytes, ranks);
-  if (bytes == 4 * mib || bytes == 1 * mib) return is_largest;
-  return !quick || bytes != 1 * mib;
+  if (bytes == 128) return splits_elements(c) && (!quick || !has_counts(c));
+  if (bytes == 8 && splits_elements(c)) return false;
+  if (has_counts(c)) return !quick && (bytes == 8 || bytes == 4 * kib || bytes == 256 * kib);
+  if (bytes < 1 * mib || (!quick && bytes == 2 * mib)) return true;
+  return bytes == 8 * mib || !fits(c, 2 * bytes, ranks);
 }
 /// The sizes of the rows of started forms.
 inline bool is_shown_started(collective c, std::size_t bytes, bool quick) {
   if (has_counts(c) ||
       (quick && c != collective::bcast && c != collective::allreduce && c != collective::alltoall))
     return false;
-  return bytes == 8 || bytes == 4 * kib || bytes == 256 * kib || bytes == 1 * mib;
+  return bytes == 8 || bytes == 4 * kib || bytes == 256 * kib;
 }
 
 inline row_key collective_key(std::string name, std::size_t bytes) {

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import collectives
 import compare
 import judge
 import machine
@@ -26,7 +27,8 @@ from results import Results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md'),
-             os.path.join(ROOT, 'include', 'pgas', 'backends', 'README.md')]
+             os.path.join(ROOT, 'include', 'pgas', 'backends', 'README.md'),
+             os.path.join(ROOT, 'include', 'pgas', 'collectives', 'README.md')]
 REFERENCE = os.path.join(ROOT, 'bench', 'papers', 'reference')
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
@@ -36,14 +38,15 @@ def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
     parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
-                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale and nodes)")
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale, nodes and collectives)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
                         help='list the changes beyond noise between two results (directories or rows.jsonl)')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
-                        help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync and backends) from '
+                        help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync, backends and '
+                             'collectives) from '
                              'the results in --out')
     parser.add_argument('--again', action='store_true',
                         help='judge and draw the samples in --out again, and measure nothing')
@@ -137,6 +140,8 @@ def report(results, directory):
         print('\n'.join(scale.lines(results.rows)))
     if nodes.is_there(results.rows):
         print('\n'.join(nodes.lines(results, quartiles=True)))
+    if collectives.is_there(results.rows):
+        print('\n'.join(collectives.lines(results.rows)))
     if results.values:
         said = [line for line in results.values if line['type'] == 'value']
         reproduced = paper_judge.reproduce_all(REFERENCE, [*said, *paper_judge.values_of_rows(results.rows)])
@@ -153,10 +158,11 @@ def rewrite(path, results):
 
 
 def documents_for(results):
-    """The documents whose sections can be written from these results: those of the suites scale and nodes, or the others."""
+    """The documents whose sections can be written from these results."""
     there = {row['suite'] for row in results.rows}
-    of_backends = {'scale', 'nodes'}
-    return [path for path in DOCUMENTS if (there & of_backends if 'backends' in path else there - of_backends)]
+    special = {'backends': {'scale', 'nodes'}, 'collectives': {'collectives'}}
+    usual = there.difference(*special.values())
+    return [path for path in DOCUMENTS if there & special.get(os.path.basename(os.path.dirname(path)), usual)]
 
 
 def main():

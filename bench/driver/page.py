@@ -112,8 +112,8 @@ def write(results, pictures, directory):
     rest = [r for r in results.rows if r['verdict'] != 'BEHIND']
     who = ''.join(f"<li><b>{html.escape(c['name'])}</b>: {html.escape(c['setting'])}"
                   f" <span class=soft>{html.escape(c['version'])}</span></li>" for c in results.contenders)
-    notes = ''.join(f"<li>{html.escape(n['contender'])}, {n['ranks']} ranks: {html.escape(n['what'])}: "
-                    f"{html.escape(n['why'])}</li>" for n in results.notes)
+    notes = ''.join(f'<li>{html.escape(who)}, {ranks} ranks: {html.escape(what)}: {html.escape(why)}</li>'
+                    for _, who, ranks, what, why in words.gathered(results.notes))
     facts = f"{machine.get('processor')}, {machine.get('cores')} cores &middot; {machine.get('system')} &middot; " \
             f"{machine.get('compiler')} &middot; commit {machine.get('commit')} &middot; {machine.get('date')}"
     figures = ''.join(picture(directory, name) for name, _ in pictures)

@@ -13,7 +13,7 @@ import words
 # turn.
 OURS = '#1f5fd0'
 COLOURS = {'pgas': OURS, 'mpich': '#d1662a', 'openmpi': '#8e5bb5', 'openmpi-sm': '#c2335f', 'oshmem': '#2f9e77',
-           'mpich-2sided': '#e0a030', 'openmpi-2sided': '#7a7a2a'}
+           'mpich-2sided': '#e0a030', 'openmpi-2sided': '#7a7a2a', 'openmpi-basic': '#7a7a2a'}
 GREYS = ['#555555', '#8a8a8a', '#b0b0b0', '#707070', '#9c9c9c']
 
 # name, title, row, mode, x axis
@@ -27,7 +27,12 @@ CURVES = [
     ('barrier', 'Barrier', 'barrier', '', 'ranks'),
     ('fence', 'Fence', 'fence', '', 'ranks'),
     ('pscw', 'Post, start, put, complete, wait', 'pscw', '', 'ranks'),
+    *((name, f'{name}, 2 ranks', name, '', 'bytes') for name in
+      ('bcast', 'reduce', 'allreduce', 'scatter', 'gather', 'allgather', 'alltoall', 'reduce_scatter_block', 'scan', 'exscan')),
+    *((f'{name}_ranks', f'{name}, shortest', name, '', 'ranks') for name in ('bcast', 'allreduce', 'allgather', 'alltoall')),
 ]
+# The picture of distances shows at most so many rows: those with a target.
+MANY = 150
 
 
 def gnuplot(script, path, width, height, png=None):
@@ -114,6 +119,8 @@ plot {', '.join(bands + lines)}
 def distance(rows, path):
     """Draws each row's multiple of its limit, the worst at the top, with a tick at its target."""
     shown = sorted((r for r in rows if r['to_raw']), key=lambda r: r['to_raw']['ratio'])
+    if len(shown) > MANY:
+        shown = [r for r in shown if r['target_raw']]
     if not shown:
         return False
     colours = {'ok': '#2f9e77', 'BEHIND': '#c2335f', 'noise': '#c9a227', '': '#8a8a8a'}
@@ -151,13 +158,25 @@ plot {', '.join(parts)}
     return True
 
 
+def rows_of(rows, row, mode, axis):
+    """The rows of a picture, of one suite and in the order of the axis: two ranks over bytes, or the shortest
+    over ranks."""
+    named = [r for r in rows if (r['row'], r['mode']) == (row, mode) and (r['ours'] or r['peers'])]
+    named = [r for r in named if r['suite'] == named[0]['suite']]
+    if axis == 'bytes':
+        named = [r for r in named if r['ranks'] == 2]
+    else:
+        named = [r for r in named if r['bytes'] == min(other['bytes'] for other in named)]
+    return sorted(named, key=lambda r: r[axis])
+
+
 def draw(results, directory):
     """Draws all pictures that have rows; returns [(file name without its suffix, title)]."""
     drawn = []
     if distance(results.rows, os.path.join(directory, 'distance')):
         drawn.append(('distance', 'Distance from the limit'))
     for name, title, row, mode, axis in CURVES:
-        rows = [r for r in results.rows if (r['row'], r['mode']) == (row, mode) and (r['ours'] or r['peers'])]
+        rows = rows_of(results.rows, row, mode, axis)
         if len({r[axis] for r in rows}) > 1:
             curve(rows, title, axis, os.path.join(directory, name))
             drawn.append((name, title))

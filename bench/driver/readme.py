@@ -3,6 +3,7 @@
 
 import textwrap
 
+import collectives
 import judge
 import nodes
 import scale
@@ -18,6 +19,8 @@ BEGIN_SCALE = '<!-- scale: written by tools/bench --readme -->'
 END_SCALE = '<!-- end of scale -->'
 BEGIN_NODES = '<!-- nodes: written by tools/bench --readme -->'
 END_NODES = '<!-- end of nodes -->'
+BEGIN_COLLECTIVES = '<!-- collectives: written by tools/bench --readme -->'
+END_COLLECTIVES = '<!-- end of collectives -->'
 
 # The rows that a user asks for first. The page of all rows has the other rows.
 SHOWN = [
@@ -144,9 +147,25 @@ def between_nodes(results):
                          f"{busy([r['others'] for r in results.rows if r['suite'] == 'nodes'])}")
 
 
+def together(results):
+    """Each algorithm of each collective, and the collectives beside those of other libraries."""
+    if not collectives.is_there(results.rows):
+        raise ValueError('the results have no suite collectives; run tools/bench --suite collectives')
+    own = [row for row in results.rows if row['suite'] == 'collectives']
+    yield from collectives.by_algorithm(own)
+    yield from collectives.beside_peers(own)
+    yield ''
+    versions = '; '.join(sorted({f"{c['name']}: {c['version']}" for c in results.contenders if c['version']}))
+    yield from paragraph('Names are those of OSU\'s benchmarks; elements are doubles, which reductions add. Bold: the quickest '
+                         'algorithm, a row behind a peer, or one that misses its target. Roots go round, and calls follow each other '
+                         f'without a barrier. Medians on {where(results.machine)}; {versions}. `tools/bench --suite collectives` and '
+                         f"then `tools/bench --readme` make these tables.{busy([r['others'] for r in own])}")
+
+
 # The suite that a section is made from; none: all others.
 SECTIONS = [(BEGIN, section, END, ''), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS, ''),
-            (BEGIN_SCALE, growing, END_SCALE, 'scale'), (BEGIN_NODES, between_nodes, END_NODES, 'nodes')]
+            (BEGIN_SCALE, growing, END_SCALE, 'scale'), (BEGIN_NODES, between_nodes, END_NODES, 'nodes'),
+            (BEGIN_COLLECTIVES, together, END_COLLECTIVES, 'collectives')]
 
 
 def rewrite(text, results):

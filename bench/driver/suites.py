@@ -48,6 +48,17 @@ CONTENDERS = [
               ('pkg-config', '--modversion', 'fftw3')),
 ]
 
+# Collectives, by the settings of Open MPI that are the quickest in some row.
+CONTENDERS += [
+    Contender('mpich', 'peer', 'collective', '_mpich', MPICH + RANKS, 'default settings', ('mpichversion',)),
+    Contender('openmpi', 'peer', 'collective', '_openmpi', OPENMPI + RANKS,
+              'default settings: pml ob1, btl vader with copies through the kernel, coll tuned', ('mpirun.openmpi', '--version')),
+    Contender('openmpi-sm', 'peer', 'collective_spins', '_openmpi', OPENMPI + ('--mca', 'coll_sm_priority', '95') + RANKS,
+              'shared memory component: --mca coll_sm_priority 95', ('mpirun.openmpi', '--version')),
+    Contender('openmpi-basic', 'peer', 'collective_yields', '_openmpi', OPENMPI + ('--mca', 'coll', 'basic,libnbc,self,inter') + RANKS,
+              'linear algorithms: --mca coll basic,libnbc,self,inter', ('mpirun.openmpi', '--version')),
+]
+
 # Two nodes on one machine: name, suffix of programs, launch, words, version.
 SETTINGS = [
     ('MPICH', '_mpich', MPICH, 'as it comes', ('mpichversion',)),
@@ -91,6 +102,7 @@ class Part:
     arguments: tuple = ()
     slow: bool = False  # a row may take as long as another whole program
     agents: int = 0  # processes beside the ranks
+    seconds: float = 0  # no row of a peer begins later: some peers spin where ranks share cores; 0: no limit
 
     def is_timed(self):
         """True if other load on the machine matters."""
@@ -168,6 +180,16 @@ SUITES = {
         Part({'nodes': 'bench_nodes'}, rounds=3),
         Part({'nodes': 'bench_nodes'}, ranks=(4, 8), rounds=3),
     ],
+    # More ranks than cores: `coll sm` spins there, and so does MPICH.
+    'collectives': [
+        Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_spins': 'mpi_collectives',
+              'shmem': 'shmem_collectives'}, rounds=3, seconds=10),
+        Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_yields': 'mpi_collectives',
+              'shmem': 'shmem_collectives'}, ranks=(4,), rounds=3, seconds=4),
+        Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_yields': 'mpi_collectives',
+              'shmem': 'shmem_collectives'}, ranks=(8, 16), rounds=3, seconds=4, full_only=True),
+        Part({'ours': 'bench_collective_algorithms'}, ranks=(2, 4, 8), rounds=3),
+    ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
         Part({'ours': 'bench_scale'}, ranks=(64, 256, 1024), style='scale', rounds=1),
@@ -189,7 +211,7 @@ SUITES = {
 }
 
 # The suites that run without --suite. The others take too long, and say the same in each run.
-USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes'))
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives'))
 
 
 def parts_of(names, quick):
@@ -219,6 +241,7 @@ class Target:
         return self.ranks[0] <= ranks <= self.ranks[1] and re.fullmatch(self.names, name) is not None
 
 
+COLLECTIVE = r'(bcast|reduce|allreduce|scatterv?|gatherv?|allgatherv?|alltoallv?|reduce_scatter(_block)?|scan|exscan)'
 # The first target that fits a row counts.
 TARGETS = [
     Target(r'(put|get)_latency/flush/8', raw=1.1, ahead=3),
@@ -264,6 +287,12 @@ TARGETS = [
     Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'program \d of the README .*', raw=1, beside='the target'),
+    # Collectives: short ones beside a barrier by hand, long ones beside the bandwidth of copies by hand.
+    Target(r'(bcast|allreduce)/8', raw=1.3, ahead=1, beside='raw barrier'),
+    Target(rf'{COLLECTIVE}/\d{{6,}}', raw=1 / 0.9, ahead=1, beside='copies by hand'),
+    Target(rf'{COLLECTIVE}/\d+', ahead=1, ranks=(2, 16)),
+    Target(rf'i{COLLECTIVE}/\d+', raw=1.05, ahead=1, ranks=(2, 16), beside='blocking'),
+    Target(rf'i{COLLECTIVE}_exposed/\d+', ahead=1),
     Target(r'far_(put|get|fetch_add)/mpi, .*', raw=1.05, beside='RMA'),
     Target(r'far_(put|get|fetch_add)/cluster, .*', raw=1.1, beside='RMA'),
     Target(r'far_(barrier|fence)/.*', raw=1.0, ranks=(3, 64)),

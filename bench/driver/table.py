@@ -48,8 +48,8 @@ def lines(results):
         yield ''
         yield '## Missing'
         yield ''
-        for note in results.notes:
-            yield f"* {note['suite']}, {note['contender']}, {note['ranks']} ranks: {note['what']}: {note['why']}."
+        for suite, who, ranks, what, why in words.gathered(results.notes):
+            yield f'* {suite}, {who}, {ranks} ranks: {what}: {why}.'
 
 
 def write(results, path):

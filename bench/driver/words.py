@@ -71,6 +71,15 @@ def missing(row):
     return '; '.join(f'{who}: {why}' for who, why in sorted(row['missing'].items()) if who not in row['peers'])
 
 
+def gathered(notes):
+    """The notes about rows, a note for each contender and reason: (suite, contender, ranks, what, why)."""
+    groups = {}
+    for n in notes:
+        groups.setdefault((n['suite'], n['contender'], n['ranks'], n['why']), []).append(n['what'])
+    for (suite, who, ranks, why), names in groups.items():
+        yield suite, who, ranks, names[0] if len(names) == 1 else f'{len(names)} rows, {names[0]} to {names[-1]}', why
+
+
 def together(text, remark):
     return f'{text} ({remark})' if remark else text
 

@@ -20,9 +20,11 @@ struct work {
   std::size_t local = 0;
 };
 
-/// The least work of a rank, where private memory moves through shared memory.
-work work_of(collective c, std::size_t m, bool is_root, std::size_t n) {
-  std::size_t const others = n - 1;
+/// The least work of a rank of n, where private memory moves through shared memory.
+work work_of(collective c, std::size_t m, int rank, int root, int n) {
+  bool const is_root = rank == root;
+  std::size_t const others = static_cast<std::size_t>(n) - 1;
+  std::size_t const share = m / static_cast<std::size_t>(n);
   switch (c) {
     case collective::bcast:
       return is_root ? work{.in = m} : work{.out = m};
@@ -40,16 +42,19 @@ work work_of(collective c, std::size_t m, bool is_root, std::size_t n) {
       return {.in = m * others, .out = m * others, .local = m};
     case collective::reduce:
       if (n == 2) return is_root ? work{.fold = m} : work{.in = m};
-      return {.in = m, .fold = m / n * others, .out = is_root ? m : 0};
+      return {.in = m, .fold = share * others, .out = is_root ? m : 0};
     case collective::allreduce:
       if (n == 2) return {.in = m, .fold = m};
-      return {.in = m, .fold = m / n * others, .out = m};
+      return {.in = m, .fold = share * others, .out = m};
     case collective::reduce_scatter:
     case collective::reduce_scatter_block:
-      return {.in = m / n * others, .fold = m / n * others};
+      return {.in = share * others, .fold = share * others};
     case collective::scan:
+      if (rank == 0) return {.in = m, .local = m};
+      return rank + 1 == n ? work{.fold = m} : work{.in = m, .fold = m};
     case collective::exscan:
-      return {.in = m, .fold = m};
+      if (rank == 0) return {.in = m};
+      return rank + 1 == n ? work{.out = m} : work{.in = m, .fold = m};
   }
   return {};
 }
@@ -87,8 +92,7 @@ class library {
   }
 
   [[nodiscard]] std::vector<bench::way> by_hand(collective c, std::size_t bytes) {
-    if (bytes <= 4 * bench::kib) return {all_of(m_, "raw barrier", [this] { meet(); })};
-    if (bytes < 256 * bench::kib) return {};
+    if (bytes < 4 * bench::kib) return {all_of(m_, "raw barrier", [this] { meet(); })};
     return {copies(c, bytes)};
   }
 
@@ -127,37 +131,38 @@ class library {
   /// The copies and additions of a call, in pieces through shared memory, with a barrier after each piece. A
   /// piece is read while the next one is written.
   [[nodiscard]] bench::way copies(collective c, std::size_t bytes) {
-    return all_of(m_, "copies by hand", [this, c, bytes, root = 0]() mutable {
-      auto const n = static_cast<std::size_t>(m_.ranks());
-      root = root + 1 == m_.ranks() ? 0 : root + 1;
-      auto const w = work_of(c, bytes, root == m_.rank(), n);
-      std::size_t const most =
-          std::max(longest(work_of(c, bytes, true, n)), longest(work_of(c, bytes, false, n)));
-      std::size_t const pieces = (most + piece - 1) / piece;
-      for (std::size_t i = 0; i <= pieces; ++i) {
-        if (i < pieces) {
-          auto const [first, count] = part_of(w.in, i, pieces);
-          std::memcpy(slot(m_.rank()), mine() + first, count * sizeof(double));
-        }
-        if (i > 0) {
-          int const from = has_root(c) && root != m_.rank() ? root : next(i);
-          double const* const theirs = slot_before(from);
-          auto const [first, count] = part_of(w.out, i - 1, pieces);
-          std::memcpy(result() + first, theirs, count * sizeof(double));
-          auto const [first_fold, folds] = part_of(w.fold, i - 1, pieces);
-          add(result() + first_fold, mine() + first_fold, theirs, folds);
-        }
-        ++turn_;
-        meet();
-      }
-      std::memcpy(result(), mine(), w.local);
-    });
+    std::size_t most = 0;
+    for (int r = 0; r < m_.ranks(); ++r) {
+      auto const w = work_of(c, bytes, r, 0, m_.ranks());
+      most = std::max({most, w.in, w.fold, w.out});
+    }
+    return all_of(m_, "copies by hand",
+                  [this, c, bytes, pieces = (most + piece - 1) / piece, root = 0]() mutable {
+                    root = root + 1 == m_.ranks() ? 0 : root + 1;
+                    auto const w = work_of(c, bytes, m_.rank(), root, m_.ranks());
+                    for (std::size_t i = 0; i <= pieces; ++i) {
+                      if (i < pieces) {
+                        auto const [first, count] = part_of(w.in, i, pieces);
+                        std::memcpy(slot(m_.rank()), mine() + first, count * sizeof(double));
+                      }
+                      if (i > 0) {
+                        int const from = has_root(c) && root != m_.rank() ? root : next(i);
+                        double const* const theirs = slot_before(from);
+                        auto const [first, count] = part_of(w.out, i - 1, pieces);
+                        std::memcpy(result() + first, theirs, count * sizeof(double));
+                        auto const [first_fold, folds] = part_of(w.fold, i - 1, pieces);
+                        add(result() + first_fold, mine() + first_fold, theirs, folds);
+                      }
+                      ++turn_;
+                      meet();
+                    }
+                    std::memcpy(result(), mine(), w.local);
+                  });
   }
   static bool has_root(collective c) {
     return c == collective::bcast || c == collective::reduce || c == collective::scatter ||
            c == collective::gather || c == collective::scatterv || c == collective::gatherv;
   }
-  static std::size_t longest(work const& w) { return std::max({w.in, w.out, w.fold}); }
   /// First element and number of elements of part i of some bytes.
   static std::pair<std::size_t, std::size_t> part_of(std::size_t bytes, std::size_t i, std::size_t parts) {
     std::size_t const elements = bytes / sizeof(double);

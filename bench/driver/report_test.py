@@ -9,6 +9,7 @@ import tempfile
 import unittest
 import unittest.mock
 
+import collectives
 import compare
 import counting
 import judge
@@ -20,6 +21,7 @@ import paper_model
 import paper_page
 import paper_plots
 import papers
+import plots
 import readme
 import runner
 import scale
@@ -723,6 +725,45 @@ class BetweenNodes(unittest.TestCase):
         self.assertEqual(runner.names_in(setting, names), ['far_put/mpi/8'])
         self.assertIsNone(runner.names_in(setting, None))
         self.assertEqual(runner.names_in(suites.CONTENDERS[0], names), names)
+
+
+class Together(unittest.TestCase):
+    @staticmethod
+    def of(seconds, row, size, way='', contender='pgas', mode='', **other):
+        return [sample(seconds, contender, way, i, row, mode, size, suite='collectives', **other) for i in range(3)]
+
+    def test_a_collective_stands_beside_the_quickest_peer_and_is_bold_if_behind(self):
+        samples = self.of(1e-6, 'bcast', 8) + self.of(2e-6, 'bcast', 8, contender='mpich') + self.of(3e-6, 'bcast', 8, contender='oshmem') + \
+            self.of(4e-6, 'bcast', 4096) + self.of(2e-6, 'bcast', 4096, contender='oshmem')
+        lines = list(collectives.lines(judge.judge(samples)))
+        self.assertIn('| bcast | 1.00 us (2.00 mpich) | **4.00 us (0.50 oshmem)** |', lines)
+
+    def test_a_started_form_stands_beside_the_blocking_one_and_shows_its_overlap(self):
+        samples = self.of(1.2e-6, 'ibcast', 8) + self.of(1e-6, 'ibcast', 8, 'blocking') + \
+            self.of(30, 'ibcast_exposed', 8, unit='%') + self.of(90, 'ibcast_exposed', 8, contender='mpich', unit='%')
+        lines = list(collectives.lines(judge.judge(samples)))
+        self.assertIn('| ibcast | **1.20** |', lines)
+        self.assertIn('| ibcast | 70 % (10 % mpich) |', lines)
+
+    def test_the_section_has_a_line_for_each_algorithm_and_the_quickest_is_bold(self):
+        empty = f'{readme.BEGIN_COLLECTIVES}{readme.END_COLLECTIVES}'
+        samples = self.of(1e-6, 'bcast', 8, mode='direct') + self.of(2e-6, 'bcast', 8, mode='ring')
+        new = readme.rewrite(empty, results(samples))
+        self.assertIn('| bcast | `direct` | **1.00 us** |', new)
+        self.assertIn('| bcast | `ring` | 2.00 us |', new)
+        with self.assertRaises(ValueError):
+            readme.rewrite(empty, results(rounds(1e-9)))
+
+    def test_a_picture_has_one_number_of_ranks_or_one_size(self):
+        rows = judge.judge(self.of(1e-6, 'bcast', 8) + self.of(2e-6, 'bcast', 4096) + self.of(3e-6, 'bcast', 8, ranks=4))
+        self.assertEqual([r['bytes'] for r in plots.rows_of(rows, 'bcast', '', 'bytes')], [8, 4096])
+        self.assertEqual([r['ranks'] for r in plots.rows_of(rows, 'bcast', '', 'ranks')], [2, 4])
+        self.assertEqual(plots.rows_of(rows, 'reduce', '', 'bytes'), [])
+
+    def test_rows_that_a_peer_had_no_time_for_are_one_note(self):
+        notes = [{'suite': 's', 'contender': 'mpich', 'ranks': 4, 'what': what, 'why': 'over'} for what in ('a', 'b', 'c')]
+        self.assertEqual(list(words.gathered(notes)), [('s', 'mpich', 4, '3 rows, a to c', 'over')])
+        self.assertEqual(list(words.gathered(notes[:1])), [('s', 'mpich', 4, 'a', 'over')])
 
 
 class Launching(unittest.TestCase):

@@ -79,6 +79,32 @@ inline bool is_shown(collective c, std::size_t bytes, int ranks, bool quick) {
   if (bytes < 1 * mib || (!quick && bytes == 2 * mib)) return true;
   return bytes == 8 * mib || !fits(c, 2 * bytes, ranks);
 }
+/// The sizes of the rows whose ranks write their elements before each call, and read the results after it.
+inline bool is_shown_touched(collective c, std::size_t bytes, int ranks, bool quick) {
+  return ranks == 2 && !has_counts(c) && (bytes == 256 * kib || (!quick && bytes == 8 * mib));
+}
+/// Bytes of a rank's elements, and of its result.
+inline std::size_t bytes_in(collective c, std::size_t bytes, int ranks) {
+  bool const is_block = c == collective::gather || c == collective::gatherv || c == collective::allgather ||
+                        c == collective::allgatherv;
+  return has_blocks(c) && !is_block ? bytes * static_cast<std::size_t>(ranks) : bytes;
+}
+inline std::size_t bytes_out(collective c, std::size_t bytes, int ranks) {
+  if (splits_elements(c)) return bytes / static_cast<std::size_t>(ranks);
+  bool const is_block = c == collective::scatter || c == collective::scatterv;
+  return has_blocks(c) && !is_block ? bytes * static_cast<std::size_t>(ranks) : bytes;
+}
+/// Writes, or reads, a word of each line.
+inline void write_lines(double* at, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes / sizeof(double); i += 8) at[i] += 1;
+  forget();
+}
+inline void read_lines(double const* at, std::size_t bytes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < bytes / sizeof(double); i += 8) sum += at[i];
+  keep(sum);
+}
+
 /// The sizes of the rows of started forms.
 inline bool is_shown_started(collective c, std::size_t bytes, bool quick) {
   if (has_counts(c) ||
@@ -132,7 +158,8 @@ way exposed(meter const& m, std::size_t bytes, Call call) {
 }
 
 /// All rows of a library: it has `call<C>(bytes, root)`, `start<C>(bytes, root)` which returns a request,
-/// `wait(request)`, `barrier()`, `has(c)`, `starts(c)`, and `by_hand(c, bytes)`, the ways beside it.
+/// `wait(request)`, `barrier()`, `source(c)` and `result()`, its buffers, `has(c)`, `starts(c)`, and
+/// `by_hand(c, bytes)`, the ways beside it.
 template <class Library>
 class collective_rows {
  public:
@@ -142,21 +169,27 @@ class collective_rows {
 
   void all() {
     m_.measure({.row = "barrier", .mode = ""}, {all_of(m_, "", [this] { library_.barrier(); })});
-    each_size([this]<collective C>(std::size_t bytes) {
+    each_size([&]<collective C>(std::size_t bytes) {
       if (Library::has(C)) blocking<C>(bytes);
     });
-    each_size([this]<collective C>(std::size_t bytes) {
-      if (Library::starts(C) && is_shown_started(C, bytes, m_.quick())) started<C>(bytes);
+    each_size([&]<collective C>(std::size_t bytes) {
+      if (Library::has(C) && is_shown_touched(C, bytes, m_.ranks(), rows_are_few())) touched<C>(bytes);
+    });
+    each_size([&]<collective C>(std::size_t bytes) {
+      if (Library::starts(C) && is_shown_started(C, bytes, rows_are_few())) started<C>(bytes);
     });
   }
 
  private:
+  /// Ranks that share cores take long, so the more of them there are, the fewer rows.
+  [[nodiscard]] bool rows_are_few() const { return m_.quick() || m_.ranks() > 4; }
+
   /// One size of all collectives after the other: a program that is ended has rows of each.
   template <class Row>
   void each_size(Row const& row) {
-    for (std::size_t const bytes : collective_sizes(m_.quick())) {
+    for (std::size_t const bytes : collective_sizes(rows_are_few())) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (..., (is_shown(static_cast<collective>(I), bytes, m_.ranks(), m_.quick())
+        (..., (is_shown(static_cast<collective>(I), bytes, m_.ranks(), rows_are_few())
                    ? row.template operator()<static_cast<collective>(I)>(bytes)
                    : void()));
       }(std::make_index_sequence<collective_count>());
@@ -182,6 +215,18 @@ class collective_rows {
     std::vector<way> ways{calls<C>("", bytes)};
     for (way& w : library_.by_hand(C, bytes)) ways.push_back(std::move(w));
     m_.measure(collective_key(name_of(C), bytes), ways);
+  }
+
+  template <collective C>
+  void touched(std::size_t bytes) {
+    auto const in = bytes_in(C, bytes, m_.ranks());
+    auto const out = bytes_out(C, bytes, m_.ranks());
+    m_.measure(collective_key(std::string(name_of(C)) + "_touched", bytes),
+               {all_of(m_, "", [this, bytes, in, out, root = roots()]() mutable {
+                 write_lines(library_.source(C), in);
+                 library_.template call<C>(bytes, root());
+                 read_lines(library_.result(), out);
+               })});
   }
 
   template <collective C>

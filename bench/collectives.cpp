@@ -78,6 +78,8 @@ class library {
   }
 
   void barrier() const { team_.barrier(); }
+  [[nodiscard]] double* source(collective c) const { return c == collective::bcast ? result() : mine(); }
+  [[nodiscard]] double* result() const { return reinterpret_cast<double*>(result_.data()); }
   template <collective C>
   void call(std::size_t bytes, int root) {
     go<C>(team_, bytes, root);
@@ -102,7 +104,6 @@ class library {
   static constexpr std::size_t slots = ring / piece;
 
   [[nodiscard]] double* mine() const { return reinterpret_cast<double*>(mine_.data()); }
-  [[nodiscard]] double* result() const { return reinterpret_cast<double*>(result_.data()); }
   [[nodiscard]] std::span<double const> given(std::size_t bytes) const {
     return {mine(), bytes / sizeof(double)};
   }

@@ -41,7 +41,7 @@ namespace bench {
 struct settings {
   double row_seconds = 0.04;       // time of a row, for all its contenders together
   double sample_seconds = 0.2e-3;  // time of one run, unless one iteration takes longer
-  double seconds = 0;              // no row begins later than so; 0: no limit
+  double seconds = 0;              // no row begins so long after the start; 0: no limit
   bool quick = false;
   bool large = false;  // only the rows that need much memory and time
   int ranks = 2;

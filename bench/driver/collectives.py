@@ -7,6 +7,7 @@ import words
 NAMES = ['bcast', 'reduce', 'allreduce', 'scan', 'exscan', 'scatter', 'gather', 'allgather', 'alltoall', 'reduce_scatter_block',
          'scatterv', 'gatherv', 'allgatherv', 'alltoallv', 'reduce_scatter']
 EXPOSED = '_exposed'
+TOUCHED = '_touched'
 
 
 def is_there(rows):
@@ -77,6 +78,7 @@ def beside_peers(rows):
     found = found_in(rows)
     for ranks in sorted({ranks for _, mode, ranks in found if mode == ''}):
         yield from table(f'{ranks} ranks: time (times ahead of the quickest peer)', chosen(found, ranks), beside_peer)
+        yield from table(f'{ranks} ranks: with elements written before, and results read after', chosen(found, ranks, '', TOUCHED), beside_peer)
         yield from table(f'{ranks} ranks: started and waited for', chosen(found, ranks, 'i'), beside_peer)
         yield from table(f'{ranks} ranks: started, times the blocking form', chosen(found, ranks, 'i', '', 'to_raw'), beside_hand)
         yield from table(f'{ranks} ranks: overlap with computation', chosen(found, ranks, 'i', EXPOSED), hidden)

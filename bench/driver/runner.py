@@ -176,7 +176,8 @@ class Runner:
         command = [word.format(**numbers) for word in contender.launch] + [path]
         command += [word.format(root=self.root) for word in part.arguments]
         if part.style == 'meter':
-            command += ['--ranks', str(entry.ranks), '--row-seconds', str(self.effort.row_seconds), '--shared', shared]
+            row_seconds = min(self.effort.row_seconds, part.row_seconds or self.effort.row_seconds)
+            command += ['--ranks', str(entry.ranks), '--row-seconds', str(row_seconds), '--shared', shared]
             command += [word for name in names or () for word in ('--only', name)]
             command += [word for name in self.hopeless(entry) for word in ('--skip', name)]
             command += ['--after', after] if after else []

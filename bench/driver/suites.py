@@ -102,6 +102,7 @@ class Part:
     arguments: tuple = ()
     slow: bool = False  # a row may take as long as another whole program
     agents: int = 0  # processes beside the ranks
+    row_seconds: float = 0  # at most, of a row; 0: as of the others
     seconds: float = 0  # no row of a peer begins later: some peers spin where ranks share cores; 0: no limit
 
     def is_timed(self):
@@ -183,12 +184,12 @@ SUITES = {
     # More ranks than cores: `coll sm` spins there, and so does MPICH.
     'collectives': [
         Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_spins': 'mpi_collectives',
-              'shmem': 'shmem_collectives'}, rounds=3, seconds=10),
+              'shmem': 'shmem_collectives'}, rounds=3, seconds=8, row_seconds=0.02),
         Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_yields': 'mpi_collectives',
-              'shmem': 'shmem_collectives'}, ranks=(4,), rounds=3, seconds=4),
+              'shmem': 'shmem_collectives'}, ranks=(4,), rounds=3, seconds=5, row_seconds=0.02),
         Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_yields': 'mpi_collectives',
-              'shmem': 'shmem_collectives'}, ranks=(8, 16), rounds=3, seconds=4, full_only=True),
-        Part({'ours': 'bench_collective_algorithms'}, ranks=(2, 4, 8), rounds=3),
+              'shmem': 'shmem_collectives'}, ranks=(8, 16), rounds=3, seconds=4, row_seconds=0.02, full_only=True),
+        Part({'ours': 'bench_collective_algorithms'}, ranks=(2, 4, 8), rounds=3, row_seconds=0.01),
     ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
@@ -292,7 +293,7 @@ TARGETS = [
     Target(rf'{COLLECTIVE}/\d{{6,}}', raw=1 / 0.9, ahead=1, beside='copies by hand'),
     Target(rf'{COLLECTIVE}/\d+', ahead=1, ranks=(2, 16)),
     Target(rf'i{COLLECTIVE}/\d+', raw=1.05, ahead=1, ranks=(2, 16), beside='blocking'),
-    Target(rf'i{COLLECTIVE}_exposed/\d+', ahead=1),
+    Target(rf'(i{COLLECTIVE}_exposed|{COLLECTIVE}_touched)/\d+', ahead=1),
     Target(r'far_(put|get|fetch_add)/mpi, .*', raw=1.05, beside='RMA'),
     Target(r'far_(put|get|fetch_add)/cluster, .*', raw=1.1, beside='RMA'),
     Target(r'far_(barrier|fence)/.*', raw=1.0, ranks=(3, 64)),

@@ -17,6 +17,8 @@ class library {
       : ranks_(m.ranks()), counts_(static_cast<std::size_t>(ranks_)), offsets_(counts_.size()) {}
 
   static void barrier() { MPI_Barrier(world); }
+  [[nodiscard]] double* source(collective c) const { return c == collective::bcast ? result() : mine(); }
+  [[nodiscard]] double* result() const { return reinterpret_cast<double*>(result_.data()); }
   static std::vector<bench::way> by_hand(collective, std::size_t) { return {}; }
 
   template <collective C>
@@ -95,7 +97,6 @@ class library {
   static inline MPI_Datatype const type = MPI_DOUBLE;
 
   [[nodiscard]] double* mine() const { return reinterpret_cast<double*>(mine_.data()); }
-  [[nodiscard]] double* result() const { return reinterpret_cast<double*>(result_.data()); }
   void count(int n) {
     for (std::size_t r = 0; r < counts_.size(); ++r) {
       counts_[r] = n;

@@ -28,6 +28,8 @@ class library {
   }
 
   static void barrier() { shmem_barrier_all(); }
+  [[nodiscard]] double* source(collective) const { return reinterpret_cast<double*>(mine_.data()); }
+  [[nodiscard]] double* result() const { return reinterpret_cast<double*>(result_.data()); }
   static std::vector<bench::way> by_hand(collective, std::size_t) { return {}; }
 
   template <collective C>

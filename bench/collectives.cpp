@@ -171,10 +171,10 @@ class library {
     return {first, elements * (i + 1) / parts - first};
   }
   [[nodiscard]] double* slot(int rank) const {
-    return window_.part(rank).data() + turn_ % slots * (piece / 8);
+    return window_.part(rank).data() + turn_ % slots * (piece / sizeof(double));
   }
   [[nodiscard]] double const* slot_before(int rank) const {
-    return window_.part(rank).data() + (turn_ + slots - 1) % slots * (piece / 8);
+    return window_.part(rank).data() + (turn_ + slots - 1) % slots * (piece / sizeof(double));
   }
   /// Another rank, a different one for each piece.
   [[nodiscard]] int next(std::size_t i) const {

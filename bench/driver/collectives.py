@@ -74,9 +74,9 @@ def chosen(found, ranks, prefix='', suffix='', field=None):
     return lines
 
 
-def beside_peers(rows):
+def beside_peers(rows, most_ranks=1024):
     found = found_in(rows)
-    for ranks in sorted({ranks for _, mode, ranks in found if mode == ''}):
+    for ranks in sorted({ranks for _, mode, ranks in found if mode == '' and ranks <= most_ranks}):
         yield from table(f'{ranks} ranks: time (times ahead of the quickest peer)', chosen(found, ranks), beside_peer)
         yield from table(f'{ranks} ranks: with elements written before, and results read after', chosen(found, ranks, '', TOUCHED), beside_peer)
         yield from table(f'{ranks} ranks: started and waited for', chosen(found, ranks, 'i'), beside_peer)

@@ -153,7 +153,7 @@ def together(results):
         raise ValueError('the results have no suite collectives; run tools/bench --suite collectives')
     own = [row for row in results.rows if row['suite'] == 'collectives']
     yield from collectives.by_algorithm(own)
-    yield from collectives.beside_peers(own)
+    yield from collectives.beside_peers(own, most_ranks=4)
     yield ''
     versions = '; '.join(sorted({f"{c['name']}: {c['version']}" for c in results.contenders if c['version']}))
     yield from paragraph('Names are those of OSU\'s benchmarks; elements are doubles, which reductions add. Bold: the quickest '

@@ -181,7 +181,8 @@ class Runner:
             command += [word for name in names or () for word in ('--only', name)]
             command += [word for name in self.hopeless(entry) for word in ('--skip', name)]
             command += ['--after', after] if after else []
-            command += ['--seconds', f'{part.seconds:g}'] if part.seconds and contender.kind == 'peer' else []
+            limit = part.seconds * (1 if contender.kind == 'peer' else 2)
+            command += ['--seconds', f'{limit:g}'] if limit else []
         if self.effort.quick and part.style in ('meter', 'harness', 'paper'):
             command += ['--quick']
         if part.style == 'harness':

@@ -32,8 +32,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// the
 ///           slot's own room lies there, so that a short message is one line.
 /// Offers    a piece may be the name of its rank's own memory, in the slot's room: readers then copy straight
-///           from there, by loads where all ranks map it, else by system calls if the system allows them. That
-///           needs a `reaching_backend`; with another `Backend` there are no offers.
+///           from there, by loads where all ranks map it, else by system calls if the system allows them.
+///           That needs a `reaching_backend`; with another `Backend` there are no offers.
 /// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
 template <control Control, segment Segment, class Backend>
 class board {

@@ -344,6 +344,22 @@ TEST_CASE("simulated: the same program takes the same virtual time to the last d
   CHECK(mixture().microseconds != first.microseconds);
 }
 
+TEST_CASE("simulated: stores that are under way when a rank leaves a team still arrive") {
+  for (rank_t const ranks : {2, 3, 8}) {
+    long const sum = pgas::run<simulated>(ranks, [](auto& team) {
+      std::vector<long> const mine(10, team.rank());
+      std::vector<long> all(10);
+      for (int i = 0; i < 5; ++i) {  // the last receipt of a sub-team's links arrives when the team is gone
+        auto const half = team.split(team.rank() % 2);
+        half.all_reduce(mine, all);
+      }
+      team.all_reduce(mine, all);
+      return all[9];
+    });
+    CHECK(sum == ranks * (ranks - 1) / 2);
+  }
+}
+
 std::string what(std::optional<pgas::error> const& e) { return e ? e->what() : "no error"; }
 bool has(std::string const& text, std::string_view piece) { return text.find(piece) != std::string::npos; }
 

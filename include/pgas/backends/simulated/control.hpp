@@ -115,7 +115,9 @@ class simulated_control {
   simulated_control(simulated_control&&) noexcept = default;
   simulated_control& operator=(simulated_control&&) noexcept = default;
   ~simulated_control() {
-    if (home_) machine_->give_up(self(), &pgas::simulated::held::control, bytes());
+    if (!home_) return;
+    machine_->give_up(self(), &pgas::simulated::held::control, bytes());
+    machine_->leave(self(), std::move(home_));
   }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }

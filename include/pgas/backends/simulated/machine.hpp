@@ -275,6 +275,11 @@ class machine {
   void give_up(rank_t self, std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
     of(self).count.now.*kind -= bytes;
   }
+  /// A rank gives up words of a team. Its last stores to words of other ranks may be under way: the words
+  /// stay until they have arrived.
+  void leave(rank_t self, std::shared_ptr<home_words> home) {
+    if (of(self).stores_in_flight != 0) of(self).left.push_back(std::move(home));
+  }
 
  private:
   static constexpr std::size_t most_in_flight = 64;
@@ -285,7 +290,8 @@ class machine {
     pgas::simulated::counters count;
     transfers moves;
     std::size_t stores_in_flight = 0;
-    ticks stores_arrive = 0;  ///< the latest arrival of its stores at a node
+    std::vector<std::shared_ptr<home_words>> left;  ///< words given up, to which its stores may be under way
+    ticks stores_arrive = 0;                        ///< the latest arrival of its stores at a node
     ticks stores_served = 0;  ///< the latest time at which one of those that have arrived takes place
     std::vector<std::function<void()>*> services;  ///< of its mailboxes
     bool has_mail = false;                         ///< a service has something to do
@@ -396,10 +402,13 @@ class machine {
       if (taken > e.at) return turns_.plan(taken, event::effect, e.which);
     }
     messages_.take(e.which);
-    --origin.stores_in_flight;
-    if (m.at == nullptr) return deliver(m.target, m.value, e.at);
-    changed_by(m.what, *m.at, m.value);
-    changed(m.target, m.at, e.at);
+    if (m.at == nullptr) {
+      deliver(m.target, m.value, e.at);
+    } else {
+      changed_by(m.what, *m.at, m.value);
+      changed(m.target, m.at, e.at);
+    }
+    if (--origin.stores_in_flight == 0) origin.left.clear();
   }
   static void changed_by(message::kind what, word& at, word value) noexcept {
     switch (what) {

@@ -760,7 +760,9 @@ namespace {
 using on_links = std::tuple<weak::links_and_shelf>;
 using on_boards = std::tuple<weak::boards>;
 
-std::vector<weak::link_rounds> all_link_rounds() { return {{2, 5, true}, {2, 3}, {3, 3}}; }
+std::vector<weak::link_rounds> all_link_rounds() {
+  return {{2, 5, true}, {2, 3}, {3, 3}, {2, 5, true, 12}, {2, 3, false, 12}};
+}
 std::vector<weak::shelf_rounds> all_shelf_rounds() { return {{2, 3}, {3, 3}}; }
 std::vector<weak::board_rounds> all_board_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
 

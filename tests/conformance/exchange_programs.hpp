@@ -96,7 +96,7 @@ constexpr std::uint32_t element(rank_t r, std::size_t i, int round) {
           static_cast<std::uint32_t>(round) * 9770011U) |
          1U;
 }
-constexpr std::size_t some = 3;  // elements
+constexpr std::size_t some = 5;  // elements, too many for the words of a link
 
 inline std::vector<std::uint32_t> elements(rank_t r, std::size_t count, int round) {
   std::vector<std::uint32_t> all(count);

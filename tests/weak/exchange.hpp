@@ -7,6 +7,7 @@
 #include <pgas/platform/exchange/board.hpp>
 #include <pgas/platform/exchange/links.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
+#include <stdexcept>
 #include <vector>
 
 #include "model.hpp"
@@ -125,12 +126,13 @@ struct links_and_shelf {
   };
 };
 
-/// Each rank sends short messages along its link to the next one, and takes as many from the one before;
-/// `one_way`: only from rank 0 to rank 1.
+/// Each rank sends messages along its link to the next one, and takes as many from the one before; `one_way`:
+/// only from rank 0 to rank 1. The shortest messages travel in words, whose values are compared.
 struct link_rounds {
   rank_t ranks;
   int messages;
   bool one_way = false;
+  std::size_t bytes = 24;
 
   /// The first buffer of each link is a part of its receiver, and so pieces 0, 2, 4 and so on lie there.
   static rank_t part_of(pgas::location at) {
@@ -142,10 +144,11 @@ struct link_rounds {
   void play(model& m, control& words, Protocol& p) const {
     segment& memory = p.memory.emplace(m, words.rank(), part_of);
     p.along.lie_on(memory);
-    std::array<std::byte, 8> out{};
-    std::array<std::byte, 8> in{};
+    std::vector<std::byte> out(bytes);
+    std::vector<std::byte> in(bytes);
     pgas::link const up{0, false};
     for (int i = 0; i < messages; ++i) {
+      std::fill(out.begin(), out.end(), static_cast<std::byte>(i + 1));
       if (!one_way) {
         carry_out(p.waits, p.along.exchange(up, out, up, in));
       } else if (words.rank() == 0) {
@@ -153,6 +156,9 @@ struct link_rounds {
       } else if (words.rank() == 1) {
         carry_out(p.waits, p.along.receive(up, in));
       }
+      bool const receives = !one_way || words.rank() == 1;
+      if (receives && bytes <= pgas::detail::links<control, segment>::short_bytes && in != out)
+        throw std::runtime_error("a piece of another round");
     }
   }
 };

@@ -301,8 +301,9 @@ class collective_operations {
     bytes_out const out = out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "all_gather");
-      return carry_out("all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
-                       [in, out, sizes](auto a, auto& m) { return a.all_gather(m, in, out, sizes); });
+      return carry_out(
+          "all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
+          [in, out, sizes](auto a, auto& m) { return a.all_gather(m, in, out, sizes); }, -1, out.size());
     };
     return choose(algorithm, go,
                   [&] { return library_choice<>::all_gather(shape(in.size(), is_equal), go); });
@@ -403,14 +404,16 @@ class collective_operations {
     }
   }
 
-  /// `bytes` are those of this rank's elements as far as all ranks know them.
+  /// `bytes` are those of this rank's elements as far as all ranks know them. A message on a link may have as
+  /// many as `linked`, or no more than those.
   template <class Algorithm, class Begin>
   result_type carry_out(std::string_view operation, Algorithm algorithm, std::size_t bytes, Begin begin,
-                        rank_t root = -1) const {
+                        rank_t root = -1, std::size_t linked = 0) const {
     auto const& state = self().state();
     constexpr collective_medium kind = Algorithm::stands_on;
     auto& operations = state->operations;
-    if (!operations.has_memory(kind) && operations.needs_memory(kind, bytes)) make_memory(*state, kind);
+    std::size_t const longest = kind == collective_medium::links ? std::max(bytes, linked) : bytes;
+    if (!operations.has_memory(kind) && operations.needs_memory(kind, longest)) make_memory(*state, kind);
     auto& medium = operations.template medium<kind>();
     detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
     if constexpr (Starts) {
@@ -496,6 +499,9 @@ class collective_operations {
                  refuse(operation, detail::text_of({"elements of ", sizeof(T), " bytes are too long for ",
                                                     size(), " ranks; reduce their members"})));
   }
+
+ protected:
+  /// The longest elements that can be folded have so many bytes on all ranks together.
   static constexpr std::size_t longest_element = 16384;
 };
 

@@ -78,8 +78,10 @@ class collectives_state {
   [[nodiscard]] bool has_memory(collective_medium kind) const noexcept { return memory(kind).has_value(); }
   /// Returns whether a collective with pieces of up to this length needs that memory.
   [[nodiscard]] static bool needs_memory(collective_medium kind, std::size_t longest) noexcept {
-    if constexpr (has_boards) return kind != collective_medium::boards || longest > board_type::sure_bytes;
-    return true;
+    if constexpr (has_boards) {
+      if (kind == collective_medium::boards) return longest > board_type::sure_bytes;
+    }
+    return kind != collective_medium::links || longest > links_type::short_bytes;
   }
   [[nodiscard]] static std::size_t bytes(collective_medium kind, rank_t ranks) noexcept {
     if constexpr (has_boards) {

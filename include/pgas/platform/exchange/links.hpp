@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstring>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
@@ -27,15 +28,21 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           call to which the last one belongs, written by the sender; and a slot of the sender for the
 ///           number that have been taken, written by the receiver.
 /// States    A sender has at most `depth` pieces under way, and piece s lies in buffer s mod depth.
-/// Memory    4 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank.
+///           A piece of at most `short_bytes` travels in slots of the receiver, beside the number: it needs
+///           no memory, and its sender waits for no arrival.
+/// Memory    4 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank; where ranks have no
+///           boards, 8 ceil(log2 n) slots more for short pieces.
 template <control Control, segment Segment>
 class links {
  public:
   static constexpr std::size_t depth = 2;
   static constexpr std::size_t piece_bytes = std::size_t{8} << 10U;
+  /// The longest piece that travels in slots. Ranks with boards have shorter ways.
+  static constexpr std::size_t short_bytes =
+      shared_segment<Segment> && roomy_slot<typename patience<Control>::slot_type> ? 0 : 2 * sizeof(word);
 
   static constexpr control_words words(rank_t ranks) noexcept {
-    return {.slots = 2 * count(ranks), .cells = 0};
+    return {.slots = (2 + depth * short_words) * count(ranks), .cells = 0};
   }
   static constexpr std::size_t bytes(rank_t ranks) noexcept { return count(ranks) * depth * piece_bytes; }
 
@@ -138,7 +145,16 @@ class links {
   void push(link l, bytes_in piece) {
     std::size_t const i = index(l);
     rank_t const receiver = to(l);
-    if (!piece.empty()) {
+    if (piece.size() <= short_bytes) {
+      for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {
+        word part = 0;
+        auto const bytes = piece.subspan(k * sizeof(word));
+        std::memcpy(&part, bytes.data(), std::min(bytes.size(), sizeof part));
+        // relaxed: the release below carries it.
+        uncovered(control_->slot(receiver, short_place(i, sent_[i]) + k, rank()))
+            .store(part, std::memory_order_relaxed);
+      }
+    } else {
       memory_->put({receiver, place(i, sent_[i])}, piece);
       if constexpr (ordered_segment<Segment>) {
         memory_->order_puts(receiver);
@@ -162,7 +178,15 @@ class links {
     word const seen = arrived(l).load(std::memory_order_relaxed);
     if (seen >> tag_bits == received_[i] + 1 && seen % (word{1} << tag_bits) != tag()) [[unlikely]]
       waits_->refuse(from(l), "something else");
-    if (!piece.empty()) {
+    if (piece.size() <= short_bytes) {
+      for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {
+        // relaxed: as above.
+        word const part =
+            control_->slot(rank(), short_place(i, received_[i]) + k, from(l)).load(std::memory_order_relaxed);
+        auto const bytes = piece.subspan(k * sizeof(word));
+        std::memcpy(bytes.data(), &part, std::min(bytes.size(), sizeof part));
+      }
+    } else {
       memory_->get({rank(), place(i, received_[i])}, piece);
       memory_->flush_local(rank());
     }
@@ -179,6 +203,12 @@ class links {
     return assertions >= assertion_level::normal ? waits_->call().tag() % (word{1} << tag_bits) : 0;
   }
   static constexpr unsigned tag_bits = 20;
+
+  static constexpr std::size_t short_words = short_bytes / sizeof(word);
+  /// The slot of the receiver where a short piece with this number begins.
+  [[nodiscard]] std::size_t short_place(std::size_t i, word number) const noexcept {
+    return first_ + 2 * count(size()) + (i * depth + static_cast<std::size_t>(number % depth)) * short_words;
+  }
 
   [[nodiscard]] std::size_t place(std::size_t i, word number) const noexcept {
     return first_byte_ + (i * depth + static_cast<std::size_t>(number % depth)) * piece_bytes;

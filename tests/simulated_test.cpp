@@ -360,6 +360,35 @@ TEST_CASE("simulated: stores that are under way when a rank leaves a team still 
   }
 }
 
+TEST_CASE("simulated: values of a large team take a few messages of a rank for each doubling of the ranks") {
+  auto const most_of = [](rank_t ranks, auto const& call) {
+    std::uint64_t most = 0;
+    auto const program = [&](auto& team) {
+      auto const messages = [&] {
+        auto const& count = pgas::simulated::counters_of(team);
+        std::uint64_t all = count.received;
+        for (std::size_t d = 1; d < count.to.size(); ++d)
+          all += count.to[d].stores + count.to[d].loads + count.to[d].atomics + count.to[d].puts;
+        return all;
+      };
+      team.barrier();
+      auto const before = messages();
+      call(team);
+      most = std::max(most, messages() - before);
+    };
+    pgas::run<simulated>(ranks, program);
+    return most;
+  };
+  auto const sum = [](auto& team) { require_equal(team.all_reduce(1), team.size(), "the number of ranks"); };
+  auto const send = [](auto& team) { require_equal(team.broadcast(team.rank(), 3), 3, "the root's value"); };
+  std::uint64_t const sums = most_of(64, sum);
+  std::uint64_t const sends = most_of(64, send);
+  CHECK(sums < 6 * 10);  // 64 is 2^6
+  CHECK(sends < 6 * 10);
+  CHECK(most_of(1024, sum) < 2 * sums);
+  CHECK(most_of(1024, send) < 2 * sends);
+}
+
 std::string what(std::optional<pgas::error> const& e) { return e ? e->what() : "no error"; }
 bool has(std::string const& text, std::string_view piece) { return text.find(piece) != std::string::npos; }
 

@@ -10,6 +10,7 @@
 #include <pgas/window/collective_operations.hpp>
 #include <pgas/window/handshake.hpp>
 #include <pgas/window/team_state.hpp>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -72,14 +73,19 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   /// no window's copies agree; a fence does both. MPI_Barrier.
   void barrier() const { state_->collectives.barrier(); }
 
-  /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. MPI_Bcast.
+  /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. With more than 16 ranks,
+  /// values go as those of a range do, so no rank serves all others. MPI_Bcast.
   template <class T>
     requires(!detail::fillable<T> || transportable<std::remove_cvref_t<T>>)
   [[nodiscard]] std::remove_cvref_t<T> broadcast(T&& value, rank_t root = 0) const {
     detail::refuse_type<std::remove_cvref_t<T>>();
     check_rank(root, "broadcast");
     std::remove_cvref_t<T> result = std::forward<T>(value);
-    state_->collectives.broadcast(result, root, "broadcast");
+    if (goes_by_slots()) {
+      state_->collectives.broadcast(result, root, "broadcast");
+    } else {
+      operations::broadcast(std::span(&result, 1), root);
+    }
     return result;
   }
 
@@ -94,14 +100,18 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   }
 
   /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every
-  /// time.
+  /// time. With more than 16 ranks, neighbours are folded first, so no rank reads all others' values.
   /// Collective. `op` is any associative function of two values: op::max, std::plus, a lambda. MPI_Allreduce.
   template <transportable T, detail::folds<T> Op = op::sum>
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
     T result{};
-    state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
-      result = rank == 0 ? value : static_cast<T>(op(result, value));
-    });
+    if (goes_by_slots() || sizeof(T) > operations::longest_element / static_cast<std::size_t>(size())) {
+      state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
+        result = rank == 0 ? value : static_cast<T>(op(result, value));
+      });
+    } else {
+      operations::all_reduce(std::span(&mine, 1), std::span(&result, 1), std::move(op));
+    }
     return result;
   }
 
@@ -168,6 +178,10 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return team(std::shared_ptr<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
   }
 
+  /// In a small team each rank reads the slots of all others, which takes neither memory nor a second round.
+  [[nodiscard]] bool goes_by_slots() const noexcept {
+    return size() <= decltype(detail::team_state<Backend>::collectives)::few_ranks;
+  }
   void check_rank(rank_t rank, std::string_view operation) const {
     PGAS_EXPECTS(light, rank >= 0 && rank < size(),
                  detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));

@@ -43,6 +43,9 @@ class slot_collectives {
  public:
   using control_type = typename Backend::control_type;
 
+  /// Up to so many ranks, each rank reads the words of all others: one barrier is sooner over than two.
+  static constexpr rank_t few_ranks = 16;
+
   static constexpr control_words words(rank_t ranks) noexcept {
     return fixed_words(ranks) + (ranks > few_ranks ? least_type::words(ranks) : control_words{});
   }
@@ -129,8 +132,6 @@ class slot_collectives {
   static constexpr std::size_t tag_bytes = is_checked ? sizeof(std::uint32_t) : 0;
   static constexpr std::size_t slots = is_checked ? 9 : 8;                     ///< for values
   static constexpr std::size_t slots_of_a_set = slots + (is_checked ? 2 : 0);  ///< and the call in full
-  /// Up to so many ranks, each rank reads the words of all others: one barrier is sooner over than two.
-  static constexpr rank_t few_ranks = 16;
   using least_type = detail::least_words<control_type, most_least>;
 
   static constexpr control_words fixed_words(rank_t ranks) noexcept {

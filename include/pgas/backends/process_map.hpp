@@ -104,21 +104,20 @@ class basic_process_map {
     return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
-  /// See reaching_backend. Memory of the arena, and all memory of threads, is reached by access.
+  /// See reaching_backend. Memory of the arena is reached by access, and private memory of processes by
+  /// calls. Threads offer no private memory: a rank that throws frees it while others may copy from there,
+  /// and loads do not fail as calls do.
   [[nodiscard]] memory_place place_of(bytes_in memory) const noexcept {
     auto const at = reinterpret_cast<std::uintptr_t>(memory.data());
-    if constexpr (Kind == ranks_are::threads) return {at, memory_place::reach::access};
     auto const first = reinterpret_cast<std::uintptr_t>(job_.arena());
     std::uint64_t const most = job_.block().arena_bytes;
-    if (at < first || at - first > most || most - (at - first) < memory.size())
-      return {at, memory_place::reach::call};
-    return {at - first, memory_place::reach::access};
+    bool const is_in_arena = at >= first && at - first <= most && most - (at - first) >= memory.size();
+    if (is_in_arena) return {at - first, memory_place::reach::access};
+    if constexpr (Kind == ranks_are::threads) return {};
+    return {at, memory_place::reach::call};
   }
   [[nodiscard]] std::byte* address_of(memory_place place) const noexcept {
-    if (place.by != memory_place::reach::access) return nullptr;
-    if constexpr (Kind == ranks_are::threads)
-      return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.at));
-    return job_.arena() + place.at;
+    return place.by == memory_place::reach::access ? job_.arena() + place.at : nullptr;
   }
   void admit_peers() const noexcept {
     if constexpr (Kind == ranks_are::processes) detail::process_memory::admit_job();

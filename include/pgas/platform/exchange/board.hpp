@@ -88,7 +88,7 @@ class board {
     for (rank_t r = 0; r < size() && reaches != 0; ++r) {
       trial other;
       std::memcpy(&other, memory_->part(r), sizeof other);
-      if (r == rank() || backend_->address_of(other.place) != nullptr) continue;
+      if (r == rank() || other.place.by != memory_place::reach::call) continue;
       reaches = backend_->reaches(r, other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
     }
     calls_reach_ = least(reaches) != 0;

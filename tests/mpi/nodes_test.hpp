@@ -97,8 +97,9 @@ TEST_CASE("a row of 1026 doubles and the end of its access are one packet") {
       pgas::exposure epoch{w, {0}};
     } else {
       pgas::access epoch{w, {1}};
+      auto const target = epoch.to(1);  // the post has come
       auto const before = packets();
-      epoch.put(1, 0, row);
+      target.put(0, row);
       epoch.complete();
       pgas_test::require_equal(packets() - before, std::uint64_t{1}, "packets of a row and its signal");
     }

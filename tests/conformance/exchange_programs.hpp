@@ -120,7 +120,7 @@ struct sum {
 template <class Algorithm>
 using operation = std::conditional_t<requires { Algorithm::needs_commutative; }, sum, chain>;
 
-/// What the ranks up to `last` fold to.
+/// The fold of the elements of all ranks up to `last`.
 template <class Op>
 std::vector<std::uint32_t> folded(rank_t last, std::size_t count, int round) {
   auto all = elements(0, count, round);

@@ -3,6 +3,7 @@
 
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/binomial.hpp>
+#include <pgas/support/copy_bytes.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <string_view>
 #include <vector>

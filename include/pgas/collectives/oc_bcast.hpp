@@ -11,7 +11,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
-/// Where a rank from which no other rank fetches puts a chunk first.
+/// The first place of a chunk on a rank from which no other rank fetches.
 enum class leaves {
   stage,    ///< into its own buffer, as all other ranks do
   straight  ///< into private memory

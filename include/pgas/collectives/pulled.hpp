@@ -5,6 +5,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/binomial.hpp>
 #include <pgas/platform/exchange/cut.hpp>
+#include <pgas/support/copy_bytes.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <string_view>

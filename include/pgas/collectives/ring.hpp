@@ -4,6 +4,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/binomial.hpp>
 #include <pgas/platform/exchange/circle.hpp>
+#include <pgas/support/copy_bytes.hpp>
 #include <string_view>
 #include <vector>
 

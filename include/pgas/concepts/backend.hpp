@@ -102,7 +102,7 @@ concept file_backend = backend<B> && requires(B const& cb, typename B::file_type
 
 /// Memory of a rank, as the rank names it to other ranks of its job.
 struct memory_place {
-  /// What reaches the memory.
+  /// The means that reaches the memory.
   enum class reach : std::uint32_t {
     none,    ///< nothing
     access,  ///< load and store

@@ -160,7 +160,7 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
 
-/// What a rank remembers of the tree down which its team has last handed chunks.
+/// A rank's memory of the tree down which its team has last handed chunks.
 struct buffer_tree {
   rank_t root = -1;                 ///< -1: there was none
   void const* algorithm = nullptr;  ///< differs between algorithms with different trees

@@ -39,7 +39,7 @@ enum class action : std::uint8_t {
   room,          ///< the same without a letter
 };
 
-/// What a request says in front of its `body` bytes.
+/// The head of a request, in front of its `body` bytes.
 struct request_head {
   action what{};
   element_kind element{};

@@ -2,18 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
-
-/// Copies bytes, also none, and also onto themselves.
-inline void copy_bytes(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
-}
 
 /// The number of bits that count the ranks of a team: of rounds whose distance doubles.
 constexpr unsigned doublings(rank_t ranks) noexcept {

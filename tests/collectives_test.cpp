@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of collectives: the suite of every algorithm, and what the team's functions add.
+#include <functional>
+#include <pgas/backends/process_map.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/window.hpp>
+#include <string_view>
+#include <utility>
 
 #include "conformance/collective.hpp"
 
@@ -38,27 +42,63 @@ TEST_CASE("collectives: a started one ends before a later blocking one begins") 
   });
 }
 
-TEST_CASE("collectives: a started one ends while its rank waits for another rank in a lock or a barrier") {
+namespace {
+
+/// Rank 0 waits for signals that the others send when a started collective has ended. They need its pieces.
+template <class Team>
+void wait_beside_a_collective(Team& team) {
+  auto w = make_window<int>(team, 1);
+  std::vector<int> mine(50'000, 1);
+  std::vector<int> sum(50'000);
+  pgas::signals signals = pgas::make_signals(w);
+  pgas::lock_all epoch{w};
+  auto request = team.start().all_reduce(mine, sum);
+  if (team.rank() != 0) {
+    request.wait();
+    signals.signal(epoch, 0);
+  } else {
+    for (rank_t r = 1; r < team.size(); ++r) signals.wait({r});
+    request.wait();
+  }
+  require_equal(sum[49'999], team.size(), "the sum");
+}
+
+/// thread_map whose ranks do nothing else while they wait.
+class resting : public pgas::backends::thread_map {
+  using thread_map = pgas::backends::thread_map;
+
+ public:
+  static constexpr std::string_view name = "resting";
+
+  template <class Main>
+  static auto launch(rank_t ranks, Main const& main) {
+    return thread_map::launch(
+        ranks, [&](thread_map const& inner, auto& bootstrap) { main(resting(inner), bootstrap); });
+  }
+  [[nodiscard]] resting sub_team(pgas::group members, rank_t rank) const {
+    return resting(thread_map::sub_team(members, rank));
+  }
+  void while_waiting(std::function<void()>) const = delete;
+
+ private:
+  explicit resting(thread_map inner) : thread_map(std::move(inner)) {}
+};
+static_assert(pgas::backend<resting> && !pgas::working_backend<resting>);
+
+}  // namespace
+
+TEST_CASE("collectives: a started one ends while its rank waits for another rank's signal") {
   everywhere([](auto& team) {
-    // Rank 0 must pass pieces on, since the others wait for them. It does so while it waits for an element.
     using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
-    if constexpr (pgas::working_backend<backend>) {
-      auto w = make_window<int>(team, 1);
-      std::vector<int> mine(50'000, 1);
-      std::vector<int> sum(50'000);
-      pgas::signals signals = pgas::make_signals(w);
-      pgas::lock_all epoch{w};
-      auto request = team.start().all_reduce(mine, sum);
-      if (team.rank() != 0) {
-        request.wait();
-        signals.signal(epoch, 0);
-      } else {
-        for (rank_t r = 1; r < team.size(); ++r) signals.wait({r});
-        request.wait();
-      }
-      require_equal(sum[49'999], team.size(), "the sum");
-    }
+    if constexpr (pgas::working_backend<backend>) wait_beside_a_collective(team);
   });
+}
+
+TEST_CASE(
+    "collectives: on a backend whose ranks do no work in waits, a started one keeps the others waiting") {
+  auto const e = error_of<model<resting>>(3, [](auto& team) { wait_beside_a_collective(team); });
+  REQUIRE(e.has_value());
+  CHECK_MESSAGE(e->code() == pgas::make_error_code(errc::deadlock), std::string(e->what()));
 }
 
 TEST_CASE("collectives: memory of the wrong size and ranks that are none get a clear error") {

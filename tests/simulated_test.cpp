@@ -4,6 +4,8 @@
 #include <pgas/backends/simulated.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/global_array.hpp>
+#include <pgas/lock_all.hpp>
+#include <pgas/signals.hpp>
 #include <pgas/stage.hpp>
 
 #define PGAS_TEST_ONE_BACKEND pgas::backends::simulated
@@ -391,6 +393,36 @@ TEST_CASE("simulated: values of a large team take a few messages of a rank for e
 
 std::string what(std::optional<pgas::error> const& e) { return e ? e->what() : "no error"; }
 bool has(std::string const& text, std::string_view piece) { return text.find(piece) != std::string::npos; }
+
+TEST_CASE(
+    "simulated: started collectives end while their ranks wait for a signal, at the same times in each run") {
+  // Rank 0 must pass pieces on, since the others wait for them before they signal. It looks at no request.
+  auto const program = [](auto& team) {
+    auto w = pgas::make_window<int>(team, 1);
+    std::vector<int> mine(5'000, 1);
+    std::vector<int> sum(5'000);
+    std::vector<int> word(100, team.rank());
+    auto signals = pgas::make_signals(w);
+    pgas::lock_all epoch{w};
+    auto first = team.start().all_reduce(mine, sum);
+    auto second = team.start().broadcast(word, 3);
+    if (team.rank() != 0) {
+      first.wait();
+      second.wait();
+      signals.signal(epoch, 0);
+    } else {
+      for (rank_t r = 1; r < team.size(); ++r) signals.wait({r});
+      second.wait();
+    }
+    require_equal(sum[4'999], team.size(), "the sum");
+    require_equal(word[99], 3, "the broadcast");
+    return static_cast<double>(sum[0]);
+  };
+  CHECK(pgas::run<simulated>(37, program) == 37);
+  double const once = simulated::last_totals().microseconds;
+  CHECK(pgas::run<simulated>(37, program) == 37);
+  CHECK(simulated::last_totals().microseconds == once);
+}
 
 TEST_CASE("simulated: ranks that wait for each other end with a sentence that lists eight of them") {
   auto const e = error_of<simulated_model>(40, [](auto& team) {

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <pgas/backends/simulated/bootstrap.hpp>
 #include <pgas/backends/simulated/control.hpp>
 #include <pgas/backends/simulated/mailbox.hpp>
 #include <pgas/backends/simulated/segment.hpp>
+#include <pgas/backends/simulated/work.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 
@@ -120,6 +123,11 @@ class simulated {
     machine_->turns().failed().check(self_, operation);
   }
 
+  /// See working_backend. Each change of one of this rank's words calls the work, which takes its time.
+  [[nodiscard]] std::unique_ptr<detail::simulated::work> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::simulated::work>(machine_, self_, std::move(work));
+  }
+
   /// The rank's virtual clock.
   [[nodiscard]] time_point now() const { return machine_->turns().now(self_); }
   void charge(std::uint64_t cycles) const {
@@ -169,7 +177,7 @@ class simulated {
   detail::team_ranks ranks_;
   rank_t self_;  ///< in the job
 };
-static_assert(mailbox_backend<simulated>);
+static_assert(mailbox_backend<simulated> && working_backend<simulated>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends
 

@@ -26,8 +26,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// A collective that was started and may not have ended; each rank waits for its own, or tests it.
 ///
 /// It goes on in `test`, in `wait`, in all collectives of its team, and in each wait of this rank's thread in
-/// the library, except on `simulated`. The memory that was given stays as it is until it has ended. A
-/// request that is destroyed ends nothing. MPI: the request of MPI_Iallreduce and its like.
+/// the library. The memory that was given stays as it is until it has ended. A request that is destroyed ends
+/// nothing. MPI: the request of MPI_Iallreduce and its like.
 template <class State>
 class collective_request {
  public:

@@ -265,6 +265,15 @@ class machine {
   void end_service(rank_t self, std::function<void()>& what) noexcept {
     std::erase(of(self).services, &what);
   }
+  /// The same for work that each change of a word of this rank calls.
+  void begin_work(rank_t self, std::function<void()>& what) {
+    begin_service(self, what);
+    ++of(self).works;
+  }
+  void end_work(rank_t self, std::function<void()>& what) noexcept {
+    end_service(self, what);
+    --of(self).works;
+  }
 
   /// A rank has taken memory, or given it back.
   void hold(rank_t self, std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
@@ -293,8 +302,9 @@ class machine {
     std::vector<std::shared_ptr<home_words>> left;  ///< words given up, to which its stores may be under way
     ticks stores_arrive = 0;                        ///< the latest arrival of its stores at a node
     ticks stores_served = 0;  ///< the latest time at which one of those that have arrived takes place
-    std::vector<std::function<void()>*> services;  ///< of its mailboxes
-    bool has_mail = false;                         ///< a service has something to do
+    std::vector<std::function<void()>*> services;  ///< of its mailboxes, and its work
+    std::size_t works = 0;
+    bool has_mail = false;  ///< a service has something to do
     rank_t flushes = -1;
     bool is_flushing = false, flushes_gets_only = false;
     std::uint64_t dice = 0;
@@ -326,6 +336,7 @@ class machine {
   }
   void changed(rank_t owner, word const* at, ticks when) {
     turns_.changed(owner, at, [&](rank_t waiter) { return seen_at(waiter, owner, when); });
+    if (of(owner).works != 0) call_services(owner, when);
   }
   /// The time at which a waiting rank has learnt of a change: its look at another rank's word arrives when
   /// the word changes, at the earliest, and passes the interface of that node like any other message.

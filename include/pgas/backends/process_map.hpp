@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cerrno>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
-#include <pgas/backends/process_map/process_memory.hpp>
+#include <pgas/backends/process_map/peer_memory.hpp>
 #include <pgas/backends/process_map/segment.hpp>
 #include <pgas/backends/process_map/user_segment.hpp>
 #include <pgas/coherence/coherent.hpp>
@@ -16,7 +14,6 @@
 #include <pgas/platform/job/launch.hpp>
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -104,36 +101,25 @@ class basic_process_map {
     return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
-  /// See reaching_backend. Memory of the arena is reached by access, and private memory of processes by
-  /// calls. Threads offer no private memory: a rank that throws frees it while others may copy from there,
-  /// and loads do not fail as calls do.
+  /// See reaching_backend. Threads offer no private memory: a rank that throws frees it while others may copy
+  /// from there, and loads do not fail as calls do.
   [[nodiscard]] memory_place place_of(bytes_in memory) const noexcept {
-    auto const at = reinterpret_cast<std::uintptr_t>(memory.data());
-    auto const first = reinterpret_cast<std::uintptr_t>(job_.arena());
-    std::uint64_t const most = job_.block().arena_bytes;
-    bool const is_in_arena = at >= first && at - first <= most && most - (at - first) >= memory.size();
-    if (is_in_arena) return {at - first, memory_place::reach::access};
-    if constexpr (Kind == ranks_are::threads) return {};
-    return {at, memory_place::reach::call};
+    auto const place = peers().place_of(memory);
+    bool const is_offered = Kind == ranks_are::processes || place.by == memory_place::reach::access;
+    return is_offered ? place : memory_place{};
   }
-  [[nodiscard]] std::byte* address_of(memory_place place) const noexcept {
-    return place.by == memory_place::reach::access ? job_.arena() + place.at : nullptr;
-  }
+  [[nodiscard]] std::byte* address_of(memory_place place) const noexcept { return peers().address_of(place); }
   void admit_peers() const noexcept {
     if constexpr (Kind == ranks_are::processes) detail::process_memory::admit_job();
   }
   [[nodiscard]] bool reaches(rank_t rank, memory_place place, bytes_in trial) const {
-    std::vector<std::byte> seen(trial.size());
-    return memory_of(rank).get(place.at, 0, seen.data(), 0, {1, seen.size()}) == 0 &&
-           std::memcmp(seen.data(), trial.data(), seen.size()) == 0;
+    return peers().reaches(world_rank(rank), place, trial);
   }
   void read_from(rank_t rank, memory_place place, bytes_out into, std::string_view operation) const {
-    if (int const why = memory_of(rank).get(place.at, 0, into.data(), 0, {1, into.size()}); why != 0)
-      refuse_reach(rank, operation, why);
+    peers().read_from(world_rank(rank), place, into, operation);
   }
   void write_to(rank_t rank, memory_place place, bytes_in from, std::string_view operation) const {
-    if (int const why = memory_of(rank).put(place.at, 0, from.data(), 0, {1, from.size()}); why != 0)
-      refuse_reach(rank, operation, why);
+    peers().write_to(world_rank(rank), place, from, operation);
   }
 
   void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }
@@ -147,22 +133,7 @@ class basic_process_map {
   [[nodiscard]] detail::team_ranks const& ranks() const noexcept { return ranks_; }
 
  private:
-  [[nodiscard]] detail::process_memory memory_of(rank_t rank) const {
-    // relaxed: the ranks have met since each rank entered its process.
-    return detail::process_memory(
-        static_cast<::pid_t>(job_.record(world_rank(rank)).process.load(std::memory_order_relaxed)));
-  }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_reach(rank_t rank, std::string_view operation,
-                                                           int why) const {
-    job_.check(operation);  // the rank may be gone
-    std::string const who = "rank " + std::to_string(world_rank(rank));
-    if (why == ESRCH) throw error(errc::rank_failed, job_.rank(), operation, who + " is gone");
-    throw error(
-        errc::unsupported, job_.rank(), operation,
-        "the memory that " + who + " gave cannot be reached: " + std::strerror(why) +
-            "; give ordinary memory, keep it until the call has returned, and leave the system's rules "
-            "for processes as they were at the team's first long collective");
-  }
+  [[nodiscard]] detail::peer_memory peers() const noexcept { return detail::peer_memory(job_); }
 
   explicit basic_process_map(detail::job const& j) : job_(j), ranks_(j.rank(), j.size()) {}
 

@@ -18,6 +18,34 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+/// All ranks of a team, for a board.
+template <class Control>
+class whole_team {
+ public:
+  explicit whole_team(Control const& control) noexcept : control_(&control) {}
+  [[nodiscard]] rank_t rank() const noexcept { return control_->rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return control_->size(); }
+  [[nodiscard]] static rank_t in_team(rank_t rank) noexcept { return rank; }
+
+ private:
+  Control const* control_;
+};
+
+/// The ranks of one node, which count as 0, 1, ... on its boards.
+class ranks_of_node {
+ public:
+  ranks_of_node(rank_t first, rank_t end, rank_t self) noexcept
+      : first_(first), size_(end - first), rank_(self - first) {}
+  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_t size() const noexcept { return size_; }
+  [[nodiscard]] rank_t in_team(rank_t rank) const noexcept { return first_ + rank; }
+
+ private:
+  rank_t first_;
+  rank_t size_;
+  rank_t rank_;
+};
+
 /// A board of each rank, on which the rank posts pieces that all other ranks of the team can read in place.
 ///
 /// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
@@ -35,12 +63,12 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           from there, by loads where all ranks map it, else by system calls if the system allows them.
 ///           That needs a `reaching_backend`; with another `Backend` there are no offers.
 /// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
-template <control Control, segment Segment, class Backend>
+template <control Control, segment Segment, class Backend, class Ranks = whole_team<Control>>
 class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
   static constexpr bool is_checked = assertions >= assertion_level::normal;
-  static_assert(shared_segment<Segment> && roomy_slot<slot_type>);
+  static_assert((shared_segment<Segment> || partly_shared_segment<Segment>)&&roomy_slot<slot_type>);
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   /// The longest piece that lies in its slot's room, in front of the call to which it belongs.
@@ -55,14 +83,17 @@ class board {
   static constexpr std::size_t bytes(rank_t /*ranks*/) noexcept { return buffers * buffer_bytes; }
 
   board(Backend& backend, Control& control, control_words first, patience<Control>& waits)
+      : board(backend, control, first, waits, Ranks(control)) {}
+  board(Backend& backend, Control& control, control_words first, patience<Control>& waits, Ranks ranks)
       : backend_(&backend),
         control_(&control),
         waits_(&waits),
+        ranks_(ranks),
         first_(first.slots),
-        read_(static_cast<std::size_t>(control.size())) {}
+        read_(static_cast<std::size_t>(ranks.size())) {}
 
-  [[nodiscard]] rank_t rank() const noexcept { return control_->rank(); }
-  [[nodiscard]] rank_t size() const noexcept { return control_->size(); }
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
 
   /// Names the memory of pieces that do not fit into their slots. Comes before the first such piece.
   void lie_on(Segment& memory) noexcept { memory_ = &memory; }
@@ -82,14 +113,14 @@ class board {
     secret->value = reinterpret_cast<std::uintptr_t>(secret.get()) ^
                     static_cast<word>(std::chrono::steady_clock::now().time_since_epoch().count());
     secret->place = backend_->place_of(std::as_bytes(std::span(&secret->value, 1)));
-    std::memcpy(memory_->part(rank()), secret.get(), sizeof(trial));
+    std::memcpy(part(rank()), secret.get(), sizeof(trial));
     barrier();
     word reaches = 1;
     for (rank_t r = 0; r < size() && reaches != 0; ++r) {
       trial other;
-      std::memcpy(&other, memory_->part(r), sizeof other);
+      std::memcpy(&other, part(r), sizeof other);
       if (r == rank() || other.place.by != memory_place::reach::call) continue;
-      reaches = backend_->reaches(r, other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
+      reaches = backend_->reaches(in_team(r), other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
     }
     calls_reach_ = least(reaches) != 0;
   }
@@ -112,7 +143,7 @@ class board {
   /// Where rank r posts its piece i.
   [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const {
     std::size_t const b = buffer(i);
-    return is_short_ ? posted_slot(r, b).room() : memory_->part(r) + b * buffer_bytes;
+    return is_short_ ? posted_slot(r, b).room() : part(r) + b * buffer_bytes;
   }
   [[nodiscard]] std::byte* own(std::size_t i) const { return piece(rank(), i); }
 
@@ -128,7 +159,7 @@ class board {
   steps until_free(std::size_t i) {
     word const needed = posted_[buffer(i)];
     for (rank_t r = 0; r < size(); ++r) {
-      if (r != rank() && !has_read(r, needed)) co_await waits_->until(progress(r), needed, r);
+      if (r != rank() && !has_read(r, needed)) co_await waits_->until(progress(r), needed, in_team(r));
     }
   }
   /// Tells all ranks that piece i of this rank is there.
@@ -177,7 +208,7 @@ class board {
     if (std::byte const* const from = backend_->address_of(place); from != nullptr) {
       if (from + first != into.data()) std::memcpy(into.data(), from + first, into.size());
     } else {
-      backend_->read_from(r, {place.at + first, place.by}, into, waits_->operation());
+      backend_->read_from(in_team(r), {place.at + first, place.by}, into, waits_->operation());
     }
   }
   void deliver(rank_t r, memory_place place, std::size_t first, bytes_in from)
@@ -187,13 +218,13 @@ class board {
     if (std::byte* const into = backend_->address_of(place); into != nullptr) {
       if (into + first != from.data()) std::memcpy(into + first, from.data(), from.size());
     } else {
-      backend_->write_to(r, {place.at + first, place.by}, from, waits_->operation());
+      backend_->write_to(in_team(r), {place.at + first, place.by}, from, waits_->operation());
     }
   }
   /// To be awaited: goes on when rank r has read what came with piece i of this rank.
   [[nodiscard]] auto read_by(rank_t r, std::size_t i) {
     // The awaiter's acquire pairs with the release in done_to and end of rank r, whose copies come before.
-    return waits_->until(progress(r), number(i), r);
+    return waits_->until(progress(r), number(i), in_team(r));
   }
 
   /// What `posted` returns. It compares the call of the rank that posts with the call of this rank.
@@ -215,7 +246,7 @@ class board {
   };
   /// To be awaited: goes on when rank r has posted piece i.
   [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
-    return {*this, posted_slot(r, buffer(i)), number(i), r};
+    return {*this, posted_slot(r, buffer(i)), number(i), in_team(r)};
   }
   /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
   void done_to(std::size_t i) {
@@ -224,14 +255,24 @@ class board {
   }
 
  private:
+  [[nodiscard]] rank_t in_team(rank_t r) const noexcept { return ranks_.in_team(r); }
+  [[nodiscard]] std::byte* part(rank_t r) const noexcept {
+    if constexpr (shared_segment<Segment>) {
+      return memory_->part(in_team(r));
+    } else {
+      return memory_->part_if_near(in_team(r));
+    }
+  }
   [[nodiscard]] std::size_t buffer(std::size_t i) const noexcept {
     return static_cast<std::size_t>(collective_ + i) % buffers;
   }
   [[nodiscard]] word number(std::size_t i) const noexcept { return (collective_ << 24U) + i; }
   [[nodiscard]] slot_type posted_slot(rank_t r, std::size_t b) const {
-    return control_->slot(r, first_ + b, r);
+    return control_->slot(in_team(r), first_ + b, in_team(r));
   }
-  [[nodiscard]] slot_type progress(rank_t r) const { return control_->slot(r, first_ + buffers, r); }
+  [[nodiscard]] slot_type progress(rank_t r) const {
+    return control_->slot(in_team(r), first_ + buffers, in_team(r));
+  }
   [[nodiscard]] slot_type own_progress() const { return progress(rank()); }
 
   /// Throws if the piece in a slot belongs to another call than this rank's.
@@ -259,6 +300,7 @@ class board {
   Backend* backend_;
   Control* control_;
   patience<Control>* waits_;
+  Ranks ranks_;
   std::size_t first_;
   Segment* memory_ = nullptr;
   word collective_ = 0;

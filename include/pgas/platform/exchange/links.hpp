@@ -11,6 +11,7 @@
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/function_ref.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -47,15 +48,22 @@ class links {
   static constexpr std::size_t bytes(rank_t ranks) noexcept { return count(ranks) * depth * piece_bytes; }
 
   links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte)
+      : links(control, first, waits, first_byte, {}) {}
+  /// Among some ranks of the team, ascending, which count as 0, 1, ... here. Only they use it.
+  links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte,
+        std::vector<rank_t> among)
       : control_(&control),
         waits_(&waits),
         first_(first.slots),
         first_byte_(first_byte),
-        sent_(count(control.size())),
-        received_(count(control.size())) {}
+        among_(std::move(among)),
+        rank_(among_.empty() ? control.rank() : place_among(control.rank())),
+        size_(among_.empty() ? control.size() : static_cast<rank_t>(among_.size())),
+        sent_(count(size_)),
+        received_(count(size_)) {}
 
-  [[nodiscard]] rank_t rank() const noexcept { return control_->rank(); }
-  [[nodiscard]] rank_t size() const noexcept { return control_->size(); }
+  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_t size() const noexcept { return size_; }
 
   /// Names the memory of the pieces. Comes before the first of them.
   void lie_on(Segment& memory) noexcept { memory_ = &memory; }
@@ -118,7 +126,7 @@ class links {
     }
   }
 
-  /// The rank to which a link that begins here leads, and the rank where one that ends here begins.
+  /// The rank of the team to which a link that begins here leads, and where one that ends here begins.
   [[nodiscard]] rank_t to(link l) const noexcept {
     return at_distance(l.goes_down ? -distance(l) : distance(l));
   }
@@ -133,14 +141,22 @@ class links {
   static constexpr std::size_t count(rank_t ranks) noexcept { return 2 * exponents(ranks); }
   static constexpr std::size_t index(link l) noexcept { return 2 * l.exponent + (l.goes_down ? 1 : 0); }
   static constexpr rank_t distance(link l) noexcept { return static_cast<rank_t>(1U << l.exponent); }
-  [[nodiscard]] rank_t at_distance(rank_t d) const noexcept { return (rank() + d + size()) % size(); }
+  [[nodiscard]] rank_t at_distance(rank_t d) const noexcept {
+    rank_t const there = (rank() + d + size()) % size();
+    return among_.empty() ? there : among_[static_cast<std::size_t>(there)];
+  }
+  [[nodiscard]] rank_t place_among(rank_t rank) const noexcept {
+    return static_cast<rank_t>(std::find(among_.begin(), among_.end(), rank) - among_.begin());
+  }
+  /// This rank's number in the team.
+  [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
 
   /// To be awaited before push.
   auto room(link l) {
     std::size_t const i = index(l);
     word const needed = sent_[i] < depth ? 0 : sent_[i] + 1 - depth;
     // My slot, written by the receiver.
-    return waits_->until(control_->slot(rank(), first_ + 2 * i + 1, to(l)), needed, to(l));
+    return waits_->until(control_->slot(self(), first_ + 2 * i + 1, to(l)), needed, to(l));
   }
   void push(link l, bytes_in piece) {
     std::size_t const i = index(l);
@@ -151,7 +167,7 @@ class links {
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(&part, bytes.data(), std::min(bytes.size(), sizeof part));
         // relaxed: the release below carries it.
-        uncovered(control_->slot(receiver, short_place(i, sent_[i]) + k, rank()))
+        uncovered(control_->slot(receiver, short_place(i, sent_[i]) + k, self()))
             .store(part, std::memory_order_relaxed);
       }
     } else {
@@ -164,7 +180,7 @@ class links {
     }
     // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
     // Only the receiver looks at the word.
-    uncovered(control_->slot(receiver, first_ + 2 * i, rank()))
+    uncovered(control_->slot(receiver, first_ + 2 * i, self()))
         .store(++sent_[i] << tag_bits | tag(), std::memory_order_release);
   }
   /// To be awaited before pull.
@@ -182,23 +198,23 @@ class links {
       for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {
         // relaxed: as above.
         word const part =
-            control_->slot(rank(), short_place(i, received_[i]) + k, from(l)).load(std::memory_order_relaxed);
+            control_->slot(self(), short_place(i, received_[i]) + k, from(l)).load(std::memory_order_relaxed);
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(bytes.data(), &part, std::min(bytes.size(), sizeof part));
       }
     } else {
-      memory_->get({rank(), place(i, received_[i])}, piece);
-      memory_->flush_local(rank());
+      memory_->get({self(), place(i, received_[i])}, piece);
+      memory_->flush_local(self());
     }
     rank_t const sender = from(l);
     // release: pairs with the acquire in room of the sender, so that the piece is read before the next one is
     // written in its place. Only the sender looks at the word.
-    uncovered(control_->slot(sender, first_ + 2 * i + 1, rank()))
+    uncovered(control_->slot(sender, first_ + 2 * i + 1, self()))
         .store(++received_[i], std::memory_order_release);
   }
   /// This rank's word for the pieces of a link that ends here: their number, and the tag of the last one's
   /// call.
-  [[nodiscard]] auto arrived(link l) const { return control_->slot(rank(), first_ + 2 * index(l), from(l)); }
+  [[nodiscard]] auto arrived(link l) const { return control_->slot(self(), first_ + 2 * index(l), from(l)); }
   [[nodiscard]] word tag() const noexcept {
     return assertions >= assertion_level::normal ? waits_->call().tag() % (word{1} << tag_bits) : 0;
   }
@@ -218,6 +234,9 @@ class links {
   patience<Control>* waits_;
   std::size_t first_;
   std::size_t first_byte_;
+  std::vector<rank_t> among_;  ///< the ranks of the team that use it; empty: all
+  rank_t rank_;
+  rank_t size_;
   Segment* memory_ = nullptr;
   std::vector<word> sent_;
   std::vector<word> received_;

@@ -289,7 +289,7 @@ class collective_operations {
           [in, out, sizes, is_equal, root](auto a, auto& m) {
             return a.gather(m, in, out, sizes, is_equal, root);
           },
-          root);
+          root, detail::unknown_bytes);
     };
     return choose(algorithm, go, [&] { return library_choice<>::gather(shape(in.size(), is_equal), go); });
   }
@@ -321,7 +321,7 @@ class collective_operations {
           [in, out, sizes, is_equal, root](auto a, auto& m) {
             return a.scatter(m, in, sizes, out, is_equal, root);
           },
-          root);
+          root, detail::unknown_bytes);
     };
     return choose(algorithm, go, [&] { return library_choice<>::scatter(shape(out.size(), is_equal), go); });
   }

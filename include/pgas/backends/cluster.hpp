@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <pgas/backends/cluster/team.hpp>
+#include <pgas/backends/process_map/peer_memory.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/service.hpp>
@@ -102,6 +103,24 @@ class cluster {
     return cluster(end_, team_->ranks().sub_team(members, rank));
   }
 
+  /// See backend_of_nodes.
+  [[nodiscard]] node_ranges nodes() const { return team_->nodes(); }
+
+  // The memory of ranks of this node, see reaching_backend.
+
+  [[nodiscard]] memory_place place_of(bytes_in memory) const noexcept { return peers().place_of(memory); }
+  [[nodiscard]] std::byte* address_of(memory_place place) const noexcept { return peers().address_of(place); }
+  static void admit_peers() noexcept { detail::process_memory::admit_job(); }
+  [[nodiscard]] bool reaches(rank_t rank, memory_place place, bytes_in trial) const {
+    return peers().reaches(world_rank(rank), place, trial);
+  }
+  void read_from(rank_t rank, memory_place place, bytes_out into, std::string_view operation) const {
+    peers().read_from(world_rank(rank), place, into, operation);
+  }
+  void write_to(rank_t rank, memory_place place, bytes_in from, std::string_view operation) const {
+    peers().write_to(world_rank(rank), place, from, operation);
+  }
+
   /// The number of packets that this rank has sent to other ranks, for tests and benchmarks.
   [[nodiscard]] std::uint64_t packets_sent() const noexcept { return end_->of_wire()->sent(); }
   /// A communicator of the team's ranks, for the program.
@@ -132,9 +151,12 @@ class cluster {
   cluster(std::shared_ptr<detail::cluster::endpoint> end, detail::team_ranks ranks)
       : end_(std::move(end)), team_(std::make_shared<detail::cluster::team>(*end_, std::move(ranks))) {}
 
+  [[nodiscard]] detail::peer_memory peers() const noexcept { return detail::peer_memory(end_->of_job()); }
+
   std::shared_ptr<detail::cluster::endpoint> end_;
   std::shared_ptr<detail::cluster::team> team_;
 };
 static_assert(mailbox_backend<cluster> && user_memory_backend<cluster> && file_backend<cluster>);
+static_assert(backend_of_nodes<cluster> && reaching_backend<cluster>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <pgas/backends/simulated/bootstrap.hpp>
 #include <pgas/backends/simulated/control.hpp>
@@ -75,6 +76,15 @@ class simulated {
   /// The distance of a rank, which says more than locality_of.
   [[nodiscard]] pgas::simulated::distance distance_of(rank_t rank) const {
     return machine_->net().between(self_, ranks_.to_world(rank));
+  }
+
+  /// See backend_of_nodes. Costs a look at each rank of the team.
+  [[nodiscard]] node_ranges nodes() const {
+    std::vector<rank_t> leader_of;
+    std::map<int, rank_t> first;
+    for (rank_t rank = 0; rank < size(); ++rank)
+      leader_of.push_back(first.emplace(machine_->net().node_of(ranks_.to_world(rank)), rank).first->second);
+    return node_ranges::of(std::move(leader_of));
   }
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
@@ -177,7 +187,7 @@ class simulated {
   detail::team_ranks ranks_;
   rank_t self_;  ///< in the job
 };
-static_assert(mailbox_backend<simulated> && working_backend<simulated>);
+static_assert(mailbox_backend<simulated> && working_backend<simulated> && backend_of_nodes<simulated>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends
 

@@ -8,6 +8,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/node_ranges.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
 #include <string>
@@ -98,6 +99,14 @@ concept file_backend = backend<B> && requires(B const& cb, typename B::file_type
   f.write(pieces, first);
   f.read(pieces, first);
   f.sync();
+};
+
+/// A backend whose ranks are on nodes, and reach those of their own node sooner than others.
+///
+/// `nodes()` are those of the team, the same on all ranks. It is called when the team has control words.
+template <class B>
+concept backend_of_nodes = backend<B> && requires(B const& cb) {
+  { cb.nodes() } -> std::same_as<node_ranges>;
 };
 
 /// Memory of a rank, as the rank names it to other ranks of its job.

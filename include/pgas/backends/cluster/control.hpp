@@ -75,6 +75,9 @@ class cluster_control {
    public:
     using any_word::any_word;
     [[nodiscard]] slot_type uncovered() const noexcept { return any_word::uncovered(*this); }
+    /// See roomy_slot. Only a near slot has that room.
+    static constexpr std::size_t room_bytes = near_slot::room_bytes;
+    [[nodiscard]] std::byte* room() const noexcept { return near_slot(near_).room(); }
     void store(word value, std::memory_order order) const { set(value, order); }
   };
   class cell_type : public refuses_store, public any_word {
@@ -223,6 +226,7 @@ class cluster_control {
   std::shared_ptr<void const> kept_;
 };
 static_assert(control_of_nodes<cluster_control> && one_way_cell<cluster_control::cell_type> &&
-              coverable_word<cluster_control::cell_type> && coverable_word<cluster_control::slot_type>);
+              coverable_word<cluster_control::cell_type> && coverable_word<cluster_control::slot_type> &&
+              roomy_slot<cluster_control::slot_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

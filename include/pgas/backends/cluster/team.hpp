@@ -11,6 +11,7 @@
 #include <pgas/backends/cluster/endpoint.hpp>
 #include <pgas/backends/cluster/segment.hpp>
 #include <pgas/platform/mpi/member.hpp>
+#include <pgas/vocabulary/node_ranges.hpp>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,8 @@ class team {
   [[nodiscard]] team_ranks const& ranks() const noexcept { return ranks_; }
   [[nodiscard]] near_ranks const& near() const noexcept { return near_; }
   [[nodiscard]] bool is_on_one_node() const noexcept { return near_.count() == ranks_.size(); }
+  /// See backend_of_nodes.
+  [[nodiscard]] node_ranges const& nodes() const noexcept { return nodes_; }
 
   /// Names new memory. If the team is on one node, takes `extent()`, and its offset is the name.
   template <class Extent>
@@ -170,6 +173,7 @@ class team {
         MPI_Iallgather(&both->mine, 1, MPI_INT, both->of_all.data(), 1, MPI_INT, all_->get(), &request),
         "MPI_Iallgather");
     await(request, both);
+    nodes_ = node_ranges::of(both->of_all);
     auto& all = both->of_all;
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -250,6 +254,7 @@ class team {
   near_ranks near_;
   /// The first rank of each node; rank 0 if the team is on one.
   std::shared_ptr<std::vector<rank_t> const> leaders_ = std::make_shared<std::vector<rank_t> const>(1);
+  node_ranges nodes_{{0}, ranks_.size()};
   std::shared_ptr<mpi::communicator> all_;   ///< made for the first window
   std::shared_ptr<mpi::communicator> node_;  ///< of the ranks on this node
   std::string failure_;                      ///< why this rank has taken no memory

@@ -50,6 +50,7 @@ class wires {
     }
   }
 
+  [[nodiscard]] rank_t node_of(rank_t r) const noexcept { return r / node_; }
   [[nodiscard]] distance between(rank_t a, rank_t b) const noexcept {
     if (a == b) return distance::self;
     rank_t const there = node_of(b), here = node_of(a);
@@ -106,8 +107,6 @@ class wires {
     ticks leaves = 0;    ///< the earliest time of the next message of this rank
     ticks modifies = 0;  ///< that of the next read-modify-write in its memory
   };
-
-  [[nodiscard]] rank_t node_of(rank_t r) const noexcept { return r / node_; }
 
   rank_t node_, group_;
   ticks arrival_gap_, look_;

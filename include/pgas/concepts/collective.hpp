@@ -8,8 +8,10 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
+#include <pgas/vocabulary/node_ranges.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -20,6 +22,7 @@ enum class collective_medium {
   links,    ///< linking_medium: any memory
   shelves,  ///< pulling_medium: any memory
   buffers,  ///< buffering_medium: any memory
+  nodes,    ///< node_medium: ranks on nodes
 };
 
 /// A collective algorithm: how the ranks of a team carry out some operations, one header in collectives/,
@@ -140,6 +143,18 @@ concept linking_medium = requires(M& m, M const& cm, link l, bytes_in from, byte
   m.receive(l, into);
   m.exchange(l, from, l, into);
   { M::piece_bytes } -> std::convertible_to<std::size_t>;
+};
+
+/// A medium of nodes has two levels. `near()` is a medium of the ranks of this rank's node, a posting or a
+/// linking one. `between()` has links among the first ranks of all nodes, and only these ranks use it. On
+/// both levels ranks count as 0, 1, ... in ascending order. `nodes()` says which ranks share a node.
+template <class M>
+concept node_medium = requires(M& m, M const& cm) {
+  { cm.rank() } -> std::same_as<rank_t>;
+  { cm.size() } -> std::same_as<rank_t>;
+  { cm.nodes() } -> std::same_as<node_ranges const&>;
+  m.near();
+  requires linking_medium<std::remove_reference_t<decltype(m.between())>>;
 };
 
 /// A pulling medium has a shelf for each rank, from which all ranks fetch by one-sided gets.

@@ -331,6 +331,8 @@ bool carry_out(Team& team, Algorithm a, std::size_t which, call c, Chain in_orde
     return on(static_cast<void*>(nullptr));
   } else if constexpr (Algorithm::stands_on == collective_medium::boards && !state::has_boards) {
     return false;
+  } else if constexpr (Algorithm::stands_on == collective_medium::nodes && !state::has_nodes) {
+    return false;
   } else {
     using medium =
         std::remove_reference_t<decltype(team.state()->operations.template medium<Algorithm::stands_on>())>;
@@ -348,7 +350,7 @@ bool carry_out(Team& team, Algorithm a, std::size_t which, std::size_t type, cal
 
 using collective_algorithms = std::tuple<
     collectives::automatic, collectives::direct, collectives::binomial, collectives::recursive_doubling,
-    collectives::ring, collectives::bruck, collectives::scatter_allgather, collectives::rabenseifner,
+    collectives::by_nodes, collectives::ring, collectives::bruck, collectives::scatter_allgather, collectives::rabenseifner,
     collectives::pulled, collectives::oc_bcast<>,
     collectives::oc_bcast<2, 1000, 1, collectives::sequential_notification, collectives::leaves::straight>,
     collectives::oc_bcast<3, 4096, 3, collectives::notification{3}, collectives::leaves::stage,

@@ -253,8 +253,9 @@ class collective_operations {
  private:
   using state_type = detail::team_state<Backend>;
   template <class Op = op::replace>
-  using library_choice =
-      detail::collective_choice<state_type::operations_type::has_boards, detail::commutes<Op>>;
+  using library_choice = std::conditional_t<
+      state_type::operations_type::has_near_boards, detail::collective_choice_by_nodes<detail::commutes<Op>>,
+      detail::collective_choice<state_type::operations_type::has_boards, detail::commutes<Op>>>;
   template <class R>
   using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 
@@ -389,8 +390,9 @@ class collective_operations {
   static detail::folding fold_by(Op& op) {
     return detail::folding::of<T>(op, detail::commutes<Op>);
   }
-  [[nodiscard]] detail::collective_shape shape(std::size_t bytes, bool is_equal = true) const noexcept {
-    return {bytes, size(), is_equal};
+  [[nodiscard]] detail::collective_shape shape(std::size_t bytes, bool is_equal = true) const {
+    auto& operations = self().state()->operations;
+    return {bytes, size(), is_equal, operations.is_one_node(), operations.has_levels()};
   }
 
   template <class Algorithm, class Go, class Automatic>
@@ -412,7 +414,8 @@ class collective_operations {
     auto const& state = self().state();
     constexpr collective_medium kind = Algorithm::stands_on;
     auto& operations = state->operations;
-    std::size_t const longest = kind == collective_medium::links ? std::max(bytes, linked) : bytes;
+    bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
+    std::size_t const longest = goes_by_links ? std::max(bytes, linked) : bytes;
     if (!operations.has_memory(kind) && operations.needs_memory(kind, longest)) make_memory(*state, kind);
     auto& medium = operations.template medium<kind>();
     detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
@@ -434,7 +437,7 @@ class collective_operations {
   static void make_memory(state_type& state, collective_medium kind) {
     detail::handshake shake(state, "collectives");
     rank_t const ranks = state.backend.size();
-    std::size_t const bytes = state_type::operations_type::bytes(kind, ranks);
+    std::size_t const bytes = state.operations.bytes(kind, ranks);
     auto made = shake.attach(
         [&] {
           return state.backend.reserve_segment(

@@ -11,6 +11,7 @@
 #include <pgas/platform/exchange/board.hpp>
 #include <pgas/platform/exchange/links.hpp>
 #include <pgas/platform/exchange/message_buffers.hpp>
+#include <pgas/platform/exchange/node_media.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
 #include <pgas/platform/exchange/steps.hpp>
@@ -48,23 +49,39 @@ class collectives_state {
   /// Whether every rank can read the memory of every other rank in place.
   static constexpr bool has_boards = shared_segment<segment_type> && roomy_slot<slot_type>;
 
+  /// Whether the backend knows which ranks share a node.
+  static constexpr bool has_nodes = backend_of_nodes<Backend> && !has_boards;
+  /// Whether ranks of a node can read each other's memory in place.
+  static constexpr bool has_near_boards = [] {
+    if constexpr (has_nodes) return node_media<control_type, segment_type, Backend>::has_boards;
+    return false;
+  }();
+
   static constexpr control_words words(rank_t ranks) noexcept {
-    return links_type::words(ranks) + board_words(ranks);
+    return links_type::words(ranks) + board_words(ranks) + node_words(ranks);
   }
 
   collectives_state(Backend& backend, control_type& control, control_words first)
       : backend_(&backend),
+        control_(&control),
+        first_(first),
         waits_(control),
         links_(control, first, waits_, 0),
         shelf_(links_, links_type::bytes(control.size())),
         board_(backend, control, first + links_type::words(control.size()), waits_),
         buffers_(waits_) {}
 
-  /// The medium of this kind.
+  /// The medium of this kind. Throws if ranks of several nodes were to read one board.
   template <collective_medium Kind>
-  auto& medium() noexcept {
-    if constexpr (Kind == collective_medium::boards) {
+  auto& medium() {
+    if constexpr (Kind == collective_medium::boards && has_near_boards) {
+      if (!is_one_node()) refuse_boards();
+      return by_nodes().near();
+    } else if constexpr (Kind == collective_medium::boards) {
       return board_;
+    } else if constexpr (Kind == collective_medium::nodes) {
+      static_assert(has_nodes, "pgas: this backend knows no nodes; take another algorithm");
+      return by_nodes();
     } else if constexpr (Kind == collective_medium::links) {
       return links_;
     } else if constexpr (Kind == collective_medium::buffers) {
@@ -74,18 +91,35 @@ class collectives_state {
     }
   }
 
+  /// Returns whether all ranks of the team share a node's memory, and whether they are on several nodes, some
+  /// with several ranks. Where backends know that at compile time, or ranks share no memory: false.
+  [[nodiscard]] bool is_one_node() {
+    if constexpr (has_near_boards) return by_nodes().nodes().count() == 1;
+    return false;
+  }
+  [[nodiscard]] bool has_levels() {
+    if constexpr (has_near_boards) return by_nodes().nodes().form_levels();
+    return false;
+  }
+
   /// Returns whether the media of this kind have their memory, and how many bytes of each rank they need.
   [[nodiscard]] bool has_memory(collective_medium kind) const noexcept { return memory(kind).has_value(); }
   /// Returns whether a collective with pieces of up to this length needs that memory.
-  [[nodiscard]] static bool needs_memory(collective_medium kind, std::size_t longest) noexcept {
+  [[nodiscard]] bool needs_memory(collective_medium kind, std::size_t longest) {
     if constexpr (has_boards) {
       if (kind == collective_medium::boards) return longest > board_type::sure_bytes;
     }
+    if constexpr (has_nodes) {
+      if (lies_on_nodes(kind)) return longest > by_nodes().short_bytes();
+    }
     return kind != collective_medium::links || longest > links_type::short_bytes;
   }
-  [[nodiscard]] static std::size_t bytes(collective_medium kind, rank_t ranks) noexcept {
+  [[nodiscard]] std::size_t bytes(collective_medium kind, rank_t ranks) {
     if constexpr (has_boards) {
       if (kind == collective_medium::boards) return board_type::bytes(ranks);
+    }
+    if constexpr (has_nodes) {
+      if (lies_on_nodes(kind)) return by_nodes().bytes();
     }
     if (kind == collective_medium::buffers) return buffers_type::buffer_bytes;
     return links_type::bytes(ranks) + shelf_type::bytes(ranks);
@@ -93,9 +127,10 @@ class collectives_state {
   /// The flags of buffers, which are made with their memory.
   [[nodiscard]] static control_words buffer_words() noexcept { return buffers_type::words(); }
   void lie_on(collective_medium kind, segment_type memory) {
-    if (kind == collective_medium::boards) {
+    if (lies_on_nodes(kind) || kind == collective_medium::boards) {
       board_memory_.emplace(std::move(memory));
       if constexpr (has_boards) board_.lie_on(*board_memory_);
+      if constexpr (has_nodes) by_nodes().lie_on(*board_memory_);
     } else {
       link_memory_.emplace(std::move(memory));
       links_.lie_on(*link_memory_);
@@ -113,13 +148,18 @@ class collectives_state {
   /// `slots`, the collectives of start-up.
   template <class Slots>
   void find_reach(collective_medium kind, Slots& slots, std::string_view operation) {
+    auto const find = [&](auto& board) {
+      board.find_reach([&] { slots.barrier(); },
+                       [&](word mine) {
+                         slots.least(std::span(&mine, 1), operation);
+                         return mine;
+                       });
+    };
     if constexpr (has_boards && reaching_backend<Backend>) {
-      if (kind != collective_medium::boards) return;
-      board_.find_reach([&] { slots.barrier(); },
-                        [&](word mine) {
-                          slots.least(std::span(&mine, 1), operation);
-                          return mine;
-                        });
+      if (kind == collective_medium::boards) find(board_);
+    }
+    if constexpr (has_near_boards && reaching_backend<Backend>) {
+      if (lies_on_nodes(kind)) find(by_nodes().near());
     }
   }
 
@@ -182,13 +222,16 @@ class collectives_state {
     no_board(Backend&, control_type&, control_words, patience<control_type>&) noexcept {}
   };
   using board_type = std::conditional_t<has_boards, board<control_type, segment_type, Backend>, no_board>;
+  struct no_nodes {};
+  using node_media_type =
+      std::conditional_t<has_nodes, node_media<control_type, segment_type, Backend>, no_nodes>;
   using links_type = links<control_type, segment_type>;
   using shelf_type = shelf<control_type, segment_type>;
   using buffers_type = message_buffers<control_type, segment_type>;
 
   [[nodiscard]] std::optional<segment_type> const& memory(collective_medium kind) const noexcept {
     if (kind == collective_medium::buffers) return buffer_memory_;
-    return kind == collective_medium::boards ? board_memory_ : link_memory_;
+    return lies_on_nodes(kind) || kind == collective_medium::boards ? board_memory_ : link_memory_;
   }
 
   static constexpr control_words board_words(rank_t ranks) noexcept {
@@ -197,6 +240,35 @@ class collectives_state {
     } else {
       return {};
     }
+  }
+
+  static constexpr control_words node_words(rank_t ranks) noexcept {
+    if constexpr (has_nodes) {
+      return node_media_type::words(ranks);
+    } else {
+      return {};
+    }
+  }
+  /// Whether media of this kind lie on the memory of the media of nodes.
+  static constexpr bool lies_on_nodes(collective_medium kind) noexcept {
+    return has_nodes &&
+           (kind == collective_medium::nodes || (has_near_boards && kind == collective_medium::boards));
+  }
+  /// The media of nodes, which are made when they are asked for: the backend then knows the nodes.
+  node_media_type& by_nodes() {
+    if constexpr (has_nodes) {
+      if (!by_nodes_)
+        by_nodes_.emplace(*backend_, *control_,
+                          first_ + links_type::words(control_->size()) + board_words(control_->size()),
+                          waits_, backend_->nodes());
+    }
+    return *by_nodes_;
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_boards() const {
+    throw error(
+        errc::unsupported, backend_->world_rank(backend_->rank()), waits_.operation(),
+        "the ranks of the team are on several nodes, and this algorithm needs memory that all of them "
+        "load; let the library choose, or name an algorithm on links");
   }
 
   /// This rank is at work on its collectives while one lives.
@@ -268,11 +340,14 @@ class collectives_state {
   };
 
   Backend* backend_;
+  control_type* control_;
+  control_words first_;
   patience<control_type> waits_;
   links_type links_;
   shelf_type shelf_;
   board_type board_;
   buffers_type buffers_;
+  std::optional<node_media_type> by_nodes_;
   std::optional<segment_type> link_memory_;
   std::optional<segment_type> board_memory_;
   std::optional<segment_type> buffer_memory_;

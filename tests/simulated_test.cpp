@@ -362,33 +362,61 @@ TEST_CASE("simulated: stores that are under way when a rank leaves a team still 
   }
 }
 
-TEST_CASE("simulated: values of a large team take a few messages of a rank for each doubling of the ranks") {
-  auto const most_of = [](rank_t ranks, auto const& call) {
-    std::uint64_t most = 0;
-    auto const program = [&](auto& team) {
-      auto const messages = [&] {
-        auto const& count = pgas::simulated::counters_of(team);
-        std::uint64_t all = count.received;
-        for (std::size_t d = 1; d < count.to.size(); ++d)
-          all += count.to[d].stores + count.to[d].loads + count.to[d].atomics + count.to[d].puts;
-        return all;
-      };
-      team.barrier();
-      auto const before = messages();
-      call(team);
-      most = std::max(most, messages() - before);
+/// The most messages that a rank sends, or that reach its node's memory for it, while all ranks make a call.
+template <class Call>
+std::uint64_t most_messages(rank_t ranks, Call const& call) {
+  std::uint64_t most = 0;
+  auto const program = [&](auto& team) {
+    auto const messages = [&] {
+      auto const& count = pgas::simulated::counters_of(team);
+      std::uint64_t all = count.received;
+      for (std::size_t d = 1; d < count.to.size(); ++d)
+        all += count.to[d].stores + count.to[d].loads + count.to[d].atomics + count.to[d].puts;
+      return all;
     };
-    pgas::run<simulated>(ranks, program);
-    return most;
+    team.barrier();
+    auto const before = messages();
+    call(team);
+    most = std::max(most, messages() - before);
   };
+  pgas::run<simulated>(ranks, program);
+  return most;
+}
+
+TEST_CASE("simulated: values of a large team take a few messages of a rank for each doubling of the ranks") {
   auto const sum = [](auto& team) { require_equal(team.all_reduce(1), team.size(), "the number of ranks"); };
   auto const send = [](auto& team) { require_equal(team.broadcast(team.rank(), 3), 3, "the root's value"); };
-  std::uint64_t const sums = most_of(64, sum);
-  std::uint64_t const sends = most_of(64, send);
+  std::uint64_t const sums = most_messages(64, sum);
+  std::uint64_t const sends = most_messages(64, send);
   CHECK(sums < 6 * 10);  // 64 is 2^6
   CHECK(sends < 6 * 10);
-  CHECK(most_of(1024, sum) < 2 * sums);
-  CHECK(most_of(1024, send) < 2 * sends);
+  CHECK(most_messages(1024, sum) < 2 * sums);
+  CHECK(most_messages(1024, send) < 2 * sends);
+}
+
+TEST_CASE(
+    "simulated: all_gather, split and windows of a large team take a few messages for each doubling, too") {
+  auto const gather = [](auto& team) {
+    auto const values = team.all_gather(team.rank());
+    for (rank_t r = 0; r < team.size(); ++r)
+      require_equal(values[static_cast<std::size_t>(r)], r, "the value of a rank");
+  };
+  auto const split = [](auto& team) {
+    auto const half = team.split(team.rank() % 2);
+    require_equal(half.size(), team.size() / 2, "ranks of a half");
+    require_equal(half.world_rank(half.rank()), team.rank(), "the same rank");
+  };
+  auto const open = [](auto& team) { auto const w = pgas::make_window<int>(team, 10); };
+  // These also make memory for links, the first time.
+  std::uint64_t const gathers = most_messages(64, gather);
+  std::uint64_t const splits = most_messages(64, split);
+  std::uint64_t const opens = most_messages(64, open);
+  CHECK(gathers < 6 * 30);
+  CHECK(splits < 6 * 40);
+  CHECK(opens < 6 * 45);
+  CHECK(most_messages(512, gather) < 2 * gathers);
+  CHECK(most_messages(512, split) < 2 * splits);
+  CHECK(most_messages(512, open) < 2 * opens);
 }
 
 std::string what(std::optional<pgas::error> const& e) { return e ? e->what() : "no error"; }

@@ -11,6 +11,7 @@
 #include <pgas/window/handshake.hpp>
 #include <pgas/window/team_state.hpp>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -89,14 +90,12 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return result;
   }
 
-  /// Every rank returns all ranks' values, in rank order. Collective. MPI_Allgather.
+  /// Every rank returns all ranks' values, in rank order. Collective. With more than 16 ranks, a rank sends a
+  /// message for each doubling of the ranks, and reads no other rank's values. MPI_Allgather.
   template <class T>
   [[nodiscard]] std::vector<T> all_gather(T const& mine) const {
     detail::refuse_type<T>();
-    std::vector<T> all;
-    all.reserve(static_cast<std::size_t>(size()));
-    state_->collectives.all_gather(mine, "all_gather", [&](rank_t, T const& value) { all.push_back(value); });
-    return all;
+    return all_values(mine, goes_by_slots(), "all_gather");
   }
 
   /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every
@@ -106,9 +105,10 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
     T result{};
     if (goes_by_slots() || sizeof(T) > operations::longest_element / static_cast<std::size_t>(size())) {
-      state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
-        result = rank == 0 ? value : static_cast<T>(op(result, value));
-      });
+      auto const all = all_values(mine, goes_by_slots(), "all_reduce");
+      result = all[0];
+      for (rank_t rank = 1; rank < size(); ++rank)
+        result = static_cast<T>(op(result, all[static_cast<std::size_t>(rank)]));
     } else {
       operations::all_reduce(std::span(&mine, 1), std::span(&result, 1), std::move(op));
     }
@@ -155,9 +155,11 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     detail::handshake shake(*state_, "split");
     std::vector<std::pair<int, rank_t>> chosen;  // key, rank
     choice const mine{color.value_or(0), key, color.has_value()};
-    state_->collectives.all_gather(mine, "split", [&](rank_t rank, choice const& c) {
+    auto const all = all_values(mine, is_small(), "split");
+    for (rank_t rank = 0; rank < size(); ++rank) {
+      choice const& c = all[static_cast<std::size_t>(rank)];
       if (c.is_in && mine.is_in && c.color == mine.color) chosen.emplace_back(c.key, rank);
-    });
+    }
     std::sort(chosen.begin(), chosen.end());
     std::vector<rank_t> members;
     rank_t self = 0;
@@ -171,16 +173,37 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     auto const words = detail::team_state<Backend>::words(sub ? sub->size() : 1);
     auto control = shake.attach_by_leader(
         mine.is_in ? members.front() : rank_t{-1}, [&] { return sub->reserve_control(words); },
-        [&](typename Backend::handle made) { return sub->attach_control(made, words, "team"); });
+        [&](typename Backend::handle made) { return sub->attach_control(made, words, "team"); },
+        [&](auto const& made, rank_t whose) {
+          if (is_small()) return state_->collectives.pick(made, whose, "split");
+          return all_values(made, false, "split")[static_cast<std::size_t>(whose)];
+        });
     shake.conclude();
     if (!sub) return std::nullopt;
     using state = detail::team_state<Backend>;
     return team(std::shared_ptr<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
   }
 
-  /// In a small team each rank reads the slots of all others, which takes neither memory nor a second round.
-  [[nodiscard]] bool goes_by_slots() const noexcept {
+  [[nodiscard]] bool is_small() const noexcept {
     return size() <= decltype(detail::team_state<Backend>::collectives)::few_ranks;
+  }
+  /// In a small team each rank reads the slots of all others, which takes neither memory nor a second round.
+  /// If these are on other nodes, each read is a message there and back: the ranks of a node then go first.
+  [[nodiscard]] bool goes_by_slots() const { return is_small() && !state_->operations.has_levels(); }
+  template <class T>
+  [[nodiscard]] std::vector<T> all_values(T const& mine, bool by_slots, std::string_view operation) const {
+    if constexpr (std::is_same_v<T, bool>) {  // whose vector has no elements in memory
+      auto const all = all_values(static_cast<unsigned char>(mine), by_slots, operation);
+      return {all.begin(), all.end()};
+    }
+    std::vector<T> all(static_cast<std::size_t>(size()));
+    if (by_slots) {
+      state_->collectives.all_gather(
+          mine, operation, [&](rank_t rank, T const& value) { all[static_cast<std::size_t>(rank)] = value; });
+    } else {
+      operations::all_gather(std::span(&mine, 1), all);
+    }
+    return all;
   }
   void check_rank(rank_t rank, std::string_view operation) const {
     PGAS_EXPECTS(light, rank >= 0 && rank < size(),

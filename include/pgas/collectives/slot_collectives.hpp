@@ -35,7 +35,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// load. If the ranks of a team call different collectives, at least one rank thus throws errc::mismatch.
 /// A barrier writes these bytes, and compares none: next to it, in the ring, is a rank that compares.
 /// A second thread of a rank that calls a collective during another of the same team gets errc::wrong_order.
-/// `least` and `pick` read a bounded number of ranks, however many there are; gathers read all.
+/// `least` and `pick` read a bounded number of ranks, however many there are; gathers read all. With more
+/// than 16 ranks short values of a root travel as `least` does, so that not all ranks read those of one.
 /// Memory: 22 slots a rank, below level normal 16, and those of a barrier; with more than 16 ranks 5 for each
 /// doubling of the ranks.
 template <class Backend, fence_protocol Barrier>
@@ -90,23 +91,7 @@ class slot_collectives {
 
   /// Replaces each of up to `most_least` words by the least of all ranks' words in its place.
   void least(std::span<word> values, std::string_view operation) {
-    detail::collective_call const call(operation, values.size_bytes());
-    if (control_->size() <= few_ranks) {
-      std::array<word, most_least> mine{};
-      std::copy(values.begin(), values.end(), mine.begin());
-      auto const take = [&](rank_t, std::array<word, most_least> const& theirs) {
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::min(values[i], theirs[i]);
-      };
-      gather(mine, call, operation, true, take);
-      return;
-    }
-    only_thread const inside(*this, operation);
-    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
-    announce(call);
-    meet(operation);
-    compare_next(call, operation);
-    if constexpr (is_checked) ++round_;
-    least_(values, operation);
+    least(values, detail::collective_call(operation, values.size_bytes()), operation);
   }
   /// The largest number of words of `least`.
   static constexpr std::size_t most_least = 4;
@@ -122,6 +107,17 @@ class slot_collectives {
   template <transportable T>
   void broadcast(T& value, rank_t root, std::string_view operation) {
     detail::collective_call const call(operation, sizeof(T), root);
+    if constexpr (words_of<T>().size() <= most_least) {
+      if (control_->size() > few_ranks) {
+        // No word is greater than those of the other ranks.
+        words_of<T> all;
+        all.fill(~word{0});
+        if (control_->rank() == root) all = to_words(value, call);
+        least(all, call, operation);
+        value = from_words<T>(all);
+        return;
+      }
+    }
     auto all = to_words(value, call);
     broadcast_words(all, root, call, operation);
     value = from_words<T>(all);
@@ -266,6 +262,25 @@ class slot_collectives {
   }
 
   // These know no T, so that the compiler meets them once.
+
+  void least(std::span<word> values, detail::collective_call const& call, std::string_view operation) {
+    if (control_->size() <= few_ranks) {
+      std::array<word, most_least> mine{};
+      std::copy(values.begin(), values.end(), mine.begin());
+      auto const take = [&](rank_t, std::array<word, most_least> const& theirs) {
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::min(values[i], theirs[i]);
+      };
+      gather(mine, call, operation, true, take);
+      return;
+    }
+    only_thread const inside(*this, operation);
+    [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    announce(call);
+    meet(operation);
+    compare_next(call, operation);
+    if constexpr (is_checked) ++round_;
+    least_(values, operation);
+  }
 
   /// Returns the words of `ranks` ranks from `first` on, in order.
   std::vector<word> gather_words(std::span<word const> own, detail::collective_call const& call,

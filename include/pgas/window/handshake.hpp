@@ -73,12 +73,13 @@ class handshake {
   }
 
   /// The same for several groups at once: each rank names the member of the team that reserves for its group.
-  template <class Reserve, class Attach>
-  auto attach_by_leader(rank_t leader, Reserve&& reserve, Attach&& attach) {
+  /// pick(value, rank) returns the value of that rank, which each rank chooses for itself.
+  template <class Reserve, class Attach, class Pick>
+  auto attach_by_leader(rank_t leader, Reserve&& reserve, Attach&& attach, Pick&& pick) {
     rank_t const self = team_->backend.rank();
     // A rank without a leader reads what it has written itself: nothing.
     reservation const mine = reserve_if(self == leader, reserve);
-    return attach_to(team_->collectives.pick(mine, leader < 0 ? self : leader, operation_), attach);
+    return attach_to(pick(mine, leader < 0 ? self : leader), attach);
   }
 
   /// Returns when every rank has attached. Throws on every rank if one could not.

@@ -419,6 +419,20 @@ TEST_CASE(
   CHECK(most_messages(512, open) < 2 * opens);
 }
 
+TEST_CASE("simulated: a call that differs is noticed also when the next call's piece has come meanwhile") {
+  auto const e = error_of<simulated_model>(2, [](auto& team) {
+    std::vector<int> values(20);
+    team.broadcast(values, 0, pgas::collectives::binomial{});
+    if (team.rank() == 1) team.charge(1'000'000'000);
+    std::vector<int> other(team.rank() == 0 ? 20 : 21);
+    team.broadcast(other, 0, pgas::collectives::binomial{});
+    team.broadcast(values, 0, pgas::collectives::binomial{});
+    team.barrier();
+  });
+  REQUIRE(e.has_value());
+  CHECK(e->code() == pgas::make_error_code(errc::mismatch));
+}
+
 std::string what(std::optional<pgas::error> const& e) { return e ? e->what() : "no error"; }
 bool has(std::string const& text, std::string_view piece) { return text.find(piece) != std::string::npos; }
 

@@ -26,7 +26,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// 2014,
 ///           section 2.4); pushed into the receiver's memory, so that payload and signal go one way.
 /// Words     for each link a slot of the receiver for the number of pieces that have come and a hash of the
-///           call to which the last one belongs, written by the sender; and a slot of the sender for the
+///           calls to which they belong, written by the sender; and a slot of the sender for the
 ///           number that have been taken, written by the receiver.
 /// States    A sender has at most `depth` pieces under way, and piece s lies in buffer s mod depth.
 ///           A piece of at most `short_bytes` travels in slots of the receiver, beside the number: it needs
@@ -154,7 +154,7 @@ class links {
   /// To be awaited before push.
   auto room(link l) {
     std::size_t const i = index(l);
-    word const needed = sent_[i] < depth ? 0 : sent_[i] + 1 - depth;
+    word const needed = sent_[i].pieces < depth ? 0 : sent_[i].pieces + 1 - depth;
     // My slot, written by the receiver.
     return waits_->until(control_->slot(self(), first_ + 2 * i + 1, to(l)), needed, to(l));
   }
@@ -167,11 +167,11 @@ class links {
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(&part, bytes.data(), std::min(bytes.size(), sizeof part));
         // relaxed: the release below carries it.
-        uncovered(control_->slot(receiver, short_place(i, sent_[i]) + k, self()))
+        uncovered(control_->slot(receiver, short_place(i, sent_[i].pieces) + k, self()))
             .store(part, std::memory_order_relaxed);
       }
     } else {
-      memory_->put({receiver, place(i, sent_[i])}, piece);
+      memory_->put({receiver, place(i, sent_[i].pieces)}, piece);
       if constexpr (ordered_segment<Segment>) {
         memory_->order_puts(receiver);
       } else {
@@ -181,44 +181,57 @@ class links {
     // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
     // Only the receiver looks at the word.
     uncovered(control_->slot(receiver, first_ + 2 * i, self()))
-        .store(++sent_[i] << tag_bits | tag(), std::memory_order_release);
+        .store(sent_[i].next(waits_->call()), std::memory_order_release);
   }
   /// To be awaited before pull.
   auto arrival(link l) {
     std::size_t const i = index(l);
-    return waits_->until(arrived(l), (received_[i] + 1) << tag_bits, from(l));
+    return waits_->until(arrived(l), (received_[i].pieces + 1) << tag_bits, from(l));
   }
   void pull(link l, bytes_out piece) {
     std::size_t const i = index(l);
-    // relaxed: `until` has acquired this piece. A later piece may have come meanwhile, with a tag of its own.
+    // relaxed: `until` has acquired this piece. A later piece may have come meanwhile. Its tag says the same
+    // of this piece, so then the later one is compared.
     word const seen = arrived(l).load(std::memory_order_relaxed);
-    if (seen >> tag_bits == received_[i] + 1 && seen % (word{1} << tag_bits) != tag()) [[unlikely]]
+    word const first = received_[i].pieces;
+    word const mine = received_[i].next(waits_->call());
+    if (seen >> tag_bits == first + 1 && seen != mine) [[unlikely]]
       waits_->refuse(from(l), "something else");
     if (piece.size() <= short_bytes) {
       for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {
         // relaxed: as above.
         word const part =
-            control_->slot(self(), short_place(i, received_[i]) + k, from(l)).load(std::memory_order_relaxed);
+            control_->slot(self(), short_place(i, first) + k, from(l)).load(std::memory_order_relaxed);
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(bytes.data(), &part, std::min(bytes.size(), sizeof part));
       }
     } else {
-      memory_->get({self(), place(i, received_[i])}, piece);
+      memory_->get({self(), place(i, first)}, piece);
       memory_->flush_local(self());
     }
     rank_t const sender = from(l);
     // release: pairs with the acquire in room of the sender, so that the piece is read before the next one is
     // written in its place. Only the sender looks at the word.
     uncovered(control_->slot(sender, first_ + 2 * i + 1, self()))
-        .store(++received_[i], std::memory_order_release);
+        .store(received_[i].pieces, std::memory_order_release);
   }
-  /// This rank's word for the pieces of a link that ends here: their number, and the tag of the last one's
-  /// call.
+  /// This rank's word for the pieces of a link that ends here: their number, and a hash of
+  /// their calls.
   [[nodiscard]] auto arrived(link l) const { return control_->slot(self(), first_ + 2 * index(l), from(l)); }
-  [[nodiscard]] word tag() const noexcept {
-    return assertions >= assertion_level::normal ? waits_->call().tag() % (word{1} << tag_bits) : 0;
-  }
   static constexpr unsigned tag_bits = 20;
+
+  /// The pieces of a link so far, and a hash of the calls to which they belonged. Both of its ranks keep it.
+  struct stream {
+    word pieces = 0;
+    word calls = 0;
+
+    /// Counts a piece of this call. Returns the sender's word for it.
+    word next(collective_call const& call) noexcept {
+      if constexpr (assertions >= assertion_level::normal)
+        calls = (calls + call.tag() + 1) * 0x9e3779b97f4a7c15U;  // odd: no two sums give the same product
+      return ++pieces << tag_bits | calls >> (64U - tag_bits);
+    }
+  };
 
   static constexpr std::size_t short_words = short_bytes / sizeof(word);
   /// The slot of the receiver where a short piece with this number begins.
@@ -238,8 +251,8 @@ class links {
   rank_t rank_;
   rank_t size_;
   Segment* memory_ = nullptr;
-  std::vector<word> sent_;
-  std::vector<word> received_;
+  std::vector<stream> sent_;
+  std::vector<stream> received_;
   std::vector<std::byte> scratch_;
 };
 

@@ -17,6 +17,7 @@ struct pgas_test::bootstrap_of<pgas::backends::simulated> {
 };
 
 #include "conformance/bootstrap.hpp"
+#include "conformance/collective.hpp"
 #include "conformance/control.hpp"
 #include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
@@ -417,6 +418,38 @@ TEST_CASE(
   CHECK(most_messages(512, gather) < 2 * gathers);
   CHECK(most_messages(512, split) < 2 * splits);
   CHECK(most_messages(512, open) < 2 * opens);
+}
+
+/// Nodes of three ranks, the last one maybe of fewer.
+pgas::simulated::options nodes_of_three() {
+  pgas::simulated::options o = on_network(pgas::simulated::infiniband);
+  o.network.node = 3;
+  return o;
+}
+
+TEST_CASE("simulated: on nodes of three ranks each algorithm gives what a serial loop gives") {
+  pgas::simulated::with_options const with(nodes_of_three());
+  for (rank_t const ranks : {2, 5, 7}) on<simulated_model>(ranks, collective_suite::around_all_lengths);
+}
+
+TEST_CASE("simulated: on nodes of three ranks random sequences of collectives give what serial loops give") {
+  pgas::simulated::with_options const with(nodes_of_three());
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  auto const end = std::chrono::steady_clock::now() +
+                   std::chrono::duration<double>(budget != nullptr ? std::atof(budget) : 2.0);
+  std::uint64_t seed = next_seed();
+  std::uint64_t const first = seed;
+  do {
+    on<simulated_model>(4 + static_cast<rank_t>(seed % 8), [seed](auto& team) {
+      collective_suite::random_sequence(team, seed);
+      // The halves have nodes of two ranks and of one; in the turned team no node has consecutive ranks.
+      auto half = team.split(team.rank() % 2);
+      collective_suite::random_sequence(half, seed + 1);
+      auto turned = team.split(0, team.rank() % 3);
+      collective_suite::random_sequence(turned, seed + 2);
+    });
+  } while (++seed, std::chrono::steady_clock::now() < end);
+  std::cout << "covered: " << seed - first << " sequences of collectives on nodes of three simulated ranks\n";
 }
 
 TEST_CASE("simulated: a call that differs is noticed also when the next call's piece has come meanwhile") {

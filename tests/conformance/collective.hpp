@@ -350,8 +350,8 @@ bool carry_out(Team& team, Algorithm a, std::size_t which, std::size_t type, cal
 
 using collective_algorithms = std::tuple<
     collectives::automatic, collectives::direct, collectives::binomial, collectives::recursive_doubling,
-    collectives::by_nodes, collectives::ring, collectives::bruck, collectives::scatter_allgather, collectives::rabenseifner,
-    collectives::pulled, collectives::oc_bcast<>,
+    collectives::by_nodes, collectives::ring, collectives::bruck, collectives::scatter_allgather,
+    collectives::rabenseifner, collectives::pulled, collectives::oc_bcast<>,
     collectives::oc_bcast<2, 1000, 1, collectives::sequential_notification, collectives::leaves::straight>,
     collectives::oc_bcast<3, 4096, 3, collectives::notification{3}, collectives::leaves::stage,
                           collectives::by_rank, collectives::oc_fault::none, collectives::returns::early>>;
@@ -366,29 +366,31 @@ inline constexpr std::array<std::size_t, 17> lengths{0,    1,    8,    100,   96
                                                      4097, 8192, 8193, 16384, 16500, 32768, 33000, 70000};
 inline constexpr std::array<std::size_t, 3> element_bytes{1, 8, 100};
 
+/// Carries out each operation of each algorithm around all lengths.
+inline constexpr auto around_all_lengths = [](auto& team) {
+  std::uint32_t round = 0;
+  for_each_algorithm([&](auto a) {
+    for (std::size_t which = 0; which <= operations; ++which) {
+      for (std::size_t const bytes : lengths) {
+        ++round;
+        // Where each byte takes a hundred times as long, a fifth of the long messages go.
+        using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
+        if (bytes > 9000 && !pgas::shared_segment<typename backend::segment_type> && round % 5 != 0) continue;
+        std::size_t const type = round % element_bytes.size();
+        call const c{.count = bytes / element_bytes[type],
+                     .root = static_cast<rank_t>(round) % team.size(),
+                     .round = round,
+                     .is_in_place = round % 2 == 1,
+                     .has_counts = round % 5 == 1};
+        if (!carry_out<blocking>(team, a, which, type, c)) break;
+      }
+    }
+  });
+};
+
 TEST_CASE(
     "collectives: each algorithm gives what a serial loop gives, around all lengths and for all roots") {
-  everywhere([](auto& team) {
-    std::uint32_t round = 0;
-    for_each_algorithm([&](auto a) {
-      for (std::size_t which = 0; which <= operations; ++which) {
-        for (std::size_t const bytes : lengths) {
-          ++round;
-          // Where each byte takes a hundred times as long, a fifth of the long messages go.
-          using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
-          if (bytes > 9000 && !pgas::shared_segment<typename backend::segment_type> && round % 5 != 0)
-            continue;
-          std::size_t const type = round % element_bytes.size();
-          call const c{.count = bytes / element_bytes[type],
-                       .root = static_cast<rank_t>(round) % team.size(),
-                       .round = round,
-                       .is_in_place = round % 2 == 1,
-                       .has_counts = round % 5 == 1};
-          if (!carry_out<blocking>(team, a, which, type, c)) break;
-        }
-      }
-    });
-  });
+  everywhere(around_all_lengths);
 }
 
 /// A sequence of collectives, the same on all ranks, some of them started and all of them delayed at random.

@@ -235,7 +235,10 @@ struct collective_choice_by_nodes {
   }
   template <class Go>
   static auto gather(collective_shape const& s, Go&& go) {
-    return near_or_by_nodes(s, go, [&] { return flat::gather(s, go); });
+    auto const by_shelves = [&] { return flat::gather(s, go); };
+    // A leader would copy long blocks once more; from shelves the root fetches them straight.
+    if (s.has_levels && s.is_equal && s.bytes > long_block) return by_shelves();
+    return near_or_by_nodes(s, go, by_shelves);
   }
   template <class Go>
   static auto all_gather(collective_shape const& s, Go&& go) {
@@ -256,6 +259,7 @@ struct collective_choice_by_nodes {
 
  private:
   using flat = collective_choice<false, Commutes>;
+  static constexpr std::size_t long_block = std::size_t{64} << 10U;
 
   template <class Go, class Else>
   static auto near_or_by_nodes(collective_shape const& s, Go&& go, Else&& otherwise) {

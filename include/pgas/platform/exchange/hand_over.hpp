@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
+#include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/copy_bytes.hpp>
 #include <vector>
@@ -15,8 +16,16 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <posting_medium M>
 steps hand_over(M& m, bytes_in data, bytes_out into, std::size_t bytes, rank_t from, rank_t to) {
   m.begin(bytes);
-  cut const pieces(bytes, 1, M::buffer_bytes);
   if (m.rank() != to) m.end();
+  if constexpr (reaching_medium<M>) {
+    if (is_offered<M>(bytes)) {
+      if (m.rank() == from) co_await send_whole(m, data, to);
+      if (m.rank() == to) co_await receive_whole(m, from, into);
+      if (m.rank() == to) m.end();
+      co_return;
+    }
+  }
+  cut const pieces(bytes, 1, M::buffer_bytes);
   for (std::size_t i = 0; i < pieces.count(); ++i) {
     if (m.rank() == from) {
       if (!m.is_free(i)) co_await m.until_free(i);

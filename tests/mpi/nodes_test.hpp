@@ -8,6 +8,7 @@
 #include <pgas/user_window.hpp>
 #include <thread>
 
+#include "../conformance/collective.hpp"
 #include "one_backend.hpp"
 
 namespace pgas_test {
@@ -234,6 +235,71 @@ TEST_CASE("a rank that has left a barrier may call MPI, while another rank has w
         }
         MPI_Comm_free(&ranks);
         team.barrier();
+      },
+      {2, 3});
+}
+
+TEST_CASE("collectives on several nodes: only the first rank of each node sends packets") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        auto const& backend = team.state()->backend;
+        if constexpr (requires { backend.packets_sent(); }) {
+          auto const nodes = backend.nodes();
+          if (!nodes.form_levels()) return;
+          bool const leads = nodes.first(nodes.node_of(team.rank())) == team.rank();
+          auto const ranks = static_cast<std::size_t>(team.size());
+          std::vector<long> mine(300, team.rank());
+          std::vector<long> all(300 * ranks);
+          auto const call_all = [&](pgas::rank_t root) {
+            std::vector<long> values(300, team.rank());
+            team.broadcast(values, root);
+            pgas_test::require_equal(values[299], long{root}, "the root's element");
+            team.reduce(mine, values, root);
+            team.all_reduce(mine, values);
+            pgas_test::require_equal(values[299], static_cast<long>(ranks * (ranks - 1) / 2), "a sum");
+            team.gather(mine, all, root);
+            team.all_gather(mine, all);
+            team.scatter(all, values, root);
+            pgas_test::require_equal(values[0], long{team.rank()}, "what was gathered of this rank");
+            pgas_test::require_equal(team.all_reduce(1), team.size(), "a sum of values");
+          };
+          for (pgas::rank_t root = 0; root < team.size(); ++root) {
+            call_all(root);  // makes memory, the first time
+            auto const before = backend.packets_sent();
+            call_all(root);
+            if (!leads) pgas_test::require_equal(backend.packets_sent(), before, "packets of a rank");
+          }
+        }
+      },
+      {3, 4, 6});
+}
+
+TEST_CASE("collectives on several nodes give what serial loops give if no node has consecutive ranks") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        auto turned = team.split(0, team.rank() % 2);
+        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+          pgas_test::collective_suite::random_sequence(turned, seed);
+      },
+      {3, 4, 6});
+}
+
+TEST_CASE(
+    "collectives on several nodes: an algorithm that needs boards of all ranks is refused in a sentence") {
+  pgas_test::everywhere(
+      [](auto& team) {
+        using operations = std::remove_cvref_t<decltype(team.state()->operations)>;
+        if constexpr (operations::has_near_boards) {
+          std::vector<int> values(10, team.rank());
+          auto const call = [&] { team.broadcast(values, 0, pgas::collectives::direct{}); };
+          if (team.state()->backend.nodes().count() > 1) {
+            pgas_test::require_error(pgas::errc::unsupported, {"several nodes", "let the library choose"},
+                                     call);
+          } else {
+            call();
+            pgas_test::require_equal(values[9], 0, "the root's element");
+          }
+        }
       },
       {2, 3});
 }

@@ -81,6 +81,7 @@ class simulated {
   /// See backend_of_nodes. Costs a look at each rank of the team.
   [[nodiscard]] node_ranges nodes() const {
     std::vector<rank_t> leader_of;
+    leader_of.reserve(static_cast<std::size_t>(size()));
     std::map<int, rank_t> first;
     for (rank_t rank = 0; rank < size(); ++rank)
       leader_of.push_back(first.emplace(machine_->net().node_of(ranks_.to_world(rank)), rank).first->second);

@@ -266,6 +266,8 @@ class program {
     });
     step("broadcast", "", 1, [&] { static_cast<void>(team.broadcast(1)); });
     step("all_reduce", "", 1, [&] { static_cast<void>(team.all_reduce(1)); });
+    static_cast<void>(team.all_gather(1));  // makes the memory of links
+    step("all_gather", "", 1, [&] { static_cast<void>(team.all_gather(1)); });
     auto const half = made("split", [&] { return team.split(team.rank() % 2); });
     auto const w = made("make_window", [&] { return pgas::make_window<std::uint64_t>(team, 128); });
 

@@ -20,6 +20,7 @@ TIMES = [
     ('window lock, exclusive', '', 'first exclusive lock of a window, default'),
     ('broadcast', '', '`team.broadcast`'),
     ('all_reduce', '', '`team.all_reduce`'),
+    ('all_gather', '', '`team.all_gather`'),
     ('split', '', '`team.split`'),
     ('make_window', '', '`make_window`'),
     ('make_array', '', '`make_array`, two dimensions'),

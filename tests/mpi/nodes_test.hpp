@@ -257,6 +257,7 @@ TEST_CASE("collectives on several nodes: only the first rank of each node sends 
             team.reduce(mine, values, root);
             team.all_reduce(mine, values);
             pgas_test::require_equal(values[299], static_cast<long>(ranks * (ranks - 1) / 2), "a sum");
+            team.inclusive_scan(mine, values);
             team.gather(mine, all, root);
             team.all_gather(mine, all);
             team.scatter(all, values, root);

@@ -5,6 +5,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/hand_over.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/copy_bytes.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
@@ -60,6 +61,24 @@ struct node_first {
     co_await on_node<M>::reduce(m.near(), mine, result, fold, 0);
     if (at.leads) co_await OnLinks::all_reduce(m.between(), result, result, fold);
     co_await on_node<M>::broadcast(m.near(), result, 0);
+  }
+
+  /// Rank r gets op over the elements of ranks 0 to r, or to r - 1 if the scan is exclusive.
+  template <node_medium M>
+  static detail::steps scan(M& m, bytes_in mine, bytes_out result, detail::folding fold, bool is_exclusive) {
+    place const at(m, 0);
+    std::vector<std::byte> of_node(at.leads ? mine.size() : 0);
+    std::vector<std::byte> before(mine.size());  // op over the elements of all earlier nodes
+    co_await on_node<M>::reduce(m.near(), mine, of_node, fold, 0);
+    co_await on_node<M>::scan(m.near(), mine, result, fold, is_exclusive);
+    if (at.leads) co_await OnLinks::scan(m.between(), of_node, before, fold, true);
+    if (at.first == 0) co_return;
+    co_await on_node<M>::broadcast(m.near(), before, 0);
+    if (is_exclusive && at.leads) {
+      detail::copy_bytes(result.data(), before.data(), before.size());
+    } else {
+      fold(result.data(), before.data(), result.data(), result.size());
+    }
   }
 
   /// The root gets all ranks' blocks, in rank order.

@@ -177,6 +177,10 @@ struct best_on_links {
     return fold.commutes() ? on_links<true>::all_reduce(shape, go) : on_links<>::all_reduce(shape, go);
   }
   template <linking_medium M>
+  static steps scan(M& m, bytes_in mine, bytes_out result, folding fold, bool is_exclusive) {
+    return collectives::recursive_doubling::scan(m, mine, result, fold, is_exclusive);
+  }
+  template <linking_medium M>
   static steps gather(M& m, bytes_in mine, bytes_out all, block_sizes const& sizes, bool are_equal,
                       rank_t root) {
     return collectives::binomial::gather(m, mine, all, sizes, are_equal, root);
@@ -231,7 +235,7 @@ struct collective_choice_by_nodes {
   }
   template <class Go>
   static auto scan(collective_shape const& s, Go&& go) {
-    return s.is_one_node ? go(collectives::direct{}) : flat::scan(s, go);
+    return near_or_by_nodes(s, go, [&] { return flat::scan(s, go); });
   }
   template <class Go>
   static auto gather(collective_shape const& s, Go&& go) {

@@ -22,6 +22,8 @@ OURS = [('far_put', 8, 'put 8 B, flush'), ('far_get', 8, 'get 8 B'), ('far_fetch
         ('near_put', 8, 'put 8 B on a node'), ('near_get', 8, 'get 8 B on a node'),
         ('near_fetch_add', 8, 'fetch_add on a node'), ('near_put', 2**20, 'put 1 MiB on a node'),
         ('near_fence', 0, 'fence on a node')]
+OURS += [(f'node_{name}', size, f'{name} {text}, nodes of 2') for name in ('bcast', 'allreduce', 'gather', 'allgather')
+         for size, text in ((8, '8 B'), (2**10, '1 KiB'), (2**16, '64 KiB'))]
 # Where the other is no access.
 BESIDE = {'far_barrier': '`MPI_Barrier`', 'far_fence': '`MPI_Win_fence`'}
 
@@ -79,7 +81,7 @@ def lines(results, quartiles=False):
     for backend in dict.fromkeys(key[1] for key in found if key[4] == ''):
         for row, size, title in OURS:
             for ranks in sorted({key[5] for key in found if key[:2] == (row, backend)}):
-                for beside in ('RMA', 'RMA, own memory', 'messages', 'loop'):
+                for beside in ('RMA', 'RMA, own memory', 'messages', 'loop', 'links', 'MPI'):
                     if any((row, backend, s, size, beside, ranks) in found for s in there):
                         cells = [cell(found, row, backend, s, size, '', quartiles, ranks, beside) for s in there]
                         many = f' of {ranks} ranks' if ranks > 2 else ''

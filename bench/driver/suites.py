@@ -181,6 +181,7 @@ SUITES = {
         Part({'far': 'mpi_far'}, rounds=3, agents=1),
         Part({'nodes': 'bench_nodes'}, rounds=3),
         Part({'nodes': 'bench_nodes'}, ranks=(4, 8), rounds=3),
+        Part({'nodes': 'bench_node_collectives'}, ranks=(4,), rounds=3),
     ],
     # More ranks than cores: `coll sm` spins there, and so does MPICH.
     'collectives': [

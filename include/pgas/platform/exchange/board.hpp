@@ -231,7 +231,7 @@ class board {
   class post_awaiter : public patience<Control>::awaiter {
    public:
     post_awaiter(board& on, slot_type slot, word number, rank_t poster) noexcept
-        : patience<Control>::awaiter(*on.waits_, slot, number, poster),
+        : patience<Control>::awaiter(*on.waits_, slot, number, on.in_team(poster)),
           on_(&on),
           slot_(slot),
           poster_(poster) {}
@@ -246,7 +246,7 @@ class board {
   };
   /// To be awaited: goes on when rank r has posted piece i.
   [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
-    return {*this, posted_slot(r, buffer(i)), number(i), in_team(r)};
+    return {*this, posted_slot(r, buffer(i)), number(i), r};
   }
   /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
   void done_to(std::size_t i) {
@@ -281,7 +281,7 @@ class board {
     std::memcpy(other.data(), slot.room() + short_bytes, sizeof other);
     collective_call const& mine = waits_->call();
     if (other[0] != mine.name() || other[1] != mine.shape()) [[unlikely]]
-      waits_->refuse(poster, collective_call(other[0], other[1]).text(true));
+      waits_->refuse(in_team(poster), collective_call(other[0], other[1]).text(true));
   }
 
   [[nodiscard]] bool has_read(rank_t r, word needed) {

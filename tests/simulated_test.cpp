@@ -420,6 +420,21 @@ TEST_CASE(
   CHECK(most_messages(512, open) < 2 * opens);
 }
 
+TEST_CASE("node_ranges: nodes have consecutive ranks, or else each rank counts as a node") {
+  auto const two = pgas::node_ranges::of({0, 0, 0, 3, 3});
+  CHECK(two.count() == 2);
+  CHECK(two.form_levels());
+  CHECK(two.node_of(2) == 0);
+  CHECK(two.node_of(3) == 1);
+  CHECK(two.first(1) == 3);
+  CHECK(two.size(1) == 2);
+  auto const turned = pgas::node_ranges::of({0, 1, 0, 1});
+  CHECK(turned.count() == 4);
+  CHECK(turned.node_of(2) == 2);
+  CHECK(!turned.form_levels());
+  CHECK(!pgas::node_ranges::of({0, 0, 0}).form_levels());
+}
+
 /// Nodes of three ranks, the last one maybe of fewer.
 pgas::simulated::options nodes_of_three() {
   pgas::simulated::options o = on_network(pgas::simulated::infiniband);

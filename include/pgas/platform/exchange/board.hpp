@@ -47,6 +47,7 @@ class ranks_of_node {
 };
 
 /// A board of each rank, on which the rank posts pieces that all other ranks of the team can read in place.
+/// `Ranks` may name fewer ranks, those of one node, and the segment then has only their parts in memory.
 ///
 /// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
 /// in it. Piece i of collective c lies in buffer (c + i) mod `buffers` of its rank. Its number is stored in
@@ -68,7 +69,8 @@ class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
   static constexpr bool is_checked = assertions >= assertion_level::normal;
-  static_assert((shared_segment<Segment> || partly_shared_segment<Segment>)&&roomy_slot<slot_type>);
+  static_assert(shared_segment<Segment> || partly_shared_segment<Segment>);
+  static_assert(roomy_slot<slot_type>);
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   /// The longest piece that lies in its slot's room, in front of the call to which it belongs.

@@ -4,10 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <pgas/backends/process_map.hpp>
+#include <pgas/pgas.hpp>
+#include <set>
 #include <string_view>
+#include <vector>
 
 namespace pgas_test {
 
@@ -69,3 +73,32 @@ static_assert(pgas::shared_segment<other_memory::segment_type> && pgas::mailbox_
 #include "conformance/control.hpp"
 #include "conformance/mailbox.hpp"
 #include "conformance/segment.hpp"
+
+TEST_CASE("long parts of successive windows begin at different places of a page, on both kinds of memory") {
+  auto const body = [](auto& team) {
+    constexpr std::size_t page = 4096;
+    std::size_t const most = 20 * page;
+    std::size_t const own = team.rank() == 1 ? 0 : most;
+    std::vector<decltype(pgas::make_window<std::byte>(team, own))> windows;
+    std::set<std::uintptr_t> places;
+    for (int i = 0; i < 4; ++i) {
+      auto const& w = windows.emplace_back(pgas::make_window<std::byte>(team, own));
+      std::ranges::fill(w.local(), std::byte{1});
+      auto const first = reinterpret_cast<std::uintptr_t>(w.part(0).data());
+      pgas_test::require_equal(first % 128, std::uintptr_t{0}, "the place of a part on its line");
+      places.insert(first % page / 512);
+    }
+    pgas_test::require_equal(places.size(), windows.size(), "the places of all windows");
+    team.barrier();
+    for (auto const& w : windows) {
+      pgas_test::require_equal(w.size(1), std::size_t{0}, "the size of an empty part");
+      for (pgas::rank_t const r : {0, 2})
+        pgas_test::require_equal(std::ranges::count(w.part(r), std::byte{1}),
+                                 static_cast<std::ptrdiff_t>(most),
+                                 "the bytes of a part that its owner has filled");
+    }
+    team.barrier();
+  };
+  pgas::run<pgas::backends::process_map>(3, body);
+  pgas::run<pgas_test::other_memory>(3, body);
+}

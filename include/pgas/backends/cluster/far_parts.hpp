@@ -27,7 +27,7 @@ class far_parts {
   [[nodiscard]] transfer_request rput(location at, bytes_in from) {
     if (from.empty()) return {};
     under_way_.insert(at.rank);
-    auto const all = std::make_shared<transfer>();
+    auto const all = wire_->new_transfer();
     wire_->start_put(all, world(at), home_, at.offset, from);
     return {wire_, all, world(at)};
   }
@@ -121,7 +121,7 @@ class far_parts {
   [[nodiscard]] rank_t world(location at) const noexcept { return ranks_.to_world(at.rank); }
 
   std::shared_ptr<transfer> start_get(location at, bytes_out into) {
-    auto all = std::make_shared<transfer>();
+    auto all = wire_->new_transfer();
     if (into.empty()) return all;
     under_way_.insert(at.rank);
     wire_->get(all, world(at), home_, at.offset, into);
@@ -129,7 +129,7 @@ class far_parts {
   }
   std::shared_ptr<transfer> start_get_rows(location at, std::size_t pitch, std::byte* into,
                                            std::size_t into_pitch, row_shape shape) {
-    auto all = std::make_shared<transfer>();
+    auto all = wire_->new_transfer();
     in_pieces(shape, [&](std::size_t row, row_shape piece) {
       under_way_.insert(at.rank);
       std::size_t const offset = at.offset + row * pitch;

@@ -153,20 +153,27 @@ struct row_places {
 class packet_head {
  public:
   constexpr packet_head() noexcept = default;
-  constexpr packet_head(std::uint64_t carried_out, bool wants_receipt) noexcept
-      : both_(carried_out << 1U | (wants_receipt ? 1U : 0U)) {}
+  constexpr packet_head(std::uint64_t carried_out, std::size_t packet_length, bool wants_receipt) noexcept
+      : all_(carried_out << number_at | std::uint64_t{packet_length} << 1U | (wants_receipt ? 1U : 0U)) {}
 
   /// The number of the receiver's packets that the sender has carried out.
-  [[nodiscard]] constexpr std::uint64_t carried_out() const noexcept { return both_ >> 1U; }
-  [[nodiscard]] constexpr bool wants_receipt() const noexcept { return (both_ & 1U) != 0; }
+  [[nodiscard]] constexpr std::uint64_t carried_out() const noexcept { return all_ >> number_at; }
+  /// The bytes of the packet with this head. To ask MPI for them takes as long as to carry out a put.
+  [[nodiscard]] constexpr std::size_t packet_length() const noexcept {
+    return (all_ & ((std::uint64_t{1} << number_at) - 1)) >> 1U;
+  }
+  [[nodiscard]] constexpr bool wants_receipt() const noexcept { return (all_ & 1U) != 0; }
 
  private:
-  std::uint64_t both_ = 0;
+  static constexpr unsigned number_at = 16;
+
+  std::uint64_t all_ = 0;
 };
 
 /// The longest packet. MPI sends a longer message in several steps, or first asks its receiver: the cells of
 /// UCX below MPICH, 8256 bytes, also hold a head of 8 bytes.
 inline constexpr std::size_t packet_bytes = 8248;
+static_assert(packet_head(1, packet_bytes, true).packet_length() == packet_bytes);
 /// The longest piece of a put.
 inline constexpr std::size_t longest_put =
     packet_bytes - sizeof(packet_head) - packed_head::most_without_value;

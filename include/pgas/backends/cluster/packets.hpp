@@ -70,6 +70,7 @@ class packets {
     meet_all();
     while (!is_quiet()) {
       go_on();
+      free_sent();
       give_up_core();
     }
     meet_all();
@@ -144,7 +145,7 @@ class packets {
     // release: pairs with the acquire in receive of the rank that gets the receipt; carries what this rank
     // has stored for it.
     std::atomic_thread_fence(std::memory_order_release);
-    packet_head const head(to.carried_out, wants_receipt);
+    packet_head const head(to.carried_out, to.next.size(), wants_receipt);
     std::memcpy(to.next.data(), &head, sizeof head);
     ++to.sent;
     ++packets_sent_;
@@ -207,7 +208,7 @@ class packets {
       one = long_ones_.erase(one);
       if (waits != nullptr) resume(*waits);
     }
-    free_sent();
+    if (sent_.size() >= looked_at) free_sent();
   }
 
   /// Waits for what another node's rank does. The wait names no rank it is for: that rank may compute, and
@@ -235,6 +236,7 @@ class packets {
   static constexpr int packet_kind = 4;
   static constexpr std::uint64_t most_unreceived = 64;
   static constexpr std::uint64_t between_receipts = 16;
+  static constexpr std::size_t looked_at = 16;  ///< packets on their way, at a time
 
   /// A packet on its way from this rank.
   struct outgoing {
@@ -264,18 +266,25 @@ class packets {
   }
 
   /// Takes back the packets that have left. A peer that does not poll keeps its own, and not those of others.
+  /// One call of MPI for several packets costs little more than for one.
   void free_sent() {
-    std::size_t const looks = sent_.size() > most_unreceived ? sent_.size() : 1;
-    for (std::size_t i = 0; i < looks && !sent_.empty(); ++i) {
-      outgoing one = std::move(sent_.front());
-      sent_.pop_front();
-      if (!mpi::member::is_complete(one.request)) {
-        looks == 1 ? sent_.push_front(std::move(one)) : sent_.push_back(std::move(one));
-        if (looks == 1) return;
-      } else if (unused_.size() < most_unreceived) {
-        unused_.push_back(std::move(one.bytes));
-      }
+    std::array<MPI_Request, looked_at> requests;
+    std::array<int, looked_at> left;
+    for (std::size_t first = 0; first < sent_.size(); first += looked_at) {
+      std::size_t const count = std::min(looked_at, sent_.size() - first);
+      for (std::size_t i = 0; i < count; ++i) requests[i] = sent_[first + i].request;
+      int how_many = 0;
+      mpi::check_call(
+          MPI_Testsome(static_cast<int>(count), requests.data(), &how_many, left.data(), MPI_STATUSES_IGNORE),
+          "MPI_Testsome");
+      for (std::size_t i = 0; i < count; ++i) sent_[first + i].request = requests[i];
+      if (how_many == 0 && sent_.size() <= most_unreceived) break;
     }
+    std::erase_if(sent_, [this](outgoing& one) {
+      if (one.request != MPI_REQUEST_NULL) return false;
+      if (unused_.size() < most_unreceived) unused_.push_back(std::move(one.bytes));
+      return true;
+    });
   }
 
   void expect(incoming& room) {
@@ -294,10 +303,8 @@ class packets {
       mpi::check_call(MPI_Test(&room.request, &there, &status), "MPI_Test");
       if (there == 0) return;
       std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release in send
-      int bytes = 0;
-      MPI_Get_count(&status, MPI_BYTE, &bytes);
-      take(peers_.try_emplace(status.MPI_SOURCE, status.MPI_SOURCE).first->second,
-           {room.bytes.data(), static_cast<std::size_t>(bytes)});
+      take(meet(status.MPI_SOURCE),
+           {room.bytes.data(), read_as<packet_head>(room.bytes.data()).packet_length()});
       expect(room);
       next_arrival_ = (next_arrival_ + 1) % arriving_.size();
     }
@@ -340,6 +347,7 @@ class packets {
     mpi::check_call(MPI_Ibarrier(ranks_, &meeting), "MPI_Ibarrier");
     while (!mpi::member::is_complete(meeting)) {
       go_on();
+      free_sent();
       give_up_core();
     }
   }

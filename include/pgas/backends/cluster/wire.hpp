@@ -34,12 +34,19 @@ class wire : public packets<wire> {
 
   [[nodiscard]] homes& own_memory() noexcept { return homes_; }
 
+  /// A transfer that has not begun: the last one again, if it is over and nobody has it any more.
+  [[nodiscard]] std::shared_ptr<transfer> new_transfer() {
+    if (last_transfer_.use_count() != 1) last_transfer_ = std::make_shared<transfer>();
+    *last_transfer_ = {};
+    return last_transfer_;
+  }
+
   // Transfers to and from the memory `home` of rank `target` of the job. Those with a transfer `of` are over
   // when it is; the others are over at a flush.
 
   void put(rank_t target, std::uint64_t home, std::uint64_t offset, bytes_in from) {
     if (from.size() <= longest_in_packets) return put_in_packets(meet(target), home, offset, from);
-    auto const all = std::make_shared<transfer>();
+    auto const all = new_transfer();
     start_put(all, target, home, offset, from);
     outlast(*all);
   }
@@ -143,7 +150,7 @@ class wire : public packets<wire> {
   /// Asks the target, and returns the answer's value.
   std::uint64_t ask(rank_t target, request_head const& head, bytes_in body, std::string_view operation) {
     peer& to = meet(target);
-    auto const of = std::make_shared<transfer>();
+    auto const of = new_transfer();
     request(to, head, body);
     await_answer(to, {.of = of});
     send(to, false);
@@ -372,6 +379,7 @@ class wire : public packets<wire> {
 
   homes homes_;
   mpi::letter_boxes boxes_;
+  std::shared_ptr<transfer> last_transfer_;
   std::vector<peer*> unsettled_;  ///< the peers with changes of words that may be under way
 };
 

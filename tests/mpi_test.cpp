@@ -43,3 +43,30 @@ TEST_CASE(
       },
       {3});
 }
+
+TEST_CASE("mailbox: messages between ranks of a node need no packet") {
+  pgas_test::with_mailboxes(
+      [](auto& b, auto& boot, auto& m) {
+        if constexpr (requires { b.packets_sent(); }) {
+          pgas::rank_t const other = 1 - b.rank();
+          if (b.rank() < 2 && b.locality_of(other) == pgas::locality::node) {
+            auto const before = b.packets_sent();
+            auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            int next = 0;
+            auto const receive = [&](pgas::rank_t from, pgas::bytes_in message) {
+              pgas_test::require_equal(from, other, "the sender, as a rank of the team");
+              pgas_test::require_equal(pgas::detail::cluster::read_as<int>(message.data()), next++,
+                                       "a message");
+            };
+            for (int sent = 0; sent < 100 || next < 100;) {
+              if (sent < 100 && m.try_send(other, std::as_bytes(std::span(&sent, 1)))) ++sent;
+              if (m.poll(receive) == 0) std::this_thread::yield();
+              pgas_test::require(std::chrono::steady_clock::now() < deadline, "all messages arrive");
+            }
+            pgas_test::require_equal(b.packets_sent() - before, std::uint64_t{0}, "packets");
+          }
+        }
+        boot.fence();
+      },
+      {2, 3});
+}

@@ -9,7 +9,6 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/service.hpp>
-#include <pgas/platform/mpi/mailbox.hpp>
 #include <pgas/platform/mpi/shared_file.hpp>
 #include <utility>
 
@@ -29,7 +28,7 @@ class cluster {
  public:
   using segment_type = detail::cluster_segment;
   using control_type = detail::cluster_control;
-  using mailbox_type = detail::mpi::mailbox<detail::cluster::wire>;
+  using mailbox_type = detail::cluster_mailbox;
   using file_type = detail::mpi::shared_file;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::cluster_user_segment;
@@ -93,11 +92,10 @@ class cluster {
   control_type attach_control(handle made, control_words words, std::string_view label) const {
     return team_->attach_control(made, words, label);
   }
-  handle reserve_mailbox() const { return team_->new_name(); }
-  mailbox_type attach_mailbox(handle made) const {
-    end_->serve();
-    return {end_->of_wire(), end_->of_job(), made, team_->ranks()};
+  handle reserve_mailbox() const {
+    return team_->name([&] { return end_->of_job().reserve(mailbox_type::near_bytes(size()), size()); });
   }
+  mailbox_type attach_mailbox(handle made) const { return team_->attach_mailbox(made); }
   [[nodiscard]] bool spans_nodes() const noexcept { return end_->has_nodes(); }
   cluster sub_team(group members, rank_t rank) const {
     return cluster(end_, team_->ranks().sub_team(members, rank));

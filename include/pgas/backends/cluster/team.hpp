@@ -9,6 +9,7 @@
 #include <optional>
 #include <pgas/backends/cluster/control.hpp>
 #include <pgas/backends/cluster/endpoint.hpp>
+#include <pgas/backends/cluster/mailbox.hpp>
 #include <pgas/backends/cluster/segment.hpp>
 #include <pgas/platform/mpi/member.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
@@ -117,6 +118,24 @@ class team {
                                                                      bytes_out(first, bytes));
     });
     return {made, near_, ranks_, leaders_, words, label, wire_, named, std::move(kept)};
+  }
+
+  [[nodiscard]] cluster_mailbox attach_mailbox(std::uint64_t named) {
+    auto const map = [&](std::uint64_t extent) {
+      return mapped_mailbox(held_extent(member_->of_job(), extent), ranks_on_node());
+    };
+    if (is_on_one_node()) return {map(named), near_, std::nullopt, self(), between_nodes_, nullptr};
+    meet();
+    auto const extent = take_near(
+        [&](job const& j) { return j.reserve(cluster_mailbox::near_bytes(near_.count()), near_.count()); });
+    mpi::mailbox<wire> far(wire_, member_->of_job(), named, ranks_);  // all have theirs when one returns
+    std::optional<mapped_mailbox> made;
+    auto kept = agree([&]() -> std::shared_ptr<void> {
+      if (!extent) return nullptr;
+      made.emplace(map(*extent));
+      return std::make_shared<done>();
+    });
+    return {std::move(*made), near_, std::move(far), self(), wire_, std::move(kept)};
   }
 
   /// A communicator of the team's ranks, for the program.

@@ -109,6 +109,36 @@ TEST_CASE("a row of 1026 doubles and the end of its access are one packet") {
   });
 }
 
+TEST_CASE(
+    "long puts to a rank that computes are bounded: the next one waits until an earlier one has arrived") {
+  pgas_test::on_two_nodes([](auto& team, auto const&) {
+    constexpr std::size_t bytes = std::size_t{1} << 17U;
+    constexpr std::size_t bound = pgas::detail::cluster::wire::most_unreceived;
+    auto w = pgas::make_window<std::byte>(team, bytes);
+    {
+      pgas::lock_all epoch{w};
+      team.barrier();
+      if (team.rank() == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      } else {
+        std::vector<std::byte> const values(bytes, std::byte{7});
+        std::vector<decltype(epoch.rput(1, 0, std::span(values)))> requests;
+        std::size_t most = 0;
+        for (std::size_t i = 0; i < 3 * bound; ++i) {
+          requests.push_back(epoch.rput(1, 0, std::span(values)));
+          most = std::max(most, team.state()->backend.long_under_way());
+        }
+        for (auto& each : requests) each.wait();
+        pgas_test::require(most > bound / 2, "many puts were under way at the same time");
+        pgas_test::require(most <= bound + 1, "no more were under way than receipts may be missing");
+      }
+    }
+    team.barrier();
+    if (team.rank() == 1) pgas_test::require(w.local()[bytes - 1] == std::byte{7}, "the last byte");
+    team.barrier();
+  });
+}
+
 TEST_CASE("heads of requests keep homes, offsets, values and lengths of any size") {
   using pgas::detail::cluster::packed_head;
   using pgas::detail::cluster::request_head;

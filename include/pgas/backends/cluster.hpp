@@ -121,6 +121,8 @@ class cluster {
 
   /// The number of packets that this rank has sent to other ranks, for tests and benchmarks.
   [[nodiscard]] std::uint64_t packets_sent() const noexcept { return end_->of_wire()->sent(); }
+  /// The number of long puts and gets that are under way, to and from this rank, for tests.
+  [[nodiscard]] std::size_t long_under_way() const noexcept { return end_->of_wire()->long_under_way(); }
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 

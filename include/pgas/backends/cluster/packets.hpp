@@ -32,11 +32,15 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 /// Long ones Bytes that do not fit into a packet are a message of their own, behind a request that announces
 ///           them. MPI delivers those in order, so they need no number. A rank's packets behind its long put
 ///           wait until that put has arrived.
-/// Bound     A rank sends at most `most_unreceived` packets with requests without a receipt.
+/// Bound     A rank sends at most `most_unreceived` packets with requests without a receipt. A long put has a
+///           packet of its own, whose receipt says that the put has arrived. So as many long puts to a rank
+///           are under way, and MPI holds no more requests for them.
 /// Memory    grows with the ranks that this rank has met: a packet for each.
 template <class Receiver>
 class packets {
  public:
+  static constexpr std::uint64_t most_unreceived = 64;
+
   packets(packets const&) = delete;
   packets& operator=(packets const&) = delete;
 
@@ -60,6 +64,8 @@ class packets {
 
   /// The number of packets that this rank has sent.
   [[nodiscard]] std::uint64_t sent() const noexcept { return packets_sent_; }
+  /// The number of long puts and gets under way, to and from this rank.
+  [[nodiscard]] std::size_t long_under_way() const noexcept { return long_ones_.size(); }
 
   /// Ends the exchange after the last request of this rank. Collective. Serves the others until all are here.
   void close() {
@@ -234,7 +240,6 @@ class packets {
   }
 
   static constexpr int packet_kind = 4;
-  static constexpr std::uint64_t most_unreceived = 64;
   static constexpr std::uint64_t between_receipts = 16;
   static constexpr std::size_t looked_at = 16;  ///< packets on their way, at a time
 

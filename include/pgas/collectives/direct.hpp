@@ -7,6 +7,7 @@
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/fold_in_memory.hpp>
 #include <pgas/platform/exchange/fold_on_boards.hpp>
+#include <pgas/platform/exchange/notes.hpp>
 #include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/copy_bytes.hpp>
@@ -34,6 +35,7 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 struct direct {
   static constexpr std::string_view name = "direct";
   static constexpr auto stands_on = collective_medium::boards;
+  using at_once = detail::notes;  ///< for short blocking calls
 
   /// Every rank's data become the root's. One-sided for the root, if its buffers are free and it
   /// offers no memory.

@@ -264,12 +264,12 @@ class collective_operations {
 
   template <class Values, class Result, class Op, class Algorithm>
   result_type scan_elements(Values const& mine, Result& result, Op op, Algorithm algorithm, bool is_exclusive,
-                            std::string_view operation) const {
+                            detail::collective_name operation) const {
     bytes_in const in = in_bytes(mine);
     bytes_out const out = out_bytes(result);
-    check_sizes(in.size(), out.size(), operation);
+    check_sizes(in.size(), out.size(), operation.text());
     auto const go = [&](auto chosen) {
-      check_fold<element<Values>, Op>(chosen, operation);
+      check_fold<element<Values>, Op>(chosen, operation.text());
       return carry_out(operation, chosen, folded_bytes<element<Values>>(in.size()),
                        [in, out, op, is_exclusive](auto a, auto& m) mutable {
                          return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
@@ -409,8 +409,8 @@ class collective_operations {
   /// `bytes` are those of this rank's elements as far as all ranks know them. A message on a link may have as
   /// many as `linked`, or no more than those.
   template <class Algorithm, class Begin>
-  result_type carry_out(std::string_view operation, Algorithm algorithm, std::size_t bytes, Begin begin,
-                        rank_t root = -1, std::size_t linked = 0) const {
+  result_type carry_out(detail::collective_name operation, Algorithm algorithm, std::size_t bytes,
+                        Begin begin, rank_t root = -1, std::size_t linked = 0) const {
     auto const& state = self().state();
     constexpr collective_medium kind = Algorithm::stands_on;
     auto& operations = state->operations;
@@ -421,7 +421,7 @@ class collective_operations {
     detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
     if constexpr (Starts) {
       auto one = std::make_shared<detail::started_collective>();
-      one->operation = operation;
+      one->operation = operation.text();
       one->call = call;
       one->begin = [begin = std::move(begin), algorithm, &medium]() mutable {
         return begin(algorithm, medium);
@@ -429,7 +429,13 @@ class collective_operations {
       operations.start(one);
       return result_type(state, std::move(one));
     } else {
-      operations.run(operation, call, [&] { return begin(algorithm, medium); });
+      if constexpr (requires { typename Algorithm::at_once; }) {
+        if (bytes != 0 && bytes <= medium.short_bytes) {
+          return operations.run_at_once(operation.text(), call,
+                                        [&] { begin(typename Algorithm::at_once{}, medium); });
+        }
+      }
+      operations.run(operation.text(), call, [&] { return begin(algorithm, medium); });
     }
   }
 

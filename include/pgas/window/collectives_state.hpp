@@ -166,15 +166,22 @@ class collectives_state {
   /// Carries out a collective, after those that were started before. `begin()` returns its steps.
   template <class Begin>
   void run(std::string_view operation, collective_call const& call, Begin&& begin) {
+    run_at_once(operation, call, [&] {
+      typename patience<control_type>::in_place const here(waits_);
+      steps all = begin();
+      all.begin();
+      all.conclude();
+    });
+  }
+  /// The same for a collective without steps, which is over when `body()` returns.
+  template <class Body>
+  void run_at_once(std::string_view operation, collective_call const& call, Body&& body) {
     while (!queue_.empty()) finish_first();
     rethrow();
     rest();
-    typename patience<control_type>::in_place const here(waits_);
     waits_.begin(operation, call);
-    steps all = begin();
-    all.begin();
     try {
-      all.conclude();
+      body();
     } catch (...) {
       last_error_ = std::current_exception();
       throw;

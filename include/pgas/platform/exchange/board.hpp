@@ -73,8 +73,10 @@ class board {
   static_assert(roomy_slot<slot_type>);
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
-  /// The longest piece that lies in its slot's room, in front of the call to which it belongs.
-  static constexpr std::size_t short_bytes = slot_type::room_bytes - (is_checked ? 2 * sizeof(word) : 0);
+  /// The longest piece that lies in its slot's room, behind the call to which it belongs. The call and the
+  /// first elements thus share the line of the number.
+  static constexpr std::size_t call_bytes = is_checked ? 2 * sizeof(word) : 0;
+  static constexpr std::size_t short_bytes = slot_type::room_bytes - call_bytes;
 
   /// A collective whose pieces are no longer needs no memory but the slots.
   static constexpr std::size_t sure_bytes = short_bytes;
@@ -145,7 +147,7 @@ class board {
   /// Where rank r posts its piece i.
   [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const {
     std::size_t const b = buffer(i);
-    return is_short_ ? posted_slot(r, b).room() : part(r) + b * buffer_bytes;
+    return is_short_ ? posted_slot(r, b).room() + call_bytes : part(r) + b * buffer_bytes;
   }
   [[nodiscard]] std::byte* own(std::size_t i) const { return piece(rank(), i); }
 
@@ -170,7 +172,7 @@ class board {
     posted_[b] = number(i);
     if constexpr (is_checked) {
       std::array const call{waits_->call().name(), waits_->call().shape()};
-      std::memcpy(posted_slot(rank(), b).room() + short_bytes, call.data(), sizeof call);
+      std::memcpy(posted_slot(rank(), b).room(), call.data(), sizeof call);
     }
     // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
     posted_slot(rank(), b).store(posted_[b], std::memory_order_release);
@@ -188,14 +190,14 @@ class board {
     requires reaching_backend<Backend>
   {
     static_assert(sizeof place <= short_bytes);
-    std::memcpy(posted_slot(rank(), buffer(i)).room(), &place, sizeof place);
+    std::memcpy(posted_slot(rank(), buffer(i)).room() + call_bytes, &place, sizeof place);
     post(i);
   }
   [[nodiscard]] memory_place offered(rank_t r, std::size_t i) const
     requires reaching_backend<Backend>
   {
     memory_place place;
-    std::memcpy(&place, posted_slot(r, buffer(i)).room(), sizeof place);
+    std::memcpy(&place, posted_slot(r, buffer(i)).room() + call_bytes, sizeof place);
     return place;
   }
   [[nodiscard]] std::byte* address_of(memory_place place) const noexcept
@@ -237,9 +239,7 @@ class board {
           on_(&on),
           slot_(slot),
           poster_(poster) {}
-    void await_resume() const {
-      if constexpr (is_checked) on_->compare(slot_, poster_);
-    }
+    void await_resume() const { on_->has_come(slot_, poster_); }
 
    private:
     board* on_;
@@ -249,6 +249,20 @@ class board {
   /// To be awaited: goes on when rank r has posted piece i.
   [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
     return {*this, posted_slot(r, buffer(i)), number(i), r};
+  }
+  /// The same as `until_free` and `posted`, in place. `wait_posted` returns whether the piece had come
+  /// before.
+  void wait_free(std::size_t i) {
+    word const needed = posted_[buffer(i)];
+    for (rank_t r = 0; r < size(); ++r) {
+      if (r != rank() && !has_read(r, needed)) waits_->wait_here(progress(r), needed, in_team(r));
+    }
+  }
+  bool wait_posted(rank_t r, std::size_t i) {
+    slot_type const slot = posted_slot(r, buffer(i));
+    bool const was_there = waits_->wait_here(slot, number(i), in_team(r));
+    has_come(slot, r);
+    return was_there;
   }
   /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
   void done_to(std::size_t i) {
@@ -277,10 +291,17 @@ class board {
   }
   [[nodiscard]] slot_type own_progress() const { return progress(rank()); }
 
+  /// A piece of rank `poster` has come. Its rank has ended all earlier collectives, so it reads no piece of
+  /// theirs: the release of its post comes after those loads, too.
+  void has_come(slot_type const& slot, rank_t poster) {
+    word& seen = read_[static_cast<std::size_t>(poster)];
+    seen = std::max(seen, number(0) - 1);
+    if constexpr (is_checked) compare(slot, poster);
+  }
   /// Throws if the piece in a slot belongs to another call than this rank's.
   void compare(slot_type const& slot, rank_t poster) const {
     std::array<word, 2> other{};
-    std::memcpy(other.data(), slot.room() + short_bytes, sizeof other);
+    std::memcpy(other.data(), slot.room(), sizeof other);
     collective_call const& mine = waits_->call();
     if (other[0] != mine.name() || other[1] != mine.shape()) [[unlikely]]
       waits_->refuse(in_team(poster), collective_call(other[0], other[1]).text(true));

@@ -87,6 +87,15 @@ class patience {
     return {*this, w, least, writer};
   }
 
+  /// Waits in place. Returns whether the word had come before.
+  template <class Word>
+  bool wait_here(Word w, word least, rank_t writer) {
+    // acquire: as in await_ready.
+    if (w.load(std::memory_order_acquire) >= least) return true;
+    wait(w, least, writer);
+    return false;
+  }
+
   /// Goes on with the suspended steps if their word has come. Returns whether the whole chain has ended.
   bool advance_if_ready() {
     waiting const at = *suspended_;

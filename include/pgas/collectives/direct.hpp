@@ -35,7 +35,7 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 struct direct {
   static constexpr std::string_view name = "direct";
   static constexpr auto stands_on = collective_medium::boards;
-  using at_once = detail::notes;  ///< for short blocking calls
+  using in_notes = detail::notes;  ///< for short calls
 
   /// Every rank's data become the root's. One-sided for the root, if its buffers are free and it
   /// offers no memory.

@@ -31,18 +31,20 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <class State>
 class collective_request {
  public:
-  /// Made by the functions of `team.start()`.
+  /// Made by the functions of `team.start()`. Both are null of one that has ended already.
   collective_request(std::shared_ptr<State> team, std::shared_ptr<detail::started_collective> one) noexcept
       : team_(std::move(team)), one_(std::move(one)) {}
 
   /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
   [[nodiscard]] bool test() {
+    if (!one_) return true;
     team_->operations.test(*one_);
     if (one_->is_done) rethrow();
     return one_->is_done;
   }
   /// Returns when this rank's part has ended.
   void wait() {
+    if (!one_) return;
     team_->operations.finish(*one_);
     rethrow();
   }
@@ -419,24 +421,46 @@ class collective_operations {
     if (!operations.has_memory(kind) && operations.needs_memory(kind, longest)) make_memory(*state, kind);
     auto& medium = operations.template medium<kind>();
     detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
+    bool in_notes = false;
+    if constexpr (requires { typename Algorithm::in_notes; })
+      in_notes = bytes != 0 && bytes <= medium.short_bytes;
     if constexpr (Starts) {
-      auto one = std::make_shared<detail::started_collective>();
+      if constexpr (requires { typename Algorithm::in_notes; }) {
+        if (in_notes && operations.takes_notes(medium)) {
+          auto const go_on = [&medium](Begin& b, typename Algorithm::in_notes how) { return b(how, medium); };
+          if (operations.start_in_notes(operation.text(), call, [&](auto how) { return go_on(begin, how); }))
+            return result_type(nullptr, nullptr);
+          auto one = keep(std::move(begin));
+          one->read = [kept = one.get(), go_on](auto how) { return go_on(kept->begun, how); };
+          operations.queue(one);
+          return result_type(state, std::move(one));
+        }
+      }
+      auto one = keep(std::move(begin));
       one->operation = operation.text();
       one->call = call;
-      one->begin = [begin = std::move(begin), algorithm, &medium]() mutable {
-        return begin(algorithm, medium);
-      };
+      one->begin = [kept = one.get(), algorithm, &medium] { return kept->begun(algorithm, medium); };
       operations.start(one);
       return result_type(state, std::move(one));
     } else {
-      if constexpr (requires { typename Algorithm::at_once; }) {
-        if (bytes != 0 && bytes <= medium.short_bytes) {
+      if constexpr (requires { typename Algorithm::in_notes; }) {
+        if (in_notes)
           return operations.run_at_once(operation.text(), call,
-                                        [&] { begin(typename Algorithm::at_once{}, medium); });
-        }
+                                        [&] { begin(typename Algorithm::in_notes{}, medium); });
       }
       operations.run(operation.text(), call, [&] { return begin(algorithm, medium); });
     }
+  }
+
+  /// A started collective together with what it refers to.
+  template <class Begin>
+  struct kept_collective : detail::started_collective {
+    explicit kept_collective(Begin b) : begun(std::move(b)) {}
+    Begin begun;
+  };
+  template <class Begin>
+  static std::shared_ptr<kept_collective<Begin>> keep(Begin&& begin) {
+    return std::make_shared<kept_collective<Begin>>(std::forward<Begin>(begin));
   }
 
   /// Makes the memory of the media. Collective.

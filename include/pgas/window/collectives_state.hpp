@@ -12,6 +12,7 @@
 #include <pgas/platform/exchange/links.hpp>
 #include <pgas/platform/exchange/message_buffers.hpp>
 #include <pgas/platform/exchange/node_media.hpp>
+#include <pgas/platform/exchange/notes.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
 #include <pgas/platform/exchange/steps.hpp>
@@ -26,7 +27,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 struct started_collective {
   std::string_view operation;
   collective_call call;
-  std::function<steps()> begin;  ///< owns what the steps refer to
+  std::function<steps()> begin;     ///< owns what the steps refer to
+  std::function<bool(notes)> read;  ///< of one whose note is written: it is over when others' notes are read
   std::optional<steps> run;
   std::exception_ptr error;
   bool is_done = false;
@@ -165,7 +167,7 @@ class collectives_state {
 
   /// Carries out a collective, after those that were started before. `begin()` returns its steps.
   template <class Begin>
-  void run(std::string_view operation, collective_call const& call, Begin&& begin) {
+  void run(std::string_view operation, collective_call call, Begin&& begin) {
     run_at_once(operation, call, [&] {
       typename patience<control_type>::in_place const here(waits_);
       steps all = begin();
@@ -175,7 +177,7 @@ class collectives_state {
   }
   /// The same for a collective without steps, which is over when `body()` returns.
   template <class Body>
-  void run_at_once(std::string_view operation, collective_call const& call, Body&& body) {
+  void run_at_once(std::string_view operation, collective_call call, Body&& body) {
     while (!queue_.empty()) finish_first();
     rethrow();
     rest();
@@ -188,6 +190,20 @@ class collectives_state {
     }
   }
 
+  /// Returns whether a collective in notes on this medium may begin now without waiting.
+  template <class Medium>
+  [[nodiscard]] bool takes_notes(Medium& medium) {
+    return queue_.empty() && !last_error_ && medium.is_next_free();
+  }
+  /// Begins a collective in notes, if it takes them. Returns whether it is over.
+  template <class Body>
+  bool start_in_notes(std::string_view operation, collective_call call, Body&& body) {
+    bool is_over = true;
+    run_at_once(operation, call, [&] { is_over = body(notes{.writes = true, .waits = false}); });
+    return is_over;
+  }
+  /// Queues one that is begun and not over.
+  void queue(std::shared_ptr<started_collective> one) { queue_.push_back(std::move(one)); }
   /// Queues a collective, and carries it out as far as that goes without waiting.
   void start(std::shared_ptr<started_collective> one) {
     rethrow();
@@ -204,7 +220,11 @@ class collectives_state {
     bool goes_on = true;
     while (goes_on && !queue_.empty()) {
       started_collective& first = *queue_.front();
-      goes_on = first.run ? waits_.advance_if_ready() : begin(first);
+      if (first.read) {
+        goes_on = read_notes(first, false);
+      } else {
+        goes_on = first.run ? waits_.advance_if_ready() : begin(first);
+      }
       if (goes_on) conclude_first();
       if (last_error_) return;
     }
@@ -299,10 +319,22 @@ class collectives_state {
     one.run.emplace(one.begin());
     return one.run->begin();
   }
-  /// Lets this rank go on with what is started while it waits for anything else.
+  /// Reads the notes of others, if they are there or this rank `waits`. Returns whether the collective is
+  /// over.
+  bool read_notes(started_collective& one, bool waits) {
+    try {
+      return one.read(notes{.writes = false, .waits = waits});
+    } catch (...) {
+      one.error = last_error_ = std::current_exception();
+      return true;
+    }
+  }
+  /// Lets this rank go on with what is started while it waits for anything else. Nobody waits for a rank that
+  /// has yet to read notes.
   void work() {
     if constexpr (working_backend<Backend>) {
-      if (!queue_.empty() && !working_) {
+      bool const waits_for_notes = queue_.size() == 1 && queue_.front()->read;
+      if (!queue_.empty() && !waits_for_notes && !working_) {
         working_.emplace(backend_->while_waiting([this] {
           advance();
           rethrow();
@@ -317,7 +349,9 @@ class collectives_state {
   void finish_first() {
     rest();
     started_collective& first = *queue_.front();
-    if (first.run) {
+    if (first.read) {
+      read_notes(first, true);
+    } else if (first.run) {
       waits_.finish();
     } else {
       typename patience<control_type>::in_place const here(waits_);
@@ -329,6 +363,7 @@ class collectives_state {
     auto const first = std::move(queue_.front());
     queue_.pop_front();
     first->is_done = true;
+    if (!first->run) return;
     try {
       first->run->conclude();
     } catch (...) {

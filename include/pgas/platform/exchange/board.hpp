@@ -250,19 +250,30 @@ class board {
   [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
     return {*this, posted_slot(r, buffer(i)), number(i), r};
   }
-  /// The same as `until_free` and `posted`, in place. `wait_posted` returns whether the piece had come
-  /// before.
+  /// The same as `until_free` and `posted`, in place.
   void wait_free(std::size_t i) {
     word const needed = posted_[buffer(i)];
     for (rank_t r = 0; r < size(); ++r) {
       if (r != rank() && !has_read(r, needed)) waits_->wait_here(progress(r), needed, in_team(r));
     }
   }
-  bool wait_posted(rank_t r, std::size_t i) {
+  void wait_posted(rank_t r, std::size_t i) {
     slot_type const slot = posted_slot(r, buffer(i));
-    bool const was_there = waits_->wait_here(slot, number(i), in_team(r));
+    waits_->wait_here(slot, number(i), in_team(r));
     has_come(slot, r);
-    return was_there;
+  }
+  /// Returns whether rank r has posted piece i. Only `wait_posted` lets this rank read it.
+  [[nodiscard]] bool has_posted(rank_t r, std::size_t i) const {
+    // relaxed: `wait_posted` acquires what the piece carries.
+    return posted_slot(r, buffer(i)).load(std::memory_order_relaxed) >= number(i);
+  }
+  /// Returns whether the first piece of the next collective may be written without a wait.
+  [[nodiscard]] bool is_next_free() {
+    word const needed = posted_[buffer(1)];
+    for (rank_t r = 0; r < size(); ++r) {
+      if (r != rank() && !has_read(r, needed)) return false;
+    }
+    return true;
   }
   /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
   void done_to(std::size_t i) {

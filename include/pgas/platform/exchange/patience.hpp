@@ -39,7 +39,7 @@ class patience {
   };
 
   /// The collective that begins: messages name it, and ranks compare it. The name outlives the waits.
-  void begin(std::string_view operation, collective_call const& call) noexcept {
+  void begin(std::string_view operation, collective_call call) noexcept {
     operation_ = operation;
     call_ = call;
   }
@@ -87,13 +87,11 @@ class patience {
     return {*this, w, least, writer};
   }
 
-  /// Waits in place. Returns whether the word had come before.
+  /// The same, in place.
   template <class Word>
-  bool wait_here(Word w, word least, rank_t writer) {
+  void wait_here(Word w, word least, rank_t writer) {
     // acquire: as in await_ready.
-    if (w.load(std::memory_order_acquire) >= least) return true;
-    wait(w, least, writer);
-    return false;
+    if (w.load(std::memory_order_acquire) < least) wait(w, least, writer);
   }
 
   /// Goes on with the suspended steps if their word has come. Returns whether the whole chain has ended.

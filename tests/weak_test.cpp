@@ -765,6 +765,11 @@ std::vector<weak::link_rounds> all_link_rounds() {
 }
 std::vector<weak::shelf_rounds> all_shelf_rounds() { return {{2, 3}, {3, 3}}; }
 std::vector<weak::board_rounds> all_board_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
+std::vector<weak::note_rounds> all_note_rounds() {
+  using kind = weak::note_rounds::kind;
+  return {{2, kind::reductions}, {2, kind::broadcasts},       {2, kind::answered},
+          {3, kind::reductions}, {2, kind::reductions, true}, {2, kind::answered, true}};
+}
 
 /// Returns whether a search finds a fault in each of these.
 template <class Protocol, class Programs>
@@ -796,6 +801,18 @@ TEST_CASE("weak: each memory order of boards is needed, and so is the place of p
   for (auto const wrong : {mistake::writes_after_post, mistake::reads_after_end}) {
     CHECK(all_are_wrong<weak::boards>(std::vector<weak::board_rounds>{{2, true, wrong}, {2, false, wrong}}));
   }
+}
+
+TEST_CASE("weak: notes are read after they are written, and replaced after that") {
+  are_right<on_boards>(all_note_rounds());
+}
+
+TEST_CASE("weak: notes need the order of each post, and a rank must read them before its next note") {
+  need_their_orders<on_boards>(all_note_rounds());
+  using kind = weak::note_rounds::kind;
+  CHECK(all_are_wrong<weak::boards>(std::vector<weak::note_rounds>{{2, kind::reductions, false, true},
+                                                                   {2, kind::answered, false, true},
+                                                                   {2, kind::answered, true, true}}));
 }
 
 // Protocols as papers present them, which are wrong.

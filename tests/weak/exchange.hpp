@@ -3,11 +3,16 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <pgas/platform/exchange/board.hpp>
 #include <pgas/platform/exchange/links.hpp>
+#include <pgas/platform/exchange/notes.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
+#include <pgas/vocabulary/folding.hpp>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "model.hpp"
@@ -278,6 +283,96 @@ struct board_rounds {
         read(0, [&] { p.board.end(); });
       } else {
         p.board.end();
+      }
+    }
+  }
+};
+
+/// A board whose notes are payload of the model in those collectives in which `is_watched`. A rank that is
+/// `late` reads them only after its own next note, which is a mistake.
+template <class Board>
+class watched_notes {
+ public:
+  static constexpr std::size_t buffers = Board::buffers;
+  static constexpr std::size_t buffer_bytes = Board::buffer_bytes;
+  static constexpr std::size_t short_bytes = Board::short_bytes;
+
+  watched_notes(Board& board, model& m, bool late) : board_(&board), model_(&m), late_(late) {}
+  void watch(bool is_watched) { is_watched_ = is_watched; }
+
+  [[nodiscard]] rank_t rank() const { return board_->rank(); }
+  [[nodiscard]] rank_t size() const { return board_->size(); }
+  void begin(std::size_t longest) { board_->begin(longest); }
+  void end() { board_->end(); }
+  [[nodiscard]] std::byte* own(std::size_t i) const {
+    if (is_watched_) model_->write(rank(), rank());
+    return board_->own(i);
+  }
+  [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const {
+    if (is_watched_ && late_) {
+      owed_ = r;
+    } else if (is_watched_) {
+      model_->read(rank(), r);
+    }
+    return board_->piece(r, i);
+  }
+  bool is_free(std::size_t i) { return board_->is_free(i); }
+  auto until_free(std::size_t i) { return board_->until_free(i); }
+  void wait_free(std::size_t i) { board_->wait_free(i); }
+  void post(std::size_t i) {
+    board_->post(i);
+    if (owed_ >= 0) model_->read(rank(), std::exchange(owed_, -1));
+  }
+  auto posted(rank_t r, std::size_t i) { return board_->posted(r, i); }
+  void wait_posted(rank_t r, std::size_t i) { board_->wait_posted(r, i); }
+  bool has_posted(rank_t r, std::size_t i) { return board_->has_posted(r, i); }
+  void done_to(std::size_t i) { board_->done_to(i); }
+
+ private:
+  Board* board_;
+  model* model_;
+  bool late_;
+  bool is_watched_ = true;
+  mutable rank_t owed_ = -1;  ///< its note was asked for, and is read later
+};
+
+/// Collectives in notes, of which the first and the last use the same buffer: reductions to all ranks, or
+/// broadcasts from rank 0. The broadcasts may be `answered` by one from rank 1, whose note says that it has
+/// read the first. `starts`: ranks begin them, and look again before they wait.
+struct note_rounds {
+  enum class kind { reductions, broadcasts, answered };
+
+  rank_t ranks;
+  kind of;
+  bool starts = false;
+  bool late = false;
+
+  template <class Protocol>
+  void play(model& m, control& words, Protocol& p) const {
+    using board_type = std::remove_cvref_t<decltype(p.board)>;
+    static_assert(pgas::detail::noting_medium<watched_notes<board_type>>);
+    watched_notes<board_type> medium(p.board, m, late);
+    std::array<std::byte, 8> mine{};
+    auto op = [](std::uint64_t a, std::uint64_t b) { return a + b; };
+    auto const fold = pgas::detail::folding::of<std::uint64_t>(op, true);
+    auto const run = [&](rank_t root) {
+      auto const in = [&](pgas::detail::notes how) {
+        return of != kind::reductions ? how.broadcast(medium, mine, root)
+                                      : how.all_reduce(medium, mine, mine, fold);
+      };
+      if (!starts) {
+        in({});
+      } else if (!in({.writes = true, .waits = false}) && !in({.writes = false, .waits = false})) {
+        in({.writes = false, .waits = true});
+      }
+    };
+    for (std::size_t c = 0; c <= board_type::buffers; ++c) {
+      bool const is_watched = c % board_type::buffers == 0;
+      medium.watch(is_watched);
+      if (is_watched || (c == 1 && of != kind::broadcasts)) {
+        run(c == 1 ? 1 : 0);
+      } else {
+        medium.begin(8);
       }
     }
   }

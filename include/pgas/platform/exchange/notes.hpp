@@ -211,8 +211,8 @@ struct notes {
       copy(all.data() + sizes.first(r), r == m.rank() ? mine.data() : m.piece(r, 0), mine.size());
   }
 
-  /// Writes the fold of the elements of ranks 0 to `last`, those at byte `at` of the notes. The result may lie
-  /// in the place of this rank's elements: it is written after all elements have been read.
+  /// Writes the fold of the elements of ranks 0 to `last`, those at byte `at` of the notes. The result may
+  /// lie in the place of this rank's elements: it is written after all elements have been read.
   template <class M>
   static void fold_up_to(M& m, rank_t last, bytes_in mine, std::byte* result, folding const& fold,
                          std::size_t at = 0) {

@@ -76,7 +76,7 @@ void random_sequence(Team& team, std::uint64_t seed) {
   memory operands(team, longest * n + 4);
   memory results(team, longest * n + 4);
   for (std::size_t step = 0; step < 30; ++step) {
-    std::size_t const which = rng.below(8);
+    std::size_t const which = rng.below(9);
     std::size_t const count = counts[rng.below(counts.size())];
     rank_t const root = rng.rank_below(ranks);
     std::size_t const places = rng.below(3);  // private, in windows, or as each rank likes
@@ -96,11 +96,17 @@ void random_sequence(Team& team, std::uint64_t seed) {
         collective(team);
       }
     };
-    auto const folded = [&](std::size_t i) {
-      number all = element(0, i, step);
-      for (rank_t r = 1; r < ranks; ++r) all = ends_and_sum{}(all, element(r, i, step));
-      return all;
+    auto const folded_before = [&](rank_t end) {
+      return [&, end](std::size_t i) {
+        number all = element(0, i, step);
+        for (rank_t r = 1; r < end; ++r) all = ends_and_sum{}(all, element(r, i, step));
+        return all;
+      };
     };
+    auto const folded = folded_before(ranks);
+    // What a rank has measured, or the opposite: both ways are right, also where ranks differ.
+    if (own.one_in(2))
+      team.state()->operations.template medium<collective_medium::boards>().assume_near(own.one_in(2));
     std::string const what = "step " + std::to_string(step) + ", operation " + std::to_string(which) + ", " +
                              std::to_string(count) + " elements, root " + std::to_string(root);
     std::span<number const> const all = from;
@@ -141,6 +147,10 @@ void random_sequence(Team& team, std::uint64_t seed) {
       auto const result = is_in_place && is_root ? mine : into.first(is_root ? count : 0);
       call([&](auto const& t) { return t.reduce(mine, result, root, ends_and_sum{}); });
       require_all(result, folded, what);
+    } else if (which == 7) {
+      auto const result = is_in_place ? mine : into.first(count);
+      call([&](auto const& t) { return t.exclusive_scan(mine, result, ends_and_sum{}); });
+      if (self != 0) require_all(result, folded_before(team.rank()), what);
     } else {
       auto const block = is_in_place ? from.subspan(own.below(n) * count, count) : into.first(count);
       call([&](auto const& t) { return t.reduce_scatter(all, block, ends_and_sum{}); });
@@ -209,6 +219,7 @@ TEST_CASE("single copies: a system that forbids them later gives an error that n
       auto const e = error_of<Model>(2, [](auto& team) {
         std::vector<number> mine(50'000);
         team.broadcast(mine);
+        team.state()->operations.template medium<collective_medium::boards>().assume_near(false);
         if (team.rank() == 1) forbid_process_memory();
         team.broadcast(mine);
       });

@@ -11,6 +11,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/platform/exchange/line_trial.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <span>
@@ -127,7 +128,16 @@ class board {
       reaches = backend_->reaches(in_team(r), other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
     }
     calls_reach_ = least(reaches) != 0;
+    if (calls_reach_ && size() == 2) {
+      barrier();
+      is_near_ = line_trial(memory_->part(rank()), memory_->part(1 - rank()), barrier).is_near();
+    }
   }
+  /// Returns whether this rank's cache and the other rank's are so near that pieces of one to the other are
+  /// sooner there by way of the board than by a call. Ranks may differ in it. False if there are more ranks.
+  [[nodiscard]] bool is_near() const noexcept { return is_near_; }
+  /// Replaces what `find_reach` has found, for tests.
+  void assume_near(bool is_near) noexcept { is_near_ = is_near; }
 
   /// Begins the team's next collective. Its pieces are of at most `longest` bytes.
   void begin(std::size_t longest) noexcept {
@@ -339,6 +349,7 @@ class board {
   Segment* memory_ = nullptr;
   word collective_ = 0;
   bool is_short_ = true;
+  bool is_near_ = false;                ///< see is_near
   bool calls_reach_ = false;            ///< system calls reach private memory of all ranks
   std::array<word, buffers> posted_{};  ///< the number of this rank's last piece in each buffer
   std::vector<word> read_;              ///< up to where each rank has read, as far as this rank knows

@@ -38,14 +38,24 @@ std::size_t share_of(M const& m, std::size_t block, std::size_t unit) noexcept {
   return std::min(block, share);
 }
 
+/// Whether the medium has found out that lines go quickly from one rank to the other.
+template <posting_medium M>
+bool is_near(M const& m) noexcept {
+  if constexpr (requires { m.is_near(); }) {
+    return m.is_near();
+  } else {
+    return false;
+  }
+}
+
 /// Writes to this rank's board a piece of a message of `total` bytes.
 ///
 /// The other rank's cache often holds the buffer's lines, which a plain store takes back one by one. Two
-/// ranks write messages of middle length past the caches, so that they need not. More ranks may share a
-/// cache, and shorter messages wait for the memory longer than for the lines.
+/// ranks that are not near write messages of middle length past the caches, so that they need not. More ranks
+/// may share a cache, and shorter messages wait for the memory longer than for the lines.
 template <posting_medium M>
 void write_piece(M const& m, std::byte* to, bytes_in piece, std::size_t total) noexcept {
-  if (m.size() == 2 && total >= offered_bytes) {
+  if (m.size() == 2 && total >= offered_bytes && !is_near(m)) {
     stream(to, piece.data(), piece.size());
   } else {
     copy_bytes(to, piece.data(), piece.size());

@@ -82,8 +82,9 @@ steps reduce_from_memory(M& m, bytes_in mine, bytes_out result, folding fold, ra
   m.begin(unknown_bytes);
   rank_t const self = m.rank();
   auto const wants = [root](rank_t r) { return root == every_rank || root == r; };
-  memory_place const source = place_for_copies(m, mine);
-  memory_place const target = wants(self) ? place_for_copies(m, result) : memory_place{};
+  bool const is_stream = root != every_rank;
+  memory_place const source = place_for_copies(m, mine, is_stream);
+  memory_place const target = wants(self) ? place_for_copies(m, result, is_stream) : memory_place{};
   if (!m.is_free(0)) co_await m.until_free(0);
   m.offer(0, source);
   if (!m.is_free(1)) co_await m.until_free(1);

@@ -20,13 +20,15 @@ constexpr bool is_offered(std::size_t bytes) noexcept {
 }
 
 /// The place of this rank's memory if straight copies are faster than those by way of the board. A call
-/// copies at half the speed of loads and stores or less, so it is for two ranks, of which both copy.
+/// copies at half the speed of loads and stores or less, so it is for two ranks, of which both copy. Near
+/// ranks do not need it in a stream, where one rank writes pieces while the other reads or folds them.
 template <posting_medium M>
-memory_place place_for_copies(M& m, bytes_in memory) noexcept {
+memory_place place_for_copies(M& m, bytes_in memory, bool is_stream = false) noexcept {
   if constexpr (reaching_medium<M>) {
     memory_place const place = m.place_of(memory);
     bool const is_called = place.by == memory_place::reach::call;
-    if (!is_called || (m.size() == 2 && memory.size() >= called_bytes)) return place;
+    bool const calls_win = m.size() == 2 && memory.size() >= called_bytes && !(is_stream && is_near(m));
+    if (!is_called || calls_win) return place;
   }
   return {};
 }
@@ -74,7 +76,7 @@ constexpr std::size_t share_of_receiver(std::size_t bytes) noexcept { return byt
 template <reaching_medium M>
 steps send_whole(M& m, bytes_in data, rank_t receiver) {
   if (!m.is_free(0)) co_await m.until_free(0);
-  memory_place const place = place_for_copies(m, data);
+  memory_place const place = place_for_copies(m, data, receiver == every_rank);
   if (!place.is_there()) {
     cut const pieces(data.size(), 1, M::buffer_bytes);
     for (std::size_t i = 0; i < pieces.count(); ++i) {

@@ -425,23 +425,29 @@ class collective_operations {
     if constexpr (requires { typename Algorithm::in_notes; })
       in_notes = bytes != 0 && bytes <= medium.short_bytes;
     if constexpr (Starts) {
+      using kept_type = kept_collective<Algorithm, std::remove_reference_t<decltype(medium)>, Begin>;
       if constexpr (requires { typename Algorithm::in_notes; }) {
         if (in_notes && operations.takes_notes(medium)) {
-          auto const go_on = [&medium](Begin& b, typename Algorithm::in_notes how) { return b(how, medium); };
-          if (operations.start_in_notes(operation.text(), call, [&](auto how) { return go_on(begin, how); }))
+          if (operations.start_in_notes(operation.text(), call, [&](auto how) { return begin(how, medium); }))
             return result_type(nullptr, nullptr);
-          auto one = keep(std::move(begin));
-          one->read = [kept = one.get(), go_on](auto how) { return go_on(kept->begun, how); };
-          operations.queue(one);
-          return result_type(state, std::move(one));
+          auto written = std::make_shared<kept_type>(algorithm, medium, std::move(begin));
+          written->read = [](detail::started_collective& base, typename Algorithm::in_notes how) {
+            auto& kept = static_cast<kept_type&>(base);
+            return kept.begin_in(how, *kept.medium);
+          };
+          operations.queue(written);
+          return result_type(state, std::move(written));
         }
       }
-      auto one = keep(std::move(begin));
-      one->operation = operation.text();
-      one->call = call;
-      one->begin = [kept = one.get(), algorithm, &medium] { return kept->begun(algorithm, medium); };
-      operations.start(one);
-      return result_type(state, std::move(one));
+      auto asked = std::make_shared<kept_type>(algorithm, medium, std::move(begin));
+      asked->operation = operation.text();
+      asked->call = call;
+      asked->begin = [](detail::started_collective& base) {
+        auto& kept = static_cast<kept_type&>(base);
+        return kept.begin_in(kept.algorithm, *kept.medium);
+      };
+      operations.start(asked);
+      return result_type(state, std::move(asked));
     } else {
       if constexpr (requires { typename Algorithm::in_notes; }) {
         if (in_notes)
@@ -453,15 +459,13 @@ class collective_operations {
   }
 
   /// A started collective together with what it refers to.
-  template <class Begin>
+  template <class Algorithm, class Medium, class Begin>
   struct kept_collective : detail::started_collective {
-    explicit kept_collective(Begin b) : begun(std::move(b)) {}
-    Begin begun;
+    kept_collective(Algorithm a, Medium& m, Begin b) : algorithm(a), medium(&m), begin_in(std::move(b)) {}
+    Algorithm algorithm;
+    Medium* medium;
+    Begin begin_in;
   };
-  template <class Begin>
-  static std::shared_ptr<kept_collective<Begin>> keep(Begin&& begin) {
-    return std::make_shared<kept_collective<Begin>>(std::forward<Begin>(begin));
-  }
 
   /// Makes the memory of the media. Collective.
   static void make_memory(state_type& state, collective_medium kind) {

@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
@@ -23,12 +22,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A collective that has been asked for and may not have ended yet.
+/// A collective that has been asked for and may not have ended yet. Its functions take it by its base, since
+/// they know what lies behind it.
 struct started_collective {
   std::string_view operation;
   collective_call call;
-  std::function<steps()> begin;     ///< owns what the steps refer to
-  std::function<bool(notes)> read;  ///< of one whose note is written: it is over when others' notes are read
+  steps (*begin)(started_collective&) = nullptr;
+  /// Of one whose note is written: it is over when the notes of others are read.
+  bool (*read)(started_collective&, notes) = nullptr;
   std::optional<steps> run;
   std::exception_ptr error;
   bool is_done = false;
@@ -316,14 +317,14 @@ class collectives_state {
 
   bool begin(started_collective& one) {
     waits_.begin(one.operation, one.call);
-    one.run.emplace(one.begin());
+    one.run.emplace(one.begin(one));
     return one.run->begin();
   }
   /// Reads the notes of others, if they are there or this rank `waits`. Returns whether the collective is
   /// over.
   bool read_notes(started_collective& one, bool waits) {
     try {
-      return one.read(notes{.writes = false, .waits = waits});
+      return one.read(one, notes{.writes = false, .waits = waits});
     } catch (...) {
       one.error = last_error_ = std::current_exception();
       return true;

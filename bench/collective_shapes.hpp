@@ -83,6 +83,10 @@ inline bool is_shown(collective c, std::size_t bytes, int ranks, bool quick) {
 inline bool is_shown_touched(collective c, std::size_t bytes, int ranks, bool quick) {
   return ranks == 2 && !has_counts(c) && (bytes == 256 * kib || (!quick && bytes == 8 * mib));
 }
+/// The sizes of the rows whose elements and results lie in symmetric memory.
+inline bool is_shown_symmetric(std::size_t bytes, int ranks) {
+  return ranks == 2 && (bytes == 4 * kib || bytes == 256 * kib || bytes == 8 * mib);
+}
 /// Bytes of a rank's elements, and of its result.
 inline std::size_t bytes_in(collective c, std::size_t bytes, int ranks) {
   bool const is_block = c == collective::gather || c == collective::gatherv || c == collective::allgather ||
@@ -159,7 +163,8 @@ way exposed(meter const& m, std::size_t bytes, Call call) {
 
 /// All rows of a library: it has `call<C>(bytes, root)`, `start<C>(bytes, root)` which returns a request,
 /// `wait(request)`, `barrier()`, `source(c)` and `result()`, its buffers, `has(c)`, `starts(c)`, and
-/// `by_hand(c, bytes)`, the ways beside it.
+/// `by_hand(c, bytes)`, the ways beside it. It may have `use_symmetric(bool)`, which says whether its buffers
+/// lie in memory that all ranks load and store, and `has_symmetric(c)`.
 template <class Library>
 class collective_rows {
  public:
@@ -175,6 +180,11 @@ class collective_rows {
     each_size([&]<collective C>(std::size_t bytes) {
       if (Library::has(C) && is_shown_touched(C, bytes, m_.ranks(), rows_are_few())) touched<C>(bytes);
     });
+    if constexpr (requires { library_.use_symmetric(true); }) {
+      each_size([&]<collective C>(std::size_t bytes) {
+        if (Library::has_symmetric(C) && is_shown_symmetric(bytes, m_.ranks())) symmetric<C>(bytes);
+      });
+    }
     each_size([&]<collective C>(std::size_t bytes) {
       if (Library::starts(C) && is_shown_started(C, bytes, rows_are_few())) started<C>(bytes);
     });
@@ -227,6 +237,13 @@ class collective_rows {
                  library_.template call<C>(bytes, root());
                  read_lines(library_.result(), out);
                })});
+  }
+
+  template <collective C>
+  void symmetric(std::size_t bytes) {
+    library_.use_symmetric(true);
+    m_.measure(collective_key(std::string(name_of(C)) + "_symmetric", bytes), {calls<C>("", bytes)});
+    library_.use_symmetric(false);
   }
 
   template <collective C>

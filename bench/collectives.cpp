@@ -3,6 +3,7 @@
 #include "collective_shapes.hpp"
 
 #include <climits>
+#include <optional>
 #include <pgas/pgas.hpp>
 
 #include "program.hpp"
@@ -65,6 +66,11 @@ class library {
   static constexpr bool compares_forms = true;
   static constexpr bool has(collective) { return true; }
   static constexpr bool starts(collective) { return true; }
+  /// The rows that OpenSHMEM has.
+  static constexpr bool has_symmetric(collective c) {
+    return c == collective::bcast || c == collective::allreduce || c == collective::allgather ||
+           c == collective::alltoall;
+  }
 
   library(Team& team, bench::meter& m)
       : m_(m),
@@ -79,7 +85,19 @@ class library {
 
   void barrier() const { team_.barrier(); }
   [[nodiscard]] double* source(collective c) const { return c == collective::bcast ? result() : mine(); }
-  [[nodiscard]] double* result() const { return reinterpret_cast<double*>(result_.data()); }
+  [[nodiscard]] double* result() const {
+    return is_symmetric_ ? symmetric_result_->local().data() : reinterpret_cast<double*>(result_.data());
+  }
+  /// Elements and results lie in windows then. Collective when it is first asked for.
+  void use_symmetric(bool is_symmetric) {
+    if (is_symmetric && !symmetric_result_) {
+      for (auto* w : {&symmetric_, &symmetric_result_}) {
+        w->emplace(pgas::make_window<double>(team_, bench::region / sizeof(double)));
+        std::fill((*w)->local().begin(), (*w)->local().end(), 1.0);
+      }
+    }
+    is_symmetric_ = is_symmetric;
+  }
   template <collective C>
   void call(std::size_t bytes, int root) {
     go<C>(team_, bytes, root);
@@ -103,7 +121,11 @@ class library {
   static constexpr std::size_t piece = 64 * bench::kib;
   static constexpr std::size_t slots = ring / piece;
 
-  [[nodiscard]] double* mine() const { return reinterpret_cast<double*>(mine_.data()); }
+  using window_type = decltype(pgas::make_window<double>(std::declval<Team&>(), 0));
+
+  [[nodiscard]] double* mine() const {
+    return is_symmetric_ ? symmetric_->local().data() : reinterpret_cast<double*>(mine_.data());
+  }
   [[nodiscard]] std::span<double const> given(std::size_t bytes) const {
     return {mine(), bytes / sizeof(double)};
   }
@@ -220,10 +242,13 @@ class library {
   bench::meter& m_;
   Team& team_;
   bench::raw::lines lines_;
-  decltype(pgas::make_window<double>(std::declval<Team&>(), 0)) window_;
+  window_type window_;
   std::vector<std::size_t> counts_;
   bench::buffer mine_;
   bench::buffer result_;
+  mutable std::optional<window_type> symmetric_;
+  mutable std::optional<window_type> symmetric_result_;
+  bool is_symmetric_ = false;
   std::uint64_t rounds_ = 0;
   std::size_t turn_ = 0;  ///< of slots
 };

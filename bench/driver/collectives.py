@@ -8,6 +8,7 @@ NAMES = ['bcast', 'reduce', 'allreduce', 'scan', 'exscan', 'scatter', 'gather', 
          'scatterv', 'gatherv', 'allgatherv', 'alltoallv', 'reduce_scatter']
 EXPOSED = '_exposed'
 TOUCHED = '_touched'
+SYMMETRIC = '_symmetric'
 
 
 def is_there(rows):
@@ -79,6 +80,7 @@ def beside_peers(rows, most_ranks=1024):
     for ranks in sorted({ranks for _, mode, ranks in found if mode == '' and ranks <= most_ranks}):
         yield from table(f'{ranks} ranks: time (times ahead of the quickest peer)', chosen(found, ranks), beside_peer)
         yield from table(f'{ranks} ranks: with elements written before, and results read after', chosen(found, ranks, '', TOUCHED), beside_peer)
+        yield from table(f'{ranks} ranks: in windows and in symmetric memory', chosen(found, ranks, '', SYMMETRIC), beside_peer)
         yield from table(f'{ranks} ranks: started and waited for', chosen(found, ranks, 'i'), beside_peer)
         yield from table(f'{ranks} ranks: started, times the blocking form', chosen(found, ranks, 'i', '', 'to_raw'), beside_hand)
         yield from table(f'{ranks} ranks: overlap with computation', chosen(found, ranks, 'i', EXPOSED), hidden)

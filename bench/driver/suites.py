@@ -295,7 +295,7 @@ TARGETS = [
     Target(rf'{COLLECTIVE}/\d{{6,}}', raw=1 / 0.9, ahead=1, beside='copies by hand'),
     Target(rf'{COLLECTIVE}/\d+', ahead=1, ranks=(2, 16)),
     Target(rf'i{COLLECTIVE}/\d+', raw=1.05, ahead=1, ranks=(2, 16), beside='blocking'),
-    Target(rf'(i{COLLECTIVE}_exposed|{COLLECTIVE}_touched)/\d+', ahead=1),
+    Target(rf'(i{COLLECTIVE}_exposed|{COLLECTIVE}_(touched|symmetric))/\d+', ahead=1),
     Target(r'far_(put|get|fetch_add)/mpi, .*', raw=1.05, beside='RMA'),
     Target(r'far_(put|get|fetch_add)/cluster, .*', raw=1.1, beside='RMA'),
     Target(r'far_(barrier|fence)/.*', raw=1.0, ranks=(3, 64)),

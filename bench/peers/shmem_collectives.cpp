@@ -15,6 +15,8 @@ class library {
            c == collective::allgatherv || c == collective::alltoall;
   }
   static constexpr bool starts(collective) { return false; }
+  static constexpr bool has_symmetric(collective c) { return c != collective::allgatherv && has(c); }
+  static void use_symmetric(bool) {}  // it has no other memory
 
   explicit library(bench::meter& m)
       : ranks_(m.ranks()),

@@ -330,8 +330,9 @@ class collectives_state {
       return true;
     }
   }
-  /// Lets this rank go on with what is started while it waits for anything else. Nobody waits for a rank that
-  /// has yet to read notes.
+  /// Lets this rank go on with what is started while it waits for anything else. A rank whose only collective
+  /// has yet to read notes holds up nobody: the others may be many buffers ahead, and what comes then needs
+  /// further calls of this rank.
   void work() {
     if constexpr (working_backend<Backend>) {
       bool const waits_for_notes = queue_.size() == 1 && queue_.front()->read;

@@ -15,6 +15,7 @@
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -59,8 +60,7 @@ class ranks_of_node {
 ///           section 2.4), here without a tree, since readers of coherent memory share the source's lines.
 /// Words     `buffers` slots of a rank for pieces, one for what it has read; the rank writes them.
 /// States    of a buffer: free, if each rank has read the piece in it; else posted. A piece that fits into
-/// the
-///           slot's own room lies there, so that a short message is one line.
+///           the slot's own room lies there, so that a short message is one line.
 /// Offers    a piece may be the name of its rank's own memory, in the slot's room: readers then copy straight
 ///           from there, by loads where all ranks map it, else by system calls if the system allows them.
 ///           That needs a `reaching_backend`; with another `Backend` there are no offers.
@@ -128,9 +128,12 @@ class board {
       reaches = backend_->reaches(in_team(r), other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
     }
     calls_reach_ = least(reaches) != 0;
-    if (calls_reach_ && size() == 2) {
-      barrier();
-      is_near_ = line_trial(memory_->part(rank()), memory_->part(1 - rank()), barrier).is_near();
+    if constexpr (std::is_same_v<Ranks, whole_team<Control>>) {
+      // The barrier is one of the team, so ranks of a node cannot try by themselves.
+      if (calls_reach_ && size() == 2) {
+        barrier();
+        is_near_ = line_trial(part(rank()), part(1 - rank()), barrier).is_near();
+      }
     }
   }
   /// Returns whether this rank's cache and the other rank's are so near that pieces of one to the other are

@@ -30,6 +30,28 @@ TEST_CASE("collectives: several are in flight at once on one team, and end in an
   });
 }
 
+TEST_CASE("collectives: a broadcast fills an array that has a name, and returns a constant or nameless one") {
+  everywhere([](auto& team) {
+    rank_t const root = team.size() - 1;
+    std::array<int, 3> named{team.rank(), 1, team.rank() + 2};
+    static_assert(std::is_void_v<decltype(team.broadcast(named, root))>, "no result can be dropped");
+    team.broadcast(named, root);
+    require(named == std::array{root, 1, root + 2}, "an array that has a name");
+    int plain[2]{team.rank(), 5};
+    team.broadcast(plain, root);
+    require_equal(plain[0], root, "an array of the language");
+    std::array<double, 30> started{};
+    started[29] = team.rank();
+    team.start().broadcast(started, root).wait();
+    require_equal(started[29], root, "an array in a started broadcast");
+
+    std::array const constant{team.rank()};
+    require_equal(team.broadcast(constant, root)[0], root, "a constant array");
+    auto const [a, b] = team.broadcast(std::array{team.rank(), 7}, root);
+    require(a == root && b == 7, "an array without a name");
+  });
+}
+
 TEST_CASE("collectives: a started one ends before a later blocking one begins") {
   everywhere([](auto& team) {
     std::vector<int> values(10, team.rank());

@@ -75,9 +75,10 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   void barrier() const { state_->collectives.barrier(); }
 
   /// Every rank returns `root`'s value. Collective; O(sizeof(T)) rounds of 64 bytes. With more than 16 ranks,
-  /// values go as those of a range do, so no rank serves all others. MPI_Bcast.
+  /// values go as those of a range do, so no rank serves all others. Elements of a range, or of an array that
+  /// has a name, are filled in their place instead. MPI_Bcast.
   template <class T>
-    requires(!detail::fillable<T> || transportable<std::remove_cvref_t<T>>)
+    requires(!detail::filled_by_broadcast<T>)
   [[nodiscard]] std::remove_cvref_t<T> broadcast(T&& value, rank_t root = 0) const {
     detail::refuse_type<std::remove_cvref_t<T>>();
     check_rank(root, "broadcast");

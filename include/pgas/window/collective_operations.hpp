@@ -68,6 +68,16 @@ template <class R>
 concept fillable = side_by_side<R> && std::ranges::borrowed_range<R> &&
                    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+template <class T>
+inline constexpr bool is_array = std::is_array_v<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_array<std::array<T, N>> = true;
+/// What a broadcast fills: elements, and not a value of a type that holds them along with something else. An
+/// array is filled if it has a name; a temporary one is a value.
+template <class R>
+concept filled_by_broadcast =
+    fillable<R> && (!transportable<std::remove_cvref_t<R>> || is_array<std::remove_cvref_t<R>>);
+
 }  // namespace detail
 
 /// The collectives of a team on elements in private memory, in two forms with one source: those of a team
@@ -84,8 +94,7 @@ class collective_operations {
   using result_type = std::conditional_t<Starts, collective_request<detail::team_state<Backend>>, void>;
 
   /// Every rank's elements become the root's. Collective. MPI_Bcast.
-  template <detail::fillable Values, class Algorithm = collectives::automatic>
-    requires(!transportable<std::remove_cvref_t<Values>>)
+  template <detail::filled_by_broadcast Values, class Algorithm = collectives::automatic>
   result_type broadcast(Values&& values, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "broadcast");
     bytes_out const data = out_bytes(values);

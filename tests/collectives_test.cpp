@@ -30,6 +30,93 @@ TEST_CASE("collectives: several are in flight at once on one team, and end in an
   });
 }
 
+namespace {
+
+/// Functions one after the other, in more bytes than a piece of any medium has.
+template <std::size_t Lanes>
+struct lanes {
+  std::array<collective_suite::affine, Lanes> each{};
+
+  static lanes of(rank_t r, std::size_t i) {
+    lanes all;
+    for (std::size_t k = 0; k < Lanes; ++k)
+      all.each[k] = collective_suite::element<collective_suite::affine>(r, i, static_cast<std::uint32_t>(k));
+    return all;
+  }
+  friend bool operator==(lanes const&, lanes const&) = default;
+};
+struct chain_lanes {
+  template <std::size_t Lanes>
+  lanes<Lanes> operator()(lanes<Lanes> const& first, lanes<Lanes> const& second) const {
+    lanes<Lanes> both;
+    for (std::size_t k = 0; k < Lanes; ++k)
+      both.each[k] = collective_suite::chain{}(first.each[k], second.each[k]);
+    return both;
+  }
+};
+
+/// Elements [from, from + count) of op over ranks 0 to `last`.
+template <class T>
+std::vector<T> chained(rank_t last, std::size_t from, std::size_t count) {
+  std::vector<T> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i] = T::of(0, from + i);
+    for (rank_t r = 1; r <= last; ++r) all[i] = chain_lanes{}(all[i], T::of(r, from + i));
+  }
+  return all;
+}
+
+template <class T, class Team>
+void check_long_elements(Team& team, std::size_t count) {
+  auto const size = static_cast<std::size_t>(team.size());
+  auto const self = static_cast<std::size_t>(team.rank());
+  std::vector<T> mine(count * size);
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = T::of(team.rank(), i);
+  auto const all = chained<T>(team.size() - 1, 0, mine.size());
+  auto result = mine;
+  team.all_reduce(result, result, chain_lanes{});
+  require(result == all, "all_reduce in place");
+  std::vector<T> at_root(team.rank() == 1 % team.size() ? mine.size() : 0);
+  team.start().reduce(mine, at_root, 1 % team.size(), chain_lanes{}).wait();
+  require(at_root.empty() || at_root == all, "a started reduce");
+  result.assign(mine.size(), T{});
+  team.inclusive_scan(mine, result, chain_lanes{});
+  require(result == chained<T>(team.rank(), 0, mine.size()), "an inclusive scan");
+  auto before = mine;
+  team.exclusive_scan(before, before, chain_lanes{});
+  require(before == (self == 0 ? mine : chained<T>(team.rank() - 1, 0, mine.size())), "an exclusive scan");
+  std::vector<T> block(count);
+  team.reduce_scatter(mine, block, chain_lanes{});
+  require(block == chained<T>(team.size() - 1, self * count, count), "reduce_scatter");
+  std::vector<std::size_t> counts(size);
+  counts.back() = mine.size();
+  block.resize(counts[self]);
+  team.reduce_scatter(mine, std::span(std::as_const(counts)), block, chain_lanes{});
+  require(block.empty() || block == all, "reduce_scatter with counts");
+}
+
+}  // namespace
+
+TEST_CASE("collectives: elements of any length can be folded, also those longer than all pieces") {
+  everywhere(
+      [](auto& team) {
+        for (std::size_t const count : {1U, 0U, 3U}) check_long_elements<lanes<2500>>(team, count);
+        check_long_elements<lanes<8200>>(team, 1);
+        auto const one = lanes<1250>::of(team.rank(), 0);  // half a piece of links
+        require(team.all_reduce(one, chain_lanes{}) == chained<lanes<1250>>(team.size() - 1, 0, 1)[0],
+                "a value");
+      },
+      {1, 2, 3, 5});
+}
+
+TEST_CASE("collectives: an algorithm with a name refuses elements that are longer than its pieces") {
+  everywhere([](auto& team) {
+    std::vector<lanes<2500>> mine(1);
+    require_error(errc::invalid_argument, {"all_reduce", "20000 bytes", "binomial", "by_exchange"},
+                  [&] { team.all_reduce(mine, mine, chain_lanes{}, pgas::collectives::binomial{}); });
+  });
+}
+
 TEST_CASE("collectives: a broadcast fills an array that has a name, and returns a constant or nameless one") {
   everywhere([](auto& team) {
     rank_t const root = team.size() - 1;

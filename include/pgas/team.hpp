@@ -105,11 +105,10 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   template <transportable T, detail::folds<T> Op = op::sum>
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
     T result{};
-    if (goes_by_slots() || sizeof(T) > operations::longest_element / static_cast<std::size_t>(size())) {
-      auto const all = all_values(mine, goes_by_slots(), "all_reduce");
-      result = all[0];
-      for (rank_t rank = 1; rank < size(); ++rank)
-        result = static_cast<T>(op(result, all[static_cast<std::size_t>(rank)]));
+    if (goes_by_slots()) {
+      state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
+        result = rank == 0 ? value : static_cast<T>(op(result, value));
+      });
     } else {
       operations::all_reduce(std::span(&mine, 1), std::span(&result, 1), std::move(op));
     }

@@ -351,7 +351,8 @@ bool carry_out(Team& team, Algorithm a, std::size_t which, std::size_t type, cal
 using collective_algorithms = std::tuple<
     collectives::automatic, collectives::direct, collectives::binomial, collectives::recursive_doubling,
     collectives::by_nodes, collectives::ring, collectives::bruck, collectives::scatter_allgather,
-    collectives::rabenseifner, collectives::pulled, collectives::oc_bcast<>,
+    collectives::rabenseifner, collectives::pulled, collectives::by_exchange<collectives::pulled>,
+    collectives::oc_bcast<>,
     collectives::oc_bcast<2, 1000, 1, collectives::sequential_notification, collectives::leaves::straight>,
     collectives::oc_bcast<3, 4096, 3, collectives::notification{3}, collectives::leaves::stage,
                           collectives::by_rank, collectives::oc_fault::none, collectives::returns::early>>;

@@ -33,7 +33,8 @@ enum class collective_medium {
 /// algorithm `stands_on`, memory in bytes, and returns the steps of this rank. Ranks begin their steps in the
 /// same order, one after the other. Memory that is given twice, as source and result, is taken for both.
 /// `name` is its name in messages and tables. An algorithm that reorders operands says `needs_commutative`,
-/// one that takes blocks of one size only `needs_equal_blocks`.
+/// one that takes blocks of one size only `needs_equal_blocks`. One that folds elements of any length says
+/// `folds_any_length`; the others fold those that fit into a piece of their medium.
 template <class A>
 concept collective_algorithm = requires {
   { A::name } -> std::convertible_to<std::string_view>;

@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <memory>
+#include <pgas/collectives/by_exchange.hpp>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
@@ -125,7 +126,8 @@ class collective_operations {
           },
           root);
     };
-    return choose(algorithm, go, [&] { return library_choice<Op>::reduce(shape(in.size()), go); });
+    return choose_fold<element<Values>, Op>(algorithm, go,
+                                            [&](auto by) { return by.reduce(shape(in.size()), go); });
   }
 
   /// Every rank gets op over all ranks' elements, place by place. Collective. MPI_Allreduce.
@@ -142,7 +144,8 @@ class collective_operations {
                          return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
                        });
     };
-    return choose(algorithm, go, [&] { return library_choice<Op>::all_reduce(shape(in.size()), go); });
+    return choose_fold<element<Values>, Op>(algorithm, go,
+                                            [&](auto by) { return by.all_reduce(shape(in.size()), go); });
   }
 
   /// Rank r gets op over the elements of ranks 0 to r, place by place. Collective. MPI_Scan.
@@ -286,7 +289,8 @@ class collective_operations {
                          return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
                        });
     };
-    return choose(algorithm, go, [&] { return library_choice<Op>::scan(shape(in.size()), go); });
+    return choose_fold<element<Values>, Op>(algorithm, go,
+                                            [&](auto by) { return by.scan(shape(in.size()), go); });
   }
 
   template <class Values, class All, class Algorithm>
@@ -362,16 +366,15 @@ class collective_operations {
     bytes_out const out = out_bytes(mine);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "reduce_scatter");
-      check_fold<element<All>, Op>(chosen, "reduce_scatter");
+      check_fold<element<All>, Op, true>(chosen, "reduce_scatter");
       return carry_out("reduce_scatter", chosen,
                        is_equal ? folded_bytes<element<All>>(in.size()) : detail::unknown_bytes,
                        [in, out, sizes, op](auto a, auto& m) mutable {
                          return a.reduce_scatter(m, in, sizes, out, fold_by<element<All>>(op));
                        });
     };
-    return choose(algorithm, go, [&] {
-      return library_choice<Op>::reduce_scatter(shape(in.size() / ranks(), is_equal), go);
-    });
+    auto const by_name = [&](auto by) { return by.reduce_scatter(shape(in.size() / ranks(), is_equal), go); };
+    return choose_fold<element<All>, Op, true>(algorithm, go, by_name);
   }
 
   // ---- what they share
@@ -417,6 +420,25 @@ class collective_operations {
     }
   }
 
+  /// The same for an operation that folds elements; `InShares`: a share of them for each rank. The library's
+  /// choice takes elements of any length.
+  template <class T, class Op, bool InShares = false, class Algorithm, class Go, class Automatic>
+  auto choose_fold(Algorithm algorithm, Go const& go, Automatic const& automatic) const {
+    return choose(algorithm, go, [&] {
+      constexpr bool has_boards = state_type::operations_type::has_boards;
+      auto const longest = [](std::size_t shares) {
+        using enum collective_medium;
+        return has_boards ? longest_element<boards>(shares)
+                          : std::min(longest_element<links>(shares), longest_element<shelves>(shares));
+      };
+      if constexpr (sizeof(T) > longest(InShares ? most_ranks : 1)) {
+        using exchange = std::conditional_t<has_boards, collectives::direct, collectives::pulled>;
+        if (sizeof(T) > longest(InShares ? ranks() : 1)) return go(collectives::by_exchange<exchange>{});
+      }
+      return automatic(library_choice<Op>{});
+    });
+  }
+
   /// `bytes` are those of this rank's elements as far as all ranks know them. A message on a link may have as
   /// many as `linked`, or no more than those.
   template <class Algorithm, class Begin>
@@ -427,7 +449,10 @@ class collective_operations {
     auto& operations = state->operations;
     bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
     std::size_t const longest = goes_by_links ? std::max(bytes, linked) : bytes;
-    if (!operations.has_memory(kind) && operations.needs_memory(kind, longest)) make_memory(*state, kind);
+    // It exchanges blocks of sizes that not all ranks know, and those need memory.
+    constexpr bool has_long_pieces = requires { Algorithm::folds_any_length; };
+    if (!operations.has_memory(kind) && (has_long_pieces || operations.needs_memory(kind, longest)))
+      make_memory(*state, kind);
     auto& medium = operations.template medium<kind>();
     detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
     bool in_notes = false;
@@ -533,7 +558,7 @@ class collective_operations {
       check(is_equal, operation, "this algorithm takes blocks of one size; use another one with counts");
     }
   }
-  template <class T, class Op, class Algorithm>
+  template <class T, class Op, bool InShares = false, class Algorithm>
   void check_fold(Algorithm, std::string_view operation) const {
     static_assert(transportable<T>);
     if constexpr (requires { Algorithm::needs_commutative; }) {
@@ -541,14 +566,32 @@ class collective_operations {
                     "pgas: this algorithm changes the order of operands; wrap an operation that allows it in "
                     "pgas::commutative, or use another algorithm");
     }
-    PGAS_EXPECTS(light, sizeof(T) <= longest_element / ranks(),
-                 refuse(operation, detail::text_of({"elements of ", sizeof(T), " bytes are too long for ",
-                                                    size(), " ranks; reduce their members"})));
+    if constexpr (!requires { Algorithm::folds_any_length; }) {
+      PGAS_EXPECTS(light, sizeof(T) <= longest_element<Algorithm::stands_on>(InShares ? ranks() : 1),
+                   refuse(operation, detail::text_of({"elements of ", sizeof(T), " bytes are too long for ",
+                                                      Algorithm::name, " on ", size(),
+                                                      " ranks; name no algorithm, or by_exchange"})));
+    }
   }
-
- protected:
-  /// The longest elements that can be folded have so many bytes on all ranks together.
-  static constexpr std::size_t longest_element = 16384;
+  /// The most bytes of an element that can be folded on a medium, whose pieces have `shares` for ranks.
+  template <collective_medium Kind>
+  static constexpr std::size_t longest_element(std::size_t shares) noexcept {
+    using medium = std::remove_reference_t<
+        decltype(std::declval<typename state_type::operations_type&>().template medium<Kind>())>;
+    using operations = state_type::operations_type;
+    if constexpr (Kind == collective_medium::boards &&
+                  !(operations::has_boards || operations::has_near_boards)) {
+      return 0;
+    } else if constexpr (Kind == collective_medium::links) {
+      return medium::piece_bytes;
+    } else if constexpr (Kind == collective_medium::nodes) {
+      return medium::links_type::piece_bytes;  // shorter than those of boards
+    } else {
+      return medium::buffer_bytes / shares;
+    }
+  }
+  /// More ranks do not happen with elements that are longer than their share of a piece.
+  static constexpr std::size_t most_ranks = 1024;
 };
 
 /// Starts the collectives of a team: `team.start().broadcast(values)` returns a request.

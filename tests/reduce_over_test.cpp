@@ -270,3 +270,25 @@ TEST_CASE("reduce over dimensions: wrong dimensions, roots, extents and teams ge
       },
       {2, 3});
 }
+
+TEST_CASE("reduce over dimensions: ranks that fold in other ways get an error") {
+  for_each_model<few_models>([]<class Model>(Model) {
+    auto const refused = [](auto const& odd, auto const& others) {
+      auto const e = error_of<Model>(3, [&](auto& team) {
+        auto const a = make_array<int>(team, {6, 6});
+        pgas::iota(a, 0);
+        team.rank() == 2 ? odd(team, a) : others(team, a);
+      });
+      REQUIRE_MESSAGE(e.has_value(), Model::name());
+      CHECK_MESSAGE((e->code() == pgas::make_error_code(errc::mismatch) ||
+                     e->code() == pgas::make_error_code(errc::deadlock)),
+                    Model::name() << ": " << std::string(e->what()));
+    };
+    auto const sums = [](auto& team, auto const& a) { (void)pgas::all_reduce(team, a, {0}, 0); };
+    refused([](auto& team, auto const& a) { (void)pgas::all_reduce(team, a, {1}, 0); }, sums);
+    refused([](auto& team, auto const& a) { (void)pgas::all_reduce(team, a, {0}, 1); }, sums);
+    refused([](auto& team, auto const& a) { (void)pgas::all_reduce(team, a, {0}, 0, pgas::op::max{}); },
+            sums);
+    refused([](auto& team, auto const& a) { (void)pgas::reduce(team, a, {0}, 0, 2); }, sums);
+  });
+}

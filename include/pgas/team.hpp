@@ -106,9 +106,12 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
     T result{};
     if (goes_by_slots()) {
-      state_->collectives.all_gather(mine, "all_reduce", [&](rank_t rank, T const& value) {
-        result = rank == 0 ? value : static_cast<T>(op(result, value));
-      });
+      state_->collectives.all_gather(
+          mine, "all_reduce",
+          [&](rank_t rank, T const& value) {
+            result = rank == 0 ? value : static_cast<T>(op(result, value));
+          },
+          detail::folded_kind::of<T, Op>());
     } else {
       operations::all_reduce(std::span(&mine, 1), std::span(&result, 1), std::move(op));
     }

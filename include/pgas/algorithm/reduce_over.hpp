@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <pgas/algorithm/reduce.hpp>
 #include <pgas/array/local_array.hpp>
 #include <pgas/array/partial_results.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/layouts/tiled.hpp>
+#include <pgas/platform/words/folded_kind.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -60,40 +64,70 @@ concept names_dimensions = dimensions_named<Over> != 0;
 template <any_global_array Array, names_dimensions Over>
 auto folded_by(Array const& a, Over const& over, std::string_view operation) {
   constexpr std::size_t N = Array::dimensions;
-  constexpr std::size_t K = dimensions_named<Over>;
-  static_assert(K < N,
+  constexpr std::size_t count = dimensions_named<Over>;
+  static_assert(count < N,
                 "pgas: a reduction over dimensions keeps at least one; reduce(team, array, init) folds all");
-  auto const are_right = [](std::array<std::size_t, K> const& list) {
+  auto const are_right = [](std::array<std::size_t, count> const& list) {
     return std::all_of(list.begin(), list.end(),
                        [&](std::size_t d) { return d < N && std::count(list.begin(), list.end(), d) == 1; });
   };
   if constexpr (requires { Over::each; }) {
     static_assert(are_right(Over::each), "pgas: name different dimensions of the array, counted from 0");
-    return folded_dimensions<N, K>(Over::each);
+    return folded_dimensions<N, count>(Over::each);
   } else {
     PGAS_EXPECTS(light, are_right(over),
                  throw error(errc::invalid_argument, a.state().job_rank(), operation,
                              "an array of " + std::to_string(N) + " dimensions cannot be folded over (" +
                                  joined(over, ", ") + "); name different ones, counted from 0"));
-    return folded_dimensions<N, K>(over);
+    return folded_dimensions<N, count>(over);
   }
 }
 
+/// A number that differs if ranks fold over other dimensions, by another operation or from another init.
+template <std::size_t N, std::size_t K, class T, class Op>
+std::uint64_t hash_of_fold(folded_dimensions<N, K> const& dimensions, T const& init) noexcept {
+  std::uint64_t hash = folded_kind::of<T, Op>().bits();
+  auto const mix = [&hash](std::uint64_t one) { hash = (hash ^ one) * 0x9e3779b97f4a7c15U; };
+  for (std::size_t d = 0; d < N; ++d) mix(dimensions.is_folded(d) ? 2 : 1);
+  // Bytes of other types may differ between equal values.
+  if constexpr (std::has_unique_object_representations_v<T>) {
+    for (std::byte const one : std::as_bytes(std::span(&init, 1))) mix(static_cast<std::uint64_t>(one));
+  }
+  return hash ^ hash >> 32U;
+}
+
 /// Returns the results of the cells that this rank owns in `target`, tile after tile.
+///
+/// From level normal on, the values for each rank begin with one that says how this rank folds.
 template <class Team, class Array, std::size_t K, class Layout, class Op>
 auto fold_to_owners(Team& team, Array const& a, folded_dimensions<Array::dimensions, K> const& dimensions,
-                    Layout const& target, typename Array::value_type const& init, Op& op) {
+                    Layout const& target, typename Array::value_type const& init, Op& op,
+                    std::string_view operation) {
   using T = typename Array::value_type;
   constexpr bool in_order = !commutes<Op>;
   partial_results<Array, K, in_order> const mine(a, dimensions, op);
-  auto const out = mine.values_for(target);
   partial_results_to_fold<Array::dimensions, K, in_order> const plan(a.layout(), dimensions, target,
                                                                      team.rank());
+  constexpr std::size_t extra = assertions >= assertion_level::normal ? 1 : 0;
+  T how{};
+  std::uint64_t const hash = hash_of_fold<Array::dimensions, K, T, Op>(dimensions, init);
+  std::memcpy(static_cast<void*>(&how), &hash, std::min(sizeof hash, sizeof how));
+  auto const out = mine.values_for(target, std::span<T const>(&how, extra));
+  auto counts = plan.counts();
   std::size_t all = 0;
-  for (std::size_t const count : plan.counts()) all += count;
+  for (std::size_t& count : counts) all += count += extra;
   auto came = local_array<T, 1>::for_overwrite({all});
-  team.all_to_all(out.values, std::span(out.counts), came, std::span(plan.counts()));
-  return plan.fold(came, out.own, init, op);
+  team.all_to_all(out.values, std::span(out.counts), came, std::span(std::as_const(counts)));
+  T const* from = came.data();
+  for (rank_t r = 0; extra != 0 && r < team.size(); from += counts[static_cast<std::size_t>(r++)]) {
+    if (std::memcmp(static_cast<void const*>(from), &hash, std::min(sizeof hash, sizeof how)) != 0)
+        [[unlikely]]
+      throw error(errc::mismatch, a.state().job_rank(), operation,
+                  "this rank and rank " + std::to_string(r) +
+                      " of the team fold an array over other dimensions, by other operations or from other "
+                      "values; all ranks must give the same");
+  }
+  return plan.fold(came, extra, out.own, init, op);
 }
 
 /// Puts blocks that ranks own in `from`, side by side, to their places in a whole array.
@@ -120,16 +154,16 @@ inline constexpr rank_t all_ranks = -1;  ///< in the place of a root
 template <class Team, class Array, class Over, class T, class Op>
 auto fold_to(Team& team, Array const& a, Over const& over, T const& init, rank_t root, Op& op,
              std::string_view operation) {
-  constexpr std::size_t M = Array::dimensions - dimensions_named<Over>;
+  constexpr std::size_t kept = Array::dimensions - dimensions_named<Over>;
   check_team(team, a, operation);
   auto const dimensions = folded_by(a, over, operation);
   auto const extents = dimensions.kept_of(a.extents());
   auto const shares = shared_out(extents, team.size());
-  auto const own = fold_to_owners(team, a, dimensions, shares, init, op);
+  auto const own = fold_to_owners(team, a, dimensions, shares, init, op, operation);
   std::vector<std::size_t> counts;
   for (rank_t r = 0; r < team.size(); ++r) counts.push_back(shares.box_of(r).size());
   bool const is_here = root == all_ranks || root == team.rank();
-  auto blocks = local_array<T, M>::for_overwrite(is_here ? extents : std::array<std::size_t, M>{});
+  auto blocks = local_array<T, kept>::for_overwrite(is_here ? extents : std::array<std::size_t, kept>{});
   if (root == all_ranks) {
     team.all_gather(own, blocks, std::span(std::as_const(counts)));
   } else {
@@ -154,7 +188,7 @@ void fold_into(Team& team, Array const& a, Over const& over, T const& init, Into
                   "an array of " + joined(a.extents(), " x ") + " has results of " +
                       joined(dimensions.kept_of(a.extents()), " x ") + ", and the array for them has " +
                       joined(into.extents(), " x ") + "; make it of these extents"));
-  auto const own = fold_to_owners(team, a, dimensions, into.layout(), init, op);
+  auto const own = fold_to_owners(team, a, dimensions, into.layout(), init, op, operation);
   T const* from = own.data();
   for_each_own_row(into, write_only, [&](auto const&, auto row) {
     std::copy_n(from, row.size(), row.begin());
@@ -174,7 +208,8 @@ void fold_into(Team& team, Array const& a, Over const& over, T const& init, Into
 /// commutes, like those of namespace op and `pgas::commutative(f)`, each rank folds its own cells, and the
 /// ranks' results are folded in rank order. Results have the same bits on every rank and backend and in every
 /// run, for the same layout and number of ranks.
-/// Throws errc::invalid_argument if the team is not the array's, or for dimensions that it does not have.
+/// Throws errc::invalid_argument if the team is not the array's, or for dimensions that it does not have, and
+/// errc::mismatch, from level normal on, if ranks give other dimensions, operations or, of integers, init.
 /// Costs one pass over own cells. Each rank sends its results once to ranks that fold a share of them, and
 /// then its share to all. If op does not commute, it sends a result for each piece of neighbours in the
 /// folded order.

@@ -83,17 +83,19 @@ class partial_results {
     }
   }
 
-  /// The values for each rank: those of the cells that it owns in `target`, piece by piece.
+  /// The values for each rank: `first` ones, and those of the cells that it owns in `target`, piece by piece.
+  /// Those that stay here have no first ones.
   template <layout<kept> Layout>
-  [[nodiscard]] values_by_rank<T> values_for(Layout const& target) const {
+  [[nodiscard]] values_by_rank<T> values_for(Layout const& target, std::span<T const> first) const {
     struct piece {
       rank_t to;
       box<kept> cells;
       std::size_t group;
     };
     std::vector<piece> pieces;
-    values_by_rank<T> all{{}, std::vector<std::size_t>(static_cast<std::size_t>(target.ranks())), {}};
-    std::size_t values = 0;
+    auto const ranks = static_cast<std::size_t>(target.ranks());
+    values_by_rank<T> all{{}, std::vector<std::size_t>(ranks, first.size()), {}};
+    std::size_t values = first.size() * ranks;
     std::size_t own = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for_each_tile(target, groups_[g].cells, [&](tile<kept> const& in, box<kept> const& cells) {
@@ -114,7 +116,12 @@ class partial_results {
     all.own = local_array<T, 1>::for_overwrite({own});
     T* next = all.values.data();
     T* next_own = all.own.data();
+    rank_t begun = 0;
+    auto const begin_to = [&](rank_t end) {
+      for (; begun < end; ++begun) next = std::copy(first.begin(), first.end(), next);
+    };
     for (piece const& p : pieces) {
+      begin_to(p.to + 1);
       group const& from = groups_[p.group];
       T*& out = p.to == self_ ? next_own : next;
       for (std::size_t k = 0; k < from.partials; ++k, out += p.cells.size()) {
@@ -124,6 +131,7 @@ class partial_results {
         });
       }
     }
+    begin_to(target.ranks());
     return all;
   }
 
@@ -280,18 +288,18 @@ class partial_results_to_fold {
   /// The number of values that come from each other rank.
   [[nodiscard]] std::vector<std::size_t> const& counts() const noexcept { return counts_; }
 
-  /// Folds the values that have come, those of each rank behind those of the rank before, and the own ones.
-  /// The results are those of the own tiles, tile after tile.
+  /// Folds the values that have come, those of each rank behind `skipped` first ones, and the own ones. The
+  /// results are those of the own tiles, tile after tile.
   template <class T, class Op>
-  [[nodiscard]] local_array<T, 1> fold(local_array<T, 1> const& values, local_array<T, 1> const& own,
-                                       T const& init, Op& op) const {
+  [[nodiscard]] local_array<T, 1> fold(local_array<T, 1> const& values, std::size_t skipped,
+                                       local_array<T, 1> const& own, T const& init, Op& op) const {
     auto results = local_array<T, 1>::for_overwrite({size_});
     std::fill(results.begin(), results.end(), init);
     std::vector<T const*> next;
     T const* at = values.data();
     for (std::size_t const count : counts_) {
-      next.push_back(at);
-      at += count;
+      next.push_back(at + skipped);
+      at += skipped + count;
     }
     next[static_cast<std::size_t>(self_)] = own.data();
     for (piece const& p : pieces_) {

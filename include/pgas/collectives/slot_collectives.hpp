@@ -69,10 +69,11 @@ class slot_collectives {
     if constexpr (is_checked) ++round_;
   }
 
-  /// Calls read(rank, value of that rank) for each rank, in order, on every rank.
+  /// Calls read(rank, value of that rank) for each rank, in order, on every rank. `folds` says what it makes
+  /// of them, if that must be the same on all ranks.
   template <transportable T, class Read>
-  void all_gather(T const& mine, std::string_view operation, Read&& read) {
-    gather(mine, detail::collective_call(operation, sizeof(T)), operation, true, read);
+  void all_gather(T const& mine, std::string_view operation, Read&& read, detail::folded_kind folds = {}) {
+    gather(mine, detail::collective_call(operation, sizeof(T), -1, folds), operation, true, read);
   }
 
   /// Calls read(rank, value of that rank) for each rank, in order, on `root` only.
@@ -242,6 +243,14 @@ class slot_collectives {
     detail::collective_call const other(slot(rank, slots).load(std::memory_order_relaxed),
                                         slot(rank, slots + 1).load(std::memory_order_relaxed));
     bool const in_full = other.name() == mine.name();
+    if (in_full && other.shape() == mine.shape()) {
+      rank_t const self = backend_->world_rank(control_->rank());
+      throw error(errc::mismatch, self, operation,
+                  detail::text_of({"rank ", self, " calls ", mine.text(true), " while rank ",
+                                   backend_->world_rank(rank),
+                                   " calls it with another operation or with elements of another kind; all "
+                                   "ranks of a team must fold in the same way"}));
+    }
     rank_t const self = backend_->world_rank(control_->rank());
     throw error(errc::mismatch, self, operation,
                 detail::text_of(

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <pgas/collectives/by_exchange.hpp>
 #include <pgas/concepts/collective.hpp>
+#include <pgas/platform/words/folded_kind.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -100,9 +102,8 @@ class collective_operations {
     check_root(root, "broadcast");
     bytes_out const data = out_bytes(values);
     auto const go = [&](auto chosen) {
-      return carry_out(
-          "broadcast", chosen, data.size(),
-          [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, root);
+      return carry_out("broadcast", chosen, data.size(),
+                       [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, {.root = root});
     };
     return choose(algorithm, go, [&] { return library_choice<>::broadcast(shape(data.size()), go); });
   }
@@ -119,12 +120,11 @@ class collective_operations {
     if (root == rank()) check_sizes(in.size(), out.size(), "reduce");
     auto const go = [&](auto chosen) {
       check_fold<element<Values>, Op>(chosen, "reduce");
-      return carry_out(
-          "reduce", chosen, folded_bytes<element<Values>>(in.size()),
-          [in, out, root, op](auto a, auto& m) mutable {
-            return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
-          },
-          root);
+      return carry_out("reduce", chosen, folded_bytes<element<Values>>(in.size()),
+                       [in, out, root, op](auto a, auto& m) mutable {
+                         return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
+                       },
+                       {.root = root, .folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.reduce(shape(in.size()), go); });
@@ -142,7 +142,8 @@ class collective_operations {
       return carry_out("all_reduce", chosen, folded_bytes<element<Values>>(in.size()),
                        [in, out, op](auto a, auto& m) mutable {
                          return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
-                       });
+                       },
+                       {.folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.all_reduce(shape(in.size()), go); });
@@ -287,7 +288,8 @@ class collective_operations {
       return carry_out(operation, chosen, folded_bytes<element<Values>>(in.size()),
                        [in, out, op, is_exclusive](auto a, auto& m) mutable {
                          return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
-                       });
+                       },
+                       {.folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.scan(shape(in.size()), go); });
@@ -300,12 +302,11 @@ class collective_operations {
     bytes_out const out = out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "gather");
-      return carry_out(
-          "gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
-          [in, out, sizes, is_equal, root](auto a, auto& m) {
-            return a.gather(m, in, out, sizes, is_equal, root);
-          },
-          root, detail::unknown_bytes);
+      return carry_out("gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
+                       [in, out, sizes, is_equal, root](auto a, auto& m) {
+                         return a.gather(m, in, out, sizes, is_equal, root);
+                       },
+                       {.root = root, .linked = detail::unknown_bytes});
     };
     return choose(algorithm, go, [&] { return library_choice<>::gather(shape(in.size(), is_equal), go); });
   }
@@ -317,9 +318,9 @@ class collective_operations {
     bytes_out const out = out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "all_gather");
-      return carry_out(
-          "all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
-          [in, out, sizes](auto a, auto& m) { return a.all_gather(m, in, out, sizes); }, -1, out.size());
+      return carry_out("all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
+                       [in, out, sizes](auto a, auto& m) { return a.all_gather(m, in, out, sizes); },
+                       {.linked = out.size(), .total = out.size(), .counts = hash_of(sizes, is_equal)});
     };
     return choose(algorithm, go,
                   [&] { return library_choice<>::all_gather(shape(in.size(), is_equal), go); });
@@ -332,12 +333,11 @@ class collective_operations {
     bytes_out const out = out_bytes(mine);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "scatter");
-      return carry_out(
-          "scatter", chosen, is_equal ? out.size() * ranks() : detail::unknown_bytes,
-          [in, out, sizes, is_equal, root](auto a, auto& m) {
-            return a.scatter(m, in, sizes, out, is_equal, root);
-          },
-          root, detail::unknown_bytes);
+      return carry_out("scatter", chosen, is_equal ? out.size() * ranks() : detail::unknown_bytes,
+                       [in, out, sizes, is_equal, root](auto a, auto& m) {
+                         return a.scatter(m, in, sizes, out, is_equal, root);
+                       },
+                       {.root = root, .linked = detail::unknown_bytes});
     };
     return choose(algorithm, go, [&] { return library_choice<>::scatter(shape(out.size(), is_equal), go); });
   }
@@ -371,7 +371,8 @@ class collective_operations {
                        is_equal ? folded_bytes<element<All>>(in.size()) : detail::unknown_bytes,
                        [in, out, sizes, op](auto a, auto& m) mutable {
                          return a.reduce_scatter(m, in, sizes, out, fold_by<element<All>>(op));
-                       });
+                       },
+                       {.total = in.size(), .folds = folds<All, Op>, .counts = hash_of(sizes, is_equal)});
     };
     auto const by_name = [&](auto by) { return by.reduce_scatter(shape(in.size() / ranks(), is_equal), go); };
     return choose_fold<element<All>, Op, true>(algorithm, go, by_name);
@@ -439,22 +440,39 @@ class collective_operations {
     });
   }
 
-  /// `bytes` are those of this rank's elements as far as all ranks know them. A message on a link may have as
-  /// many as `linked`, or no more than those.
+  /// What else is known of a call, the same on all ranks.
+  struct call_facts {
+    rank_t root = -1;
+    std::size_t linked = 0;  ///< a message on a link may have as many bytes, or no more than those of a rank
+    std::size_t total = 0;   ///< bytes of all blocks, if each rank knows the sizes of all
+    detail::folded_kind folds{};
+    std::uint32_t counts = 0;  ///< a hash of the sizes of blocks, if each rank knows all
+  };
+  template <class Values, class Op>
+  static constexpr auto folds = detail::folded_kind::of<element<Values>, Op>();
+  [[nodiscard]] std::uint32_t hash_of(detail::block_sizes const& sizes, bool is_equal) const noexcept {
+    if (assertions < assertion_level::normal || is_equal) return 0;
+    std::uint64_t hash = 1;
+    for (rank_t r = 0; r < size(); ++r) hash = (hash ^ sizes.size(r)) * 0x9e3779b97f4a7c15U;
+    return static_cast<std::uint32_t>(hash >> 32U);
+  }
+
+  /// `bytes` are those of this rank's elements as far as all ranks know them.
   template <class Algorithm, class Begin>
   result_type carry_out(detail::collective_name operation, Algorithm algorithm, std::size_t bytes,
-                        Begin begin, rank_t root = -1, std::size_t linked = 0) const {
+                        Begin begin, call_facts const& facts = {}) const {
     auto const& state = self().state();
     constexpr collective_medium kind = Algorithm::stands_on;
     auto& operations = state->operations;
     bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
-    std::size_t const longest = goes_by_links ? std::max(bytes, linked) : bytes;
+    std::size_t const longest = goes_by_links ? std::max(bytes, facts.linked) : bytes;
     // It exchanges blocks of sizes that not all ranks know, and those need memory.
     constexpr bool has_long_pieces = requires { Algorithm::folds_any_length; };
     if (!operations.has_memory(kind) && (has_long_pieces || operations.needs_memory(kind, longest)))
       make_memory(*state, kind);
     auto& medium = operations.template medium<kind>();
-    detail::collective_call const call(operation, bytes == detail::unknown_bytes ? 0 : bytes, root);
+    detail::collective_call const call(operation, bytes == detail::unknown_bytes ? facts.total : bytes,
+                                       facts.root, facts.folds, facts.counts);
     bool in_notes = false;
     if constexpr (requires { typename Algorithm::in_notes; })
       in_notes = bytes != 0 && bytes <= medium.short_bytes;

@@ -14,6 +14,7 @@
 #include <pgas/platform/exchange/line_trial.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/text_of.hpp>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -75,8 +76,9 @@ class board {
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   /// The longest piece that lies in its slot's room, behind the call to which it belongs. The call and the
-  /// first elements thus share the line of the number.
-  static constexpr std::size_t call_bytes = is_checked ? 2 * sizeof(word) : 0;
+  /// first elements thus share the line of the number. The call takes three words, and the elements behind it
+  /// are aligned to 16 bytes.
+  static constexpr std::size_t call_bytes = is_checked ? 4 * sizeof(word) : 0;
   static constexpr std::size_t short_bytes = slot_type::room_bytes - call_bytes;
 
   /// A collective whose pieces are no longer needs no memory but the slots.
@@ -146,6 +148,7 @@ class board {
   void begin(std::size_t longest) noexcept {
     ++collective_;
     is_short_ = longest <= short_bytes;
+    if constexpr (is_checked) calls_[collective_ % buffers] = waits_->call();
   }
   /// Ends it: this rank reads none of its pieces any more.
   void end() {
@@ -184,7 +187,8 @@ class board {
     std::size_t const b = buffer(i);
     posted_[b] = number(i);
     if constexpr (is_checked) {
-      std::array const call{waits_->call().name(), waits_->call().shape()};
+      collective_call const& mine = waits_->call();
+      std::array const call{mine.name(), mine.shape(), mine.facts()};
       std::memcpy(posted_slot(rank(), b).room(), call.data(), sizeof call);
     }
     // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
@@ -322,13 +326,34 @@ class board {
     seen = std::max(seen, number(0) - 1);
     if constexpr (is_checked) compare(slot, poster);
   }
-  /// Throws if the piece in a slot belongs to another call than this rank's.
+  [[nodiscard]] collective_call call_in(slot_type const& slot) const {
+    std::array<word, 3> words{};
+    std::memcpy(words.data(), slot.room(), sizeof words);
+    return {words[0], words[1], words[2]};
+  }
+  /// Throws if the piece in a slot belongs to another call than this rank's, or comes after other calls.
   void compare(slot_type const& slot, rank_t poster) const {
-    std::array<word, 2> other{};
-    std::memcpy(other.data(), slot.room(), sizeof other);
+    collective_call const other = call_in(slot);
     collective_call const& mine = waits_->call();
-    if (other[0] != mine.name() || other[1] != mine.shape()) [[unlikely]]
-      waits_->refuse(in_team(poster), collective_call(other[0], other[1]).text(true));
+    if (!other.looks_like(mine)) [[unlikely]]
+      waits_->refuse(in_team(poster), other.text(true));
+    if (other.history() != mine.history()) [[unlikely]]
+      refuse_earlier(poster);
+  }
+  /// Throws since the calls of two ranks have differed before; looks for the call in the slots of the other.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_earlier(rank_t poster) const {
+    for (word back = std::min<word>(buffers, collective_) - 1; back > 0; --back) {
+      word const before = collective_ - back;
+      auto const slot = posted_slot(poster, static_cast<std::size_t>(before % buffers));
+      // acquire: pairs with the release in post, which carries the call.
+      if (slot.load(std::memory_order_acquire) != before << 24U) continue;
+      collective_call const theirs = call_in(slot);
+      collective_call const& mine = calls_[before % buffers];
+      if (!theirs.looks_like(mine))
+        waits_->refuse_for(text_of({"this rank has called ", mine.text(true), " while rank ", in_team(poster),
+                                    " of the team has called ", theirs.text(true)}));
+    }
+    waits_->refuse(in_team(poster), "it with other counts, or after other collectives");
   }
 
   [[nodiscard]] bool has_read(rank_t r, word needed) {
@@ -352,10 +377,11 @@ class board {
   Segment* memory_ = nullptr;
   word collective_ = 0;
   bool is_short_ = true;
-  bool is_near_ = false;                ///< see is_near
-  bool calls_reach_ = false;            ///< system calls reach private memory of all ranks
-  std::array<word, buffers> posted_{};  ///< the number of this rank's last piece in each buffer
-  std::vector<word> read_;              ///< up to where each rank has read, as far as this rank knows
+  bool is_near_ = false;                          ///< see is_near
+  bool calls_reach_ = false;                      ///< system calls reach private memory of all ranks
+  std::array<collective_call, buffers> calls_{};  ///< this rank's last ones, by their numbers
+  std::array<word, buffers> posted_{};            ///< the number of this rank's last piece in each buffer
+  std::vector<word> read_;  ///< up to where each rank has read, as far as this rank knows
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

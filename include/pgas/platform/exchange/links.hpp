@@ -196,7 +196,7 @@ class links {
     word const first = received_[i].pieces;
     word const mine = received_[i].next(waits_->call());
     if (seen >> tag_bits == first + 1 && seen != mine) [[unlikely]]
-      waits_->refuse(from(l), "something else");
+      waits_->refuse(from(l), "something else, or it after other collectives");
     if (piece.size() <= short_bytes) {
       for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {
         // relaxed: as above.

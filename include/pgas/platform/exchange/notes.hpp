@@ -30,7 +30,7 @@ concept noting_medium = posting_medium<M> && requires(M& m, rank_t r, std::size_
 /// whether it is over on this rank.
 ///
 /// Requires  equal lengths on all ranks, of 1 to `short_bytes` bytes, for all shares of a note together.
-/// Lines     one for each note of up to 48 bytes that a rank reads (32 if calls are compared).
+/// Lines     one for each note of up to 48 bytes that a rank reads (16 if calls are compared).
 /// States    of an operation on a rank: not begun; written, if notes of others are missing; over. One that
 ///           `writes` leaves the first state and one that does not begins in the second. One that `waits`
 ///           ends in the third; another one ends there if no note is missing.

@@ -38,22 +38,30 @@ class patience {
     bool before_;
   };
 
-  /// The collective that begins: messages name it, and ranks compare it. The name outlives the waits.
+  /// The collective that begins: messages name it, and ranks compare it and all before it. The name outlives
+  /// the waits.
   void begin(std::string_view operation, collective_call call) noexcept {
     operation_ = operation;
-    call_ = call;
+    if constexpr (assertions >= assertion_level::normal) {
+      call_ = call.after(call_.history());
+    } else {
+      call_ = call;
+    }
   }
   [[nodiscard]] collective_call const& call() const noexcept { return call_; }
   [[nodiscard]] std::string_view operation() const noexcept { return operation_; }
 
   /// Throws since a rank is in another collective, or in one of other sizes; `what` says in which.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t other, std::string const& what) const {
+    refuse_for(
+        text_of({"this rank calls ", call_.text(true), " while rank ", other, " of the team calls ", what}));
+  }
+  /// Throws since ranks differ as this sentence says.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_for(std::string const& sentence) const {
     static constexpr std::string_view advice =
         "; all ranks of a team must call the same collectives in the same order, with the same sizes and "
         "root";
-    throw error(errc::mismatch, control_->rank(), operation_,
-                text_of({"this rank calls ", call_.text(true), " while rank ", other, " of the team calls ",
-                         what, advice}));
+    throw error(errc::mismatch, control_->rank(), operation_, text_of({sentence, advice}));
   }
 
   /// What `until` returns.

@@ -46,6 +46,7 @@ class local_array {
   }
   local_array(local_array&& other) noexcept
       : extents_(std::exchange(other.extents_, index_type{})), cells_(std::move(other.cells_)) {}
+  /// Takes the cells of a copy.
   local_array& operator=(local_array other) noexcept {
     std::swap(extents_, other.extents_);
     std::swap(cells_, other.cells_);
@@ -62,11 +63,13 @@ class local_array {
   /// True if there are no cells.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// The cells in row-major order, as a range of plain memory.
+  /// The first cell; the others follow in row-major order.
   [[nodiscard]] T* data() noexcept { return cells_.get(); }
   [[nodiscard]] T const* data() const noexcept { return cells_.get(); }
+  /// The first cell of the range of all.
   [[nodiscard]] T* begin() noexcept { return data(); }
   [[nodiscard]] T const* begin() const noexcept { return data(); }
+  /// The end of that range.
   [[nodiscard]] T* end() noexcept { return data() + size(); }
   [[nodiscard]] T const* end() const noexcept { return data() + size(); }
 
@@ -81,6 +84,7 @@ class local_array {
   [[nodiscard]] T const& operator()(Indices... index) const noexcept {
     return data()[place({static_cast<std::size_t>(index)...})];
   }
+  /// A cell by its indices, as in std::mdspan.
   [[nodiscard]] T& operator[](index_type const& index) noexcept { return data()[place(index)]; }
   [[nodiscard]] T const& operator[](index_type const& index) const noexcept { return data()[place(index)]; }
 

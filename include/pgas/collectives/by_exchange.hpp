@@ -28,8 +28,9 @@ template <class Exchange>
 struct by_exchange {
   static constexpr std::string_view name = "by_exchange";
   static constexpr auto stands_on = Exchange::stands_on;
-  static constexpr bool folds_any_length = true;
+  static constexpr bool folds_any_length = true;  ///< elements may be longer than a piece
 
+  /// Every rank gets op over all ranks' elements.
   template <class M>
     requires detail::exchanges_all<Exchange, M>
   static detail::steps all_reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold) {
@@ -39,6 +40,7 @@ struct by_exchange {
     all.fold_in_order(fold);
     co_await Exchange::all_gather(m, all.of(0), result, sizes);
   }
+  /// The root gets it.
   template <class M>
     requires detail::exchanges_all<Exchange, M>
   static detail::steps reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold, rank_t root) {
@@ -74,6 +76,7 @@ struct by_exchange {
                                   is_first ? none : sizes, false);
   }
 
+  /// Each rank gets op over all ranks' elements in its block.
   template <class M>
     requires detail::exchanges_all<Exchange, M>
   static detail::steps reduce_scatter(M& m, bytes_in mine, detail::block_sizes const& sizes, bytes_out result,

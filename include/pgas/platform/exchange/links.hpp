@@ -25,13 +25,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Source    two-sided messages over one-sided accesses with two buffers, as iRCCE has them (Shahmirzadi
 /// 2014,
 ///           section 2.4); pushed into the receiver's memory, so that payload and signal go one way.
-/// Words     for each link a slot of the receiver for the number of pieces that have come and a hash of the
-///           calls to which they belong, written by the sender; and a slot of the sender for the
-///           number that have been taken, written by the receiver.
+/// Words     for each link and buffer a slot of the receiver for the number of the piece in it and a hash of
+///           the sender's calls so far, written by the sender; and for each link a slot of the sender for the
+///           number of pieces that have been taken, written by the receiver.
 /// States    A sender has at most `depth` pieces under way, and piece s lies in buffer s mod depth.
 ///           A piece of at most `short_bytes` travels in slots of the receiver, beside the number: it needs
 ///           no memory, and its sender waits for no arrival.
-/// Memory    4 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank; where ranks have no
+/// Memory    6 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank; where ranks have no
 ///           boards, 8 ceil(log2 n) slots more for short pieces.
 template <control Control, segment Segment>
 class links {
@@ -43,7 +43,7 @@ class links {
       shared_segment<Segment> && roomy_slot<typename patience<Control>::slot_type> ? 0 : 2 * sizeof(word);
 
   static constexpr control_words words(rank_t ranks) noexcept {
-    return {.slots = (2 + depth * short_words) * count(ranks), .cells = 0};
+    return {.slots = (words_of_link + depth * short_words) * count(ranks), .cells = 0};
   }
   static constexpr std::size_t bytes(rank_t ranks) noexcept { return count(ranks) * depth * piece_bytes; }
 
@@ -154,9 +154,9 @@ class links {
   /// To be awaited before push.
   auto room(link l) {
     std::size_t const i = index(l);
-    word const needed = sent_[i].pieces < depth ? 0 : sent_[i].pieces + 1 - depth;
+    word const needed = sent_[i] < depth ? 0 : sent_[i] + 1 - depth;
     // My slot, written by the receiver.
-    return waits_->until(control_->slot(self(), first_ + 2 * i + 1, to(l)), needed, to(l));
+    return waits_->until(control_->slot(self(), taken(i), to(l)), needed, to(l));
   }
   void push(link l, bytes_in piece) {
     std::size_t const i = index(l);
@@ -167,11 +167,11 @@ class links {
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(&part, bytes.data(), std::min(bytes.size(), sizeof part));
         // relaxed: the release below carries it.
-        uncovered(control_->slot(receiver, short_place(i, sent_[i].pieces) + k, self()))
+        uncovered(control_->slot(receiver, short_place(i, sent_[i]) + k, self()))
             .store(part, std::memory_order_relaxed);
       }
     } else {
-      memory_->put({receiver, place(i, sent_[i].pieces)}, piece);
+      memory_->put({receiver, place(i, sent_[i])}, piece);
       if constexpr (ordered_segment<Segment>) {
         memory_->order_puts(receiver);
       } else {
@@ -180,63 +180,58 @@ class links {
     }
     // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
     // Only the receiver looks at the word.
-    uncovered(control_->slot(receiver, first_ + 2 * i, self()))
-        .store(sent_[i].next(waits_->call()), std::memory_order_release);
+    uncovered(control_->slot(receiver, arrived(i, sent_[i]), self()))
+        .store(word_of(sent_[i]), std::memory_order_release);
+    ++sent_[i];
   }
   /// To be awaited before pull.
   auto arrival(link l) {
     std::size_t const i = index(l);
-    return waits_->until(arrived(l), (received_[i].pieces + 1) << tag_bits, from(l));
+    return waits_->until(control_->slot(self(), arrived(i, received_[i]), from(l)),
+                         (received_[i] + 1) << tag_bits, from(l));
   }
   void pull(link l, bytes_out piece) {
     std::size_t const i = index(l);
-    // relaxed: `until` has acquired this piece. A later piece may have come meanwhile. Its tag says the same
-    // of this piece, so then the later one is compared.
-    word const seen = arrived(l).load(std::memory_order_relaxed);
-    word const first = received_[i].pieces;
-    word const mine = received_[i].next(waits_->call());
-    if (seen >> tag_bits == first + 1 && seen != mine) [[unlikely]]
+    word const number = received_[i]++;
+    // relaxed: `until` has acquired this piece. The next one in its buffer has to wait for this rank.
+    word const seen = control_->slot(self(), arrived(i, number), from(l)).load(std::memory_order_relaxed);
+    if (seen != word_of(number)) [[unlikely]]
       waits_->refuse(from(l), "something else, or it after other collectives");
     if (piece.size() <= short_bytes) {
       for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {
         // relaxed: as above.
         word const part =
-            control_->slot(self(), short_place(i, first) + k, from(l)).load(std::memory_order_relaxed);
+            control_->slot(self(), short_place(i, number) + k, from(l)).load(std::memory_order_relaxed);
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(bytes.data(), &part, std::min(bytes.size(), sizeof part));
       }
     } else {
-      memory_->get({self(), place(i, first)}, piece);
+      memory_->get({self(), place(i, number)}, piece);
       memory_->flush_local(self());
     }
     rank_t const sender = from(l);
     // release: pairs with the acquire in room of the sender, so that the piece is read before the next one is
     // written in its place. Only the sender looks at the word.
-    uncovered(control_->slot(sender, first_ + 2 * i + 1, self()))
-        .store(received_[i].pieces, std::memory_order_release);
+    uncovered(control_->slot(sender, taken(i), self())).store(received_[i], std::memory_order_release);
   }
-  /// This rank's word for the pieces of a link that ends here: their number, and a hash of
-  /// their calls.
-  [[nodiscard]] auto arrived(link l) const { return control_->slot(self(), first_ + 2 * index(l), from(l)); }
+  static constexpr std::size_t words_of_link = depth + 1;
+  /// The receiver's slot for a piece with this number, and the sender's for the number of pieces taken.
+  [[nodiscard]] std::size_t arrived(std::size_t i, word number) const noexcept {
+    return first_ + words_of_link * i + static_cast<std::size_t>(number % depth);
+  }
+  [[nodiscard]] std::size_t taken(std::size_t i) const noexcept { return first_ + words_of_link * i + depth; }
   static constexpr unsigned tag_bits = 20;
-
-  /// The pieces of a link so far, and a hash of the calls to which they belonged. Both of its ranks keep it.
-  struct stream {
-    word pieces = 0;
-    word calls = 0;
-
-    /// Counts a piece of this call. Returns the sender's word for it.
-    word next(collective_call const& call) noexcept {
-      if constexpr (assertions >= assertion_level::normal)
-        calls = (calls + call.tag() + 1) * 0x9e3779b97f4a7c15U;  // odd: no two sums give the same product
-      return ++pieces << tag_bits | calls >> (64U - tag_bits);
-    }
-  };
+  /// The word for a piece of this call: how many pieces there are with it, and a part of the history of
+  /// calls.
+  [[nodiscard]] word word_of(word number) const noexcept {
+    return (number + 1) << tag_bits | waits_->call().history() >> (32U - tag_bits);
+  }
 
   static constexpr std::size_t short_words = short_bytes / sizeof(word);
   /// The slot of the receiver where a short piece with this number begins.
   [[nodiscard]] std::size_t short_place(std::size_t i, word number) const noexcept {
-    return first_ + 2 * count(size()) + (i * depth + static_cast<std::size_t>(number % depth)) * short_words;
+    return first_ + words_of_link * count(size()) +
+           (i * depth + static_cast<std::size_t>(number % depth)) * short_words;
   }
 
   [[nodiscard]] std::size_t place(std::size_t i, word number) const noexcept {
@@ -251,8 +246,8 @@ class links {
   rank_t rank_;
   rank_t size_;
   Segment* memory_ = nullptr;
-  std::vector<stream> sent_;
-  std::vector<stream> received_;
+  std::vector<word> sent_;      ///< pieces, for each link that begins here
+  std::vector<word> received_;  ///< for each that ends here
   std::vector<std::byte> scratch_;
 };
 

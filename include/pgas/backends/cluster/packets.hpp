@@ -214,7 +214,7 @@ class packets {
       one = long_ones_.erase(one);
       if (waits != nullptr) resume(*waits);
     }
-    if (sent_.size() >= looked_at) free_sent();
+    if (!sent_.empty()) free_sent();
   }
 
   /// Waits for what another node's rank does. The wait names no rank it is for: that rank may compute, and
@@ -271,7 +271,8 @@ class packets {
   }
 
   /// Takes back the packets that have left. A peer that does not poll keeps its own, and not those of others.
-  /// One call of MPI for several packets costs little more than for one.
+  /// One call of MPI for several packets costs little more than for one. The next packet uses the bytes of
+  /// one that has just left, which are in the cache: with sixteen in turn, a put takes a tenth longer.
   void free_sent() {
     std::array<MPI_Request, looked_at> requests;
     std::array<int, looked_at> left;

@@ -14,8 +14,9 @@
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/op.hpp>
+#include <pgas/window/carry_out_collective.hpp>
 #include <pgas/window/collective_choice.hpp>
-#include <pgas/window/handshake.hpp>
+#include <pgas/window/collective_request.hpp>
 #include <pgas/window/team_state.hpp>
 #include <ranges>
 #include <span>
@@ -25,41 +26,6 @@
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
-
-/// A collective that was started and may not have ended; each rank waits for its own, or tests it.
-///
-/// It goes on in `test`, in `wait`, in all collectives of its team, and in each wait of this rank's thread in
-/// the library. The memory that was given stays as it is until it has ended. A request that is destroyed ends
-/// nothing. MPI: the request of MPI_Iallreduce and its like.
-template <class State>
-class collective_request {
- public:
-  /// Made by the functions of `team.start()`. Both are null of one that has ended already.
-  collective_request(std::shared_ptr<State> team, std::shared_ptr<detail::started_collective> one) noexcept
-      : team_(std::move(team)), one_(std::move(one)) {}
-
-  /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
-  [[nodiscard]] bool test() {
-    if (!one_) return true;
-    team_->operations.test(*one_);
-    if (one_->is_done) rethrow();
-    return one_->is_done;
-  }
-  /// Returns when this rank's part has ended.
-  void wait() {
-    if (!one_) return;
-    team_->operations.finish(*one_);
-    rethrow();
-  }
-
- private:
-  void rethrow() {
-    if (one_->error) std::rethrow_exception(std::exchange(one_->error, nullptr));
-  }
-
-  std::shared_ptr<State> team_;
-  std::shared_ptr<detail::started_collective> one_;
-};
 
 namespace detail {
 
@@ -75,8 +41,8 @@ template <class T>
 inline constexpr bool is_array = std::is_array_v<T>;
 template <class T, std::size_t N>
 inline constexpr bool is_array<std::array<T, N>> = true;
-/// What a broadcast fills: elements, and not a value of a type that holds them along with something else. An
-/// array is filled if it has a name; a temporary one is a value.
+/// A broadcast fills elements, and not a value of a type that holds them along with something else. An array
+/// is filled if it has a name; a temporary one is a value.
 template <class R>
 concept filled_by_broadcast =
     fillable<R> && (!transportable<std::remove_cvref_t<R>> || is_array<std::remove_cvref_t<R>>);
@@ -274,8 +240,7 @@ class collective_operations {
   template <class R>
   using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 
-  // ---- operations with the sizes of all blocks
-  // -------------------------------------------------------------
+  // Operations with the sizes of all blocks.
 
   template <class Values, class Result, class Op, class Algorithm>
   result_type scan_elements(Values const& mine, Result& result, Op op, Algorithm algorithm, bool is_exclusive,
@@ -378,8 +343,7 @@ class collective_operations {
     return choose_fold<element<All>, Op, true>(algorithm, go, by_name);
   }
 
-  // ---- what they share
-  // --------------------------------------------------------------------------------------
+  // Parts that they share.
 
   [[nodiscard]] Self const& self() const noexcept { return static_cast<Self const&>(*this); }
   [[nodiscard]] rank_t rank() const noexcept { return self().state()->backend.rank(); }
@@ -440,14 +404,6 @@ class collective_operations {
     });
   }
 
-  /// What else is known of a call, the same on all ranks.
-  struct call_facts {
-    rank_t root = -1;
-    std::size_t linked = 0;  ///< a message on a link may have as many bytes, or no more than those of a rank
-    std::size_t total = 0;   ///< bytes of all blocks, if each rank knows the sizes of all
-    detail::folded_kind folds{};
-    std::uint32_t counts = 0;  ///< a hash of the sizes of blocks, if each rank knows all
-  };
   template <class Values, class Op>
   static constexpr auto folds = detail::folded_kind::of<element<Values>, Op>();
   [[nodiscard]] std::uint32_t hash_of(detail::block_sizes const& sizes, bool is_equal) const noexcept {
@@ -457,95 +413,14 @@ class collective_operations {
     return static_cast<std::uint32_t>(hash >> 32U);
   }
 
-  /// `bytes` are those of this rank's elements as far as all ranks know them.
   template <class Algorithm, class Begin>
   result_type carry_out(detail::collective_name operation, Algorithm algorithm, std::size_t bytes,
-                        Begin begin, call_facts const& facts = {}) const {
-    auto const& state = self().state();
-    constexpr collective_medium kind = Algorithm::stands_on;
-    auto& operations = state->operations;
-    bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
-    std::size_t const longest = goes_by_links ? std::max(bytes, facts.linked) : bytes;
-    // It exchanges blocks of sizes that not all ranks know, and those need memory.
-    constexpr bool has_long_pieces = requires { Algorithm::folds_any_length; };
-    if (!operations.has_memory(kind) && (has_long_pieces || operations.needs_memory(kind, longest)))
-      make_memory(*state, kind);
-    auto& medium = operations.template medium<kind>();
-    detail::collective_call const call(operation, bytes == detail::unknown_bytes ? facts.total : bytes,
-                                       facts.root, facts.folds, facts.counts);
-    bool in_notes = false;
-    if constexpr (requires { typename Algorithm::in_notes; })
-      in_notes = bytes != 0 && bytes <= medium.short_bytes;
-    if constexpr (Starts) {
-      using kept_type = kept_collective<Algorithm, std::remove_reference_t<decltype(medium)>, Begin>;
-      if constexpr (requires { typename Algorithm::in_notes; }) {
-        if (in_notes && operations.takes_notes(medium)) {
-          if (operations.start_in_notes(operation.text(), call, [&](auto how) { return begin(how, medium); }))
-            return result_type(nullptr, nullptr);
-          auto written = std::make_shared<kept_type>(algorithm, medium, std::move(begin));
-          written->read = [](detail::started_collective& base, typename Algorithm::in_notes how) {
-            auto& kept = static_cast<kept_type&>(base);
-            return kept.begin_in(how, *kept.medium);
-          };
-          operations.queue(written);
-          return result_type(state, std::move(written));
-        }
-      }
-      auto asked = std::make_shared<kept_type>(algorithm, medium, std::move(begin));
-      asked->operation = operation.text();
-      asked->call = call;
-      asked->begin = [](detail::started_collective& base) {
-        auto& kept = static_cast<kept_type&>(base);
-        return kept.begin_in(kept.algorithm, *kept.medium);
-      };
-      operations.start(asked);
-      return result_type(state, std::move(asked));
-    } else {
-      if constexpr (requires { typename Algorithm::in_notes; }) {
-        if (in_notes)
-          return operations.run_at_once(operation.text(), call,
-                                        [&] { begin(typename Algorithm::in_notes{}, medium); });
-      }
-      operations.run(operation.text(), call, [&] { return begin(algorithm, medium); });
-    }
+                        Begin begin, detail::call_facts const& facts = {}) const {
+    return detail::carry_out_collective<result_type>(self().state(), operation, algorithm, bytes,
+                                                     std::move(begin), facts);
   }
 
-  /// A started collective together with what it refers to.
-  template <class Algorithm, class Medium, class Begin>
-  struct kept_collective : detail::started_collective {
-    kept_collective(Algorithm a, Medium& m, Begin b) : algorithm(a), medium(&m), begin_in(std::move(b)) {}
-    Algorithm algorithm;
-    Medium* medium;
-    Begin begin_in;
-  };
-
-  /// Makes the memory of the media. Collective.
-  static void make_memory(state_type& state, collective_medium kind) {
-    detail::handshake shake(state, "collectives");
-    rank_t const ranks = state.backend.size();
-    std::size_t const bytes = state.operations.bytes(kind, ranks);
-    auto made = shake.attach(
-        [&] {
-          return state.backend.reserve_segment(
-              std::vector<std::size_t>(static_cast<std::size_t>(ranks), bytes));
-        },
-        [&](typename Backend::handle handle) { return state.backend.attach_segment(handle, bytes); });
-    if (kind == collective_medium::buffers) {
-      control_words const words = state_type::operations_type::buffer_words();
-      auto flags = shake.attach([&] { return state.backend.reserve_control(words); },
-                                [&](typename Backend::handle handle) {
-                                  return state.backend.attach_control(handle, words, "team's buffers");
-                                });
-      shake.conclude();
-      return state.operations.lie_on(std::move(*made), std::move(*flags));
-    }
-    shake.conclude();
-    state.operations.lie_on(kind, std::move(*made));
-    state.operations.find_reach(kind, state.collectives, "collectives");
-  }
-
-  // ---- preconditions
-  // ----------------------------------------------------------------------------------------
+  // Preconditions.
 
   void check(bool holds, std::string_view operation, std::string_view sentence) const {
     PGAS_EXPECTS(light, holds, refuse(operation, std::string(sentence)));

@@ -160,7 +160,7 @@ struct node_first {
   template <class M>
   using on_node = std::conditional_t<has_boards<M>, OnBoards, OnLinks>;
 
-  /// Where this rank and a root are.
+  /// The places of this rank and a root.
   struct place {
     template <class M>
     place(M const& m, rank_t root) {

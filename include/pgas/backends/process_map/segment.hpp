@@ -144,7 +144,7 @@ class mapped_segment {
   }
 
  private:
-  /// What an extent begins with. The sizes of the parts follow.
+  /// The first bytes of an extent. The sizes of the parts follow.
   struct fixed_header {
     std::uint64_t stride = 0;
     std::uint64_t skew = 0;  ///< of the first part, from the beginning of a page

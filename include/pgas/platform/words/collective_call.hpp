@@ -45,7 +45,7 @@ class collective_name {
   std::uint64_t hash_ = 0xcbf29ce484222325U;  // FNV-1a
 };
 
-/// What a rank calls when it calls a collective of its team, in three words that other ranks can read.
+/// A rank's call of a collective of its team, in three words that other ranks can read.
 ///
 /// `name()` holds the first 12 letters of the operation, 5 bits each, and whether there are more. `shape()`
 /// holds the bytes of a value and the root. `facts()` holds what is folded, and the `history()` of the team's

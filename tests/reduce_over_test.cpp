@@ -25,20 +25,20 @@ using pgas::over_dimensions;
 namespace {
 
 /// A function x -> a x + b. The order of such functions matters, and nothing is rounded.
-struct affine {
+struct affine_map {
   std::uint32_t a = 1;
   std::uint32_t b = 0;
-  friend bool operator==(affine, affine) = default;
-  friend std::ostream& operator<<(std::ostream& out, affine f) { return out << f.a << " x + " << f.b; }
+  friend bool operator==(affine_map, affine_map) = default;
+  friend std::ostream& operator<<(std::ostream& out, affine_map f) { return out << f.a << " x + " << f.b; }
 };
 /// Applies the first function, then the second.
 struct chain {
-  affine operator()(affine first, affine second) const {
+  affine_map operator()(affine_map first, affine_map second) const {
     return {second.a * first.a, second.a * first.b + second.b};
   }
 };
 
-affine function_of(std::size_t k) {
+affine_map function_of(std::size_t k) {
   auto const mixed = static_cast<std::uint32_t>(k + 1) * 2654435761U;
   return {mixed | 1U, mixed >> 7U};
 }
@@ -46,7 +46,7 @@ double number_of(std::size_t k) { return 1.0 / (3.0 + static_cast<double>(k * 79
 
 template <class T>
 T value_of(std::size_t k) {
-  if constexpr (std::is_same_v<T, affine>) {
+  if constexpr (std::is_same_v<T, affine_map>) {
     return function_of(k);
   } else {
     return number_of(k);
@@ -86,8 +86,8 @@ template <std::size_t N, std::size_t K, class Team, class Array, class Into>
 void check_order(Team& team, Array const& a, std::array<std::size_t, K> const& over, Into const& into) {
   std::string const where = a.layout().describe() + " of " + pgas::detail::joined(a.extents(), " x ") +
                             " over (" + pgas::detail::joined(over, ", ") + ")";
-  affine const init{5, 3};
-  auto const should = serially<affine>(a.extents(), over, init, chain{});
+  affine_map const init{5, 3};
+  auto const should = serially<affine_map>(a.extents(), over, init, chain{});
   auto const all = pgas::all_reduce(team, a, over, init, chain{});
   require_results(all, should, "all_reduce on " + where);
 
@@ -99,21 +99,21 @@ void check_order(Team& team, Array const& a, std::array<std::size_t, K> const& o
     require(at_root.empty(), "another rank than the root gets no cells");
   }
 
-  auto const results = make_array<affine>(team, all.extents(), into);
+  auto const results = make_array<affine_map>(team, all.extents(), into);
   pgas::reduce(team, a, over, init, results, chain{});
-  pgas::for_each_index(results, [&](auto const& i, affine& x) {
+  pgas::for_each_index(results, [&](auto const& i, affine_map& x) {
     require_equal(x, should[number(results.extents(), i)], "reduce into an array, on " + where);
   });
 }
 
 template <class Team, class Rule>
 void check_matrix(Team& team, cell_index<2> const& extents, Rule const& rule) {
-  auto const a = filled<affine>(team, extents, rule);
+  auto const a = filled<affine_map>(team, extents, rule);
   for (std::size_t const d : {0U, 1U}) {
     std::array<std::size_t, 1> const over{d};
-    affine const init{7, 2};
+    affine_map const init{7, 2};
     require_results(pgas::all_reduce(team, a, over, init, chain{}),
-                    serially<affine>(extents, over, init, chain{}), a.layout().describe());
+                    serially<affine_map>(extents, over, init, chain{}), a.layout().describe());
   }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE(
 TEST_CASE("reduce over dimensions: all forms fold in the order of the indices, on every backend") {
   everywhere([](auto& team) {
     for (auto const& extents : {cell_index<2>{7, 9}, {2, 11}}) {
-      auto const a = filled<affine>(team, extents, pgas::tiled{pgas::block_cyclic<2>{}, pgas::cyclic{}});
+      auto const a = filled<affine_map>(team, extents, pgas::tiled{pgas::block_cyclic<2>{}, pgas::cyclic{}});
       check_order<2, 1>(team, a, std::array<std::size_t, 1>{0}, pgas::cyclic{});
       check_order<2, 1>(team, a, std::array<std::size_t, 1>{1}, pgas::cyclic{});
     }
@@ -159,8 +159,8 @@ TEST_CASE("reduce over dimensions: random arrays of three and four dimensions gi
         using namespace pgas;
         random_source rng(seed);
         cell_index<3> const cube{rng.below(6), rng.below(9), rng.below(8)};
-        auto const tiles = filled<affine>(team, cube, cyclic_tiles<2, 3, 2>{});
-        auto const blocks = filled<affine>(team, cube, tiled{block{}, cyclic{}, block_cyclic<2>{}});
+        auto const tiles = filled<affine_map>(team, cube, cyclic_tiles<2, 3, 2>{});
+        auto const blocks = filled<affine_map>(team, cube, tiled{block{}, cyclic{}, block_cyclic<2>{}});
         std::size_t const one = rng.below(3);
         std::size_t const other = (one + 1 + rng.below(2)) % 3;
         check_order<3, 1>(team, tiles, std::array{one}, cyclic_tiles<3, 2>{});
@@ -168,7 +168,7 @@ TEST_CASE("reduce over dimensions: random arrays of three and four dimensions gi
         check_order<3, 1>(team, blocks, std::array{one}, by_rows<2>{});
         check_order<3, 2>(team, blocks, std::array{other, one}, block{});
         cell_index<4> const four{rng.below(5), 1 + rng.below(4), 1 + rng.below(6), 1 + rng.below(4)};
-        auto const all = filled<affine>(team, four, tiled{whole{}, block{}, block_cyclic<2>{}, block{}});
+        auto const all = filled<affine_map>(team, four, tiled{whole{}, block{}, block_cyclic<2>{}, block{}});
         check_order<4, 2>(team, all, std::array{one, other}, by_rows<2>{});
       });
     } while (++seed, agreed(std::chrono::steady_clock::now() < end));
@@ -217,9 +217,10 @@ TEST_CASE("reduce over dimensions: an operation that does not commute, though it
   everywhere<few_models>(
       [](auto& team) {
         cell_index<2> const extents{9, 2};
-        auto const a = filled<affine>(team, extents, pgas::tiled{pgas::cyclic{}, pgas::whole{}});
-        auto const should = serially<affine>(extents, std::array<std::size_t, 1>{0}, affine{}, chain{});
-        auto const is = pgas::all_reduce(team, a, {0}, affine{}, pgas::commutative(chain{}));
+        auto const a = filled<affine_map>(team, extents, pgas::tiled{pgas::cyclic{}, pgas::whole{}});
+        auto const should =
+            serially<affine_map>(extents, std::array<std::size_t, 1>{0}, affine_map{}, chain{});
+        auto const is = pgas::all_reduce(team, a, {0}, affine_map{}, pgas::commutative(chain{}));
         require(!(is(0) == should[0]), "an order that is not that of the indices has another result");
       },
       {2, 3});

@@ -23,7 +23,7 @@ void in_a_folder(Body const& body) {
           mine.emplace();
           mine->path.string().copy(name.data(), name.size() - 1);
         }
-        name = team.broadcast(name, 0);
+        team.broadcast(name, 0);
         body(team, fs::path(name.data()));
         team.barrier();
       },

@@ -348,7 +348,7 @@ struct note_rounds {
   bool late = false;
 
   template <class Protocol>
-  void play(model& m, control& words, Protocol& p) const {
+  void play(model& m, control& /*words*/, Protocol& p) const {
     using board_type = std::remove_cvref_t<decltype(p.board)>;
     static_assert(pgas::detail::noting_medium<watched_notes<board_type>>);
     watched_notes<board_type> medium(p.board, m, late);

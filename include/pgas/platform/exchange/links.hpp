@@ -193,9 +193,11 @@ class links {
   void pull(link l, bytes_out piece) {
     std::size_t const i = index(l);
     word const number = received_[i]++;
-    // relaxed: `until` has acquired this piece. The next one in its buffer has to wait for this rank.
+    // relaxed: `until` has acquired this piece. The next one in its buffer has to wait for this rank, so the
+    // number is that of this piece; the calls are compared if it is.
     word const seen = control_->slot(self(), arrived(i, number), from(l)).load(std::memory_order_relaxed);
-    if (seen != word_of(number)) [[unlikely]]
+    word const mine = word_of(number);
+    if (seen >> tag_bits == mine >> tag_bits && seen != mine) [[unlikely]]
       waits_->refuse(from(l), "something else, or it after other collectives");
     if (piece.size() <= short_bytes) {
       for (std::size_t k = 0; k * sizeof(word) < piece.size(); ++k) {

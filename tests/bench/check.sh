@@ -4,7 +4,7 @@
 # check.sh SOURCE_ROOT COMPILER OPTIONS... Two units hold all of them, since most of the time of each alone would be the
 # library's. A third holds ring, traced on each backend. The test papers/pinned.py runs the papers' programs; tools/bench
 # builds those of other libraries
-# and of MPI (nodes.cpp).
+# and of MPI (nodes.cpp, node_collectives.cpp).
 set -eu
 root=$1
 shift
@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$root"
 # The headers of the two ways to measure define the same names, so each way has a unit. The examples share one.
 harness='bench/put_get.cpp bench/user_memory.cpp bench/scc.cpp bench/scale.cpp bench/counts_scc.cpp'
-meter=$(ls bench/*.cpp | grep -vE '/(counts_scc|put_get|user_memory|scale|scc|nodes)\.cpp$')
+meter=$(ls bench/*.cpp | grep -vE '/(counts_scc|put_get|user_memory|scale|scc|nodes|node_collectives)\.cpp$')
 traced=$(ls examples/*.cpp | grep -vE '/(own_backend|layout|hello_ranks)\.cpp$')  # these have no traced backend
 libraries='-pthread -lboost_context -lpng -lfftw3_threads -lfftw3'
 # shellcheck disable=SC2086 # lists of words

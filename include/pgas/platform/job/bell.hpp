@@ -38,7 +38,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// after the storer, its acquire pairs with the storer's release, and it loads the stored value.
 ///
 /// Costs     a storer: a load from the line that it has just stored to. The first storer after a sleeper has
-///           come also makes a system call. A sleeper: two system calls.
+///           come also makes a system call. A sleeper: three system calls.
 namespace bell {
 
 /// The most bells on which one rank can sleep at a time: as many as the system takes.
@@ -64,15 +64,27 @@ class list {
 
 /// Lets the fences of sleepers reach this process. Returns false if the system has no such fence; sleeps
 /// must then be short. One call in each process suffices, and children inherit it.
+///
+/// Linux notes for each core whether the running process admits fences of other processes. A core that ran
+/// this process last, and idles during the call, misses the call. Its note is still false when the process
+/// comes back (seen on Linux 6.18). Hence a supervisor calls this function before it starts its ranks: a
+/// process that admits fences from its birth has no such core. A second kind of fence, which reads no note,
+/// reaches the threads of the own process. A process that MPI started may still be missed. The bound on each
+/// sleep then ends the wait.
 [[nodiscard]] inline bool admit_fences() noexcept {
-  constexpr int register_global_expedited = 1 << 2;  // the header of old systems lacks the name
-  return ::syscall(SYS_membarrier, register_global_expedited, 0, 0) == 0;
+  constexpr int register_global_expedited = 1 << 2;  // the headers of old systems lack the names
+  constexpr int register_private_expedited = 1 << 4;
+  return ::syscall(SYS_membarrier, register_global_expedited, 0, 0) == 0 &&
+         ::syscall(SYS_membarrier, register_private_expedited, 0, 0) == 0;
 }
 
-/// A full fence in this thread and in every running thread of the processes that admit fences.
+/// A full fence in this thread, in every running thread of this process, and in those of the processes that
+/// admit fences.
 inline bool fence_everywhere() noexcept {
   constexpr int global_expedited = 1 << 1;
-  return ::syscall(SYS_membarrier, global_expedited, 0, 0) == 0;
+  constexpr int private_expedited = 1 << 3;
+  return ::syscall(SYS_membarrier, private_expedited, 0, 0) == 0 &&
+         ::syscall(SYS_membarrier, global_expedited, 0, 0) == 0;
 }
 
 [[gnu::cold, gnu::noinline]] inline void wake(std::uint32_t* at) noexcept {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/support/text_of.hpp>
@@ -79,6 +80,8 @@ class supervisor {
 
   template <class Main>
   void start(Main const& main) {
+    // The ranks inherit it from their birth. Each rank calls it again and keeps the result.
+    static_cast<void>(bell::admit_fences());
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
       ::pid_t const pid = ::fork();
       if (pid == 0) child(rank, main);

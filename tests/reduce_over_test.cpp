@@ -59,7 +59,7 @@ auto filled(Team& team, cell_index<N> const& extents, Rule const& rule) {
   return a;
 }
 
-/// What a serial loop over all indices gives.
+/// The result of a serial loop over all indices.
 template <class T, std::size_t N, std::size_t K, class Op>
 std::vector<T> serially(cell_index<N> const& extents, std::array<std::size_t, K> const& over, T init, Op op) {
   pgas::detail::folded_dimensions<N, K> const dimensions(over);

@@ -104,7 +104,7 @@ void random_sequence(Team& team, std::uint64_t seed) {
       };
     };
     auto const folded = folded_before(ranks);
-    // What a rank has measured, or the opposite: both ways are right, also where ranks differ.
+    // A rank assumes that caches are near, or the opposite. Both ways are right, also where ranks differ.
     if (own.one_in(2))
       team.state()->operations.template medium<collective_medium::boards>().assume_near(own.one_in(2));
     std::string const what = "step " + std::to_string(step) + ", operation " + std::to_string(which) + ", " +

@@ -374,7 +374,7 @@ inline constexpr auto around_all_lengths = [](auto& team) {
     for (std::size_t which = 0; which <= operations; ++which) {
       for (std::size_t const bytes : lengths) {
         ++round;
-        // Where each byte takes a hundred times as long, a fifth of the long messages go.
+        // A fifth of the long messages suffices for memory in which each byte takes a hundred times as long.
         using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
         if (bytes > 9000 && !pgas::shared_segment<typename backend::segment_type> && round % 5 != 0) continue;
         std::size_t const type = round % element_bytes.size();

@@ -22,10 +22,10 @@ std::uint64_t lost_wake_ups(bool fences, int milliseconds) {
   alignas(128) std::atomic<std::uint64_t> storers_turn{0};
   alignas(128) std::atomic<std::uint64_t> stored{0};
   // Lines that both store to. Their misses keep the word back in the storer's buffer of stores.
-  struct alignas(128) line {
+  struct alignas(128) stored_line {
     std::atomic<std::uint64_t> value{0};
   };
-  std::array<line, 48> before_word;
+  std::array<stored_line, 48> before_word;
   bool saw_sleeper = false;
   std::atomic<bool> over{false};
   std::thread storer([&] {
@@ -33,7 +33,7 @@ std::uint64_t lost_wake_ups(bool fences, int milliseconds) {
       while (storers_turn.load(std::memory_order_acquire) < round) {
         if (over.load(std::memory_order_relaxed)) return;
       }
-      for (line& at : before_word) at.value.store(round, std::memory_order_relaxed);
+      for (stored_line& at : before_word) at.value.store(round, std::memory_order_relaxed);
       word.store(round, std::memory_order_release);
       std::atomic_signal_fence(std::memory_order_seq_cst);
       saw_sleeper = bell.load(std::memory_order_relaxed) != 0;
@@ -43,7 +43,7 @@ std::uint64_t lost_wake_ups(bool fences, int milliseconds) {
   std::uint64_t lost = 0;
   auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   for (std::uint64_t round = 1; std::chrono::steady_clock::now() < end; ++round) {
-    for (line& at : before_word) at.value.store(0, std::memory_order_relaxed);
+    for (stored_line& at : before_word) at.value.store(0, std::memory_order_relaxed);
     bell.store(0, std::memory_order_relaxed);
     storers_turn.store(round, std::memory_order_release);
     for (std::uint64_t i = round % 256; i > 0; --i) pgas::detail::cpu_relax();

@@ -205,17 +205,17 @@ struct shelf_rounds {
 };
 
 /// The boards of a team, on words alone.
-struct boards {
+template <std::size_t Slots>
+struct boards_of {
   static constexpr std::string_view name = "boards";
   struct no_reach {};  // words alone: no rank offers memory
   template <class Control>
-  using board_on = pgas::detail::board<roomy_control<Control>, segment, no_reach>;
+  using board_on = pgas::detail::board<roomy_control<Control>, segment, no_reach,
+                                       pgas::detail::whole_team<roomy_control<Control>>, Slots>;
 
   static constexpr pgas::control_words words(rank_t ranks) { return board_on<control>::words(ranks); }
   /// The words of pieces, and the word for what a rank has read.
-  static constexpr std::size_t alike(std::size_t i) noexcept {
-    return i < board_on<control>::buffers ? 0 : 1;
-  }
+  static constexpr std::size_t alike(std::size_t i) noexcept { return i < Slots ? 0 : 1; }
 
   template <class Control>
   struct on {
@@ -231,11 +231,16 @@ struct boards {
   };
 };
 
+/// Boards with a buffer for each slot, and boards with fewer buffers.
+using boards = boards_of<16>;
+using boards_with_few_buffers = boards_of<32>;
+
 /// Rank 0 posts a piece, which all others read, and then another one in the same buffer: of the same
-/// collective, or of a later one. `wrong`: a poster that writes after its post, or a reader that reads after
-/// it has said that it reads no more.
+/// collective, whose pieces are long, or of a later one. `wrong`: a poster that writes after its post, a
+/// reader that reads after it has said that it reads no more, or long pieces that are announced as short
+/// ones.
 struct board_rounds {
-  enum class mistake { none, writes_after_post, reads_after_end };
+  enum class mistake { none, writes_after_post, reads_after_end, begins_short };
 
   rank_t ranks;
   bool one_collective;
@@ -244,7 +249,7 @@ struct board_rounds {
   template <class Protocol>
   void play(model& m, control& words, Protocol& p) const {
     rank_t const self = words.rank();
-    constexpr std::size_t buffers = boards::board_on<control>::buffers;
+    constexpr std::size_t buffers = decltype(p.board)::buffers;
     auto const post = [&](std::size_t i) {
       if (!p.board.is_free(i)) carry_out(p.waits, p.board.until_free(i));
       if (wrong != mistake::writes_after_post) m.write(self, 0);
@@ -261,7 +266,7 @@ struct board_rounds {
       if (wrong != mistake::reads_after_end) end();
     };
     if (one_collective) {
-      p.board.begin(8);
+      p.board.begin(wrong == mistake::begins_short ? 8 : decltype(p.board)::buffer_bytes);
       if (self == 0) {
         p.board.end();
         post(0);

@@ -54,25 +54,30 @@ class ranks_of_node {
 ///
 /// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
 /// in it. Piece i of collective c lies in buffer (c + i) mod `buffers` of its rank. Its number is stored in
-/// the buffer's slot when the piece is there. A rank writes another piece into the buffer when all ranks say
-/// that they have read so far: each has one slot for the number up to which it reads nothing any more.
+/// slot (c + i) mod `slots` when the piece is there. A rank writes another piece into the buffer and the slot
+/// when all ranks say that they have read so far: each has one slot for the number up to which it reads
+/// nothing any more.
 ///
 /// Source    pulling from the sender's memory, with several buffers in turn: OC-Bcast (Shahmirzadi 2014,
 ///           section 2.4), here without a tree, since readers of coherent memory share the source's lines.
-/// Words     `buffers` slots of a rank for pieces, one for what it has read; the rank writes them.
-/// States    of a buffer: free, if each rank has read the piece in it; else posted. A piece that fits into
-///           the slot's own room lies there, so that a short message is one line.
+/// Words     `slots` slots of a rank for pieces, one for what it has read; the rank writes them.
+/// States    of a buffer or slot: free, if each rank has read the piece in it; else posted. A piece that fits
+///           into the slot's own room lies there and needs no buffer, so that a short message is one line.
+///           There are more slots than buffers: where ranks share a core, a rank that only gives posts so
+///           many short pieces before it has to let the readers run.
 /// Offers    a piece may be the name of its rank's own memory, in the slot's room: readers then copy straight
 ///           from there, by loads where all ranks map it, else by system calls if the system allows them.
 ///           That needs a `reaching_backend`; with another `Backend` there are no offers.
 /// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
-template <control Control, segment Segment, class Backend, class Ranks = whole_team<Control>>
+template <control Control, segment Segment, class Backend, class Ranks = whole_team<Control>,
+          std::size_t Slots = 32>
 class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
   static constexpr bool is_checked = assertions >= assertion_level::normal;
   static_assert(shared_segment<Segment> || partly_shared_segment<Segment>);
   static_assert(roomy_slot<slot_type>);
+  static constexpr std::size_t slots = Slots;
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   /// The longest piece that lies in its slot's room, behind the call to which it belongs. The call and the
@@ -84,9 +89,7 @@ class board {
   /// A collective whose pieces are no longer needs no memory but the slots.
   static constexpr std::size_t sure_bytes = short_bytes;
 
-  static constexpr control_words words(rank_t /*ranks*/) noexcept {
-    return {.slots = buffers + 1, .cells = 0};
-  }
+  static constexpr control_words words(rank_t /*ranks*/) noexcept { return {.slots = slots + 1, .cells = 0}; }
   static constexpr std::size_t bytes(rank_t /*ranks*/) noexcept { return buffers * buffer_bytes; }
 
   board(Backend& backend, Control& control, control_words first, patience<Control>& waits)
@@ -148,7 +151,7 @@ class board {
   void begin(std::size_t longest) noexcept {
     ++collective_;
     is_short_ = longest <= short_bytes;
-    if constexpr (is_checked) calls_[collective_ % buffers] = waits_->call();
+    if constexpr (is_checked) calls_[collective_ % slots] = waits_->call();
   }
   /// Ends it: this rank reads none of its pieces any more.
   void end() {
@@ -162,37 +165,37 @@ class board {
 
   /// Where rank r posts its piece i.
   [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const {
-    std::size_t const b = buffer(i);
-    return is_short_ ? posted_slot(r, b).room() + call_bytes : part(r) + b * buffer_bytes;
+    return is_short_ ? posted_slot(r, slot_of(i)).room() + call_bytes : part(r) + buffer(i) * buffer_bytes;
   }
   [[nodiscard]] std::byte* own(std::size_t i) const { return piece(rank(), i); }
 
-  /// Returns whether the buffer of this rank's piece i is free.
+  /// Returns whether the buffer and the slot of this rank's piece i are free.
   [[nodiscard]] bool is_free(std::size_t i) {
-    word const needed = posted_[buffer(i)];
+    word const needed = number_before(i);
     for (rank_t r = 0; r < size(); ++r) {
       if (read_[static_cast<std::size_t>(r)] < needed && r != rank() && !has_read(r, needed)) return false;
     }
     return true;
   }
-  /// Ends when it is free.
+  /// Ends when they are free.
   steps until_free(std::size_t i) {
-    word const needed = posted_[buffer(i)];
+    word const needed = number_before(i);
     for (rank_t r = 0; r < size(); ++r) {
       if (r != rank() && !has_read(r, needed)) co_await waits_->until(progress(r), needed, in_team(r));
     }
   }
   /// Tells all ranks that piece i of this rank is there.
   void post(std::size_t i) {
-    std::size_t const b = buffer(i);
-    posted_[b] = number(i);
+    std::size_t const at = slot_of(i);
+    posted_[at] = number(i);
+    if (!is_short_) laid_[buffer(i)] = number(i);
     if constexpr (is_checked) {
       collective_call const& mine = waits_->call();
       std::array const call{mine.name(), mine.shape(), mine.facts()};
-      std::memcpy(posted_slot(rank(), b).room(), call.data(), sizeof call);
+      std::memcpy(posted_slot(rank(), at).room(), call.data(), sizeof call);
     }
     // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
-    posted_slot(rank(), b).store(posted_[b], std::memory_order_release);
+    posted_slot(rank(), at).store(posted_[at], std::memory_order_release);
   }
 
   // Offers, see reaching_medium.
@@ -207,14 +210,14 @@ class board {
     requires reaching_backend<Backend>
   {
     static_assert(sizeof place <= short_bytes);
-    std::memcpy(posted_slot(rank(), buffer(i)).room() + call_bytes, &place, sizeof place);
+    std::memcpy(posted_slot(rank(), slot_of(i)).room() + call_bytes, &place, sizeof place);
     post(i);
   }
   [[nodiscard]] memory_place offered(rank_t r, std::size_t i) const
     requires reaching_backend<Backend>
   {
     memory_place place;
-    std::memcpy(&place, posted_slot(r, buffer(i)).room() + call_bytes, sizeof place);
+    std::memcpy(&place, posted_slot(r, slot_of(i)).room() + call_bytes, sizeof place);
     return place;
   }
   [[nodiscard]] std::byte* address_of(memory_place place) const noexcept
@@ -265,28 +268,28 @@ class board {
   };
   /// To be awaited: goes on when rank r has posted piece i.
   [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
-    return {*this, posted_slot(r, buffer(i)), number(i), r};
+    return {*this, posted_slot(r, slot_of(i)), number(i), r};
   }
   /// The same as `until_free` and `posted`, in place.
   void wait_free(std::size_t i) {
-    word const needed = posted_[buffer(i)];
+    word const needed = number_before(i);
     for (rank_t r = 0; r < size(); ++r) {
       if (r != rank() && !has_read(r, needed)) waits_->wait_here(progress(r), needed, in_team(r));
     }
   }
   void wait_posted(rank_t r, std::size_t i) {
-    slot_type const slot = posted_slot(r, buffer(i));
-    waits_->wait_here(slot, number(i), in_team(r));
-    has_come(slot, r);
+    slot_type const at = posted_slot(r, slot_of(i));
+    waits_->wait_here(at, number(i), in_team(r));
+    has_come(at, r);
   }
   /// Returns whether rank r has posted piece i. Only `wait_posted` lets this rank read it.
   [[nodiscard]] bool has_posted(rank_t r, std::size_t i) const {
     // relaxed: `wait_posted` acquires what the piece carries.
-    return posted_slot(r, buffer(i)).load(std::memory_order_relaxed) >= number(i);
+    return posted_slot(r, slot_of(i)).load(std::memory_order_relaxed) >= number(i);
   }
-  /// Returns whether the first piece of the next collective may be written without a wait.
+  /// Returns whether the first piece of the next collective, a short one, may be written without a wait.
   [[nodiscard]] bool is_next_free() {
-    word const needed = posted_[buffer(1)];
+    word const needed = posted_[slot_of(1)];
     for (rank_t r = 0; r < size(); ++r) {
       if (r != rank() && !has_read(r, needed)) return false;
     }
@@ -310,12 +313,19 @@ class board {
   [[nodiscard]] std::size_t buffer(std::size_t i) const noexcept {
     return static_cast<std::size_t>(collective_ + i) % buffers;
   }
+  [[nodiscard]] std::size_t slot_of(std::size_t i) const noexcept {
+    return static_cast<std::size_t>(collective_ + i) % slots;
+  }
+  /// The number of this rank's last piece in the slot, and in the buffer, of piece i.
+  [[nodiscard]] word number_before(std::size_t i) const noexcept {
+    return is_short_ ? posted_[slot_of(i)] : std::max(posted_[slot_of(i)], laid_[buffer(i)]);
+  }
   [[nodiscard]] word number(std::size_t i) const noexcept { return (collective_ << 24U) + i; }
-  [[nodiscard]] slot_type posted_slot(rank_t r, std::size_t b) const {
-    return control_->slot(in_team(r), first_ + b, in_team(r));
+  [[nodiscard]] slot_type posted_slot(rank_t r, std::size_t at) const {
+    return control_->slot(in_team(r), first_ + at, in_team(r));
   }
   [[nodiscard]] slot_type progress(rank_t r) const {
-    return control_->slot(in_team(r), first_ + buffers, in_team(r));
+    return control_->slot(in_team(r), first_ + slots, in_team(r));
   }
   [[nodiscard]] slot_type own_progress() const { return progress(rank()); }
 
@@ -342,13 +352,13 @@ class board {
   }
   /// Throws since the calls of two ranks have differed before; looks for the call in the slots of the other.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_earlier(rank_t poster) const {
-    for (word back = std::min<word>(buffers, collective_) - 1; back > 0; --back) {
+    for (word back = std::min<word>(slots, collective_) - 1; back > 0; --back) {
       word const before = collective_ - back;
-      auto const slot = posted_slot(poster, static_cast<std::size_t>(before % buffers));
+      auto const slot = posted_slot(poster, static_cast<std::size_t>(before % slots));
       // acquire: pairs with the release in post, which carries the call.
       if (slot.load(std::memory_order_acquire) != before << 24U) continue;
       collective_call const theirs = call_in(slot);
-      collective_call const& mine = calls_[before % buffers];
+      collective_call const& mine = calls_[before % slots];
       if (!theirs.looks_like(mine))
         waits_->refuse_for(text_of({"this rank has called ", mine.text(true), " while rank ", in_team(poster),
                                     " of the team has called ", theirs.text(true)}));
@@ -377,11 +387,12 @@ class board {
   Segment* memory_ = nullptr;
   word collective_ = 0;
   bool is_short_ = true;
-  bool is_near_ = false;                          ///< see is_near
-  bool calls_reach_ = false;                      ///< system calls reach private memory of all ranks
-  std::array<collective_call, buffers> calls_{};  ///< this rank's last ones, by their numbers
-  std::array<word, buffers> posted_{};            ///< the number of this rank's last piece in each buffer
-  std::vector<word> read_;  ///< up to where each rank has read, as far as this rank knows
+  bool is_near_ = false;                        ///< see is_near
+  bool calls_reach_ = false;                    ///< system calls reach private memory of all ranks
+  std::array<collective_call, slots> calls_{};  ///< this rank's last ones, by their numbers
+  std::array<word, slots> posted_{};            ///< the number of this rank's last piece in each slot
+  std::array<word, buffers> laid_{};            ///< likewise in each buffer
+  std::vector<word> read_;                      ///< up to where each rank has read, as far as this rank knows
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

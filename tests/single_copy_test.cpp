@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <pgas/window.hpp>
 #include <string>
@@ -192,6 +193,36 @@ TEST_CASE("single copies: where the system forbids them, ranks agree on it and r
       }
     }
   });
+}
+
+TEST_CASE("boards: a rank that only gives posts three messages of four pieces before a reader has come") {
+  everywhere<shared_models>(
+      [](auto& team) {
+        std::vector<number> some(1000);
+        team.broadcast(some);  // makes the boards
+        auto& board = team.state()->operations.template medium<collective_medium::boards>();
+        constexpr int messages = 3;
+        constexpr std::size_t pieces = 4;
+        team.barrier();  // the reader has ended the broadcast
+        if (team.rank() != 0) team.barrier();
+        for (int c = 0; c < messages; ++c) {
+          board.begin(board.buffer_bytes);
+          for (std::size_t i = 0; i < pieces; ++i) {
+            if (team.rank() == 0) {
+              require(board.is_free(i), "no piece lies where an unread one lies");
+              std::memcpy(board.own(i), &i, sizeof i);
+              board.post(i);
+            } else {
+              board.wait_posted(0, i);
+              require(std::memcmp(board.piece(0, i), &i, sizeof i) == 0, "each piece is there");
+            }
+          }
+          board.end();
+        }
+        if (team.rank() == 0) team.barrier();
+        team.barrier();
+      },
+      {2});
 }
 
 TEST_CASE("single copies: where the system allows them, ranks offer private memory and the arena's") {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -53,10 +54,13 @@ class ranks_of_node {
 /// `Ranks` may name fewer ranks, those of one node, and the segment then has only their parts in memory.
 ///
 /// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
-/// in it. Piece i of collective c lies in buffer (c + i) mod `buffers` of its rank. Its number is stored in
-/// slot (c + i) mod `slots` when the piece is there. A rank writes another piece into the buffer and the slot
-/// when all ranks say that they have read so far: each has one slot for the number up to which it reads
+/// in it. Piece i of collective c lies in buffer (5 c + i) mod `buffers` of its rank. Its number is stored in
+/// slot (5 c + i) mod `slots` when the piece is there. A rank writes another piece into the buffer and the
+/// slot when all ranks say that they have read so far: each has one slot for the number up to which it reads
 /// nothing any more.
+///
+/// Most messages have one piece or four. So the pieces of a collective do not take the buffers of the
+/// collective before, and a rank that only gives need not wait for its readers each time.
 ///
 /// Source    pulling from the sender's memory, with several buffers in turn: OC-Bcast (Shahmirzadi 2014,
 ///           section 2.4), here without a tree, since readers of coherent memory share the source's lines.
@@ -289,7 +293,7 @@ class board {
   }
   /// Returns whether the first piece of the next collective, a short one, may be written without a wait.
   [[nodiscard]] bool is_next_free() {
-    word const needed = posted_[slot_of(1)];
+    word const needed = posted_[slot_of(stride)];
     for (rank_t r = 0; r < size(); ++r) {
       if (r != rank() && !has_read(r, needed)) return false;
     }
@@ -302,6 +306,11 @@ class board {
   }
 
  private:
+  /// From the first buffer and slot of a collective to those of the next one. Odd, so that collectives of one
+  /// piece take all of them in turn.
+  static constexpr word stride = 5;
+  static_assert(std::has_single_bit(slots) && std::has_single_bit(buffers));
+
   [[nodiscard]] rank_t in_team(rank_t r) const noexcept { return ranks_.in_team(r); }
   [[nodiscard]] std::byte* part(rank_t r) const noexcept {
     if constexpr (shared_segment<Segment>) {
@@ -311,10 +320,10 @@ class board {
     }
   }
   [[nodiscard]] std::size_t buffer(std::size_t i) const noexcept {
-    return static_cast<std::size_t>(collective_ + i) % buffers;
+    return static_cast<std::size_t>(stride * collective_ + i) % buffers;
   }
   [[nodiscard]] std::size_t slot_of(std::size_t i) const noexcept {
-    return static_cast<std::size_t>(collective_ + i) % slots;
+    return static_cast<std::size_t>(stride * collective_ + i) % slots;
   }
   /// The number of this rank's last piece in the slot, and in the buffer, of piece i.
   [[nodiscard]] word number_before(std::size_t i) const noexcept {
@@ -354,7 +363,7 @@ class board {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_earlier(rank_t poster) const {
     for (word back = std::min<word>(slots, collective_) - 1; back > 0; --back) {
       word const before = collective_ - back;
-      auto const slot = posted_slot(poster, static_cast<std::size_t>(before % slots));
+      auto const slot = posted_slot(poster, static_cast<std::size_t>(stride * before % slots));
       // acquire: pairs with the release in post, which carries the call.
       if (slot.load(std::memory_order_acquire) != before << 24U) continue;
       collective_call const theirs = call_in(slot);

@@ -304,6 +304,11 @@ class changed_board {
   void post(std::size_t i) { board_->post(i); }
   auto posted(rank_t r, std::size_t i) { return board_->posted(r, i); }
   void done_to(std::size_t i) { board_->done_to(i); }
+  void announce(std::size_t block) { board_->announce(block); }
+  void compare_announced(rank_t r, std::size_t block) const { board_->compare_announced(r, block); }
+  void compare_blocks(rank_t r, std::size_t theirs, std::size_t mine) const {
+    board_->compare_blocks(r, theirs, mine);
+  }
   [[nodiscard]] memory_place place_of(pgas::bytes_in memory) const { return board_->place_of(memory); }
   void offer(std::size_t i, memory_place place) { board_->offer(i, place); }
   [[nodiscard]] memory_place offered(rank_t r, std::size_t i) const { return board_->offered(r, i); }

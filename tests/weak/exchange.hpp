@@ -332,6 +332,11 @@ class watched_notes {
   void wait_posted(rank_t r, std::size_t i) { board_->wait_posted(r, i); }
   bool has_posted(rank_t r, std::size_t i) { return board_->has_posted(r, i); }
   void done_to(std::size_t i) { board_->done_to(i); }
+  void announce(std::size_t block) { board_->announce(block); }
+  void compare_announced(rank_t r, std::size_t block) const { board_->compare_announced(r, block); }
+  void compare_blocks(rank_t r, std::size_t theirs, std::size_t mine) const {
+    board_->compare_blocks(r, theirs, mine);
+  }
 
  private:
   Board* board_;

@@ -82,6 +82,10 @@ concept reduces_shares = requires(M& m, block_sizes const& sizes) {
 /// `piece(r, i)` of rank r is read. `done_to(i)` says that this rank reads pieces up to i of no rank any
 /// more, and `end()` that it reads none of this collective; a rank that posts may say so first. A piece has
 /// at most `buffer_bytes`, and the next `buffers` pieces may be posted before a reader has read one.
+/// `announce(bytes)` comes after `begin`, and pieces then say how long this rank's block is. Once piece 0 of
+/// a rank is posted, `compare_announced(r, bytes)` throws if that rank has announced another length.
+/// `compare_blocks(r, theirs, mine)` throws if two lengths of one block differ. All media have it, and at
+/// level light it does nothing.
 template <class M>
 concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
   { cm.rank() } -> std::same_as<rank_t>;
@@ -95,6 +99,9 @@ concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
   m.post(i);
   m.posted(r, i);
   m.done_to(i);
+  m.announce(i);
+  cm.compare_announced(r, i);
+  cm.compare_blocks(r, i, i);
   { M::buffers } -> std::convertible_to<std::size_t>;
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
@@ -143,6 +150,7 @@ concept linking_medium = requires(M& m, M const& cm, link l, bytes_in from, byte
   m.send(l, from);
   m.receive(l, into);
   m.exchange(l, from, l, into);
+  cm.compare_blocks(rank_t{}, std::size_t{}, std::size_t{});
   { M::piece_bytes } -> std::convertible_to<std::size_t>;
 };
 
@@ -173,6 +181,7 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
   m.fetch(r, i, into);
   m.settle();
   m.agree_on_largest(i);
+  cm.compare_blocks(r, i, i);
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
 

@@ -78,15 +78,15 @@ template <control Control, segment Segment, class Backend, class Ranks = whole_t
 class board {
  public:
   using slot_type = typename patience<Control>::slot_type;
-  static constexpr bool is_checked = assertions >= assertion_level::normal;
+  static constexpr bool is_checked = compares_calls;
   static_assert(shared_segment<Segment> || partly_shared_segment<Segment>);
   static_assert(roomy_slot<slot_type>);
   static constexpr std::size_t slots = Slots;
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   /// The longest piece that lies in its slot's room, behind the call to which it belongs. The call and the
-  /// first elements thus share the line of the number. The call takes three words, and the elements behind it
-  /// are aligned to 16 bytes.
+  /// first elements thus share the line of the number. The call takes three words and the size of the rank's
+  /// block one, so the elements behind them are aligned to 16 bytes.
   static constexpr std::size_t call_bytes = is_checked ? 4 * sizeof(word) : 0;
   static constexpr std::size_t short_bytes = slot_type::room_bytes - call_bytes;
 
@@ -155,6 +155,7 @@ class board {
   void begin(std::size_t longest) noexcept {
     ++collective_;
     is_short_ = longest <= short_bytes;
+    own_block_ = 0;
     if constexpr (is_checked) calls_[collective_ % slots] = waits_->call();
   }
   /// Ends it: this rank reads none of its pieces any more.
@@ -195,11 +196,25 @@ class board {
     if (!is_short_) laid_[buffer(i)] = number(i);
     if constexpr (is_checked) {
       collective_call const& mine = waits_->call();
-      std::array const call{mine.name(), mine.shape(), mine.facts()};
+      std::array const call{mine.name(), mine.shape(), mine.facts(), own_block_};
       std::memcpy(posted_slot(rank(), at).room(), call.data(), sizeof call);
     }
     // release: pairs with the acquire of the ranks that await the piece; carries its bytes.
     posted_slot(rank(), at).store(posted_[at], std::memory_order_release);
+  }
+
+  // Sizes of blocks, see posting_medium.
+
+  void announce(std::size_t block) noexcept { own_block_ = block; }
+  void compare_announced(rank_t r, std::size_t block) const {
+    if constexpr (is_checked) {
+      std::array<word, 4> words{};
+      std::memcpy(words.data(), posted_slot(r, slot_of(0)).room(), sizeof words);
+      compare_blocks(r, static_cast<std::size_t>(words.back()), block);
+    }
+  }
+  void compare_blocks(rank_t r, std::size_t theirs, std::size_t mine) const {
+    waits_->compare_blocks(in_team(r), theirs, mine);
   }
 
   // Offers, see reaching_medium.
@@ -396,6 +411,7 @@ class board {
   Segment* memory_ = nullptr;
   word collective_ = 0;
   bool is_short_ = true;
+  word own_block_ = 0;                          ///< its bytes, in the posts of this collective
   bool is_near_ = false;                        ///< see is_near
   bool calls_reach_ = false;                    ///< system calls reach private memory of all ranks
   std::array<collective_call, slots> calls_{};  ///< this rank's last ones, by their numbers

@@ -126,6 +126,11 @@ class links {
     }
   }
 
+  /// See patience; the rank is one of the team.
+  void compare_blocks(rank_t other, std::size_t theirs, std::size_t mine) const {
+    waits_->compare_blocks(other, theirs, mine);
+  }
+
   /// The rank of the team to which a link that begins here leads, and where one that ends here begins.
   [[nodiscard]] rank_t to(link l) const noexcept {
     return at_distance(l.goes_down ? -distance(l) : distance(l));

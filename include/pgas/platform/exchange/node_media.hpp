@@ -39,6 +39,7 @@ class node_media {
              node_ranges nodes)
       : nodes_(std::move(nodes)),
         rank_(control.rank()),
+        waits_(&waits),
         near_(near_of(backend, control, first, waits)),
         between_(control, first + near_type::words(control.size()), waits, near_bytes(), nodes_.leaders()) {}
 
@@ -47,6 +48,10 @@ class node_media {
   [[nodiscard]] node_ranges const& nodes() const noexcept { return nodes_; }
   [[nodiscard]] near_type& near() noexcept { return near_; }
   [[nodiscard]] links_type& between() noexcept { return between_; }
+
+  void compare_blocks(rank_t other, std::size_t theirs, std::size_t mine) const {
+    waits_->compare_blocks(other, theirs, mine);
+  }
 
   /// The bytes of each rank that pieces need which do not fit into slots.
   [[nodiscard]] std::size_t bytes() const noexcept {
@@ -85,6 +90,7 @@ class node_media {
 
   node_ranges nodes_;
   rank_t rank_;
+  patience<Control>* waits_;
   near_type near_;
   links_type between_;
 };

@@ -42,7 +42,7 @@ class patience {
   /// the waits.
   void begin(std::string_view operation, collective_call call) noexcept {
     operation_ = operation;
-    if constexpr (assertions >= assertion_level::normal) {
+    if constexpr (compares_calls) {
       call_ = call.after(call_.history());
     } else {
       call_ = call;
@@ -55,6 +55,14 @@ class patience {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t other, std::string const& what) const {
     refuse_for(
         text_of({"this rank calls ", call_.text(true), " while rank ", other, " of the team calls ", what}));
+  }
+  /// Throws if another rank of the team has a block of other size for this rank, or from it, than this rank.
+  void compare_blocks(rank_t other, std::size_t theirs, std::size_t mine) const {
+    if constexpr (compares_calls) {
+      if (theirs != mine) [[unlikely]]
+        refuse_for(text_of({"rank ", other, " of the team counts ", theirs,
+                            " bytes in the block between this rank and it, and this rank counts ", mine}));
+    }
   }
   /// Throws since ranks differ as this sentence says.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_for(std::string const& sentence) const {

@@ -49,6 +49,10 @@ class shelf {
     ++round_;
   }
 
+  void compare_blocks(rank_t other, std::size_t theirs, std::size_t mine) const {
+    links_->compare_blocks(other, theirs, mine);
+  }
+
   /// Replaces a number by the largest of all ranks.
   steps agree_on_largest(std::size_t& number) {
     for (unsigned k = 0; std::size_t{1} << k < static_cast<std::size_t>(size()); ++k) {

@@ -12,6 +12,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+/// Whether ranks compare their calls of collectives, and the lengths of blocks that not all ranks name.
+inline constexpr bool compares_calls = assertions >= assertion_level::normal;
+
 /// The name of a collective, with all that is computed from it: for a name in the source, by the compiler.
 class collective_name {
  public:

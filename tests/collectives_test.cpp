@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of collectives: the suite of every algorithm, and what the team's functions add.
 #include <functional>
+#include <numeric>
 #include <pgas/backends/process_map.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/window.hpp>
@@ -311,6 +312,57 @@ TEST_CASE("collectives: ranks that fold by other operations, other elements or o
     };
     refused([&](auto& team, auto& mine) { gather(team, mine, 1); },
             [&](auto& team, auto& mine) { gather(team, mine, 0); });
+  });
+}
+
+TEST_CASE("collectives: two ranks that count the elements between them differently get an error") {
+  using counts = std::vector<std::size_t>;
+  auto const view = [](counts const& of) { return std::span<std::size_t const>(of); };
+  for_each_model([&]<class Model>(Model) {
+    if (!can_have<typename Model::backend>(3)) return;
+    for (rank_t const ranks : {2, 3}) {
+      auto const refused = [&](std::string_view what, std::size_t count, auto const& call) {
+        auto const e = error_of<Model>(ranks, [&](auto& team) {
+          std::vector<int> one(1);
+          team.all_reduce(one, one);
+          call(team, count);
+        });
+        REQUIRE_MESSAGE(e.has_value(), Model::name() << ": " << what << " of " << count);
+        CHECK_MESSAGE(e->code() == pgas::make_error_code(errc::mismatch),
+                      Model::name() << ": " << std::string(e->what()));
+        CHECK_MESSAGE(
+            std::string_view(e->what()).find("bytes in the block between") != std::string_view::npos,
+            Model::name() << ": " << std::string(e->what()));
+      };
+      auto const each = [&](auto algorithm) {
+        for (std::size_t const count : {1U, 3000U, 20000U}) {
+          refused("gather", count, [&](auto& team, std::size_t n) {
+            counts all(static_cast<std::size_t>(team.size()), n);
+            if (team.rank() == 0) all.back() -= 1;  // the last rank sends one more
+            std::vector<int> into(std::accumulate(all.begin(), all.end(), std::size_t{0}));
+            team.gather(std::vector<int>(n), into, view(all), 0, algorithm);
+          });
+          refused("scatter", count, [&](auto& team, std::size_t n) {
+            counts all(static_cast<std::size_t>(team.size()), n);
+            if (team.rank() == 0) all.back() -= 1;  // the last rank expects one more
+            std::vector<int> const from(std::accumulate(all.begin(), all.end(), std::size_t{0}));
+            std::vector<int> into(n);
+            team.scatter(from, view(all), into, 0, algorithm);
+          });
+          refused("all_to_all", count, [&](auto& team, std::size_t n) {
+            counts out(static_cast<std::size_t>(team.size()), n);
+            counts in = out;
+            if (team.rank() == 0) in.back() -= 1;  // the last rank sends one more
+            std::vector<int> const from(n * out.size());
+            std::vector<int> into(n * out.size() - (team.rank() == 0 ? 1 : 0));
+            if constexpr (requires { team.all_to_all(from, view(out), into, view(in), algorithm); })
+              team.all_to_all(from, view(out), into, view(in), algorithm);
+          });
+        }
+      };
+      each(pgas::collectives::automatic{});
+      each(pgas::collectives::pulled{});
+    }
   });
 }
 

@@ -614,6 +614,27 @@ TEST_CASE("simulated: 1024 ranks reduce a value, and all get the same") {
         }) == std::int64_t{1024} * 1023 / 2);
 }
 
+TEST_CASE("simulated: 300 ranks, more than fit into a shelf at once, get what others lay out for them") {
+  pgas::run<simulated>(300, [](auto& team) {
+    auto const ranks = static_cast<std::size_t>(team.size());
+    std::size_t const each = 25;  // 100 bytes, two pieces of a share of 64
+    auto const value = [&](rank_t from, rank_t to, std::size_t i) {
+      return (from * team.size() + to) * 32 + static_cast<int>(i);
+    };
+    std::vector<int> from(each * ranks), into(each * ranks), own(each);
+    for (rank_t to = 0; to < team.size(); ++to) {
+      for (std::size_t i = 0; i < each; ++i)
+        from[static_cast<std::size_t>(to) * each + i] = value(team.rank(), to, i);
+    }
+    team.all_to_all(from, into, pgas::collectives::pulled{});
+    team.scatter(from, own, 299, pgas::collectives::pulled{});
+    for (rank_t r = 0; r < team.size(); ++r) {
+      require_equal(into[static_cast<std::size_t>(r) * each + 24], value(r, team.rank(), 24), "an exchange");
+    }
+    for (std::size_t i = 0; i < each; ++i) require_equal(own[i], value(299, team.rank(), i), "a block");
+  });
+}
+
 /// A plate with a cold edge, which steps cool.
 class plate {
  public:

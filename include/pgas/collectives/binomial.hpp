@@ -48,7 +48,7 @@ struct binomial {
   static detail::steps gather(M& m, bytes_in mine, bytes_out all, detail::block_sizes const& sizes,
                               bool are_equal, rank_t root) {
     detail::block_sizes known = sizes;
-    if (!are_equal) co_await tell_sizes(m, known, root);
+    if (!are_equal) co_await tell_sizes(m, known, mine.size(), root);
     co_await detail::gather_up(m, mine, all, known, root);
   }
 
@@ -56,18 +56,19 @@ struct binomial {
   static detail::steps scatter(M& m, bytes_in all, detail::block_sizes const& sizes, bytes_out mine,
                                bool are_equal, rank_t root) {
     detail::block_sizes known = sizes;
-    if (!are_equal) co_await tell_sizes(m, known, root);
+    if (!are_equal) co_await tell_sizes(m, known, mine.size(), root);
     co_await detail::scatter_down(m, all, known, mine, root);
   }
 
  private:
   template <class M>
-  static detail::steps tell_sizes(M& m, detail::block_sizes& sizes, rank_t root) {
+  static detail::steps tell_sizes(M& m, detail::block_sizes& sizes, std::size_t mine, rank_t root) {
     std::vector<std::size_t> each(static_cast<std::size_t>(m.size()));
     for (rank_t r = 0; r < m.size() && m.rank() == root; ++r)
       each[static_cast<std::size_t>(r)] = sizes.size(r);
     co_await detail::send_down(m, std::as_writable_bytes(std::span(each)), root);
     sizes = detail::block_sizes(each, 1);
+    m.compare_blocks(root, sizes.size(m.rank()), mine);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pgas/concepts/collective.hpp>
+#include <pgas/platform/exchange/block_heads.hpp>
 #include <pgas/platform/exchange/board_pieces.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/fold_in_memory.hpp>
@@ -75,20 +76,21 @@ struct direct {
                               bool are_equal, rank_t root) {
     m.begin(are_equal ? mine.size() : detail::unknown_bytes);
     if (m.rank() != root) {
+      if (!are_equal) m.announce(mine.size());
       m.end();
       if constexpr (reaching_medium<M>) {
         if (mine.size() >= detail::offered_bytes) co_await detail::send_whole(m, mine, root);
       }
       if (detail::is_offered<M>(mine.size())) co_return;
       detail::cut const pieces(mine.size(), 1, M::buffer_bytes);
-      for (std::size_t i = 0; i < pieces.count(); ++i) {
+      for (std::size_t i = 0; i < detail::compared_pieces(pieces.count(), are_equal); ++i) {
         if (!m.is_free(i)) co_await m.until_free(i);
         auto const piece = pieces.of(mine, i);
         detail::copy_bytes(m.own(i), piece.data(), piece.size());
         m.post(i);
       }
     } else {
-      co_await take_blocks(m, all, sizes);
+      co_await take_blocks(m, all, sizes, are_equal);
       detail::copy_bytes(sizes.of(all, root).data(), mine.data(), mine.size());
       m.end();
     }
@@ -140,6 +142,7 @@ struct direct {
     std::size_t const total = are_equal ? mine.size() * ranks : detail::unknown_bytes;
     m.begin(total);
     std::size_t const share = detail::share_of(m, are_equal ? mine.size() : detail::unknown_bytes, 1);
+    std::size_t const head = detail::head_bytes(share, are_equal);
     bool const offers = are_equal && detail::is_offered<M>(mine.size());
     if (m.rank() == root) {
       m.end();
@@ -153,12 +156,12 @@ struct direct {
       memory_place const place = offers ? detail::place_for_copies(m, all) : memory_place{};
       std::size_t rounds = 0;
       for (rank_t r = 0; r < m.size(); ++r) {
-        if (r != root) rounds = std::max(rounds, detail::cut::pieces_of(sizes.size(r), share));
+        if (r != root) rounds = std::max(rounds, pieces_behind_heads(sizes.size(r), share, head));
       }
       if (place.is_there()) rounds = std::min(rounds, std::size_t{1});
       for (std::size_t i = 0; i < rounds; ++i) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        if (!place.is_there()) detail::lay_out_shares(m, m.own(i), all, sizes, share, i, root);
+        if (!place.is_there()) detail::lay_out_shares(m, m.own(i), all, sizes, share, i, root, head);
         detail::post_or_offer(m, i, offers, place);
       }
       if (place.is_there() && rounds != 0) co_await detail::read_by_all(m);
@@ -170,7 +173,8 @@ struct direct {
           co_return;
         }
       }
-      std::size_t const rounds = detail::cut::pieces_of(mine.size(), share);
+      std::size_t const rounds = pieces_behind_heads(mine.size(), share, head);
+      std::size_t const most = share - head;
       auto const self = static_cast<std::size_t>(m.rank());
       for (std::size_t i = 0; i < rounds; ++i) {
         co_await m.posted(root, i);
@@ -178,8 +182,9 @@ struct direct {
           detail::fetch_from(m, root, there, self * mine.size(), mine);
           break;
         }
-        std::size_t const count = std::min(share, mine.size() - i * share);
-        detail::copy_bytes(mine.data() + i * share, m.piece(root, i) + share * self, count);
+        std::byte const* const own = m.piece(root, i) + share * self;
+        if (head != 0 && i == 0) m.compare_blocks(root, detail::read_head(own), mine.size());
+        detail::copy_bytes(mine.data() + i * most, own + head, std::min(most, mine.size() - i * most));
         if (rounds > M::buffers) m.done_to(i);
       }
       m.end();
@@ -193,13 +198,15 @@ struct direct {
     std::size_t const each = are_equal ? out.size(0) : detail::unknown_bytes;
     m.begin(are_equal ? each * static_cast<std::size_t>(m.size()) : detail::unknown_bytes);
     std::size_t const share = detail::share_of(m, each, 1);
+    std::size_t const head = detail::head_bytes(share, are_equal);
+    std::size_t const most = share - head;
     rank_t const self = m.rank();
     std::size_t mine = 0;
     std::size_t theirs = 0;
     for (rank_t r = 0; r < m.size(); ++r) {
       if (r == self) continue;
-      mine = std::max(mine, detail::cut::pieces_of(out.size(r), share));
-      theirs = std::max(theirs, detail::cut::pieces_of(in.size(r), share));
+      mine = std::max(mine, pieces_behind_heads(out.size(r), share, head));
+      theirs = std::max(theirs, pieces_behind_heads(in.size(r), share, head));
     }
     auto const own = out.of(from, self);
     detail::copy_bytes(in.of(into, self).data(), own.data(), own.size());
@@ -210,22 +217,25 @@ struct direct {
     for (std::size_t i = 0; i <= std::max(mine, theirs); ++i) {
       if (i < mine && (i == 0 || !place.is_there())) {
         if (!m.is_free(i)) co_await m.until_free(i);
-        if (!place.is_there()) detail::lay_out_shares(m, m.own(i), from, out, share, i, self);
+        if (!place.is_there()) detail::lay_out_shares(m, m.own(i), from, out, share, i, self, head);
         detail::post_or_offer(m, i, offers, place);
       }
       if (i == 0) continue;
       for (rank_t distance = 1; distance < m.size(); ++distance) {
         rank_t const r = (self + distance) % m.size();
         auto const block = in.of(into, r);
-        std::size_t const first = (i - 1) * share;
-        if (first >= block.size() || (i > 1 && detail::offered_by(m, r, offers).is_there())) continue;
+        std::size_t const first = (i - 1) * most;
+        bool const is_compared = head != 0 && i == 1;
+        if ((first >= block.size() && !is_compared) || (i > 1 && detail::offered_by(m, r, offers).is_there()))
+          continue;
         co_await m.posted(r, i - 1);
         if (memory_place const there = detail::offered_by(m, r, offers); there.is_there()) {
           // Blocks of this rank that others have not read yet are all on its board after the last round.
           if (!is_in_place) detail::fetch_from(m, r, there, each * static_cast<std::size_t>(self), block);
         } else {
-          detail::copy_bytes(block.data() + first, m.piece(r, i - 1) + share * static_cast<std::size_t>(self),
-                             std::min(share, block.size() - first));
+          std::byte const* const came = m.piece(r, i - 1) + share * static_cast<std::size_t>(self);
+          if (is_compared) m.compare_blocks(r, detail::read_head(came), block.size());
+          detail::copy_bytes(block.data() + first, came + head, std::min(most, block.size() - first));
         }
       }
       if (std::max(mine, theirs) > M::buffers) m.done_to(i - 1);
@@ -366,24 +376,27 @@ struct direct {
   }
 
   template <class M>
-  static detail::steps take_blocks(M& m, bytes_out all, detail::block_sizes const& sizes) {
+  static detail::steps take_blocks(M& m, bytes_out all, detail::block_sizes const& sizes, bool are_equal) {
     if constexpr (reaching_medium<M>) {
       rank_t const other = 1 - m.rank();
       if (m.size() == 2 && sizes.size(other) >= detail::offered_bytes) {
-        co_await detail::receive_whole(m, other, sizes.of(all, other));
+        co_await detail::receive_whole(m, other, sizes.of(all, other), 0, !are_equal);
         co_return;
       }
     }
     std::size_t rounds = 0;
     for (rank_t r = 0; r < m.size(); ++r)
       rounds = std::max(rounds, detail::cut(sizes.size(r), 1, M::buffer_bytes).count());
+    rounds = detail::compared_pieces(rounds, are_equal);
     for (std::size_t i = 0; i < rounds; ++i) {
       for (rank_t distance = 1; distance < m.size(); ++distance) {
         rank_t const r = (m.rank() + distance) % m.size();
         detail::cut const pieces(sizes.size(r), 1, M::buffer_bytes);
         bool const offers = detail::is_offered<M>(sizes.size(r));
-        if (i >= pieces.count() || (i > 0 && detail::offered_by(m, r, offers).is_there())) continue;
+        if (i >= detail::compared_pieces(pieces.count(), are_equal)) continue;
+        if (i > 0 && detail::offered_by(m, r, offers).is_there()) continue;
         co_await m.posted(r, i);
+        if (i == 0 && !are_equal) m.compare_announced(r, sizes.size(r));
         if (memory_place const there = detail::offered_by(m, r, offers); there.is_there()) {
           detail::fetch_from(m, r, there, 0, sizes.of(all, r));
           continue;
@@ -393,6 +406,12 @@ struct direct {
       }
       if (rounds > M::buffers) m.done_to(i);
     }
+  }
+
+  /// The pieces of a block whose shares have a head of so many bytes: at least one if there is a head.
+  static std::size_t pieces_behind_heads(std::size_t block, std::size_t share, std::size_t head) noexcept {
+    std::size_t const pieces = detail::cut::pieces_of(block, share - head);
+    return head == 0 ? pieces : std::max(pieces, std::size_t{1});
   }
 
   /// The result of a rank that is alone is its elements.

@@ -87,7 +87,7 @@ struct node_first {
                               bool are_equal, rank_t root) {
     place const at(m, root);
     detail::block_sizes each = sizes;
-    if (!are_equal) co_await tell(m, each, root);
+    if (!are_equal) co_await tell(m, each, mine.size(), root);
     std::vector<std::byte> kept;
     bytes_out blocks;  // of this node
     bytes_out total;   // on the leader of the root's node
@@ -129,7 +129,7 @@ struct node_first {
                                bool are_equal, rank_t root) {
     place const at(m, root);
     detail::block_sizes each = sizes;
-    if (!are_equal) co_await tell(m, each, root);
+    if (!are_equal) co_await tell(m, each, mine.size(), root);
     std::vector<std::byte> kept;
     bytes_in total = all;  // on the leader of the root's node
     if (at.is_home && !at.is_root_leader) {
@@ -209,12 +209,13 @@ struct node_first {
   }
   /// Gives all ranks the sizes that the root knows.
   template <class M>
-  static detail::steps tell(M& m, detail::block_sizes& sizes, rank_t root) {
+  static detail::steps tell(M& m, detail::block_sizes& sizes, std::size_t mine, rank_t root) {
     std::vector<std::size_t> each(static_cast<std::size_t>(m.size()));
     for (rank_t r = 0; r < m.size() && m.rank() == root; ++r)
       each[static_cast<std::size_t>(r)] = sizes.size(r);
     co_await broadcast(m, std::as_writable_bytes(std::span(each)), root);
     sizes = detail::block_sizes(each, 1);
+    m.compare_blocks(root, sizes.size(m.rank()), mine);
   }
 };
 

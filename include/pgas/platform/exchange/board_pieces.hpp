@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <pgas/concepts/collective.hpp>
+#include <pgas/platform/exchange/block_heads.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/support/copy_bytes.hpp>
 #include <pgas/support/streaming_copier.hpp>
@@ -62,14 +63,18 @@ void write_piece(M const& m, std::byte* to, bytes_in piece, std::size_t total) n
   }
 }
 
-/// Writes piece i: the share of each rank but `except`, in rank order.
+/// Writes piece i: the share of each rank but `except`, in rank order, each with a head of so many bytes.
 template <posting_medium M>
 void lay_out_shares(M const& m, std::byte* piece, bytes_in all, block_sizes const& sizes, std::size_t share,
-                    std::size_t i, rank_t except) noexcept {
+                    std::size_t i, rank_t except, std::size_t head = 0) noexcept {
+  std::size_t const most = share - head;
   for (rank_t r = 0; r < m.size(); ++r, piece += share) {
     auto const block = sizes.of(all, r);
-    if (r == except || i * share >= block.size()) continue;
-    write_piece(m, piece, block.subspan(i * share, std::min(share, block.size() - i * share)), all.size());
+    if (r == except) continue;
+    if (head != 0 && i == 0) write_head(piece, block.size());
+    if (i * most >= block.size()) continue;
+    write_piece(m, piece + head, block.subspan(i * most, std::min(most, block.size() - i * most)),
+                all.size());
   }
 }
 

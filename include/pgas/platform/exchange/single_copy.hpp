@@ -106,15 +106,16 @@ steps send_whole(M& m, bytes_in data, rank_t receiver) {
 }
 
 /// Receives what `send_whole` sends. The bytes begin at byte `first` of what the sender offers to more than
-/// one rank.
+/// one rank. If the sender has `announced` the length, the ranks compare it.
 template <reaching_medium M>
-steps receive_whole(M& m, rank_t sender, bytes_out data, std::size_t first = 0) {
+steps receive_whole(M& m, rank_t sender, bytes_out data, std::size_t first = 0, bool announced = false) {
   memory_place const own = m.size() == 2 ? place_for_copies(m, data) : memory_place{};
   if (m.size() == 2) {
     if (!m.is_free(0)) co_await m.until_free(0);
     m.offer(0, own);
   }
   co_await m.posted(sender, 0);
+  if (announced) m.compare_announced(sender, data.size());
   if (memory_place const place = m.offered(sender, 0); place.is_there()) {
     m.fetch(sender, place, first, own.is_there() ? data.first(share_of_receiver(data.size())) : data);
     if (own.is_there()) co_await m.posted(sender, 1);

@@ -83,10 +83,6 @@ inline bool is_shown(collective c, std::size_t bytes, int ranks, bool quick) {
 inline bool is_shown_touched(collective c, std::size_t bytes, int ranks, bool quick) {
   return ranks == 2 && !has_counts(c) && (bytes == 256 * kib || (!quick && bytes == 8 * mib));
 }
-/// The sizes of the rows whose elements and results lie in symmetric memory.
-inline bool is_shown_symmetric(std::size_t bytes, int ranks) {
-  return ranks == 2 && (bytes == 4 * kib || bytes == 256 * kib || bytes == 8 * mib);
-}
 /// Bytes of a rank's elements, and of its result.
 inline std::size_t bytes_in(collective c, std::size_t bytes, int ranks) {
   bool const is_block = c == collective::gather || c == collective::gatherv || c == collective::allgather ||
@@ -164,7 +160,8 @@ way exposed(meter const& m, std::size_t bytes, Call call) {
 /// All rows of a library: it has `call<C>(bytes, root)`, `start<C>(bytes, root)` which returns a request,
 /// `wait(request)`, `barrier()`, `source(c)` and `result()`, its buffers, `has(c)`, `starts(c)`, and
 /// `by_hand(c, bytes)`, the ways beside it. It may have `use_symmetric(bool)`, which says whether its buffers
-/// lie in memory that all ranks load and store, and `has_symmetric(c)`.
+/// lie in memory that all ranks load and store, and `has_symmetric(c)`. A library without private memory has
+/// no rows but those.
 template <class Library>
 class collective_rows {
  public:
@@ -182,7 +179,7 @@ class collective_rows {
     });
     if constexpr (requires { library_.use_symmetric(true); }) {
       each_size([&]<collective C>(std::size_t bytes) {
-        if (Library::has_symmetric(C) && is_shown_symmetric(bytes, m_.ranks())) symmetric<C>(bytes);
+        if (Library::has_symmetric(C)) symmetric<C>(bytes);
       });
     }
     each_size([&]<collective C>(std::size_t bytes) {

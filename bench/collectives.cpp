@@ -69,7 +69,7 @@ class library {
   /// The rows that OpenSHMEM has.
   static constexpr bool has_symmetric(collective c) {
     return c == collective::bcast || c == collective::allreduce || c == collective::allgather ||
-           c == collective::alltoall;
+           c == collective::allgatherv || c == collective::alltoall;
   }
 
   library(Team& team, bench::meter& m)

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # The programs of bench/ and the traced examples compile, and run for at most half a second without a fault:
 # check.sh SOURCE_ROOT COMPILER OPTIONS... Two units hold all of them, since most of the time of each alone would be the
-# library's. A third holds ring, traced on each backend. The test papers/pinned.py runs the papers' programs; tools/bench
-# builds those of other libraries
-# and of MPI (nodes.cpp, node_collectives.cpp).
+# library's. A third holds ring, traced on each backend. The test papers/pinned.py runs the papers' programs.
+# tools/bench builds those of other libraries and of MPI (nodes.cpp, node_collectives.cpp).
 set -eu
 root=$1
 shift

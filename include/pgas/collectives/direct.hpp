@@ -9,6 +9,7 @@
 #include <pgas/platform/exchange/fold_in_memory.hpp>
 #include <pgas/platform/exchange/fold_on_boards.hpp>
 #include <pgas/platform/exchange/notes.hpp>
+#include <pgas/platform/exchange/scan_on_boards.hpp>
 #include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/copy_bytes.hpp>
@@ -65,9 +66,9 @@ struct direct {
   static detail::steps scan(M& m, bytes_in mine, bytes_out result, detail::folding fold, bool is_exclusive) {
     if constexpr (reaching_medium<M>) {
       if (is_exclusive && m.size() == 2 && mine.size() >= detail::offered_bytes)
-        return pass_on(m, mine, result);
+        return detail::pass_on(m, mine, result);
     }
-    return scan_on_boards(m, mine, result, fold, is_exclusive);
+    return detail::scan_on_boards(m, mine, result, fold, is_exclusive);
   }
 
   /// The root gets all ranks' blocks, in rank order.
@@ -262,76 +263,6 @@ struct direct {
   }
 
  private:
-  /// An exclusive scan of two ranks: rank 1 gets the elements of rank 0.
-  template <reaching_medium M>
-  static detail::steps pass_on(M& m, bytes_in mine, bytes_out result) {
-    m.begin(detail::unknown_bytes);
-    if (m.rank() == 0) {
-      m.end();
-      co_await detail::send_whole(m, mine, 1);
-    } else {
-      co_await detail::receive_whole(m, 0, result);
-      m.end();
-    }
-  }
-
-  template <posting_medium M>
-  static detail::steps scan_on_boards(M& m, bytes_in mine, bytes_out result, detail::folding fold,
-                                      bool is_exclusive) {
-    detail::cut const pieces(mine.size(), fold.element_bytes(), M::buffer_bytes);
-    m.begin(detail::bytes_in_room(pieces.longest(), fold));
-    rank_t const self = m.rank();
-    bool const chains = mine.size() > detail::few_bytes;
-    bool const is_last = self + 1 == m.size();
-    // The last rank posts what only it reads, if the result would replace it too early.
-    bool const posts = !is_last || (!chains && !is_exclusive && self > 1 && mine.data() == result.data());
-    if (self == 0) m.end();
-    for (std::size_t i = 0; i < pieces.count(); ++i) {
-      auto const own = pieces.of(mine, i);
-      auto const out = pieces.of(result, i);
-      if (posts && !m.is_free(i)) co_await m.until_free(i);
-      if (!chains || self == 0) {
-        if (posts) {
-          detail::copy_bytes(m.own(i), own.data(), own.size());
-          m.post(i);
-        }
-      }
-      if (self == 0) {
-        if (!is_exclusive) detail::copy_bytes(out.data(), own.data(), own.size());
-      } else if (chains) {
-        co_await m.posted(self - 1, i);
-        std::byte const* const before = m.piece(self - 1, i);
-        if (posts) {
-          fold(m.own(i), before, own.data(), own.size());
-          m.post(i);
-        }
-        if (is_exclusive) {
-          detail::copy_bytes(out.data(), before, out.size());
-        } else if (posts) {
-          detail::copy_bytes(out.data(), m.own(i), out.size());
-        } else {
-          fold(out.data(), before, own.data(), own.size());
-        }
-      } else {
-        // Own elements come last, and are on the board already, so the result may be in their place.
-        rank_t const last = is_exclusive ? self - 1 : self;
-        std::byte const* const kept = posts ? m.own(i) : own.data();
-        if (last == 0) {
-          co_await m.posted(0, i);
-          detail::copy_bytes(out.data(), m.piece(0, i), out.size());
-        }
-        for (rank_t r = 1; r <= last; ++r) {
-          if (r == 1) co_await m.posted(0, i);
-          if (r != self) co_await m.posted(r, i);
-          std::byte const* const left = r == 1 ? m.piece(0, i) : out.data();
-          fold(out.data(), left, r == self ? kept : m.piece(r, i), out.size());
-        }
-      }
-      if (self != 0 && pieces.count() > M::buffers) m.done_to(i);
-    }
-    if (self != 0) m.end();
-  }
-
   template <class M>
   static detail::steps reduce_to(M& m, bytes_in mine, bytes_out result, detail::folding fold, rank_t root) {
     if (m.size() == 1) return keep(m, mine, result);

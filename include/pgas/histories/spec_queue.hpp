@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <pgas/histories/history.hpp>
+#include <pgas/histories/sequential_object.hpp>
+#include <pgas/histories/value_text.hpp>
+#include <string>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::histories {
+
+/// The kinds of operations on a queue.
+enum class queue_call {
+  push,     ///< its result is false if the queue is full
+  try_pop,  ///< its result is the oldest value, or nothing if the queue is empty
+  pop,      ///< waits until there is a value
+};
+
+/// A call of a queue with its argument.
+template <class T>
+struct queue_operation {
+  queue_call kind = queue_call::try_pop;
+  T value{};  ///< of push
+
+  friend bool operator==(queue_operation const&, queue_operation const&) = default;
+};
+
+/// What a call of a queue has returned: the value of a pop, or whether a push found room.
+template <class T>
+struct queue_result {
+  std::optional<T> value;
+  bool done = true;
+
+  queue_result() = default;
+  queue_result(std::optional<T> popped) : value(std::move(popped)) {}
+  template <std::same_as<bool> Bool>  // no conversion from a value
+  queue_result(Bool was_done) : done(was_done) {}
+
+  friend bool operator==(queue_result const&, queue_result const&) = default;
+};
+
+/// A queue: first in, first out. It holds `Most` values at once; 0 means that it has no bound.
+template <std::equality_comparable T, std::size_t Most = 0>
+struct spec_queue {
+  using operation = queue_operation<T>;
+  using result = queue_result<T>;
+  using state = std::deque<T>;  ///< the oldest value is first
+
+  static operation push(T value) { return {queue_call::push, std::move(value)}; }
+  static operation try_pop() { return {queue_call::try_pop, {}}; }
+  static operation pop() { return {queue_call::pop, {}}; }
+
+  static bool apply(state& now, record_of<spec_queue> const& r) {
+    if (r.operation.kind == queue_call::push) {
+      bool const has_room = Most == 0 || now.size() < Most;
+      if (has_room) now.push_back(r.operation.value);
+      return r.pending() || r.result.done == has_room;
+    }
+    if (now.empty()) return r.operation.kind == queue_call::try_pop && (r.pending() || !r.result.value);
+    if (!r.pending() && r.result.value != now.front()) return false;
+    now.pop_front();
+    return true;
+  }
+
+  static bool observes(record_of<spec_queue> const& r) {
+    if (r.pending()) return false;
+    return r.operation.kind == queue_call::push ? !r.result.done : !r.result.value;
+  }
+
+  /// A value leaves with its push and its pop, or all values leave if the queue has a bound, or a pop whose
+  /// value is not known.
+  static bool drops_with(record_of<spec_queue> const& gone, record_of<spec_queue> const& other,
+                         std::ptrdiff_t /*later*/) {
+    if (observes(gone)) return false;
+    auto const value = [](record_of<spec_queue> const& r) {
+      return r.operation.kind == queue_call::push ? std::optional<T>(r.operation.value) : r.result.value;
+    };
+    if (Most != 0 || !value(gone) || !value(other)) return Most != 0 || !observes(other);
+    return *value(gone) == *value(other);
+  }
+
+  static std::size_t hash(state const& now) {
+    std::size_t all = 0;
+    for (T const& value : now) all = detail::hash_with(all, detail::value_hash(value));
+    return all;
+  }
+
+  static std::string call_text(operation const& what) {
+    if (what.kind == queue_call::push) return "push(" + detail::value_text(what.value) + ")";
+    return what.kind == queue_call::pop ? "pop()" : "try_pop()";
+  }
+  static std::string result_text(record_of<spec_queue> const& r) {
+    if (r.operation.kind == queue_call::push) return r.result.done ? "" : "full";
+    return r.result.value ? detail::value_text(*r.result.value) : "empty";
+  }
+};
+
+static_assert(sequential_object<spec_queue<int>>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::histories

@@ -237,6 +237,45 @@ history<S> random_history(source& random, int ranks, int operations, bool wrong,
   return history<S>(std::move(records));
 }
 
+/// A history of a map with a replica on each rank. A sequencer for each key modulo `sequencers` orders the
+/// updates. A replica applies them late, up to its own last update.
+history<kv> replicated_history(source& random, int ranks, int operations, int keys, int sequencers) {
+  using logs = std::vector<std::vector<std::pair<int, std::optional<int>>>>;
+  logs ordered(static_cast<std::size_t>(sequencers));
+  struct replica {
+    std::vector<std::size_t> applied;
+    std::vector<std::optional<int>> values;
+  };
+  std::vector<replica> replicas(static_cast<std::size_t>(ranks));
+  for (auto& r : replicas) r = {std::vector<std::size_t>(ordered.size()), {}};
+  for (auto& r : replicas) r.values.resize(static_cast<std::size_t>(keys));
+  auto const apply = [&](replica& to, std::size_t sequencer, std::size_t count) {
+    for (auto& at = to.applied[sequencer]; count != 0; --count, ++at)
+      to.values[static_cast<std::size_t>(ordered[sequencer][at].first)] = ordered[sequencer][at].second;
+  };
+  history<kv> h;
+  for (int i = 0; i < operations; ++i) {
+    for (auto& r : replicas) {
+      for (std::size_t s = 0; s < ordered.size(); ++s) {
+        std::size_t const late = ordered[s].size() - r.applied[s];
+        if (late != 0 && below(random, 2 * ranks) == 0) apply(r, s, 1 + random() % late);
+      }
+    }
+    int const rank = below(random, ranks), key = below(random, keys);
+    replica& own = replicas[static_cast<std::size_t>(rank)];
+    moment const begin = 2 * i;
+    if (int const what = below(random, 8); what < 2) {
+      auto const s = static_cast<std::size_t>(key % sequencers);
+      ordered[s].emplace_back(key, what == 0 ? std::optional<int>(i) : absent);
+      apply(own, s, ordered[s].size() - own.applied[s]);
+      h.add(rank, what == 0 ? kv::update(key, i) : kv::erase(key), {}, begin, begin + 1);
+    } else {
+      h.add(rank, kv::lookup(key), {own.values[static_cast<std::size_t>(key)]}, begin, begin + 1);
+    }
+  }
+  return h;
+}
+
 struct tally {
   long right = 0;
   long wrong = 0;
@@ -546,6 +585,39 @@ TEST_CASE("histories: both checkers agree with all orders of small histories") {
   std::cout << "covered: " << 3 * seeds << " histories of maps, queues and counters, " << linear.wrong
             << " not linearizable, " << sequential.wrong << " not sequentially consistent, against "
             << linear.orders << " orders\n";
+}
+
+TEST_CASE("histories: replicas with one sequencer are consistent, and with two sometimes are not") {
+  long wrong = 0, undecided = 0, late = 0, orders = 0;
+  std::size_t states = 0;
+  long const seeds = for_seconds([&](unsigned seed) {
+    CAPTURE(seed);
+    source random(seed);
+    auto const one = replicated_history(random, 8, 200, 6, 1);
+    auto const verdict = check_sequentially_consistent(one);
+    CHECK_MESSAGE(verdict.right, verdict.text);
+    states = std::max(states, verdict.states);
+    late += check_linearizable(one, {.most_checks = 0}).right ? 0 : 1;
+    auto const two =
+        check_sequentially_consistent(replicated_history(random, 8, 200, 6, 2), {.most_checks = 0});
+    wrong += two.found == finding::wrong ? 1 : 0;
+    undecided += two.found == finding::undecided ? 1 : 0;
+    for (int turn = 0; turn < 40; ++turn) {
+      auto const h = replicated_history(random, 4, 8, 2, 1 + turn % 2);
+      brute_force<kv> all(h, false);
+      bool const is_right = all.explains();
+      orders += all.orders;
+      auto const v = check_sequentially_consistent(h);
+      CHECK_MESSAGE(v.right == is_right, v.text, table(h));
+      if (!is_right) CHECK_FALSE(brute_force<kv>(v.shortest, false).explains());
+    }
+  });
+  CHECK(wrong > 0);
+  CHECK(late > 0);
+  std::cout << "covered: " << 2 * seeds << " histories of 200 operations on replicas, in up to " << states
+            << " states, " << late << " of " << seeds << " with one sequencer not linearizable, " << wrong
+            << " with two not consistent and " << undecided << " undecided; small ones against " << orders
+            << " orders\n";
 }
 
 TEST_CASE("histories: a right history stays right when operations leave it with their companions") {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <pgas/histories/history.hpp>
+#include <pgas/histories/necessary_order.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/value_text.hpp>
 #include <pgas/histories/verdict.hpp>
@@ -27,6 +28,8 @@ enum class order_of {
 /// A state of the search is how far each rank is, which pending operations have taken effect, and the state
 /// of the object. The search goes deeper by one operation, and never twice into one state. It needs no
 /// branch after an operation that fits and observes only: such an operation can come first in any order.
+/// Where only programs order the operations of registers, an operation waits for all that precede it in every
+/// order.
 /// Source: Wing and Gong 1993; Lowe 2017, for the states seen.
 template <sequential_object S>
 class order_search {
@@ -44,12 +47,16 @@ class order_search {
         pending_.push_back({i, rank->second, lanes_[rank->second].size()});
       }
     }
+    if constexpr (object_of_registers<S>) {
+      if (kind == order_of::programs && records.size() <= most_for_necessary_order) find_necessary_order();
+    }
     now_.places.resize(lanes_.size());
     now_.taken.resize((pending_.size() + 63) / 64);
   }
 
   /// The search takes time that grows exponentially with the operations that overlap, at worst.
   finding run() {
+    if (is_impossible_) return finding::wrong;
     std::size_t depth = 0;  // the number of completed operations in the order so far
     open_node();
     while (depth < completed_) {
@@ -120,6 +127,26 @@ class order_search {
     return (now_.taken[pending / 64] >> (pending % 64) & 1U) != 0;
   }
 
+  /// Finds for each operation how far each rank must be before it.
+  void find_necessary_order() {
+    necessary_order<S> const order(records_);
+    is_impossible_ = order.is_impossible();
+    if (is_impossible_) return;
+    least_places_.assign(records_.size() * lanes_.size(), 0);
+    for (std::size_t i = 0; i < records_.size(); ++i)
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+        for (std::size_t place = lanes_[lane].size(); place != 0; --place)
+          if (order.precedes(lanes_[lane][place - 1], i)) {
+            least_places_[i * lanes_.size() + lane] = static_cast<std::uint32_t>(place);
+            break;
+          }
+  }
+  [[nodiscard]] bool must_wait(std::size_t record) const {
+    for (std::size_t lane = 0; lane < lanes_.size() && !least_places_.empty(); ++lane)
+      if (now_.places[lane] < least_places_[record * lanes_.size() + lane]) return true;
+    return false;
+  }
+
   void move(candidate const& one, int by) {
     if (one.is_pending) {
       now_.taken[one.at / 64] ^= std::uint64_t{1} << (one.at % 64);
@@ -141,7 +168,7 @@ class order_search {
       if (now_.places[lane] < lanes_[lane].size())
         first_end = std::min(first_end, records_[lanes_[lane][now_.places[lane]]].end);
     auto const may_be_next = [&](std::size_t record) {
-      return kind_ == order_of::programs || records_[record].begin <= first_end;
+      return kind_ == order_of::programs ? !must_wait(record) : records_[record].begin <= first_end;
     };
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       if (now_.places[lane] == lanes_[lane].size()) continue;
@@ -168,12 +195,16 @@ class order_search {
     nodes_.push_back({first, first, candidates_.size(), {}, {}});
   }
 
+  static constexpr std::size_t most_for_necessary_order = 2000;  // it takes the cube of the operations
+
   std::span<record_of<S> const> records_;
   order_of kind_;
   std::size_t most_states_;
   std::vector<std::vector<std::size_t>> lanes_;  ///< the completed operations of each rank
   std::vector<pending_operation> pending_;
   std::size_t completed_ = 0;
+  bool is_impossible_ = false;
+  std::vector<std::uint32_t> least_places_;  ///< of each operation and lane, or empty: see necessary_order
   position now_;
   std::vector<node> nodes_;
   std::vector<candidate> candidates_;  ///< of all nodes

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <pgas/histories/history.hpp>
+#include <pgas/histories/necessary_order.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/value_text.hpp>
 #include <string>
@@ -183,6 +184,26 @@ struct spec_map {
                          std::ptrdiff_t later) {
     return part::drops_with(gone, other, later);
   }
+
+  // A map is an object of registers: a value or an absence comes from one of the writes of its key.
+  static bool reads(record_of<spec_map> const& r) {
+    map_call const kind = r.operation.kind;
+    return kind == map_call::lookup || (kind == map_call::insert && r.result.done) ||
+           (kind == map_call::remove && !r.result.done);
+  }
+  static bool writes(record_of<spec_map> const& r) {
+    return !part::observes(r) && r.operation.kind != map_call::accumulate;
+  }
+  static bool adds(record_of<spec_map> const& r) { return r.operation.kind == map_call::accumulate; }
+  static bool gives(record_of<spec_map> const& write, record_of<spec_map> const& read) {
+    map_call const kind = write.operation.kind;
+    if (kind == map_call::erase || kind == map_call::remove) return gives_at_first(read);
+    return read.operation.kind == map_call::lookup && read.result.value == write.operation.value;
+  }
+  static bool gives_at_first(record_of<spec_map> const& read) {
+    return read.operation.kind != map_call::lookup || !read.result.value;
+  }
+
   static std::size_t hash(state const& now) {
     std::size_t all = 0;
     for (auto const& [key, value] : now)
@@ -193,6 +214,6 @@ struct spec_map {
   static std::string result_text(record_of<spec_map> const& r) { return part::result_text(r); }
 };
 
-static_assert(object_of_parts<spec_map<int, int>>);
+static_assert(object_of_registers<spec_map<int, int>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::histories

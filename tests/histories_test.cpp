@@ -142,12 +142,24 @@ struct random_call<kv> {
 template <>
 struct random_call<fifo> {
   static fifo::operation operation(source& random, int number) {
-    return below(random, 2) == 0 ? fifo::push(below(random, 5) == 0 ? 1 : number) : fifo::try_pop();
+    switch (below(random, 6)) {
+      case 0:
+        return fifo::take();
+      case 1:
+        return fifo::steal();
+      case 2:
+        return fifo::try_pop();
+      default:
+        return fifo::push(below(random, 5) == 0 ? 1 : number);
+    }
   }
   static fifo::result right_result(std::deque<int>& state, record_of<fifo> const& r) {
     fifo::result result;
     if (r.operation.kind == queue_call::push) {
       state.push_back(r.operation.value);
+    } else if (!state.empty() && r.operation.kind == queue_call::take) {
+      result.value = state.back();
+      state.pop_back();
     } else if (!state.empty()) {
       result.value = state.front();
       state.pop_front();
@@ -503,6 +515,24 @@ TEST_CASE("histories: a queue gives each value once, and is not empty while it h
   CHECK(check_linearizable(full).right);
   full.add(1, small::push(4), {true}, 8, 9);
   CHECK(check_linearizable(full).found == finding::wrong);
+}
+
+TEST_CASE("histories: of a queue whose work is stolen each value goes to one rank") {
+  history<fifo> h;
+  for (int i = 0; i < 10; ++i) h.add(0, fifo::push(i), {}, 2 * i, 2 * i + 1);
+  for (int i = 0; i < 4; ++i) h.add(0, fifo::take(), {9 - i}, 30 + 2 * i, 31 + 2 * i);
+  h.add(1, fifo::steal(), {0}, 25, 28)
+      .add(2, fifo::steal(), absent, 25, 28)
+      .add(2, fifo::steal(), {1}, 29, 40);
+  CHECK(check_linearizable(h).right);
+  auto newest = h;
+  newest.add(1, fifo::steal(), {5}, 50, 51);  // a thief takes the oldest
+  CHECK(check_linearizable(newest).found == finding::wrong);
+  for (int i = 0; i < 3; ++i) h.add(0, fifo::take(), {5 - i}, 50 + 2 * i, 51 + 2 * i);
+  h.add(0, fifo::take(), {2}, 60, 70).add(1, fifo::steal(), {2}, 65, 75);  // both take the last value
+  auto const verdict = check_linearizable(h);
+  CHECK(verdict.found == finding::wrong);
+  CHECK_MESSAGE(verdict.shortest.size() == 3, verdict.text);
 }
 
 TEST_CASE("histories: a lock with two holders is wrong") {

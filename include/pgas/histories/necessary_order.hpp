@@ -61,7 +61,7 @@ class necessary_order {
   struct known_read {
     std::size_t read;
     std::size_t write;                       ///< all_.size(): the part is as it was at first
-    std::vector<std::size_t> const* writes;  ///< all writes of the part that have taken effect
+    std::vector<std::size_t> const* writes;  ///< of the part; a pending one without effect may come last
   };
 
   void add(std::size_t a, std::size_t b) { before_[b * words_ + a / 64] |= std::uint64_t{1} << (a % 64); }
@@ -69,16 +69,14 @@ class necessary_order {
   void find_writes() {
     using name = std::remove_cvref_t<decltype(S::part_of(all_[0].operation))>;
     struct part {
-      std::vector<std::size_t> writes, givers;
+      std::vector<std::size_t> writes;
       bool has_sums = false;
     };
     std::map<name, part> parts;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       part& its = parts[S::part_of(all_[i].operation)];
       its.has_sums = its.has_sums || S::adds(all_[i]);
-      if (!S::writes(all_[i])) continue;
-      its.givers.push_back(i);
-      if (!all_[i].pending()) its.writes.push_back(i);
+      if (S::writes(all_[i])) its.writes.push_back(i);
     }
     writes_.reserve(parts.size());
     for (auto& [key, its] : parts) {
@@ -88,7 +86,7 @@ class necessary_order {
         if (all_[i].pending() || !S::reads(all_[i]) || S::part_of(all_[i].operation) != key) continue;
         std::size_t sources = S::gives_at_first(all_[i]) ? 1 : 0;
         std::size_t source = all_.size();
-        for (std::size_t k : its.givers) {
+        for (std::size_t k : its.writes) {
           if (k == i || !S::gives(all_[k], all_[i])) continue;
           ++sources;
           source = k;

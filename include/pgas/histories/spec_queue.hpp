@@ -18,6 +18,8 @@ enum class queue_call {
   push,     ///< its result is false if the queue is full
   try_pop,  ///< its result is the oldest value, or nothing if the queue is empty
   pop,      ///< waits until there is a value
+  take,     ///< its result is the newest value, or nothing if the queue is empty
+  steal,    ///< its result is the oldest value, or nothing, also if another rank was faster
 };
 
 /// A call of a queue with its argument.
@@ -43,7 +45,8 @@ struct queue_result {
   friend bool operator==(queue_result const&, queue_result const&) = default;
 };
 
-/// A queue: first in, first out. It holds `Most` values at once; 0 means that it has no bound.
+/// A queue: first in, first out. It holds `Most` values at once; 0 means that it has no bound. With `take`
+/// and `steal` it is the queue of a rank from which others steal work.
 template <std::equality_comparable T, std::size_t Most = 0>
 struct spec_queue {
   using operation = queue_operation<T>;
@@ -53,6 +56,8 @@ struct spec_queue {
   static operation push(T value) { return {queue_call::push, std::move(value)}; }
   static operation try_pop() { return {queue_call::try_pop, {}}; }
   static operation pop() { return {queue_call::pop, {}}; }
+  static operation take() { return {queue_call::take, {}}; }
+  static operation steal() { return {queue_call::steal, {}}; }
 
   static bool apply(state& now, record_of<spec_queue> const& r) {
     if (r.operation.kind == queue_call::push) {
@@ -60,9 +65,15 @@ struct spec_queue {
       if (has_room) now.push_back(r.operation.value);
       return r.pending() || r.result.done == has_room;
     }
-    if (now.empty()) return r.operation.kind == queue_call::try_pop && (r.pending() || !r.result.value);
-    if (!r.pending() && r.result.value != now.front()) return false;
-    now.pop_front();
+    if (r.operation.kind == queue_call::steal && !r.pending() && !r.result.value) return true;
+    if (now.empty()) return r.operation.kind != queue_call::pop && (r.pending() || !r.result.value);
+    bool const newest = r.operation.kind == queue_call::take;
+    if (!r.pending() && r.result.value != (newest ? now.back() : now.front())) return false;
+    if (newest) {
+      now.pop_back();
+    } else {
+      now.pop_front();
+    }
     return true;
   }
 
@@ -91,11 +102,14 @@ struct spec_queue {
 
   static std::string call_text(operation const& what) {
     if (what.kind == queue_call::push) return "push(" + detail::value_text(what.value) + ")";
+    if (what.kind == queue_call::take) return "take()";
+    if (what.kind == queue_call::steal) return "steal()";
     return what.kind == queue_call::pop ? "pop()" : "try_pop()";
   }
   static std::string result_text(record_of<spec_queue> const& r) {
     if (r.operation.kind == queue_call::push) return r.result.done ? "" : "full";
-    return r.result.value ? detail::value_text(*r.result.value) : "empty";
+    if (r.result.value) return detail::value_text(*r.result.value);
+    return r.operation.kind == queue_call::steal ? "nothing" : "empty";
   }
 };
 

@@ -27,7 +27,7 @@ inline constexpr moment never = std::numeric_limits<moment>::max();
 /// result can, so ranks may exchange records through a window.
 template <class Operation, class Result>
 struct record {
-  int rank = 0;
+  int rank = 0;           ///< the caller
   Operation operation{};  ///< what was called, with its arguments
   Result result{};        ///< means nothing while the operation is pending
   moment begin = 0;       ///< read before the call
@@ -51,6 +51,7 @@ template <class S>
 class history {
  public:
   history() = default;
+  /// A history of records, with each rank's in program order.
   explicit history(std::vector<record_of<S>> records) : records_(std::move(records)) {}
 
   /// Adds an operation that has returned.
@@ -69,7 +70,9 @@ class history {
     return *this;
   }
 
+  /// All records; a view that ends with the next change of the history.
   [[nodiscard]] std::span<record_of<S> const> records() const noexcept { return records_; }
+  /// The number of operations.
   [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
 
   friend bool operator==(history const&, history const&) = default;
@@ -88,6 +91,7 @@ template <class S>
 
 /// The clock of a node in nanoseconds, which all its processes share.
 struct real_time {
+  /// The time now.
   moment operator()() const {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
@@ -99,6 +103,7 @@ template <class S, class Clock = real_time>
   requires std::convertible_to<std::invoke_result_t<Clock const&>, moment>
 class recorder {
  public:
+  /// A recorder of one rank, which reads the clock `now`.
   explicit recorder(int rank, Clock now = {}) : rank_(rank), now_(std::move(now)) {}
 
   /// Calls act(), which must carry out `what`, and returns its result. The record stays pending if act throws
@@ -118,7 +123,9 @@ class recorder {
     }
   }
 
+  /// All records so far, in program order; a view that ends with the next call.
   [[nodiscard]] std::span<record_of<S> const> records() const noexcept { return records_; }
+  /// The history of this rank alone.
   [[nodiscard]] history<S> so_far() const { return history<S>(records_); }
 
  private:

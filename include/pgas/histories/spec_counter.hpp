@@ -21,8 +21,8 @@ enum class counter_call {
 
 /// A call of a counter with its argument.
 struct counter_operation {
-  counter_call kind = counter_call::load;
-  std::int64_t amount = 0;  ///< of all but load
+  counter_call kind = counter_call::load;  ///< what was called
+  std::int64_t amount = 0;                 ///< of all but load
 
   friend bool operator==(counter_operation const&, counter_operation const&) = default;
 };
@@ -30,12 +30,16 @@ struct counter_operation {
 /// A number that ranks add to, from 0.
 struct spec_counter {
   using operation = counter_operation;
-  using result = std::int64_t;
+  using result = std::int64_t;  ///< of a load or a fetch_add
   using state = std::int64_t;
 
+  /// A call that adds.
   static operation add(std::int64_t amount) { return {counter_call::add, amount}; }
+  /// A call that adds and returns the number before.
   static operation fetch_add(std::int64_t amount) { return {counter_call::fetch_add, amount}; }
+  /// A call that returns the number.
   static operation load() { return {counter_call::load, 0}; }
+  /// A call that overwrites.
   static operation store(std::int64_t value) { return {counter_call::store, value}; }
 
   static bool apply(state& now, record_of<spec_counter> const& r) {

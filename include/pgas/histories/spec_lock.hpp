@@ -23,11 +23,11 @@ enum class lock_call {
 /// that of std::shared_mutex may.
 struct spec_lock {
   using operation = lock_call;
-  using result = bool;
+  using result = bool;  ///< of a try: whether it has got the lock
 
   struct state {
     int holder = -1;  ///< -1: no rank holds the lock exclusively
-    int sharers = 0;
+    int sharers = 0;  ///< the number of ranks that share the lock
 
     friend bool operator==(state const&, state const&) = default;
   };

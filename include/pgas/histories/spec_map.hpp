@@ -28,9 +28,9 @@ enum class map_call {
 /// A call of a map with its arguments.
 template <class K, class V>
 struct map_operation {
-  map_call kind = map_call::lookup;
-  K key{};
-  V value{};  ///< of update, insert and accumulate
+  map_call kind = map_call::lookup;  ///< what was called
+  K key{};                           ///< of each call
+  V value{};                         ///< of update, insert and accumulate
 
   friend bool operator==(map_operation const&, map_operation const&) = default;
 };
@@ -38,11 +38,13 @@ struct map_operation {
 /// What a call of a map has returned: the value of a lookup, or whether an insert or a remove did something.
 template <class V>
 struct map_result {
-  std::optional<V> value;
-  bool done = false;
+  std::optional<V> value;  ///< of a lookup: nothing if the key was absent
+  bool done = false;       ///< of insert and remove
 
   map_result() = default;
+  /// What a lookup has found.
   map_result(std::optional<V> found) : value(std::move(found)) {}
+  /// Whether an insert or a remove did something.
   template <std::same_as<bool> Bool>  // no conversion from a value
   map_result(Bool was_done) : done(was_done) {}
 
@@ -53,8 +55,8 @@ struct map_result {
 template <class K, class V>
 struct spec_key {
   using operation = map_operation<K, V>;
-  using result = map_result<V>;
-  using state = std::optional<V>;
+  using result = map_result<V>;    ///< as a map's
+  using state = std::optional<V>;  ///< nothing if the key is absent
 
   static bool apply(state& now, record_of<spec_key> const& r) {
     bool const was_present = now.has_value();
@@ -149,15 +151,21 @@ struct spec_key {
 template <std::totally_ordered K, std::equality_comparable V>
 struct spec_map {
   using operation = map_operation<K, V>;
-  using result = map_result<V>;
+  using result = map_result<V>;                ///< a value, or whether something was done
   using state = std::vector<std::pair<K, V>>;  ///< sorted by keys
   using part = spec_key<K, V>;
 
+  /// A call that looks for a key.
   static operation lookup(K key) { return {map_call::lookup, std::move(key), {}}; }
+  /// A call that inserts or overwrites.
   static operation update(K key, V value) { return {map_call::update, std::move(key), std::move(value)}; }
+  /// A call that makes a key absent.
   static operation erase(K key) { return {map_call::erase, std::move(key), {}}; }
+  /// A call that writes if the key is absent.
   static operation insert(K key, V value) { return {map_call::insert, std::move(key), std::move(value)}; }
+  /// A call that makes a key absent and returns whether it was present.
   static operation remove(K key) { return {map_call::remove, std::move(key), {}}; }
+  /// A call that adds to a value.
   static operation accumulate(K key, V value) {
     return {map_call::accumulate, std::move(key), std::move(value)};
   }

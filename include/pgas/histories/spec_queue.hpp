@@ -25,8 +25,8 @@ enum class queue_call {
 /// A call of a queue with its argument.
 template <class T>
 struct queue_operation {
-  queue_call kind = queue_call::try_pop;
-  T value{};  ///< of push
+  queue_call kind = queue_call::try_pop;  ///< what was called
+  T value{};                              ///< of push
 
   friend bool operator==(queue_operation const&, queue_operation const&) = default;
 };
@@ -34,11 +34,13 @@ struct queue_operation {
 /// What a call of a queue has returned: the value of a pop, or whether a push found room.
 template <class T>
 struct queue_result {
-  std::optional<T> value;
-  bool done = true;
+  std::optional<T> value;  ///< nothing if there was none
+  bool done = true;        ///< of push: whether there was room
 
   queue_result() = default;
+  /// The value that a call has got.
   queue_result(std::optional<T> popped) : value(std::move(popped)) {}
+  /// Whether a push found room.
   template <std::same_as<bool> Bool>  // no conversion from a value
   queue_result(Bool was_done) : done(was_done) {}
 
@@ -50,13 +52,18 @@ struct queue_result {
 template <std::equality_comparable T, std::size_t Most = 0>
 struct spec_queue {
   using operation = queue_operation<T>;
-  using result = queue_result<T>;
-  using state = std::deque<T>;  ///< the oldest value is first
+  using result = queue_result<T>;  ///< a value, or whether there was room
+  using state = std::deque<T>;     ///< the oldest value is first
 
+  /// A call that appends a value.
   static operation push(T value) { return {queue_call::push, std::move(value)}; }
+  /// A call for the oldest value, if there is one.
   static operation try_pop() { return {queue_call::try_pop, {}}; }
+  /// A call that waits for the oldest value.
   static operation pop() { return {queue_call::pop, {}}; }
+  /// A call for the newest value, if there is one.
   static operation take() { return {queue_call::take, {}}; }
+  /// A call for the oldest value that may fail.
   static operation steal() { return {queue_call::steal, {}}; }
 
   static bool apply(state& now, record_of<spec_queue> const& r) {

@@ -30,6 +30,7 @@ struct verdict {
   std::size_t states = 0;              ///< the number of states that the search has seen
   history<S> shortest;                 ///< a wrong history from some of the operations, or empty
 
+  /// The same as `right`.
   explicit operator bool() const noexcept { return right; }
 };
 

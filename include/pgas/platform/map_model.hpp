@@ -74,9 +74,9 @@ enum class while_waiting {
 
 /// A map with a number of servers, and what it reaches.
 struct choice {
-  map_kind kind = map_kind::part_simple;
-  int servers = 0;
-  double operations = 0;  ///< a second
+  map_kind kind = map_kind::part_simple;  ///< of the map
+  int servers = 0;                        ///< 0 on rep_2pc
+  double operations = 0;                  ///< a second
 };
 
 /// The number of servers with which a map reaches most; the smallest of several. rep_sc has one: orders of

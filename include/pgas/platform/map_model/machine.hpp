@@ -10,17 +10,17 @@ namespace pgas::inline PGAS_ASSERTIONS::map_model {
 /// The thesis gives the update request and the answer (section 3.5.2). The others count the sender, the kind,
 /// the key, the value and the sequence number, as far as a message has them.
 struct message_lengths {
-  double lookup_request = 3;
-  double update_request = 4;
+  double lookup_request = 3;    ///< to a server
+  double update_request = 4;    ///< to a server, with the value
   double answer = 1;            ///< a value, a sequence number or an acknowledgement, to the one that waits
   double sequence_request = 3;  ///< for the number of an update or a lookup
   double update = 5;            ///< to a replica, with its number
   double acknowledgement = 2;   ///< with the key
-  double all_acknowledged = 3;
-  double invalidation = 3;
-  double vote_request = 3;
-  double vote = 2;
-  double commit = 4;
+  double all_acknowledged = 3;  ///< from the issuer of an update to all replicas
+  double invalidation = 3;      ///< from a server to a client with a copy
+  double vote_request = 3;      ///< to all replicas
+  double vote = 2;              ///< of one replica, with the key
+  double commit = 4;            ///< to all replicas, with the value
 };
 
 /// A machine whose cores have no shared memory and send words into each other's queues, by its costs in

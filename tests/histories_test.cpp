@@ -483,6 +483,22 @@ TEST_CASE("histories: an erased key is absent, and inserts and removes tell what
   CHECK(check_linearizable(ghost).found == finding::wrong);
 }
 
+TEST_CASE("histories: keys and values may be texts") {
+  using words = spec_map<std::string, std::string>;
+  history<words> h;
+  h.add(0, words::update("a", "x"), {}, 0, 1).add(0, words::update("b", "y"), {}, 2, 3);
+  h.add(1, words::lookup("b"), std::optional<std::string>("y"), 4, 5);
+  CHECK(check_linearizable(h).right);
+  h.add(1, words::lookup("a"), std::optional<std::string>(), 6, 7);
+  auto const verdict = check_linearizable(h);
+  CHECK(verdict.text ==
+        "part \"a\": not linearizable: no order explains the results of these 2 of 2 operations\n"
+        "  rank   operation          result   begin   end\n"
+        "     0   update(\"a\", \"x\")                0     1\n"
+        "     1   lookup(\"a\")        absent       6     7\n");
+  CHECK(check_sequentially_consistent(h).found == finding::wrong);
+}
+
 TEST_CASE("histories: a queue that gives the second value first is wrong") {
   history<fifo> h;
   h.add(0, fifo::push(1), {}, 0, 1).add(0, fifo::push(2), {}, 2, 3);

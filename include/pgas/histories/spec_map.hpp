@@ -51,6 +51,13 @@ struct map_result {
   friend bool operator==(map_result const&, map_result const&) = default;
 };
 
+namespace detail {
+
+template <class V>
+concept summable = requires(V all, V const& more) { all += more; };
+
+}  // namespace detail
+
 /// One key of a map: the specification of a map's parts.
 template <class K, class V>
 struct spec_key {
@@ -76,7 +83,7 @@ struct spec_key {
         now.reset();
         return r.pending() || r.result.done == was_present;
       case map_call::accumulate:
-        if constexpr (requires(V a, V const& b) { a += b; }) {
+        if constexpr (detail::summable<V>) {
           if (was_present) {
             *now += r.operation.value;
           } else {

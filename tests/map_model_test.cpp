@@ -61,7 +61,7 @@ constexpr workload with(double lookups, double prepare, double access) {
 }
 
 // The values that the extraction of the thesis (section 3.I) computed from the equations, in Mops/s.
-constexpr std::array<row, 13> table{{
+constexpr std::array<row, 13> recomputed{{
     {"tile", tile_gx, validation, 8, {36.0, 34.9, 27.8, 23.4, 23.8, 32.7}, {1, 1, 1, 1, 0, 1}},
     {"tile", tile_gx, validation, 16, {77.2, 64.6, 43.6, 28.9, 28.2, 46.7}, {1, 1, 1, 1, 0, 1}},
     {"tile", tile_gx, validation, 36, {164.6, 129.6, 57.2, 32.7, 31.3, 59.3}, {4, 4, 1, 1, 0, 1}},
@@ -116,7 +116,7 @@ static_assert(tile_gx.select(1) == 17 && tile_gx.select(64) == 17 && tile_gx.sel
 static_assert(intermediate.receive_at_once(4) == 12);
 
 TEST_CASE("map model: every value of the recomputed table comes out to the printed digit") {
-  for (row const& r : table) {
+  for (row const& r : recomputed) {
     for (std::size_t i = 0; i < all_maps.size(); ++i) {
       choice const best = best_servers(all_maps[i], r.of, r.use, r.cores);
       CAPTURE(r.name);

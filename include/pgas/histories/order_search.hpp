@@ -28,8 +28,8 @@ enum class order_of {
 /// A state of the search is how far each rank is, which pending operations have taken effect, and the state
 /// of the object. The search goes deeper by one operation, and never twice into one state. It needs no
 /// branch after an operation that fits and observes only: such an operation can come first in any order.
-/// Where only programs order the operations of registers, an operation waits for all that precede it in every
-/// order.
+/// An operation waits for all that precede it in every order, where the object lets the search know: see
+/// necessary_order.hpp.
 /// Source: Wing and Gong 1993; Lowe 2017, for the states seen.
 template <sequential_object S>
 class order_search {
@@ -47,8 +47,12 @@ class order_search {
         pending_.push_back({i, rank->second, lanes_[rank->second].size()});
       }
     }
-    if constexpr (object_of_registers<S>) {
-      if (kind == order_of::programs && records.size() <= most_for_necessary_order) find_necessary_order();
+    if (records.size() > most_for_necessary_order) {
+      // The search alone takes less time.
+    } else if constexpr (object_of_registers<S>) {
+      if (kind == order_of::programs) take_necessary_order(register_order<S>(records));
+    } else if constexpr (object_in_order<S>) {
+      take_necessary_order(fifo_order<S>(records, kind == order_of::real_time));
     }
     now_.places.resize(lanes_.size());
     now_.taken.resize((pending_.size() + 63) / 64);
@@ -128,15 +132,15 @@ class order_search {
   }
 
   /// Finds for each operation how far each rank must be before it.
-  void find_necessary_order() {
-    necessary_order<S> const order(records_);
-    is_impossible_ = order.is_impossible();
+  template <class Order>
+  void take_necessary_order(Order const& found) {
+    is_impossible_ = found.is_impossible();
     if (is_impossible_) return;
     least_places_.assign(records_.size() * lanes_.size(), 0);
     for (std::size_t i = 0; i < records_.size(); ++i)
       for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
         for (std::size_t place = lanes_[lane].size(); place != 0; --place)
-          if (order.precedes(lanes_[lane][place - 1], i)) {
+          if (found.order().precedes(lanes_[lane][place - 1], i)) {
             least_places_[i * lanes_.size() + lane] = static_cast<std::uint32_t>(place);
             break;
           }
@@ -168,7 +172,7 @@ class order_search {
       if (now_.places[lane] < lanes_[lane].size())
         first_end = std::min(first_end, records_[lanes_[lane][now_.places[lane]]].end);
     auto const may_be_next = [&](std::size_t record) {
-      return kind_ == order_of::programs ? !must_wait(record) : records_[record].begin <= first_end;
+      return (kind_ == order_of::programs || records_[record].begin <= first_end) && !must_wait(record);
     };
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       if (now_.places[lane] == lanes_[lane].size()) continue;
@@ -204,7 +208,8 @@ class order_search {
   std::vector<pending_operation> pending_;
   std::size_t completed_ = 0;
   bool is_impossible_ = false;
-  std::vector<std::uint32_t> least_places_;  ///< of each operation and lane, or empty: see necessary_order
+  std::vector<std::uint32_t>
+      least_places_;  ///< of each operation and lane, or empty: see take_necessary_order
   position now_;
   std::vector<node> nodes_;
   std::vector<candidate> candidates_;  ///< of all nodes

@@ -3,13 +3,14 @@
 
 #include <concepts>
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <pgas/histories/history.hpp>
+#include <pgas/histories/necessary_order.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/value_text.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::histories {
 
@@ -53,7 +54,7 @@ template <std::equality_comparable T, std::size_t Most = 0>
 struct spec_queue {
   using operation = queue_operation<T>;
   using result = queue_result<T>;  ///< a value, or whether there was room
-  using state = std::deque<T>;     ///< the oldest value is first
+  using state = std::vector<T>;    ///< the oldest value is first
 
   /// A call that appends a value.
   static operation push(T value) { return {queue_call::push, std::move(value)}; }
@@ -79,7 +80,7 @@ struct spec_queue {
     if (newest) {
       now.pop_back();
     } else {
-      now.pop_front();
+      now.erase(now.begin());
     }
     return true;
   }
@@ -101,6 +102,20 @@ struct spec_queue {
     return *value(gone) == *value(other);
   }
 
+  // Values leave in the order in which they came.
+  static std::optional<T> pushed(record_of<spec_queue> const& r) {
+    bool const pushes = r.operation.kind == queue_call::push && (r.pending() || r.result.done);
+    return pushes ? std::optional<T>(r.operation.value) : std::nullopt;
+  }
+  static std::optional<T> popped(record_of<spec_queue> const& r) {
+    bool const pops = r.operation.kind != queue_call::push && !r.pending();
+    return pops ? r.result.value : std::nullopt;
+  }
+  static bool finds_empty(record_of<spec_queue> const& r) {
+    return r.operation.kind == queue_call::try_pop && !r.pending() && !r.result.value;
+  }
+  static bool breaks_order(record_of<spec_queue> const& r) { return r.operation.kind == queue_call::take; }
+
   static std::size_t hash(state const& now) {
     std::size_t all = 0;
     for (T const& value : now) all = detail::hash_with(all, detail::value_hash(value));
@@ -120,6 +135,6 @@ struct spec_queue {
   }
 };
 
-static_assert(sequential_object<spec_queue<int>>);
+static_assert(object_in_order<spec_queue<int>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::histories

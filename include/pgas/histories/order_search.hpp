@@ -76,7 +76,7 @@ class order_search {
       candidate const one = candidates_[top.next++];
       typename S::state after = now_.object;
       if (!S::apply(after, records_[one.record])) continue;
-      if (!one.is_pending && observes<S>(records_[one.record])) top.next = top.last;  // needs no branch
+      if (observes<S>(records_[one.record])) top.next = top.last;  // needs no branch
       top.before = std::exchange(now_.object, std::move(after));
       top.taken = one;
       move(one, 1);

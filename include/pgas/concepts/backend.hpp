@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <pgas/concepts/channel.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
@@ -76,6 +77,18 @@ concept mailbox_backend = backend<B> && requires(B& b, typename B::handle handle
   requires mailbox<typename B::mailbox_type>;
   { b.reserve_mailbox() } -> std::same_as<typename B::handle>;
   { b.attach_mailbox(handle) } -> std::same_as<typename B::mailbox_type>;
+};
+
+/// The machine of this backend has a channel of its own, see `channel`. A backend with a mailbox needs none:
+/// make_channel lets the mailbox carry a channel.
+///
+/// One rank calls `reserve_channel`, and every rank `attach_channel(handle, label)`. `label` names the
+/// channel in messages ("channel 0").
+template <class B>
+concept channel_backend = backend<B> && requires(B& b, typename B::handle handle, std::string_view label) {
+  requires channel<typename B::channel_type>;
+  { b.reserve_channel() } -> std::same_as<typename B::handle>;
+  { b.attach_channel(handle, label) } -> std::same_as<typename B::channel_type>;
 };
 
 /// The ranks of such a backend can work while they wait. `while_waiting(work)` returns an object; while it

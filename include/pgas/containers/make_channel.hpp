@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/concepts/channel.hpp>
+#include <pgas/platform/mail/mailed_channel.hpp>
+#include <pgas/team.hpp>
+#include <string>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The channel of a team's ranks on a backend: that of its machine, or one in its mailbox.
+template <backend Backend>
+struct channel_on;
+template <mailbox_backend Backend>
+struct channel_on<Backend> {
+  using type = detail::mailed_channel<Backend>;
+};
+template <channel_backend Backend>
+struct channel_on<Backend> {
+  using type = typename Backend::channel_type;
+};
+
+/// Makes a channel between the ranks of a team, with four queues a rank.
+///
+/// Collective over the team. On `tile` it is the channel of the machine; elsewhere the backend's mailbox
+/// carries it, and each sender has 118 words at each queue of each rank. A message that nobody has received
+/// is lost with the channel, so the ranks meet in a barrier before they destroy it.
+/// Throws, on every rank, errc::no_space when there is too little memory. MPI_Comm_dup with MPI_Send and
+/// MPI_Recv; active messages of GASNet for `handle`. Source: Shahmirzadi 2014, section 3.2.
+template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+  requires mailbox_backend<Backend> || channel_backend<Backend>
+[[nodiscard]] typename channel_on<Backend>::type make_channel(
+    team<Backend, Coherence, Protocols> const& team) {
+  using channel_type = typename channel_on<Backend>::type;
+  using handle = typename Backend::handle;
+  auto& state = *team.state();
+  Backend& b = state.backend;
+  std::string const label = detail::text_of({"channel ", state.windows});
+  detail::handshake shake(state, "make_channel");
+  if constexpr (channel_backend<Backend>) {
+    auto made = shake.attach([&] { return b.reserve_channel(); },
+                             [&](handle h) -> channel_type { return b.attach_channel(h, label); });
+    shake.conclude();
+    ++state.windows;
+    return std::move(*made);
+  } else {
+    constexpr control_words words = channel_type::words();
+    auto control = shake.attach([&] { return b.reserve_control(words); },
+                                [&](handle h) ->
+                                typename Backend::control_type { return b.attach_control(h, words, label); });
+    auto mail = shake.attach([&] { return b.reserve_mailbox(); },
+                             [&](handle h) -> typename Backend::mailbox_type { return b.attach_mailbox(h); });
+    shake.conclude();
+    ++state.windows;
+    return channel_type(b, std::move(*control), std::move(*mail));
+  }
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <pgas/backends/scc/schedule.hpp>
+#include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/concepts/control.hpp>
 #include <stdexcept>
 #include <string>
@@ -100,7 +100,7 @@ class model {
   /// `most` runs.
   template <class Body>
   std::string search(bounds within, long most, Body const& body) {
-    pgas::scc::decisions d;
+    pgas::emulation::decisions d;
     decisions_ = &d;
     complete_ = false;
     for (long run = 0; run < most; ++run) {
@@ -438,7 +438,7 @@ class model {
   std::vector<std::vector<entry>> histories_;
   std::array<std::size_t, most_words> last_seq_cst_{};
   std::array<std::size_t, most_words> last_store_{};
-  pgas::scc::decisions* decisions_ = nullptr;
+  pgas::emulation::decisions* decisions_ = nullptr;
   bounds within_;
   weakened const* weakened_ = nullptr;
   std::size_t (*role_)(rank_t, bool, std::size_t) = nullptr;

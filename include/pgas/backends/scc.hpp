@@ -22,56 +22,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 namespace detail::scc {
 
 /// The bootstrap of the chip's ranks, before they have memory.
-class rank_bootstrap {
- public:
-  rank_bootstrap(std::shared_ptr<chip> c, job const& mine) noexcept : chip_(std::move(c)), job_(mine) {}
-
-  [[nodiscard]] rank_t rank() const noexcept { return job_.rank(); }
-  [[nodiscard]] rank_t size() const noexcept { return job_.size(); }
-  void put(std::string_view key, bytes_in value) const {
-    job_.put(key, value);
-    auto& m = chip_->meeting();
-    chip_->turns().wake(std::exchange(m.waiting, 0));
-  }
-  void get(std::string_view key, bytes_out into) const {
-    wait([&] { return job_.find(key) != nullptr; });
-    job_.get(key, into);
-  }
-  void fence() const {
-    auto& m = chip_->meeting();
-    std::uint64_t const all =
-        (m.arrived / static_cast<std::uint64_t>(size()) + 1) * static_cast<std::uint64_t>(size());
-    if (++m.arrived == all) {
-      if (auto* const oracle = chip_->oracle()) oracle->all_met();
-      chip_->turns().wake(std::exchange(m.waiting, 0));
-    }
-    wait([&] { return m.arrived >= all; });
-  }
-  void fail(std::string_view what) const noexcept {
-    job_.fail(what);
-    chip_->turns().wake_all();
-  }
-
- private:
-  template <class Condition>
-  void wait(Condition&& condition) const {
-    team_ranks const everybody(rank(), size());
-    std::vector<rank_t> others;
-    for (rank_t r = 0; r < size(); ++r) {
-      if (r != rank()) others.push_back(r);
-    }
-    waiting_for const why{.operation = "run", .awaited = others};
-    waiters* const waiting = &chip_->meeting().waiting;
-    auto const served = [&] {
-      while (chip_->serve(rank())) {}
-      return condition();
-    };
-    chip_->turns().wait(std::span(&waiting, 1), served, why, "start or end of the job", everybody);
-  }
-
-  std::shared_ptr<chip> chip_;
-  job job_;
-};
+using rank_bootstrap = emulation::rank_bootstrap<chip>;
 static_assert(bootstrap<rank_bootstrap>);
 
 }  // namespace detail::scc

@@ -13,6 +13,8 @@
 #include <pgas/backends/scc/core.hpp>
 #include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/site.hpp>
+#include <pgas/platform/emulation/bootstrap.hpp>
+#include <pgas/platform/emulation/registry.hpp>
 #include <string>
 #include <vector>
 
@@ -22,37 +24,6 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 struct test_and_set {
   bool taken = false;
   waiters waiting = 0;
-};
-
-/// Reserved memory to which some ranks have still to attach. The last attach removes the entry.
-template <class Memory>
-class registry {
- public:
-  using handle = std::uint64_t;
-
-  [[nodiscard]] handle add(std::shared_ptr<Memory> memory, std::size_t holders) {
-    entries_.emplace(++last_, entry{std::move(memory), holders});
-    return last_;
-  }
-  [[nodiscard]] std::shared_ptr<Memory> attach(handle which, rank_t self) {
-    auto const found = entries_.find(which);
-    if (found == entries_.end()) {
-      throw error(errc::invalid_argument, self, "attach",
-                  "there is no reserved memory " + std::to_string(which) +
-                      ", or all its ranks have attached already");
-    }
-    auto memory = found->second.memory;
-    if (--found->second.missing == 0) entries_.erase(found);
-    return memory;
-  }
-
- private:
-  struct entry {
-    std::shared_ptr<Memory> memory;
-    std::size_t missing;
-  };
-  std::map<handle, entry> entries_;
-  handle last_ = 0;
 };
 
 class chip;
@@ -184,12 +155,11 @@ class chip {
     }
   }
 
-  /// The bootstrap's meeting: the count of arrivals, and the cores that wait for the fence or for a key.
-  struct meeting_place {
-    std::uint64_t arrived = 0;
-    waiters waiting = 0;
-  };
-  [[nodiscard]] meeting_place& meeting() noexcept { return meeting_; }
+  [[nodiscard]] emulation::meeting_place& meeting() noexcept { return meeting_; }
+  /// All ranks have met in the bootstrap.
+  void all_met() {
+    if (oracle_) oracle_->all_met();
+  }
 
   /// A function that a core calls while it waits, so that it answers messages.
   class service {
@@ -359,7 +329,7 @@ class chip {
   std::map<system_address, known_place> places_;
   std::map<rank_t, std::string> last_wait_;
   std::uint64_t windows_ = 0;
-  meeting_place meeting_;
+  emulation::meeting_place meeting_;
   std::vector<std::vector<service*>> services_;       ///< of each core
   waiters called_ = 0;                                ///< cores that must call their services
   waiters working_ = 0;                               ///< cores with services that look at words
@@ -368,9 +338,9 @@ class chip {
 
  public:
   // Declared last, since its entries give their memory back to the members above.
-  registry<home_parts> parts;
-  registry<home_words> words;
-  registry<home_sections> sections;
+  emulation::registry<home_parts> parts;
+  emulation::registry<home_words> words;
+  emulation::registry<home_sections> sections;
 };
 
 inline home_parts::~home_parts() { chip_->release_parts(parts_); }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/backends/scc/mesh.hpp>
-#include <pgas/backends/scc/scheduler.hpp>
+#include <pgas/backends/scc/turns.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 

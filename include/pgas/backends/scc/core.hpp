@@ -11,7 +11,7 @@
 #include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/lookup_table.hpp>
 #include <pgas/backends/scc/mischief.hpp>
-#include <pgas/backends/scc/scheduler.hpp>
+#include <pgas/backends/scc/turns.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <utility>
 

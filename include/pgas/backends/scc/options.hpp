@@ -5,13 +5,18 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <pgas/backends/scc/schedule.hpp>
 #include <pgas/backends/scc/timing.hpp>
+#include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/platform/setting.hpp>
 #include <string_view>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
+
+using emulation::decisions;
+using emulation::dice;
+using emulation::scheduling;
+using emulation::switch_point;
 
 /// The set of parameters that a setting names. Throws errc::invalid_argument if there is none.
 inline timing const& timing_in(detail::setting const& given) {
@@ -54,6 +59,15 @@ struct options {
   std::vector<switch_point>* record =
       nullptr;  ///< receives the changes of turns of each run, with any schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
+
+  // For the scheduler.
+  static constexpr rank_t most_cores = 48;
+  static constexpr double ticks_a_microsecond = scc::ticks_a_microsecond;
+  /// True if the cores go in the order of virtual time.
+  [[nodiscard]] bool is_timed() const noexcept { return clock != nullptr; }
+  /// The ticks of a core cycle, and of the unit of a pause. Require a clock.
+  [[nodiscard]] ticks cycle() const noexcept { return clock->core; }
+  [[nodiscard]] ticks pause() const noexcept { return clock->in_ticks(clock->pause); }
 
   /// PGAS_SEED=n chooses a random schedule and an adversary; the same number repeats the run. PGAS_CHECK=0
   /// turns the oracle off. PGAS_CLOCK=name chooses one of all_timings.

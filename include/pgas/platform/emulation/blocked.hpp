@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
 
-/// The wait of one core; none if `why` is null.
+/// The wait of one core of an emulated machine; none if `why` is null.
 struct blocked {
   waiting_for const* why = nullptr;
   std::string_view label;
@@ -48,4 +48,4 @@ struct blocked {
   return sentence + "; none of them can go on";
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation

@@ -4,27 +4,27 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <pgas/backends/scc/options.hpp>
+#include <pgas/platform/emulation/schedule.hpp>
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
 
-using pgas::scc::dice;
-using pgas::scc::options;
-using pgas::scc::scheduling;
+using pgas::emulation::dice;
+using pgas::emulation::scheduling;
 
 /// A set of cores, mostly of those that wait for a word to change: bit r is core r.
 using waiters = std::uint64_t;
 constexpr waiters bit(rank_t rank) noexcept { return waiters{1} << static_cast<unsigned>(rank); }
 
-/// The order and length of turns without a clock, as options::schedule and the seed determine them.
+/// The order and length of turns without a clock, as the schedule of a machine's options and the seed
+/// determine them. A turn belongs to a core, or to an agent of the machine that has the number after the last
+/// core.
+template <class Options>
 class turn_order {
  public:
-  static constexpr rank_t most_cores = 48;
-
   /// `d` must serve only purposes that the seed determines.
-  turn_order(options const& how, rank_t cores, dice& d) : how_(&how), dice_(&d) {
+  turn_order(Options const& how, rank_t cores, dice& d) : how_(&how), dice_(&d) {
     if (how.schedule != scheduling::priority) return;
     for (rank_t r = 0; r < cores; ++r) priorities_.push_back(r);
     for (std::size_t i = priorities_.size(); i > 1; --i)
@@ -130,12 +130,12 @@ class turn_order {
     return rank < 0 ? 0 : points_of_[static_cast<std::size_t>(rank)];
   }
 
-  options const* how_;
+  Options const* how_;
   dice* dice_;
   std::vector<rank_t> priorities_;
-  std::array<std::uint64_t, most_cores> points_of_{};
+  std::array<std::uint64_t, 64> points_of_{};
   std::uint64_t next_change_ = 0;
   std::size_t script_switches_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation

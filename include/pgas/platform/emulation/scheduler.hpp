@@ -7,15 +7,14 @@
 #include <chrono>
 #include <concepts>
 #include <memory>
-#include <pgas/backends/scc/blocked.hpp>
-#include <pgas/backends/scc/options.hpp>
-#include <pgas/backends/scc/timeline.hpp>
-#include <pgas/backends/scc/turn_order.hpp>
+#include <pgas/platform/emulation/blocked.hpp>
+#include <pgas/platform/emulation/timeline.hpp>
+#include <pgas/platform/emulation/turn_order.hpp>
 #include <pgas/platform/fiber.hpp>
 #include <thread>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
 
 /// Runs one fiber for each core, one at a time, in an order that the options and the seed determine.
 ///
@@ -24,11 +23,14 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 /// No clock is needed for this.
 ///
 /// If the options choose a clock, the core with the earliest event goes first, and a waiting core polls.
+template <class Options>
 class scheduler {
  public:
-  static constexpr rank_t most_cores = turn_order::most_cores;
+  /// The machine's bound; the sets of cores have 64 bits.
+  static constexpr rank_t most_cores = Options::most_cores;
+  static_assert(most_cores <= 64);
 
-  scheduler(job const& j, options const& o)
+  scheduler(job const& j, Options const& o)
       : job_(j),
         how_(o),
         dice_(o.seed),
@@ -71,7 +73,7 @@ class scheduler {
   [[nodiscard]] rank_t current() const noexcept { return current_; }
   [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
   [[nodiscard]] std::uint64_t switches() const noexcept { return switches_; }
-  [[nodiscard]] options const& how() const noexcept { return how_; }
+  [[nodiscard]] Options const& how() const noexcept { return how_; }
 
   /// An access leaves the running core, so another core may go first.
   void point() {
@@ -84,12 +86,12 @@ class scheduler {
 
   // With a clock
 
-  [[nodiscard]] bool is_timed() const noexcept { return how_.clock != nullptr; }
+  [[nodiscard]] bool is_timed() const noexcept { return how_.is_timed(); }
   [[nodiscard]] timeline& time() noexcept { return time_; }
   /// The virtual time of a core as a time point; without a clock, the time of the world.
   [[nodiscard]] time_point now(rank_t core) const {
     if (!is_timed()) return clock::now();
-    double const us = static_cast<double>(time_.now(core)) / pgas::scc::ticks_a_microsecond;
+    double const us = static_cast<double>(time_.now(core)) / Options::ticks_a_microsecond;
     return started_ +
            std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::micro>(us));
   }
@@ -186,7 +188,7 @@ class scheduler {
     check(self, why);
     if (is_timed()) {
       auto const units = 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
-      time_.spend(self, units * how_.clock->in_ticks(how_.clock->pause));
+      time_.spend(self, units * how_.pause());
       until(time_.now(self));
       return;
     }
@@ -251,7 +253,7 @@ class scheduler {
 
   void change_turn() {
     if (is_timed()) {  // this was no access, but a loop over it must end
-      time_.spend(current_, how_.clock->core);
+      time_.spend(current_, how_.cycle());
       until(time_.now(current_));
       return;
     }
@@ -285,7 +287,7 @@ class scheduler {
   [[nodiscard]] ticks in_ticks(time_point at) const noexcept {
     if (at == no_deadline) return ~ticks{0};
     std::chrono::duration<double, std::micro> const after = at - started_;
-    return static_cast<ticks>(std::max(0.0, after.count()) * pgas::scc::ticks_a_microsecond) + 1;
+    return static_cast<ticks>(std::max(0.0, after.count()) * Options::ticks_a_microsecond) + 1;
   }
 
   /// Ends waits past their deadline. Deadlines use the world's clock, the one input that the seed does not
@@ -320,9 +322,9 @@ class scheduler {
   }
 
   job job_;
-  options how_;
+  Options how_;
   dice dice_;  ///< for the order and for pauses
-  turn_order order_;
+  turn_order<Options> order_;
   std::vector<std::unique_ptr<fiber>> fibers_;
   std::vector<blocked> blocked_;
   waiters runnable_ = 0;
@@ -343,4 +345,4 @@ class scheduler {
   time_point started_ = clock::now();
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <pgas/backends/scc/timing.hpp>
+#include <cstdint>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
 
-using pgas::scc::ticks;
+/// Virtual time, in units that the machine chooses.
+using ticks = std::uint64_t;
 
 /// The virtual time of each core, and the time of its next event. The earliest event is first; of two at one
 /// time, that of the lower core.
@@ -86,4 +87,4 @@ class timeline {
   ticks past_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation

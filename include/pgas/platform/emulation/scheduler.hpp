@@ -6,6 +6,7 @@
 #include <bit>
 #include <chrono>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <pgas/platform/emulation/blocked.hpp>
 #include <pgas/platform/emulation/timeline.hpp>
@@ -30,11 +31,14 @@ class scheduler {
   static constexpr rank_t most_cores = Options::most_cores;
   static_assert(most_cores <= 64);
 
-  scheduler(job const& j, Options const& o)
+  /// `agent` is a step of the machine itself that takes turns with the cores, if there is no clock; null:
+  /// none.
+  scheduler(job const& j, Options const& o, std::function<void()> agent = nullptr)
       : job_(j),
         how_(o),
+        agent_(std::move(agent)),
         dice_(o.seed),
-        order_(how_, j.size(), dice_),
+        order_(how_, agent_ != nullptr ? j.size() + 1 : j.size(), dice_),
         blocked_(static_cast<std::size_t>(j.size())) {}
   scheduler(scheduler const&) = delete;
   scheduler& operator=(scheduler const&) = delete;
@@ -57,6 +61,11 @@ class scheduler {
         current_ = -1;
         current_ = choose();
         if (!is_timed()) order_.record(last_, true, current_);
+      }
+      if (current_ == job_.size()) {
+        agent_();
+        last_ = std::exchange(current_, -1);
+        continue;
       }
       fiber& f = *fibers_[static_cast<std::size_t>(current_)];
       f.resume();
@@ -83,6 +92,17 @@ class scheduler {
     if (--budget_ > 0) return;
     change_turn();
   }
+
+  // The agent
+
+  /// Gives the agent turns, or none.
+  void set_agent(bool is_runnable) noexcept {
+    waiters const agent = bit(job_.size());
+    runnable_ = is_runnable ? runnable_ | agent : runnable_ & ~agent;
+    if (is_runnable && how_.schedule == scheduling::priority) budget_ = 0;
+  }
+  /// Chooses one of `count` things that may happen next, as the schedule does with cores.
+  [[nodiscard]] std::size_t pick(std::size_t count) { return order_.pick(count); }
 
   // With a clock
 
@@ -323,6 +343,7 @@ class scheduler {
 
   job job_;
   Options how_;
+  std::function<void()> agent_;
   dice dice_;  ///< for the order and for pauses
   turn_order<Options> order_;
   std::vector<std::unique_ptr<fiber>> fibers_;

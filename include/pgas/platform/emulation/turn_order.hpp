@@ -24,7 +24,7 @@ template <class Options>
 class turn_order {
  public:
   /// `d` must serve only purposes that the seed determines.
-  turn_order(Options const& how, rank_t cores, dice& d) : how_(&how), dice_(&d) {
+  turn_order(Options const& how, rank_t cores, dice& d) : how_(&how), dice_(&d), picks_(~how.seed) {
     if (how.schedule != scheduling::priority) return;
     for (rank_t r = 0; r < cores; ++r) priorities_.push_back(r);
     for (std::size_t i = priorities_.size(); i > 1; --i)
@@ -71,6 +71,14 @@ class turn_order {
     return current;
   }
 
+  /// Returns one of `count` things that may happen next. Random choices have a stream of their own, so that a
+  /// replay of the turns repeats them.
+  [[nodiscard]] std::size_t pick(std::size_t count) {
+    if (count == 1 || how_->schedule == scheduling::turns) return 0;
+    if (how_->schedule != scheduling::script) return picks_.below(count);
+    return decide(static_cast<std::uint32_t>(count));
+  }
+
   /// Adds a change of turns to options::record.
   void record(rank_t from, bool waits, rank_t to) const {
     if (how_->record != nullptr) how_->record->push_back({from, points_of(from), waits, to});
@@ -100,15 +108,21 @@ class turn_order {
     return current;
   }
 
-  rank_t by_script(waiters runnable, rank_t current) {
+  /// Takes the script's next choice.
+  std::uint32_t decide(std::uint32_t count) {
     auto& d = *how_->script;
+    std::size_t const at = d.taken.size();
+    std::uint32_t const take = at < d.given.size() ? std::min(d.given[at], count - 1) : 0;
+    d.taken.push_back({take, count});
+    return take;
+  }
+  rank_t by_script(waiters runnable, rank_t current) {
+    auto const& d = *how_->script;
     bool const can_stay = current >= 0 && (runnable & bit(current)) != 0;
     auto const count = static_cast<std::uint32_t>(std::popcount(runnable));
     if (count == 1 || (can_stay && script_switches_ >= d.most_switches))
       return can_stay ? current : nth(runnable, 0);
-    std::size_t const at = d.taken.size();
-    std::uint32_t const take = at < d.given.size() ? std::min(d.given[at], count - 1) : 0;
-    d.taken.push_back({take, count});
+    std::uint32_t const take = decide(count);
     if (!can_stay) return nth(runnable, take);
     if (take == 0) return current;  // the first choice is to go on
     ++script_switches_;
@@ -132,6 +146,7 @@ class turn_order {
 
   Options const* how_;
   dice* dice_;
+  dice picks_;
   std::vector<rank_t> priorities_;
   std::array<std::uint64_t, 64> points_of_{};
   std::uint64_t next_change_ = 0;

@@ -107,6 +107,7 @@ inline bool chosen(std::string_view backend) {
                              incoherent::backend::name,
                              std::string_view("fake_nodes"),
                              std::string_view("simulated"),
+                             std::string_view("tile"),
                              std::string_view("mpi"),
                              std::string_view("cluster"),
                              std::string_view("other_memory"),

@@ -63,6 +63,7 @@ class scheduler {
         if (!is_timed()) order_.record(last_, true, current_);
       }
       if (current_ == job_.size()) {
+        order_.count(current_);
         agent_();
         last_ = std::exchange(current_, -1);
         continue;

@@ -19,6 +19,17 @@ struct pgas_test::bootstrap_of<pgas::backends::tile> {
   using type = pgas::detail::tile_machine::rank_bootstrap;
 };
 
+#include "support/ranks.hpp"
+
+/// Every other run is in virtual time, and every other one without a clock.
+template <>
+struct pgas_test::disturbed<pgas::backends::tile> {
+  explicit disturbed(std::uint64_t seed)
+      : with(seed % 2 == 0 ? chosen() : pgas::tile_machine::options(chosen()).disturb(seed / 2)) {}
+  static pgas::tile_machine::options chosen() { return pgas::tile_machine::with_options::chosen(); }
+  pgas::tile_machine::with_options with;
+};
+
 #include "conformance/bootstrap.hpp"
 #include "conformance/channel.hpp"
 #include "conformance/control.hpp"

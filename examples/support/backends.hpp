@@ -3,6 +3,7 @@
 
 #include <pgas/backends/loopback.hpp>
 #include <pgas/backends/scc.hpp>
+#include <pgas/backends/tile.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
 #include <pgas/pgas.hpp>
 
@@ -10,7 +11,7 @@ namespace example {
 
 /// The backends on which an example can run: `--pgas-backend NAME`; the first is the default.
 using backends = pgas::backend_list<pgas::backends::process_map, pgas::backends::thread_map,
-                                    pgas::backends::loopback, pgas::backends::scc>;
+                                    pgas::backends::loopback, pgas::backends::scc, pgas::backends::tile>;
 
 /// The coherence policies: `--pgas-coherence unsafe_none` shows the effect of a program without one on
 /// incoherent memory.

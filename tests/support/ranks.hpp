@@ -169,6 +169,12 @@ constexpr Count rounds_on(Backend const&, Count usual) {
   return std::is_same_v<Backend, pgas::backends::loopback> ? std::max<Count>(2, usual / 5) : usual;
 }
 
+/// Lets a backend misbehave as a seed says while it lives. A unit for one backend specializes it.
+template <class Backend>
+struct disturbed {
+  explicit disturbed(std::uint64_t) noexcept {}
+};
+
 /// Runs body(team) on `ranks` ranks of a model; a failure is a failure of the current doctest case. The body
 /// is behind a call, so that a unit compiles this once for each model.
 template <class Model>
@@ -177,6 +183,7 @@ void on(rank_t ranks, std::function<void(typename Model::team&)> const& body) {
   incoherent::against const misbehaviour({.seed = seed});
   auto emulated = pgas::scc::with_options::chosen();
   pgas::scc::with_options const hostile(emulated.disturb(seed));
+  disturbed<typename Model::backend> const too(seed);
   auto const run = [&] {
     pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
       auto team = world.template with<typename Model::coherence, typename Model::protocols>();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <pgas/backends/tile/channel.hpp>
 #include <pgas/backends/tile/control.hpp>
+#include <pgas/backends/tile/mailbox.hpp>
 #include <pgas/backends/tile/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
@@ -41,6 +42,7 @@ class tile {
   using segment_type = detail::tile_segment;
   using control_type = detail::tile_control;
   using channel_type = detail::tile_channel;
+  using mailbox_type = detail::tile_mailbox;
   using default_coherence = coherence::coherent;
   using handle = std::uint64_t;
 
@@ -119,6 +121,13 @@ class tile {
     }
     return {machine_, std::move(home), ranks_, label};
   }
+  handle reserve_mailbox() const {
+    return machine_->mailboxes.add(std::make_shared<detail::tile_machine::home_letters>(size()),
+                                   static_cast<std::size_t>(size()));
+  }
+  mailbox_type attach_mailbox(handle which) const {
+    return {machine_, machine_->mailboxes.attach(which, job_.rank()), ranks_};
+  }
   handle reserve_channel() const {
     std::vector<rank_t> members;
     for (rank_t r = 0; r < size(); ++r) members.push_back(ranks_.to_world(r));
@@ -169,7 +178,7 @@ class tile {
   std::shared_ptr<detail::tile_machine::machine> machine_;
   detail::team_ranks ranks_;
 };
-static_assert(channel_backend<tile>);
+static_assert(channel_backend<tile> && mailbox_backend<tile>);
 
 }  // namespace backends
 

@@ -12,6 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <backend Backend>
 struct channel_on;
 template <mailbox_backend Backend>
+  requires(!channel_backend<Backend>)
 struct channel_on<Backend> {
   using type = detail::mailed_channel<Backend>;
 };

@@ -26,11 +26,7 @@ class tile_control {
     [[nodiscard]] tile_machine::shared_word& home() const noexcept { return *at_; }
 
    protected:
-    void access() const {
-      machine_->begin(self_);
-      if (auto const* const costs = machine_->how().clock; costs != nullptr)
-        machine_->spend(self_, costs->word);
-    }
+    void access() const { machine_->access(self_); }
     void set(word value) const noexcept {
       at_->value = value;
       machine_->turns().wake(std::exchange(at_->waiting, 0));
@@ -142,6 +138,7 @@ class tile_control {
 
   void pause(unsigned attempt, waiting_for const& why) const {
     machine_->begin(self());
+    machine_->serve(self());
     machine_->turns().pause(attempt, why);
   }
 

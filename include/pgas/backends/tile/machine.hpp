@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <pgas/backends/tile/memory.hpp>
 #include <pgas/backends/tile/options.hpp>
 #include <pgas/backends/tile/queue.hpp>
 #include <pgas/platform/emulation/bootstrap.hpp>
@@ -15,7 +16,6 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine {
 
 using emulation::bit;
-using emulation::waiters;
 using pgas::tile_machine::counters;
 using pgas::tile_machine::options;
 
@@ -28,40 +28,6 @@ struct port {
   std::array<queue, home_queues::queues>* queues = nullptr;
   std::array<handler, home_queues::queues> handlers;
   int holds = 0;
-};
-
-/// The parts of one window: plain memory that all cores share.
-struct home_parts {
-  struct alignas(64) line {
-    std::byte bytes[64];
-  };
-
-  explicit home_parts(std::span<std::size_t const> wanted) : sizes(wanted.begin(), wanted.end()) {
-    for (std::size_t const size : sizes) memory.emplace_back(size / sizeof(line) + 1);
-  }
-
-  std::vector<std::size_t> sizes;
-  std::vector<std::vector<line>> memory;
-};
-
-/// A control word, and the cores that wait for its change.
-struct shared_word {
-  word value = 0;
-  rank_t writer = -1;  ///< of a slot, once it has been stored to
-  waiters waiting = 0;
-};
-
-/// The control words of one team or window.
-struct home_words {
-  home_words(rank_t ranks, control_words w)
-      : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)) {}
-
-  [[nodiscard]] shared_word& at(rank_t owner, std::size_t i) noexcept {
-    return all[static_cast<std::size_t>(owner) * (words.slots + words.cells) + i];
-  }
-
-  control_words words;
-  std::vector<shared_word> all;
 };
 
 /// The machine of one launch: its cores, its network, and the order of their steps.
@@ -79,16 +45,49 @@ class machine {
   [[nodiscard]] job const& of_job() const noexcept { return job_; }
   [[nodiscard]] scheduler& turns() noexcept { return turns_; }
   [[nodiscard]] options const& how() const noexcept { return turns_.how(); }
-  [[nodiscard]] counters& count(rank_t core) noexcept { return at(core).count; }
+  [[nodiscard]] counters& count(rank_t rank) noexcept { return at(rank).count; }
   /// The time of a core; 0 without a clock.
-  [[nodiscard]] ticks now(rank_t core) noexcept { return turns_.is_timed() ? turns_.time().now(core) : 0; }
-  [[nodiscard]] bool handles(rank_t core) noexcept { return at(core).handles; }
+  [[nodiscard]] ticks now(rank_t rank) noexcept { return turns_.is_timed() ? turns_.time().now(rank) : 0; }
+  [[nodiscard]] bool handles(rank_t rank) noexcept { return at(rank).handles; }
 
   // For the bootstrap
 
   [[nodiscard]] emulation::meeting_place& meeting() noexcept { return meeting_; }
   static void all_met() noexcept {}
-  static bool serve(rank_t) noexcept { return false; }
+  /// Called by a core that waits. Returns whether it called a service: then the core must look at its
+  /// condition again.
+  bool serve(rank_t self) {
+    core& c = at(self);
+    if (!c.is_called || c.serves || c.services.empty()) return false;
+    flag const serving(c.serves);
+    while (std::exchange(c.is_called, false)) {
+      for (std::size_t i = 0; i < c.services.size(); ++i) c.services[i]->run_();
+    }
+    return true;
+  }
+
+  /// A function that a core calls while it waits, so that it answers letters of a mailbox.
+  class service {
+   public:
+    service(std::shared_ptr<machine> m, rank_t core, std::function<void()> run)
+        : machine_(std::move(m)), core_(core), run_(std::move(run)) {
+      machine_->at(core_).services.push_back(this);
+    }
+    service(service const&) = delete;
+    service& operator=(service const&) = delete;
+    ~service() { std::erase(machine_->at(core_).services, this); }
+
+   private:
+    friend machine;
+    std::shared_ptr<machine> machine_;
+    rank_t core_;
+    std::function<void()> run_;
+  };
+  /// Makes a core call its services in a wait.
+  void call_services(rank_t whom) {
+    at(whom).is_called = true;
+    tell(whom, now(turns_.current()));
+  }
 
   // Steps of the running core
 
@@ -102,6 +101,11 @@ class machine {
     if (!turns_.is_timed()) return;
     turns_.time().spend(self, time);
     turns_.until(turns_.time().now(self));
+  }
+  /// Accesses a control word.
+  void access(rank_t self) {
+    begin(self);
+    if (how().clock != nullptr) spend(self, how().clock->word);
   }
   /// Computes. Interrupts strike meanwhile, and their time comes on top.
   void compute(rank_t self, ticks left) {
@@ -124,6 +128,7 @@ class machine {
             waiting_for const& why, std::string_view label, team_ranks const& ranks) {
     for (;;) {
       take(self, how().by == pgas::tile_machine::delivery::interrupts);
+      serve(self);
       if (is_over()) return;
       if (job_.failed()) job_.as(self).check(why.operation);
       if (ticks const event = std::min<ticks>(next(), next_interrupt(self));
@@ -131,10 +136,12 @@ class machine {
         doze(self, event);
       } else {
         bool over = false;  // is_over() may do something, so it is called once for each look
-        turns_.wait(
-            watched,
-            [&] { return (over = over || is_over()) || next() != never || next_interrupt(self) != never; },
-            why, label, ranks);
+        auto const goes_on = [&] {
+          core const& c = at(self);
+          return (over = over || is_over()) || next() != never || next_interrupt(self) != never ||
+                 (c.is_called && !c.serves && !c.services.empty());
+        };
+        turns_.wait(watched, goes_on, why, label, ranks);
         if (over) return;
       }
     }
@@ -200,8 +207,11 @@ class machine {
  private:
   struct core {
     std::vector<port*> ports;
-    bool handles = false;  ///< a message
-    bool dozes = false;    ///< until the time of its next event
+    bool handles = false;    ///< a message
+    bool dozes = false;      ///< until the time of its next event
+    bool is_called = false;  ///< its services have something to do
+    bool serves = false;
+    std::vector<service*> services;
     counters count;
   };
   class flag {
@@ -230,9 +240,9 @@ class machine {
     time.set(self, std::max(time.now(self), time.due(self)));
   }
   /// Tells a core of an event at `when`.
-  void tell(rank_t core, ticks when) noexcept {
-    turns_.wake(bit(core));
-    if (at(core).dozes) turns_.time().bring_forward(core, when);
+  void tell(rank_t whom, ticks when) noexcept {
+    turns_.wake(bit(whom));
+    if (at(whom).dozes) turns_.time().bring_forward(whom, when);
   }
 
   /// The port and the queue of the first message that the core may give to a handler.
@@ -310,6 +320,7 @@ class machine {
   emulation::registry<home_parts> parts;
   emulation::registry<home_words> words;
   emulation::registry<home_queues> queues;
+  emulation::registry<home_letters> mailboxes;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine

@@ -21,6 +21,39 @@ struct channel_on<Backend> {
   using type = typename Backend::channel_type;
 };
 
+namespace detail {
+
+/// Makes a channel of this type by all ranks of a team together.
+template <class Channel, class Team>
+Channel join_channel(Team const& team) {
+  using backend_type = typename Team::backend_type;
+  using handle = typename backend_type::handle;
+  auto& state = *team.state();
+  backend_type& b = state.backend;
+  std::string const label = text_of({"channel ", state.windows});
+  handshake shake(state, "make_channel");
+  if constexpr (channel_backend<backend_type>) {
+    auto made = shake.attach([&] { return b.reserve_channel(); },
+                             [&](handle h) -> Channel { return b.attach_channel(h, label); });
+    shake.conclude();
+    ++state.windows;
+    return std::move(*made);
+  } else {
+    constexpr control_words words = Channel::words();
+    auto control = shake.attach(
+        [&] { return b.reserve_control(words); },
+        [&](handle h) -> typename backend_type::control_type { return b.attach_control(h, words, label); });
+    auto mail =
+        shake.attach([&] { return b.reserve_mailbox(); },
+                     [&](handle h) -> typename backend_type::mailbox_type { return b.attach_mailbox(h); });
+    shake.conclude();
+    ++state.windows;
+    return Channel(b, std::move(*control), std::move(*mail));
+  }
+}
+
+}  // namespace detail
+
 /// Makes a channel between the ranks of a team, with four queues a rank.
 ///
 /// Collective over the team. On `tile` it is the channel of the machine; elsewhere the backend's mailbox
@@ -32,29 +65,7 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   requires mailbox_backend<Backend> || channel_backend<Backend>
 [[nodiscard]] typename channel_on<Backend>::type make_channel(
     team<Backend, Coherence, Protocols> const& team) {
-  using channel_type = typename channel_on<Backend>::type;
-  using handle = typename Backend::handle;
-  auto& state = *team.state();
-  Backend& b = state.backend;
-  std::string const label = detail::text_of({"channel ", state.windows});
-  detail::handshake shake(state, "make_channel");
-  if constexpr (channel_backend<Backend>) {
-    auto made = shake.attach([&] { return b.reserve_channel(); },
-                             [&](handle h) -> channel_type { return b.attach_channel(h, label); });
-    shake.conclude();
-    ++state.windows;
-    return std::move(*made);
-  } else {
-    constexpr control_words words = channel_type::words();
-    auto control = shake.attach([&] { return b.reserve_control(words); },
-                                [&](handle h) ->
-                                typename Backend::control_type { return b.attach_control(h, words, label); });
-    auto mail = shake.attach([&] { return b.reserve_mailbox(); },
-                             [&](handle h) -> typename Backend::mailbox_type { return b.attach_mailbox(h); });
-    shake.conclude();
-    ++state.windows;
-    return channel_type(b, std::move(*control), std::move(*mail));
-  }
+  return detail::join_channel<typename channel_on<Backend>::type>(team);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -53,7 +53,7 @@ TEST_CASE("channel: a message stays behind kept ones of its queue, or it overtak
       });
       while (!asked) c.poll();
       for (int i = 0; i < 1000; ++i) c.poll();  // until the queue is full
-      channel_suite::tell(c, 1, 1, kept);  // fits where a long message does not
+      channel_suite::tell(c, 1, 1, kept);       // fits where a long message does not
       c.handle(0, {});
     } else {
       channel_suite::tell(c, 0, 0, 1);

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/platform/emulation/schedule.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -129,8 +129,8 @@ class tile {
     return {machine_, machine_->mailboxes.attach(which, job_.rank()), ranks_};
   }
   handle reserve_channel() const {
-    std::vector<rank_t> members;
-    for (rank_t r = 0; r < size(); ++r) members.push_back(ranks_.to_world(r));
+    std::vector<rank_t> members(static_cast<std::size_t>(size()));
+    for (rank_t r = 0; r < size(); ++r) members[static_cast<std::size_t>(r)] = ranks_.to_world(r);
     return machine_->queues.add(std::make_shared<detail::tile_machine::home_queues>(std::move(members)),
                                 static_cast<std::size_t>(size()));
   }

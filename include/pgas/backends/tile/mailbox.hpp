@@ -34,7 +34,7 @@ class tile_mailbox {
     machine_->access(self_);
     std::size_t const number = home_->number(to, ranks_.self());
     auto& letters = home_->all[number];
-    home_->room_is_wanted[number] = letters.size() >= home_->room;
+    home_->room_is_wanted[number] = letters.size() < home_->room ? 0 : 1;
     if (letters.size() >= home_->room) return false;
     letters.emplace_back(message.begin(), message.end());
     machine_->call_services(ranks_.to_world(to));
@@ -51,7 +51,7 @@ class tile_mailbox {
       for (std::size_t left = home_->all[number].size(); left > 0; --left, ++handled) {
         auto const letter = std::move(home_->all[number].front());
         home_->all[number].pop_front();
-        if (std::exchange(home_->room_is_wanted[number], false))
+        if (std::exchange(home_->room_is_wanted[number], 0) != 0)
           machine_->call_services(ranks_.to_world(from));
         handler(from, bytes_in(letter));
       }

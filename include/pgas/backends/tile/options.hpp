@@ -24,12 +24,12 @@ using cycles = std::uint64_t;
 /// The times of a machine's messages, in cycles. A message is counted in words of 64 bits.
 /// Source: Shahmirzadi 2014, table 3.2.
 struct costs {
-  std::string_view name;  ///< its name in PGAS_TILE
-  std::int32_t cores;     ///< the largest number of ranks
-  cycles interrupt;       ///< the invocation of a handler, and the return from it
-  bool has_multicast;     ///< a multicast costs its sender one send, however many receive it
-  cycles send_head = 8;   ///< o_send is this, and send_word for each word
-  cycles send_word = 1;
+  std::string_view name;    ///< its name in PGAS_TILE
+  std::int32_t cores;       ///< the largest number of ranks
+  cycles interrupt;         ///< the invocation of a handler, and the return from it
+  bool has_multicast;       ///< a multicast costs its sender one send, however many receive it
+  cycles send_head = 8;     ///< of o_send: the header
+  cycles send_word = 1;     ///< of o_send: each word
   cycles receive_word = 2;  ///< o_rcv is this for each word
   cycles wire = 16;         ///< L: from the end of a send to the arrival
   cycles word = 1;          ///< an access to a control word: the caches are coherent

@@ -8,20 +8,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The channel of a team's ranks on a backend: that of its machine, or one in its mailbox.
+namespace detail {
+
 template <backend Backend>
-struct channel_on;
+struct channel_for;
 template <mailbox_backend Backend>
   requires(!channel_backend<Backend>)
-struct channel_on<Backend> {
-  using type = detail::mailed_channel<Backend>;
+struct channel_for<Backend> {
+  using type = mailed_channel<Backend>;
 };
 template <channel_backend Backend>
-struct channel_on<Backend> {
+struct channel_for<Backend> {
   using type = typename Backend::channel_type;
 };
-
-namespace detail {
 
 /// Makes a channel of this type by all ranks of a team together.
 template <class Channel, class Team>
@@ -54,6 +53,10 @@ Channel join_channel(Team const& team) {
 
 }  // namespace detail
 
+/// The channel of a team's ranks on a backend: that of its machine, or one in its mailbox.
+template <backend Backend>
+using channel_on = typename detail::channel_for<Backend>::type;
+
 /// Makes a channel between the ranks of a team, with four queues a rank.
 ///
 /// Collective over the team. On `tile` it is the channel of the machine; elsewhere the backend's mailbox
@@ -63,9 +66,8 @@ Channel join_channel(Team const& team) {
 /// MPI_Recv; active messages of GASNet for `handle`. Source: Shahmirzadi 2014, section 3.2.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
   requires mailbox_backend<Backend> || channel_backend<Backend>
-[[nodiscard]] typename channel_on<Backend>::type make_channel(
-    team<Backend, Coherence, Protocols> const& team) {
-  return detail::join_channel<typename channel_on<Backend>::type>(team);
+[[nodiscard]] channel_on<Backend> make_channel(team<Backend, Coherence, Protocols> const& team) {
+  return detail::join_channel<channel_on<Backend>>(team);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -60,9 +60,8 @@ struct options {
       nullptr;  ///< receives the changes of turns of each run, with any schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
-  // For the scheduler.
-  static constexpr rank_t most_cores = 48;
-  static constexpr double ticks_a_microsecond = scc::ticks_a_microsecond;
+  static constexpr rank_t most_cores = 48;                                 ///< for the scheduler
+  static constexpr double ticks_a_microsecond = scc::ticks_a_microsecond;  ///< for the scheduler
   /// True if the cores go in the order of virtual time.
   [[nodiscard]] bool is_timed() const noexcept { return clock != nullptr; }
   /// The ticks of a core cycle, and of the unit of a pause. Require a clock.

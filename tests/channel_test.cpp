@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Channels of messages of words, on every model that has mailboxes or a channel of its own; and channels in a
 // mailbox without one of their steps, each of which a program finds.
+#include <memory>
+
 #include "conformance/channel.hpp"
 
 namespace pgas_test {
@@ -87,6 +89,12 @@ TEST_CASE("channel: a rank reminds itself of messages that came while it held ha
   };
   CHECK(passes<mailed_channel_steps{}>(holds));
   CHECK(!passes<mailed_channel_steps{.reminds = false}>(holds));
+}
+
+TEST_CASE("channel: on the emulated chip, random schedules and hostile caches lose no message") {
+  channel_suite::flood_for_a_while<pgas::backends::scc>([](std::uint64_t seed) {
+    return std::make_unique<pgas::scc::with_options>(pgas::scc::options{}.disturb(seed));
+  });
 }
 
 }  // namespace

@@ -524,5 +524,14 @@ TEST_CASE("tile: a team's clock is its core's, and counters tell what cores did"
   CHECK(counts[1].charged == 1200);
 }
 
+TEST_CASE("tile: random schedules, on each machine, lose no message") {
+  channel_suite::flood_for_a_while<pgas::backends::tile>([](std::uint64_t seed) {
+    auto how = tile_options{}.disturb(seed);
+    if (seed % 5 == 0) how.by = delivery::polls;
+    if (seed % 7 == 0) how.clock = pgas::tile_machine::all_costs[seed % 3];
+    return std::make_unique<pgas::tile_machine::with_options>(how);
+  });
+}
+
 }  // namespace
 }  // namespace pgas_test

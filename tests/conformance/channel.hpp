@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <pgas/containers/make_channel.hpp>
 #include <thread>
@@ -100,6 +102,66 @@ void until_quiet(Act&& act) {
   }
 }
 
+/// Sends `times` messages from each rank to each queue of each rank, in a random order and at random speeds.
+/// All have handlers, which are held at times.
+template <class Team, class Channel>
+void flood(Team& team, Channel& c, std::size_t times, std::uint64_t seed) {
+  receiver<Channel> got(c);
+  for (std::size_t q = 0; q < Channel::queues; ++q)
+    c.handle(q, [&, q](rank_t from, std::span<word const> m) { got.check(from, q, m); });
+  team.barrier();
+  random_source rng(static_cast<std::uint64_t>(c.rank()) + 64 * seed);
+  message_of<Channel> text;
+  std::vector<std::array<word, Channel::queues>> sent(static_cast<std::size_t>(c.size()));
+  std::size_t const all = times * Channel::queues * sent.size();
+  for (std::size_t left = all; left > 0;) {
+    rank_t const to = rng.rank_below(c.size());
+    std::size_t const q = rng.below(Channel::queues);
+    auto& i = sent[static_cast<std::size_t>(to)][q];
+    if (i == times) continue;
+    c.send(to, q, fill<Channel>(text, c.rank(), to, q, i++));
+    --left;
+    if (rng.one_in(8)) c.charge(rng.below(300));
+    if (rng.one_in(16)) {
+      auto const held = c.hold();
+      std::size_t const before = got.count();
+      c.charge(rng.below(300));
+      c.poll();
+      require_equal(got.count(), before, "messages before and after a hold");
+    }
+    dawdle(rng);
+  }
+  while (got.count() < all) {
+    if (c.poll() == 0) std::this_thread::yield();
+  }
+  team.barrier();
+  require_equal(got.count(), all, "messages of all ranks");
+  for (std::size_t q = 0; q < Channel::queues; ++q) c.handle(q, {});
+}
+
+/// Runs floods on `Backend` with the options that disturbed(seed) chooses, for PGAS_TEST_SECONDS.
+template <class Backend, class Disturbed>
+void flood_for_a_while(Disturbed const& disturbed) {
+  char const* const given = std::getenv("PGAS_TEST_SECONDS");
+  double const seconds = given != nullptr ? std::atof(given) : 2;
+  auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  std::uint64_t seed = 0;
+  do {
+    ++seed;
+    auto const hostile = disturbed(seed);
+    try {
+      pgas::run<Backend>(static_cast<rank_t>(2 + seed % 3), [seed](auto& team) {
+        auto c = pgas::make_channel(team);
+        flood(team, c, 6, seed);
+      });
+    } catch (std::exception const& e) {
+      FAIL(Backend::name << ", seed " << seed << ": " << std::string(e.what()));
+    }
+  } while (agreed(std::chrono::steady_clock::now() < end));
+  std::cout << "covered: " << seed << " seeds of messages between 2, 3 and 4 ranks on " << Backend::name
+            << "\n";
+}
+
 }  // namespace channel_suite
 
 TEST_CASE(
@@ -107,34 +169,7 @@ TEST_CASE(
     "queue") {
   using namespace channel_suite;
   with_channels(
-      [](auto& team, auto& c) {
-        using channel = std::remove_reference_t<decltype(c)>;
-        auto const times = rounds_on(team.state()->backend, std::size_t{60});
-        receiver<channel> got(c);
-        for (std::size_t q = 0; q < channel::queues; ++q)
-          c.handle(q, [&, q](rank_t from, std::span<word const> m) { got.check(from, q, m); });
-        team.barrier();
-        random_source rng(static_cast<std::uint64_t>(c.rank()) + 17);
-        message_of<channel> text;
-        std::vector<std::array<word, channel::queues>> sent(static_cast<std::size_t>(c.size()));
-        std::size_t const all = times * channel::queues * sent.size();
-        for (std::size_t left = all; left > 0;) {  // in a random order
-          rank_t const to = rng.rank_below(c.size());
-          std::size_t const q = rng.below(channel::queues);
-          auto& i = sent[static_cast<std::size_t>(to)][q];
-          if (i == times) continue;
-          c.send(to, q, fill<channel>(text, c.rank(), to, q, i++));
-          --left;
-          if (rng.one_in(8)) c.charge(rng.below(300));
-          dawdle(rng);
-        }
-        while (got.count() < all) {
-          if (c.poll() == 0) std::this_thread::yield();
-        }
-        team.barrier();
-        require_equal(got.count(), all, "messages of all ranks");
-        for (std::size_t q = 0; q < channel::queues; ++q) c.handle(q, {});
-      },
+      [](auto& team, auto& c) { flood(team, c, rounds_on(team.state()->backend, std::size_t{60}), 17); },
       {1, 2, 3, 5});
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "conformance/channel.hpp"
+#include "conformance/channel_ends.hpp"
 
 namespace pgas_test {
 namespace {

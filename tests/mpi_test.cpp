@@ -3,6 +3,7 @@
 #include "mpi/one_backend.hpp"
 
 #include "conformance/bootstrap.hpp"
+#include "conformance/channel.hpp"
 #include "conformance/control.hpp"
 #include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"

@@ -17,6 +17,8 @@ struct pgas_test::bootstrap_of<pgas::backends::simulated> {
 };
 
 #include "conformance/bootstrap.hpp"
+#include "conformance/channel.hpp"
+#include "conformance/channel_ends.hpp"
 #include "conformance/collective.hpp"
 #include "conformance/control.hpp"
 #include "conformance/element_lock.hpp"

@@ -32,6 +32,7 @@ struct pgas_test::disturbed<pgas::backends::tile> {
 
 #include "conformance/bootstrap.hpp"
 #include "conformance/channel.hpp"
+#include "conformance/channel_ends.hpp"
 #include "conformance/control.hpp"
 #include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"

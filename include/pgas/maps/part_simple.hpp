@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/platform/maps/map_member.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::maps {
+
+/// The step that a wrong variant of part_simple leaves out, for tests.
+enum class part_simple_fault {
+  none,              ///< the right algorithm
+  no_acknowledgment  ///< an update returns before its server has it
+};
+
+/// Keys are spread over servers, and each operation asks the server of its key.
+///
+/// Messages  a request and an answer for each operation.
+/// Memory    each key once.
+/// Waits     for the server. A colocated server answers in its own waits, and when a message interrupts it.
+/// Source    PART_SIMPLE (Shahmirzadi 2014, algorithms 2 and 3). It is linearizable: a client waits for each
+///           answer, and one server orders all operations on a key.
+/// Differs   A request of a colocated server to itself takes no message.
+///
+/// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
+class part_simple : public detail::map_member<Key, Value, C, Traits> {
+  using base = detail::map_member<Key, Value, C, Traits>;
+  using kind = detail::map_kind;
+  using typename base::buffer;
+  using typename base::message;
+  static constexpr auto fault = detail::fault_of<part_simple_fault, Traits>();
+
+ public:
+  static constexpr std::string_view name = "part_simple";
+  static constexpr consistency promises = consistency::linearizable;
+
+  explicit part_simple(C& channel, map_options options = {})
+      : base(channel, options, detail::balanced_servers(channel.size(), cycles_server, cycles_client), name) {
+    if (this->is_client() && this->servers_.is_server(this->self()))
+      this->handle([this](rank_t from, detail::map_reader read) { on_request(from, read); });
+  }
+  ~part_simple() { this->end_handling(); }
+
+  [[nodiscard]] std::optional<Value> lookup(Key const& key) {
+    this->begin("lookup");
+    rank_t const server = this->select_server(key);
+    if (server == this->self()) return this->find_in(values_, key);
+    this->send(server, detail::asynchronous, message(kind::lookup).add_value(key));
+    buffer words;
+    received const got = this->receive(detail::answers, words);
+    return detail::map_answer<Value>::read(std::span<word const>(words).first(got.words));
+  }
+  void update(Key const& key, Value const& value) { change(key, value); }
+  void erase(Key const& key) { change(key, std::nullopt); }
+
+  /// Collective: ends a run. A server serves until all clients have called it.
+  void serve() {
+    auto const on_message = [this](rank_t from, detail::map_reader read) { on_request(from, read); };
+    this->end_with_servers(on_message, [](rank_t, detail::map_reader) {});
+  }
+
+ private:
+  // Of an operation on TILE-Gx, with requests of three words and answers of one (tables 3.1 and 3.2).
+  static constexpr unsigned cycles_server = 6 + 9;
+  static constexpr unsigned cycles_client = 12 + 17 + (11 + 9 + 6 + 2 + 2 * 16);
+
+  void change(Key const& key, std::optional<Value> const& value) {
+    this->begin(value ? "update" : "erase");
+    rank_t const server = this->select_server(key);
+    if (server == this->self()) return this->store_in(values_, key, value);
+    this->send(server, detail::asynchronous, message(kind::update).add_value(key).add_value(value));
+    if constexpr (fault == part_simple_fault::no_acknowledgment) return;
+    buffer words;
+    this->receive(detail::answers, words);
+  }
+
+  /// A server's work for a message. It answers an update before it stores the value, since the next request
+  /// waits for both.
+  void on_request(rank_t from, detail::map_reader read) {
+    if (read.kind() == kind::ended) return this->on_ended(from);
+    Key const key = read.template value<Key>();
+    if (read.kind() == kind::update) {
+      if constexpr (fault != part_simple_fault::no_acknowledgment)
+        this->send(from, detail::answers, message(kind::answer));
+      this->store_in(values_, key, read.template last_value<Value>());
+      return;
+    }
+    this->channel_->send(from, detail::answers, detail::map_answer<Value>(this->find_in(values_, key)));
+  }
+
+  typename base::table values_;  ///< of this server
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::maps

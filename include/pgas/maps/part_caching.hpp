@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/platform/maps/invalidating_server.hpp>
+#include <pgas/platform/maps/map_member.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::maps {
+
+/// The step that a wrong variant of part_caching leaves out, for tests.
+enum class part_caching_fault {
+  none,                     ///< the right algorithm
+  serves_pending_keys,      ///< a server answers lookups of a key while an update of it is pending
+  invalidates_aside,        ///< invalidations take another queue than answers
+  keeps_copies,             ///< a server never forgets which clients had a copy
+  nil_is_absent,            ///< a client takes a copy that was invalidated for an absent key
+  updater_ignores_messages  ///< a client drops no copies while it waits for an answer
+};
+
+/// Keys are spread over servers, and clients keep copies of what they look up. An update waits until all
+/// clients have dropped their copies.
+///
+/// Messages  none for a lookup that finds a copy, else a request and an answer. An update is a request and an
+///           answer, and for each copy an invalidation and its acknowledgment.
+/// Memory    each key once, and once on each client that has looked it up since its last update.
+/// Waits     A lookup without a copy waits for the server, and for a pending update of its key. An update
+///           waits for all clients with a copy.
+/// States    Of a copy: none, asked for, present. A copy of an absent key is present, too.
+/// Source    PART_CACHING (Shahmirzadi 2014, algorithms 9 and 10, theorem 3.4.2). It is linearizable: while
+///           an update of a key is pending its server gives no copies, so no old copy outlives the update.
+/// Differs   The listing does not say that a key is blocked while its update is pending, nor that copies are
+///           forgotten, and it marks a dropped copy as an absent key. On the thesis' machine invalidations
+///           and answers take different queues, and an invalidation may overtake the answer with the copy.
+///           Here both take the queue of answers. While a client waits there, it serves invalidations, its
+///           own among them.
+///
+/// The queue of answers of a rank must have room for the invalidations of all pending updates.
+/// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
+class part_caching : public detail::map_member<Key, Value, C, Traits> {
+  using base = detail::map_member<Key, Value, C, Traits>;
+  using kind = detail::map_kind;
+  using typename base::buffer;
+  using typename base::message;
+  static constexpr auto fault = detail::fault_of<part_caching_fault, Traits>();
+  static constexpr auto invalidation_queue =
+      fault == part_caching_fault::invalidates_aside ? detail::asynchronous : detail::answers;
+
+ public:
+  static constexpr std::string_view name = "part_caching";
+  static constexpr consistency promises = consistency::linearizable;
+
+  explicit part_caching(C& channel, map_options options = {})
+      : base(channel, options, detail::balanced_servers(channel.size(), cycles_server, cycles_client), name),
+        is_colocated_(this->is_client() && this->servers_.is_server(this->self())) {
+    if (is_colocated_ || fault == part_caching_fault::invalidates_aside) this->handle(on_request());
+    if (this->is_client()) handle_answers();
+  }
+  ~part_caching() {
+    this->end_handling();
+    this->channel_->handle(detail::answers, {});
+  }
+
+  [[nodiscard]] std::optional<Value> lookup(Key const& key) {
+    this->begin("lookup");
+    this->channel_->charge(this->costs_.lookup);
+    this->serve_arrived();
+    ++lookups_;
+    {
+      [[maybe_unused]] auto const held = this->channel_->hold();
+      if (auto const copy = copies_.find(key); copy != copies_.end()) {
+        ++hits_;
+        return copy->second;
+      }
+    }
+    ask({this->self(), key, true, {}});
+    return answer_;
+  }
+  void update(Key const& key, Value const& value) { change(key, value); }
+  void erase(Key const& key) { change(key, std::nullopt); }
+
+  /// Collective: ends a run. A server serves until all clients have called it. A client drops copies until
+  /// then, as other clients need it.
+  void serve() {
+    listen([this] { this->end_with_servers(on_request(), on_answer()); });
+  }
+
+  /// The lookups of this rank.
+  [[nodiscard]] std::uint64_t lookups() const noexcept { return lookups_; }
+  /// The lookups of this rank that found a copy.
+  [[nodiscard]] std::uint64_t hits() const noexcept { return hits_; }
+  /// The invalidations that this rank has received.
+  [[nodiscard]] std::uint64_t invalidations() const noexcept { return invalidations_; }
+
+ private:
+  using request = detail::map_request<Key, Value>;
+  using server_type =
+      detail::invalidating_server<Key, Value, Traits, fault != part_caching_fault::serves_pending_keys,
+                                  fault != part_caching_fault::keeps_copies>;
+  friend server_type;
+  // Of an operation on TILE-Gx, as for part_simple: misses and updates decide.
+  static constexpr unsigned cycles_server = 6 + 9;
+  static constexpr unsigned cycles_client = 12 + 17 + (11 + 9 + 6 + 2 + 2 * 16);
+
+  // The client
+
+  void change(Key const& key, std::optional<Value> const& value) {
+    this->begin(value ? "update" : "erase");
+    ask({this->self(), key, false, value});
+  }
+  /// Sends a request to the server of its key, and waits for the answer.
+  void ask(request const& r) {
+    rank_t const server = this->select_server(r.key);
+    asked_ = &r;
+    is_answered_ = false;
+    if (server == this->self()) {
+      [[maybe_unused]] auto const held = this->channel_->hold();
+      is_asking_itself_ = true;
+      server_.on_request(r, *this);
+      is_asking_itself_ = false;
+    } else {
+      this->send(server, detail::asynchronous,
+                 message(r.is_lookup ? kind::lookup : kind::update).add_value(r.key).add_value(r.value));
+    }
+    if (!is_answered_) listen([this] { wait_for_answer(); });
+    asked_ = nullptr;
+  }
+  void wait_for_answer() {
+    buffer words;
+    while (!is_answered_) {
+      received const got = this->receive(detail::answers, words);
+      on_answer()(got.from, detail::map_reader(std::span<word const>(words).first(got.words)));
+    }
+  }
+  void accept(std::optional<Value> const& value, bool keeps_copy) {
+    if (asked_->is_lookup && keeps_copy) {
+      this->channel_->charge(this->costs_.update);
+      copies_.insert_or_assign(asked_->key, value);
+    }
+    answer_ = value;
+    is_answered_ = true;
+  }
+  void drop_copy(rank_t server, Key const& key, word number) {
+    this->channel_->charge(this->costs_.update);
+    ++invalidations_;
+    if constexpr (fault == part_caching_fault::nil_is_absent)
+      copies_.insert_or_assign(key, std::nullopt);
+    else
+      copies_.erase(key);
+    this->send(server, detail::asynchronous, message(kind::invalidated, number));
+  }
+  auto on_answer() {
+    return [this](rank_t from, detail::map_reader read) {
+      if (read.kind() == kind::answer) {
+        bool const keeps = keeps_copy(from);  // not from this rank itself
+        return accept(read.template last_value<Value>(), keeps);
+      }
+      if (fault == part_caching_fault::updater_ignores_messages && asked_ != nullptr && !asked_->is_lookup)
+        return;
+      word const number = read.number();
+      drop_copy(from, read.template value<Key>(), number);
+    };
+  }
+  /// Lets a handler have the messages on the queue of answers, outside of the waits for an answer.
+  void handle_answers() {
+    this->channel_->handle(detail::answers, [this](rank_t from, std::span<word const> words) {
+      on_answer()(from, detail::map_reader(words));
+    });
+  }
+  /// Waits in a function that receives answers, which the handler must therefore leave in their queue. A
+  /// colocated server goes on to handle requests meanwhile.
+  template <class Wait>
+  void listen(Wait wait) {
+    if (is_colocated_) {
+      this->channel_->handle(detail::answers, {});
+      wait();
+      handle_answers();
+    } else {
+      [[maybe_unused]] auto const held = this->channel_->hold();
+      wait();
+    }
+  }
+
+  // The server
+
+  auto on_request() {
+    return [this](rank_t from, detail::map_reader read) {
+      word const number = read.number();
+      switch (read.kind()) {
+        case kind::ended:
+          return this->on_ended(from);
+        case kind::invalidated:
+          return server_.on_invalidated(number, *this);
+        case kind::invalidate:  // of a wrong variant
+          return drop_copy(from, read.template value<Key>(), number);
+        default: {
+          bool const is_lookup = read.kind() == kind::lookup;
+          Key const key = read.template value<Key>();
+          return server_.on_request({from, key, is_lookup, read.template last_value<Value>()}, *this);
+        }
+      }
+    };
+  }
+  [[nodiscard]] bool keeps_copy(rank_t client) const noexcept { return client != this->self(); }
+  void answer(request const& r, std::optional<Value> const& value) {
+    if (is_asking_itself_ && r.from == this->self()) return accept(value, false);
+    this->send(r.from, detail::answers, message(kind::answer).add_value(value));
+  }
+  void invalidate(std::span<rank_t const> clients, word number, Key const& key) {
+    this->channel_->multicast(clients, invalidation_queue, message(kind::invalidate, number).add_value(key));
+  }
+  void take_time_to_read() { this->channel_->charge(this->costs_.lookup); }
+  void take_time_to_write() { this->channel_->charge(this->costs_.update); }
+
+  server_type server_;
+  bool is_colocated_;
+
+  std::unordered_map<Key, std::optional<Value>, typename Traits::hash, typename Traits::equal> copies_;
+  request const* asked_ = nullptr;  ///< this client's request
+  bool is_answered_ = false;
+  bool is_asking_itself_ = false;  ///< this client's request is before this rank's server
+  std::optional<Value> answer_;
+  std::uint64_t lookups_ = 0;
+  std::uint64_t hits_ = 0;
+  std::uint64_t invalidations_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::maps

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/platform/maps/replicated_table.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::maps {
+
+/// The step that a wrong variant of rep_sc leaves out, for tests.
+enum class rep_sc_fault {
+  none,              ///< the right algorithm
+  many_sequencers,   ///< takes several sequencers, as the printed algorithm does
+  returns_too_early  ///< an update returns before this replica has applied it
+};
+
+/// Each client has a copy of the map, and looks up there at once. A sequencer numbers the updates.
+///
+/// Messages  none for a lookup; a request, an answer and one message to each other client for an update.
+/// Memory    each key once on each client.
+/// Waits     An update waits until this replica has applied it, and so all updates before it. A lookup never
+///           waits. It may return an old value for as long as this rank does not serve.
+/// Source    REP_SC (Shahmirzadi 2014, algorithms 11 and 12). It is sequentially consistent: all replicas
+///           apply all updates in one order, and a client's lookups see its own updates.
+/// Differs   The printed algorithm has several sequencers. Their updates have no common order, so two
+///           clients may see two updates in opposite orders. This map refuses more than one.
+///
+/// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
+class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
+  static constexpr auto fault = detail::fault_of<rep_sc_fault, Traits>();
+  using base = detail::replicated_table<Key, Value, C, Traits>;
+
+ public:
+  static constexpr std::string_view name = "rep_sc";
+  static constexpr consistency promises = consistency::sequential;
+
+  explicit rep_sc(C& channel, map_options options = {}) : base(channel, options, name) {
+    if (fault != rep_sc_fault::many_sequencers && this->number_of_servers() != 1)
+      throw error(errc::invalid_argument, this->self(), name,
+                  detail::text_of({"updates of ", this->number_of_servers(),
+                                   " sequencers have no common order; take one, or another map"}));
+  }
+
+  [[nodiscard]] std::optional<Value> lookup(Key const& key) {
+    this->begin("lookup");
+    this->serve_arrived();
+    return this->find_in(this->values_, key);
+  }
+  void update(Key const& key, Value const& value) { change(key, value); }
+  void erase(Key const& key) { change(key, std::nullopt); }
+
+ private:
+  void change(Key const& key, std::optional<Value> const& value) {
+    this->begin(value ? "update" : "erase");
+    auto const [sequencer, number] = this->send_update(key, value);
+    if constexpr (fault != rep_sc_fault::returns_too_early) this->wait_for(sequencer, number);
+  }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::maps

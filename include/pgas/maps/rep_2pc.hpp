@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <numeric>
+#include <pgas/platform/maps/back_off.hpp>
+#include <pgas/platform/maps/map_member.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::maps {
+
+/// The step that a wrong variant of rep_2pc leaves out, for tests.
+enum class rep_2pc_fault {
+  none,        ///< the right algorithm
+  as_printed,  ///< a rank with a higher number takes the vote of one with a lower number away
+  no_flag,     ///< a lookup does not wait for pending updates of its key
+  no_back_off  ///< a rank tries again at once
+};
+
+/// Each rank has a copy of the map, and there are no servers. An update needs the votes of all ranks.
+///
+/// Messages  none for a lookup. An update sends two messages to each other rank, and gets an answer to each.
+/// Memory    each key once on each rank, and the pending updates.
+/// Waits     A lookup waits while an update of its key is pending. An update waits for votes, and `update`
+///           for conflicting updates too. `try_update` gives up at a conflict.
+/// States    Of a key at a replica: free, or flagged with the rank whose update is pending. A vote for an
+///           update flags the key, and its commit or abort frees it.
+/// Source    REP_2PC (Shahmirzadi 2014, algorithm 8). It is linearizable: an update that commits has flagged
+///           its key on all ranks, so no other update of the key has, and no lookup of it returns meanwhile.
+/// Differs   As printed it is unsafe: there a rank with a higher number flags a key that is flagged, and both
+///           updates may commit. Here a rank votes for an update only if the key is free. Ranks that fail
+///           each other wait, the longer the higher their numbers, so that one of them goes first.
+///
+/// The queue of answers of a rank must have room for a word from each other rank.
+/// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
+class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
+  using base = detail::map_member<Key, Value, C, Traits>;
+  using kind = detail::map_kind;
+  using typename base::buffer;
+  using typename base::message;
+  static constexpr auto fault = detail::fault_of<rep_2pc_fault, Traits>();
+
+ public:
+  static constexpr std::string_view name = "rep_2pc";
+  static constexpr consistency promises = consistency::linearizable;
+
+  explicit rep_2pc(C& channel, map_options options = {})
+      : base(channel, without_servers(channel, options), 1, name),
+        everyone_(static_cast<std::size_t>(channel.size())) {
+    std::iota(everyone_.begin(), everyone_.end(), 0);
+    this->handle(receiver());
+  }
+  ~rep_2pc() { this->end_handling(); }
+
+  /// This map has no servers.
+  [[nodiscard]] static constexpr std::size_t number_of_servers() noexcept { return 0; }
+
+  [[nodiscard]] std::optional<Value> lookup(Key const& key) {
+    this->begin("lookup");
+    this->serve_arrived();
+    if constexpr (fault != rep_2pc_fault::no_flag)
+      this->serve_until([&] { return !flags_.contains(key); }, receiver());
+    return this->find_in(values_, key);
+  }
+  /// Tries to update once. Returns false, and changes nothing, if another update of the key is under way.
+  [[nodiscard]] bool try_update(Key const& key, Value const& value) { return attempt(key, value); }
+  [[nodiscard]] bool try_erase(Key const& key) { return attempt(key, std::nullopt); }
+  void update(Key const& key, Value const& value) { change(key, value); }
+  void erase(Key const& key) { change(key, std::nullopt); }
+
+  /// Collective: ends a run. Each rank serves until all have called it, and then has all updates.
+  void serve() { this->end_with_replicas(everyone_, receiver()); }
+
+ private:
+  using flags = std::unordered_map<Key, rank_t, typename Traits::hash, typename Traits::equal>;
+
+  static map_options without_servers(C& channel, map_options options) {
+    if (options.servers.number != map_servers::chosen)
+      throw error(errc::invalid_argument, channel.rank(), name,
+                  "this map has no servers; leave their number out");
+    options.servers = {.number = 1, .where = placement::colocated};
+    return options;
+  }
+
+  void change(Key const& key, std::optional<Value> const& value) {
+    for (unsigned failed = 0; !attempt(key, value); ++failed)
+      if constexpr (fault != rep_2pc_fault::no_back_off) detail::back_off(*this->channel_, failed);
+  }
+  bool attempt(Key const& key, std::optional<Value> const& value) {
+    this->begin(value ? "update" : "erase");
+    if (!vote(this->self(), key)) return false;
+    this->send_to_others(everyone_, detail::asynchronous, message(kind::vote).add_value(key));
+    bool const is_agreed = receive_answers();
+    auto const decision = is_agreed ? kind::commit : kind::abort;
+    this->send_to_others(everyone_, detail::asynchronous,
+                         message(decision).add_value(key).add_value(is_agreed ? value : std::nullopt));
+    decide(this->self(), key, is_agreed, value);
+    if (is_agreed) receive_answers();
+    return is_agreed;
+  }
+  /// Receives an answer from each other rank, and returns whether all agree.
+  bool receive_answers() {
+    bool is_agreed = true;
+    for (std::size_t i = 1; i < everyone_.size(); ++i) {
+      buffer words;
+      this->receive(detail::answers, words);
+      is_agreed = is_agreed && detail::map_reader(words).number() != 0;
+    }
+    return is_agreed;
+  }
+
+  auto receiver() {
+    return [this](rank_t from, detail::map_reader read) {
+      if (read.kind() == kind::ended) return this->end_.ended(from);
+      Key const key = read.template value<Key>();
+      if (read.kind() == kind::vote) {
+        this->send(from, detail::answers, message(kind::answer, vote(from, key) ? 1 : 0));
+        return;
+      }
+      bool const commits = read.kind() == kind::commit;
+      if (commits) this->send(from, detail::answers, message(kind::answer, 1));
+      decide(from, key, commits, read.template last_value<Value>());
+    };
+  }
+  /// Flags a key for the update of a rank, and returns whether it was free.
+  bool vote(rank_t from, Key const& key) {
+    [[maybe_unused]] auto const held = this->channel_->hold();
+    auto const [flag, was_free] = flags_.try_emplace(key, from);
+    if (fault != rep_2pc_fault::as_printed || was_free || flag->second >= from) return was_free;
+    flag->second = from;
+    return true;
+  }
+  void decide(rank_t from, Key const& key, bool commits, std::optional<Value> const& value) {
+    [[maybe_unused]] auto const held = this->channel_->hold();
+    if (commits) this->store_in(values_, key, value);
+    auto const flag = flags_.find(key);
+    if (flag != flags_.end() && (commits || flag->second == from)) flags_.erase(flag);
+  }
+
+  typename base::table values_;
+  flags flags_;  ///< the keys that are not free
+  std::vector<rank_t> everyone_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::maps

@@ -170,7 +170,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   /// colocated server goes on to handle requests meanwhile.
   template <class Wait>
   void listen(Wait wait) {
-    if (is_colocated_) {
+    if (is_colocated_ || fault == part_caching_fault::invalidates_aside) {
       this->channel_->handle(detail::answers, {});
       wait();
       handle_answers();

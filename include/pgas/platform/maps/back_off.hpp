@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <pgas/concepts/channel.hpp>
+#include <pgas/platform/maps/map_traits.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Lets a rank serve others for a while after its attempt number `attempt` has failed.
+/// Lets a rank serve others for a while after its attempt number `attempt`, counted from 0, has failed.
 ///
-/// A rank waits longer than all ranks with lower numbers, and twice as long after each attempt. So attempts
-/// of two ranks that fail each other drift apart, also where all ranks run at the same speed.
+/// The rank and the attempt decide how long, as if at random, up to a bound that doubles with each attempt.
+/// So attempts of ranks that fail each other drift apart, also where all ranks run at the same speed. Plain
+/// multiples of the rank would meet again: attempt k of rank 1 and attempt k + 1 of rank 0 begin together.
 template <channel C>
 void back_off(C& channel, unsigned attempt) {
   constexpr std::uint64_t cycles_a_turn = 50;  // of the order of a message and its answer
-  auto const turns = (static_cast<std::uint64_t>(channel.rank()) + 1) << std::min(attempt, 10U);
+  auto const bound = static_cast<std::uint64_t>(channel.size()) << std::min(attempt, 10U);
+  auto const turns = mixed(static_cast<std::uint64_t>(channel.rank()) << 32U | attempt) % bound;
   for (std::uint64_t turn = 0; turn < turns; ++turn) {
     channel.charge(cycles_a_turn);
     channel.poll();

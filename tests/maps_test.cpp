@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSL-1.0
+// The promises of the maps on channels: results, histories under an adversary, and a wrong history for each
+// wrong variant.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <pgas/histories/linearizable.hpp>
+#include <pgas/histories/sequentially_consistent.hpp>
+#include <pgas/histories/spec_map.hpp>
+#include <pgas/maps/part_caching.hpp>
+#include <pgas/maps/part_simple.hpp>
+#include <pgas/maps/rep_2pc.hpp>
+#include <pgas/maps/rep_local.hpp>
+#include <pgas/maps/rep_remote.hpp>
+#include <pgas/maps/rep_sc.hpp>
+#include <string>
+
+#include "support/adversarial_channel.hpp"
+
+namespace pgas_test::maps_suite {
+
+using pgas::map_options;
+using pgas::map_servers;
+using pgas::placement;
+using pgas::histories::history;
+using kv = pgas::histories::spec_map<int, int>;
+using calls = std::vector<kv::operation>;
+using plan = std::vector<calls>;  ///< of each client
+
+/// Keys go to servers by their remainder, so that a test knows the server of a key.
+struct by_remainder : pgas::map_traits<int> {
+  using hash = std::hash<int>;
+};
+template <auto Fault>
+struct with_fault : by_remainder {
+  static constexpr auto fault = Fault;
+};
+
+template <pgas::detail::broadcast_fault Fault>
+struct with_broadcast : by_remainder {
+  static constexpr auto broadcast = Fault;
+};
+
+template <bool Interrupts = false>
+using channel_type = adversarial_channel<Interrupts>;
+
+struct outcome {
+  run_end end = run_end::done;
+  history<kv> seen;
+  std::string wrong;  ///< what is wrong, or empty
+  std::uint64_t messages = 0;
+};
+
+/// A map's clients carry out a plan, beside dedicated servers that `options` number. Then each looks up all
+/// keys, since replicas must agree in the end.
+template <class Map, bool Interrupts>
+outcome carried_out(plan const& what, map_options options, machine_options machine_is, adversary& choices) {
+  outcome result;
+  rank_t const clients = static_cast<rank_t>(what.size());
+  rank_t const ranks = clients + (options.servers.where == placement::dedicated ? options.servers.number : 0);
+  machine_is.interrupts = Interrupts;
+  adversarial_machine machine(ranks, machine_is, choices);
+  std::vector<history<kv>> parts(static_cast<std::size_t>(ranks));
+  rank_t next_client = 0;
+  result.end = machine.run([&](rank_t rank) {
+    adversarial_channel<Interrupts> channel(machine, rank);
+    Map map(channel, options);
+    if (map.is_client()) {
+      auto const mine = static_cast<std::size_t>(next_client++);
+      auto& seen = parts[static_cast<std::size_t>(rank)];
+      auto const call = [&](kv::operation const& o) {
+        auto const begin = machine.calls();
+        kv::result got;
+        if (o.kind == pgas::histories::map_call::lookup)
+          got = map.lookup(o.key);
+        else if (o.kind == pgas::histories::map_call::update)
+          map.update(o.key, o.value);
+        else
+          map.erase(o.key);
+        seen.add(rank, o, got, begin, machine.returns());
+      };
+      std::vector<int> keys;
+      for (calls const& c : what)
+        for (kv::operation const& o : c) keys.push_back(o.key);
+      std::sort(keys.begin(), keys.end());
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+      for (kv::operation const& o : what[mine]) {
+        machine.step(rank);
+        call(o);
+      }
+      machine.meet(rank, what.size());
+      for (int const key : keys) call(kv::lookup(key));
+    }
+    map.serve();
+  });
+  result.messages = machine.messages();
+  result.seen = pgas::histories::join(std::span<history<kv> const>(parts));
+  if (result.end == run_end::deadlock) result.wrong = "all ranks wait";
+  if (result.end == run_end::endless) result.wrong = "the run does not end";
+  if (result.end != run_end::done) return result;
+  auto const verdict = Map::promises == pgas::consistency::linearizable
+                           ? check_linearizable(result.seen)
+                           : check_sequentially_consistent(result.seen);
+  if (!verdict.right) result.wrong = verdict.text;
+  return result;
+}
+
+/// The time that a seeded case may take.
+std::chrono::duration<double> time_of_a_case() {
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  return std::chrono::duration<double>(budget != nullptr ? std::atof(budget) : 2.0);
+}
+class stopwatch {
+ public:
+  explicit stopwatch(std::chrono::duration<double> budget) : end_(now() + budget) {}
+  [[nodiscard]] bool has_time() const { return now() < end_; }
+
+ private:
+  static std::chrono::duration<double> now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+  std::chrono::duration<double> end_;
+};
+
+/// A random plan of `clients` clients with `length` operations each on the keys 0 to keys - 1. All values
+/// differ.
+plan random_plan(std::uint64_t seed, std::size_t clients, std::size_t length, int keys) {
+  std::mt19937_64 random(seed);
+  plan all(clients);
+  int value = 0;
+  for (calls& mine : all) {
+    for (std::size_t i = 0; i < length; ++i) {
+      int const key = static_cast<int>(random() % static_cast<std::uint64_t>(keys));
+      switch (random() % 5) {
+        case 0:
+        case 1:
+          mine.push_back(kv::update(key, ++value));
+          break;
+        case 2:
+          mine.push_back(kv::erase(key));
+          break;
+        default:
+          mine.push_back(kv::lookup(key));
+      }
+    }
+  }
+  return all;
+}
+
+/// Carries out random plans on random numbers of servers until the time is over.
+template <template <class, class, class, class> class Map, bool Interrupts>
+void search(std::chrono::duration<double> budget, std::span<rank_t const> servers) {
+  using map = Map<int, int, channel_type<Interrupts>, by_remainder>;
+  stopwatch const watch(budget);
+  std::uint64_t seed = 0;
+  for (; watch.has_time(); ++seed) {
+    std::mt19937_64 random(seed + 1);
+    bool const is_colocated = random() % 2 != 0;
+    std::size_t const clients = 2 + random() % 3;
+    map_options options;
+    if (!servers.empty()) {
+      options.servers.number = servers[random() % servers.size()];
+      options.servers.where = is_colocated ? placement::colocated : placement::dedicated;
+      if (is_colocated)
+        options.servers.number = std::min(options.servers.number, static_cast<rank_t>(clients));
+    }
+    std::size_t const room = random() % 2 == 0 ? 118 : 24;
+    seeded_adversary choices(seed);
+    auto const result = carried_out<map, Interrupts>(random_plan(seed, clients, 2 + random() % 4, 2), options,
+                                                     {.room = room}, choices);
+    INFO(std::string(map::name), ", seed ", seed, ", servers ", options.servers.number, ", room ", room);
+    REQUIRE_MESSAGE(result.wrong.empty(), result.wrong);
+  }
+  std::cout << "covered: " << seed << " seeds of " << map::name << (Interrupts ? " with interrupts" : "")
+            << '\n';
+}
+
+/// The first seed at which a plan goes wrong, among `most`. The right variant is right at all seeds until
+/// then.
+template <class Right, class Wrong, bool Interrupts = false>
+void is_found(std::string const& what, plan const& acts, map_options options, std::uint64_t most = 30'000) {
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    seeded_adversary choices(seed);
+    seeded_adversary same_choices(seed);
+    auto const right = carried_out<Right, Interrupts>(acts, options, {}, choices);
+    REQUIRE_MESSAGE(right.wrong.empty(), right.wrong);
+    auto const wrong = carried_out<Wrong, Interrupts>(acts, options, {.most_steps = 5'000}, same_choices);
+    if (wrong.wrong.empty()) continue;
+    std::cout << "covered: " << Right::name << ", " << what << ": wrong at seed " << seed << ": "
+              << wrong.wrong << '\n';
+    return;
+  }
+  FAIL(std::string(Right::name), " is right, although ", what);
+}
+
+constexpr map_options with_servers(rank_t number, placement where = placement::dedicated) {
+  return {.servers = {.number = number, .where = where}};
+}
+
+}  // namespace pgas_test::maps_suite
+
+using namespace pgas_test;
+using namespace pgas_test::maps_suite;
+namespace maps = pgas::maps;
+
+TEST_CASE("maps: random histories under an adversary keep each map's promise") {
+  auto const share = time_of_a_case() / 12;
+  std::vector<rank_t> const some{1, 2, 3, 4};
+  std::vector<rank_t> const one{1};
+  std::vector<rank_t> const none;
+  search<maps::part_simple, false>(share, some);
+  search<maps::part_simple, true>(share, some);
+  search<maps::part_caching, false>(share, some);
+  search<maps::part_caching, true>(share, some);
+  search<maps::rep_remote, false>(share, some);
+  search<maps::rep_remote, true>(share, some);
+  search<maps::rep_local, false>(share, some);
+  search<maps::rep_local, true>(share, some);
+  search<maps::rep_2pc, false>(share, none);
+  search<maps::rep_2pc, true>(share, none);
+  search<maps::rep_sc, false>(share, one);
+  search<maps::rep_sc, true>(share, one);
+}
+
+TEST_CASE("maps: part_simple without acknowledgments loses an update that has returned") {
+  using right = maps::part_simple<int, int, channel_type<>, by_remainder>;
+  using wrong =
+      maps::part_simple<int, int, channel_type<>, with_fault<maps::part_simple_fault::no_acknowledgment>>;
+  is_found<right, wrong>("an update returns before its server has it",
+                         {{kv::update(0, 1)}, {kv::lookup(0), kv::lookup(0)}}, with_servers(1));
+}
+
+template <maps::part_caching_fault Fault>
+void caching_fault_is_found(std::string const& what, plan const& acts,
+                            placement where = placement::dedicated) {
+  using right = maps::part_caching<int, int, channel_type<>, by_remainder>;
+  using wrong = maps::part_caching<int, int, channel_type<>, with_fault<Fault>>;
+  is_found<right, wrong>(what, acts, with_servers(1, where));
+}
+
+TEST_CASE("maps: each wrong variant of part_caching has a wrong history") {
+  using fault = maps::part_caching_fault;
+  plan const one_writes{{kv::update(0, 1), kv::update(0, 2)},
+                        {kv::lookup(0), kv::lookup(0), kv::lookup(0)},
+                        {kv::lookup(0), kv::lookup(0), kv::lookup(0)}};
+  caching_fault_is_found<fault::serves_pending_keys>(
+      "a server answers lookups of a key with a pending update", one_writes);
+  caching_fault_is_found<fault::invalidates_aside>("an invalidation overtakes the copy", one_writes);
+  caching_fault_is_found<fault::nil_is_absent>("a dropped copy is taken for an absent key", one_writes);
+  caching_fault_is_found<fault::updater_ignores_messages>(
+      "a client drops no copy while it waits", {{kv::lookup(0), kv::update(0, 1)}, {kv::lookup(0)}});
+}
+
+TEST_CASE("maps: part_caching sends no invalidation to a client without a copy") {
+  auto const messages = []<class Map>(std::type_identity<Map>) {
+    seeded_adversary choices(1);
+    plan const acts{{kv::lookup(0), kv::update(0, 1), kv::update(0, 2), kv::update(0, 3)}};
+    auto const result = carried_out<Map, false>(acts, with_servers(1), {}, choices);
+    REQUIRE(result.wrong.empty());
+    return result.messages;
+  };
+  using right = maps::part_caching<int, int, channel_type<>, by_remainder>;
+  using wrong =
+      maps::part_caching<int, int, channel_type<>, with_fault<maps::part_caching_fault::keeps_copies>>;
+  // Five operations, one invalidation, and the end of the run.
+  CHECK(messages(std::type_identity<right>{}) == 5 * 2 + 2 + 2);
+  CHECK(messages(std::type_identity<wrong>{}) > 5 * 2 + 2 + 2);
+}
+
+TEST_CASE("maps: each wrong variant of rep_remote has a wrong history") {
+  using right = maps::rep_remote<int, int, channel_type<>, by_remainder>;
+  using no_hold_back = with_broadcast<pgas::detail::broadcast_fault::no_hold_back>;
+  using one_count = with_broadcast<pgas::detail::broadcast_fault::one_count_of_numbers>;
+  is_found<right, maps::rep_remote<int, int, channel_type<>, with_fault<maps::rep_remote_fault::no_wait>>>(
+      "a lookup does not wait", {{kv::update(0, 1), kv::lookup(0)}, {kv::lookup(0)}, {kv::lookup(0)}},
+      with_servers(1));
+  is_found<right, maps::rep_remote<int, int, channel_type<>, no_hold_back>>(
+      "replicas apply updates as they arrive", {{kv::update(0, 1)}, {kv::update(0, 2)}, {kv::lookup(0)}},
+      with_servers(1));
+  is_found<right, maps::rep_remote<int, int, channel_type<>, one_count>>(
+      "a replica counts the updates of all sequencers together",
+      {{kv::update(0, 1)}, {kv::update(1, 2)}, {kv::lookup(0), kv::lookup(1)}}, with_servers(2));
+}
+
+TEST_CASE("maps: each wrong variant of rep_local has a wrong history") {
+  using fault = maps::rep_local_fault;
+  using right = maps::rep_local<int, int, channel_type<>, by_remainder>;
+  plan const two_write{{kv::update(0, 1)}, {kv::update(0, 2)}, {kv::lookup(0), kv::lookup(0)}};
+  is_found<right, maps::rep_local<int, int, channel_type<>, with_fault<fault::as_printed>>>(
+      "replicas show updates as their second messages arrive", two_write, with_servers(1));
+  is_found<right, maps::rep_local<int, int, channel_type<>, with_fault<fault::no_flag>>>(
+      "a lookup does not wait for pending updates", {{kv::update(0, 1)}, {kv::lookup(0)}, {kv::lookup(0)}},
+      with_servers(1));
+  is_found<right, maps::rep_local<int, int, channel_type<>, with_fault<fault::waits_in_silence>>>(
+      "an update does not serve while it waits", two_write, with_servers(1));
+}
+
+TEST_CASE("maps: each wrong variant of rep_2pc has a wrong history") {
+  using fault = maps::rep_2pc_fault;
+  using right = maps::rep_2pc<int, int, channel_type<>, by_remainder>;
+  using back_off_alone = maps::rep_2pc<int, int, channel_type<>, with_fault<fault::no_back_off>>;
+  plan const all_write{{kv::update(0, 1), kv::update(0, 2)},
+                       {kv::update(0, 3), kv::update(0, 4)},
+                       {kv::update(0, 5), kv::lookup(0)},
+                       {kv::lookup(0), kv::lookup(0)}};
+  map_options const none{.servers = {.number = map_servers::chosen, .where = placement::colocated}};
+  is_found<right, maps::rep_2pc<int, int, channel_type<>, with_fault<fault::as_printed>>>(
+      "a higher number takes a vote away", all_write, none);
+  is_found<right, maps::rep_2pc<int, int, channel_type<>, with_fault<fault::no_flag>>>(
+      "a lookup does not wait for pending updates",
+      {{kv::update(0, 1), kv::update(0, 2)}, calls(6, kv::lookup(0)), calls(6, kv::lookup(0))}, none);
+
+  plan const same_speed{{kv::update(0, 1)}, {kv::update(0, 2)}, {kv::update(0, 3)}};
+  in_step at_right;
+  auto const apart = carried_out<right, false>(same_speed, none, {}, at_right);
+  CHECK_MESSAGE(apart.wrong.empty(), apart.wrong);
+  in_step at_wrong;
+  CHECK(carried_out<back_off_alone, false>(same_speed, none, {}, at_wrong).end == run_end::endless);
+}
+
+TEST_CASE("maps: each wrong variant of rep_sc has a wrong history") {
+  using fault = maps::rep_sc_fault;
+  using right = maps::rep_sc<int, int, channel_type<>, by_remainder>;
+  using no_hold_back = with_broadcast<pgas::detail::broadcast_fault::no_hold_back>;
+  is_found<right, maps::rep_sc<int, int, channel_type<>, with_fault<fault::returns_too_early>>>(
+      "an update returns before its replica has it", {{kv::update(0, 1), kv::lookup(0)}, {kv::update(0, 2)}},
+      with_servers(1));
+  is_found<right, maps::rep_sc<int, int, channel_type<>, no_hold_back>>(
+      "replicas apply updates as they arrive",
+      {{kv::update(0, 1)},
+       {kv::update(0, 2)},
+       {kv::lookup(0), kv::lookup(0)},
+       {kv::lookup(0), kv::lookup(0)}},
+      with_servers(1));
+
+  // Two readers see two updates in opposite orders, which one sequencer does not allow.
+  plan const readers{
+      {kv::update(0, 1)}, {kv::update(1, 2)}, {kv::lookup(0), kv::lookup(1)}, {kv::lookup(1), kv::lookup(0)}};
+  using two = maps::rep_sc<int, int, channel_type<>, with_fault<fault::many_sequencers>>;
+  for (std::uint64_t seed = 0;; ++seed) {
+    REQUIRE(seed < 100'000);
+    seeded_adversary choices(seed);
+    auto const result = carried_out<two, false>(readers, with_servers(2), {}, choices);
+    if (result.wrong.empty()) continue;
+    std::cout << "covered: rep_sc, with two sequencers: wrong at seed " << seed << ": " << result.wrong
+              << '\n';
+    break;
+  }
+}

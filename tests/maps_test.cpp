@@ -17,6 +17,7 @@
 #include <pgas/maps/rep_sc.hpp>
 #include <string>
 
+#include "conformance/concurrent_map.hpp"
 #include "support/adversarial_channel.hpp"
 
 namespace pgas_test::maps_suite {
@@ -197,11 +198,57 @@ constexpr map_options with_servers(rank_t number, placement where = placement::d
   return {.servers = {.number = number, .where = where}};
 }
 
+/// Checks the results of a map on an adversarial machine, with some seeds.
+template <class Map, class KeyOf, class ValueOf>
+void results_on_a_machine(rank_t ranks, map_options options, KeyOf key, ValueOf value) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    seeded_adversary choices(seed);
+    adversarial_machine machine(ranks, {.most_steps = 1'000'000}, choices);
+    auto const end = machine.run([&](rank_t rank) {
+      channel_type<> channel(machine, rank);
+      Map map(channel, options);
+      map_suite::check_results(map, rank, ranks, key, value);
+    });
+    CHECK(end == run_end::done);
+  }
+}
+
+/// Plain numbers, keys with padding, and keys and values of several words.
+template <template <class, class, class, class> class Map>
+void results_of(std::initializer_list<map_options> all) {
+  using map_suite::padded_key;
+  struct by_number : pgas::map_traits<padded_key> {
+    using hash = map_suite::padded_key_hash;
+  };
+  using words =
+      Map<map_suite::text_key, map_suite::wide_value, channel_type<>, pgas::map_traits<map_suite::text_key>>;
+  unsigned char filling = 0;
+  auto const number = [](int i) { return i; };
+  for (map_options const& options : all) {
+    results_on_a_machine<Map<int, int, channel_type<>, pgas::map_traits<int>>>(5, options, number, number);
+    results_on_a_machine<Map<padded_key, double, channel_type<>, by_number>>(
+        5, options, [&](int i) { return map_suite::padded(i, ++filling); }, [](int i) { return 0.5 * i; });
+    results_on_a_machine<words>(5, options, map_suite::text_of, map_suite::wide);
+  }
+}
+
 }  // namespace pgas_test::maps_suite
 
 using namespace pgas_test;
 using namespace pgas_test::maps_suite;
 namespace maps = pgas::maps;
+
+TEST_CASE("maps: each map has the results of a map, for keys and values of any transportable type") {
+  constexpr auto colocated = placement::colocated;
+  results_of<maps::part_simple>(
+      {{}, with_servers(3), with_servers(2, colocated), with_servers(5, colocated)});
+  results_of<maps::part_caching>(
+      {{}, with_servers(3), with_servers(2, colocated), with_servers(5, colocated)});
+  results_of<maps::rep_remote>({{}, with_servers(3), with_servers(2, colocated)});
+  results_of<maps::rep_local>({{}, with_servers(3), with_servers(2, colocated)});
+  results_of<maps::rep_2pc>({{}});
+  results_of<maps::rep_sc>({{}, with_servers(1, colocated)});
+}
 
 TEST_CASE("maps: random histories under an adversary keep each map's promise") {
   auto const share = time_of_a_case() / 12;

@@ -35,6 +35,7 @@ enum class part_caching_fault {
 ///
 /// The queue of answers of a rank must have room for the invalidations of all pending updates.
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+/// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class part_caching : public detail::map_member<Key, Value, C, Traits> {
   using base = detail::map_member<Key, Value, C, Traits>;

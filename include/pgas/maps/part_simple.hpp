@@ -21,6 +21,7 @@ enum class part_simple_fault {
 /// Differs   A request of a colocated server to itself takes no message.
 ///
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+/// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class part_simple : public detail::map_member<Key, Value, C, Traits> {
   using base = detail::map_member<Key, Value, C, Traits>;

@@ -31,6 +31,7 @@ enum class rep_2pc_fault {
 ///
 /// The queue of answers of a rank must have room for a word from each other rank.
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+/// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   using base = detail::map_member<Key, Value, C, Traits>;

@@ -30,6 +30,7 @@ enum class rep_local_fault {
 ///
 /// The queue of answers of a rank must have room for a word from each client.
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+/// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class rep_local : public detail::map_member<Key, Value, C, Traits> {
   using base = detail::map_member<Key, Value, C, Traits>;

@@ -21,6 +21,7 @@ enum class rep_remote_fault {
 /// Differs   as `atomic_broadcast` does.
 ///
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+/// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
   static constexpr auto fault = detail::fault_of<rep_remote_fault, Traits>();

@@ -24,6 +24,7 @@ enum class rep_sc_fault {
 ///           clients may see two updates in opposite orders. This map refuses more than one.
 ///
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
+/// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
   static constexpr auto fault = detail::fault_of<rep_sc_fault, Traits>();

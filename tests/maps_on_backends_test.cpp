@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+// The promises of the maps on each model that has a channel: results, and histories in real time.
+#include <pgas/backends/tile.hpp>
+#include <pgas/containers/make_channel.hpp>
+#include <pgas/histories/linearizable.hpp>
+#include <pgas/histories/sequentially_consistent.hpp>
+#include <pgas/histories/spec_map.hpp>
+#include <pgas/maps/part_caching.hpp>
+#include <pgas/maps/part_simple.hpp>
+#include <pgas/maps/rep_2pc.hpp>
+#include <pgas/maps/rep_local.hpp>
+#include <pgas/maps/rep_remote.hpp>
+#include <pgas/maps/rep_sc.hpp>
+#include <random>
+
+#include "conformance/concurrent_map.hpp"
+
+namespace pgas_test::map_backends {
+
+using pgas::map_options;
+using pgas::placement;
+using kv = pgas::histories::spec_map<int, int>;
+using kv_record = pgas::histories::record_of<kv>;
+
+constexpr map_options served_by(rank_t number, placement where) {
+  return {.servers = {.number = number, .where = where}};
+}
+
+/// Calls use(map, name) for each of the six maps with some options, one after the other, on all ranks.
+template <class Team, class Channel, class Use>
+void with_maps(Team& team, Channel& channel, Use const& use) {
+  namespace maps = pgas::maps;
+  auto const on_map = [&]<class Map>(std::type_identity<Map>, std::initializer_list<map_options> all) {
+    for (map_options const& options : all) {
+      if (channel.size() == 1 && options.servers.where == placement::dedicated) continue;
+      {
+        Map map(channel, options);
+        use(map);
+      }
+      team.barrier();  // no message of the next map may come before this one is gone
+    }
+  };
+  auto const all = static_cast<rank_t>(channel.size());
+  auto const dedicated = served_by(1, placement::dedicated);
+  auto const colocated = served_by(all, placement::colocated);
+  auto const one_of_all = served_by(1, placement::colocated);
+  on_map(std::type_identity<maps::part_simple<int, int, Channel>>{}, {dedicated, colocated});
+  on_map(std::type_identity<maps::part_caching<int, int, Channel>>{}, {dedicated, colocated});
+  on_map(std::type_identity<maps::rep_remote<int, int, Channel>>{}, {dedicated, colocated});
+  on_map(std::type_identity<maps::rep_local<int, int, Channel>>{}, {dedicated, colocated});
+  on_map(std::type_identity<maps::rep_2pc<int, int, Channel>>{},
+         {served_by(pgas::map_servers::chosen, placement::colocated)});
+  on_map(std::type_identity<maps::rep_sc<int, int, Channel>>{}, {dedicated, one_of_all});
+}
+
+/// Runs body(team, channel) on every model with a channel.
+template <class Body>
+void on_channels(Body const& body, std::initializer_list<rank_t> sizes) {
+  auto const on_one = [&]<class Model>(Model) {
+    using backend = typename Model::backend;
+    if constexpr (pgas::mailbox_backend<backend> || pgas::channel_backend<backend>) {
+      for (rank_t ranks : sizes) {
+        if (!can_have<backend>(ranks)) continue;
+        on<Model>(ranks, [&](auto& team) {
+          auto channel = pgas::make_channel(team);
+          body(team, channel);
+          team.barrier();
+        });
+      }
+    }
+  };
+  for_each_model(on_one);
+  if (chosen("tile")) on_one(model<pgas::backends::tile>{});
+}
+
+/// What a rank does to a map at random, with the times.
+template <class Map>
+std::vector<kv_record> random_calls(Map& map, rank_t rank, std::uint64_t seed, int number) {
+  pgas::histories::recorder<kv> seen(rank);
+  std::mt19937_64 random(seed * 100 + static_cast<std::uint64_t>(rank));
+  for (int i = 0; map.is_client() && i < number; ++i) {
+    int const key = static_cast<int>(random() % 3);
+    int const value = rank * number + i;
+    switch (random() % 4) {
+      case 0:
+        seen.call(kv::update(key, value), [&] { map.update(key, value); });
+        break;
+      case 1:
+        if (random() % 2 == 0) {
+          seen.call(kv::erase(key), [&] { map.erase(key); });
+          break;
+        }
+        [[fallthrough]];
+      default:
+        seen.call(kv::lookup(key), [&] { return map.lookup(key); });
+    }
+  }
+  map.serve();
+  return {seen.records().begin(), seen.records().end()};
+}
+
+}  // namespace pgas_test::map_backends
+
+using namespace pgas_test;
+using namespace pgas_test::map_backends;
+
+TEST_CASE("maps: each map has the results of a map on every model with a channel") {
+  on_channels(
+      [](auto& team, auto& channel) {
+        with_maps(team, channel, [&](auto& map) {
+          auto const number = [](int i) { return i; };
+          map_suite::check_results(map, team.rank(), team.size(), number, number);
+        });
+      },
+      {1, 3});
+}
+
+TEST_CASE("maps: histories in real time keep each map's promise on every model with a channel") {
+  std::uint64_t seed = 0;
+  on_channels(
+      [&](auto& team, auto& channel) {
+        int const number = rounds_on(team.state()->backend, 60);
+        with_maps(team, channel, [&]<class Map>(Map& map) {
+          auto const mine = random_calls(map, team.rank(), ++seed, number);
+          auto all = pgas::make_window<kv_record>(team, static_cast<std::size_t>(number));
+          auto own = all.local();
+          for (std::size_t i = 0; i < own.size(); ++i)
+            own[i] = i < mine.size() ? mine[i] : kv_record{.rank = -1};
+          pgas::histories::history<kv> seen;
+          { pgas::fence begin{all}; }
+          pgas::lock_all epoch{all};
+          for (rank_t rank = 0; team.rank() == 0 && rank < team.size(); ++rank) {
+            for (std::size_t i = 0; i < own.size(); ++i) {
+              kv_record const one = epoch.get(rank, i);
+              if (one.rank >= 0) seen.append(std::span(&one, 1));
+            }
+          }
+          auto const verdict = Map::promises == pgas::consistency::linearizable
+                                   ? check_linearizable(seen)
+                                   : check_sequentially_consistent(seen);
+          require(verdict.found != pgas::histories::finding::wrong,
+                  std::string(Map::name) + ": " + verdict.text);
+        });
+      },
+      {3});
+}

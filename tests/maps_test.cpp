@@ -54,6 +54,20 @@ struct outcome {
   std::uint64_t messages = 0;
 };
 
+/// Updates or erases. Returns false if the map had to give up: an eager machine lets nobody wait for a while.
+template <class Map>
+bool carries_out(Map& map, kv::operation const& o, bool tries_once) {
+  bool const updates = o.kind == pgas::histories::map_call::update;
+  if constexpr (requires { map.try_erase(o.key); }) {
+    if (tries_once) return updates ? map.try_update(o.key, o.value) : map.try_erase(o.key);
+  }
+  if (updates)
+    map.update(o.key, o.value);
+  else
+    map.erase(o.key);
+  return true;
+}
+
 /// A map's clients carry out a plan, beside dedicated servers that `options` number. Then each looks up all
 /// keys, since replicas must agree in the end.
 template <class Map, bool Interrupts>
@@ -64,22 +78,19 @@ outcome carried_out(plan const& what, map_options options, machine_options machi
   machine_is.interrupts = Interrupts;
   adversarial_machine machine(ranks, machine_is, choices);
   std::vector<history<kv>> parts(static_cast<std::size_t>(ranks));
-  rank_t next_client = 0;
   result.end = machine.run([&](rank_t rank) {
     adversarial_channel<Interrupts> channel(machine, rank);
     Map map(channel, options);
     if (map.is_client()) {
-      auto const mine = static_cast<std::size_t>(next_client++);
+      auto const mine = static_cast<std::size_t>(rank - (ranks - clients));
       auto& seen = parts[static_cast<std::size_t>(rank)];
       auto const call = [&](kv::operation const& o) {
         auto const begin = machine.calls();
         kv::result got;
         if (o.kind == pgas::histories::map_call::lookup)
           got = map.lookup(o.key);
-        else if (o.kind == pgas::histories::map_call::update)
-          map.update(o.key, o.value);
-        else
-          map.erase(o.key);
+        else if (!carries_out(map, o, machine_is.is_eager))
+          return;
         seen.add(rank, o, got, begin, machine.returns());
       };
       std::vector<int> keys;
@@ -194,6 +205,28 @@ void is_found(std::string const& what, plan const& acts, map_options options, st
   FAIL(std::string(Right::name), " is right, although ", what);
 }
 
+/// Carries out a plan in all orders of its operations and messages, or in as many as the time allows. Returns
+/// what is wrong in the first wrong one.
+template <class Map, bool Interrupts = false>
+std::string in_all_orders(std::string const& what, plan const& acts, map_options options,
+                          std::chrono::duration<double> budget) {
+  stopwatch const watch(budget);
+  all_orders choices;
+  std::uint64_t orders = 0;
+  bool has_more = true;
+  for (; has_more && watch.has_time(); has_more = choices.next_order()) {
+    auto const result =
+        carried_out<Map, Interrupts>(acts, options, {.is_eager = true, .most_steps = 5'000}, choices);
+    if (result.end != run_end::pruned) ++orders;
+    if (result.wrong.empty()) continue;
+    std::cout << "covered: " << Map::name << ", " << what << ": wrong in order " << orders << '\n';
+    return result.wrong;
+  }
+  std::cout << "covered: " << (has_more ? "" : "all ") << orders << " orders of " << what << " on "
+            << Map::name << (Interrupts ? " with interrupts" : "") << '\n';
+  return "";
+}
+
 constexpr map_options with_servers(rank_t number, placement where = placement::dedicated) {
   return {.servers = {.number = number, .where = where}};
 }
@@ -232,6 +265,9 @@ void results_of(std::initializer_list<map_options> all) {
   }
 }
 
+constexpr map_options without_servers{
+    .servers = {.number = map_servers::chosen, .where = placement::colocated}};
+
 }  // namespace pgas_test::maps_suite
 
 using namespace pgas_test;
@@ -267,6 +303,51 @@ TEST_CASE("maps: random histories under an adversary keep each map's promise") {
   search<maps::rep_2pc, true>(share, none);
   search<maps::rep_sc, false>(share, one);
   search<maps::rep_sc, true>(share, one);
+}
+
+TEST_CASE("maps: each map keeps its promise in all orders of a few operations, as far as the time allows") {
+  plan const small{{kv::update(0, 1)}, {kv::lookup(0), kv::lookup(0)}};
+  plan const two_write{{kv::update(0, 1), kv::lookup(0)}, {kv::update(0, 2), kv::lookup(0)}};
+  plan const three{{kv::update(0, 1), kv::lookup(1), kv::erase(0), kv::lookup(1)},
+                   {kv::update(1, 2), kv::lookup(0), kv::update(0, 3), kv::lookup(0)},
+                   {kv::lookup(0), kv::lookup(1), kv::lookup(1), kv::lookup(0)}};
+  auto const share = time_of_a_case() / 20;
+  auto const check = [&]<class Map>(std::type_identity<Map>, map_options options) {
+    CHECK(in_all_orders<Map>("an update and two lookups", small, options, share) == "");
+    CHECK(in_all_orders<Map>("two updates and two lookups", two_write, options, share) == "");
+    CHECK(in_all_orders<Map>("twelve operations of three clients", three, options, share) == "");
+  };
+  check(std::type_identity<maps::part_simple<int, int, channel_type<>, by_remainder>>{}, with_servers(1));
+  check(std::type_identity<maps::part_caching<int, int, channel_type<>, by_remainder>>{}, with_servers(1));
+  check(std::type_identity<maps::rep_remote<int, int, channel_type<>, by_remainder>>{}, with_servers(1));
+  check(std::type_identity<maps::rep_local<int, int, channel_type<>, by_remainder>>{}, with_servers(1));
+  check(std::type_identity<maps::rep_2pc<int, int, channel_type<>, by_remainder>>{}, without_servers);
+  check(std::type_identity<maps::rep_sc<int, int, channel_type<>, by_remainder>>{}, with_servers(1));
+}
+
+template <class Map>
+void is_found_in_orders(std::string const& what, plan const& acts, map_options options = with_servers(1)) {
+  CHECK_MESSAGE(in_all_orders<Map>(what, acts, options, time_of_a_case()) != "", what);
+}
+
+TEST_CASE("maps: the search through all orders finds wrong variants") {
+  plan const one_writes{{kv::update(0, 1)}, {kv::lookup(0)}, {kv::lookup(0)}};
+  // A replica votes in its first lookup, and the second one is wrong.
+  plan const many_lookups{{kv::update(0, 1)}, calls(2, kv::lookup(0)), calls(2, kv::lookup(0))};
+  plan const two_write{{kv::update(0, 1)}, {kv::update(0, 2)}};
+  using no_hold_back = with_broadcast<pgas::detail::broadcast_fault::no_hold_back>;
+  is_found_in_orders<maps::part_caching<int, int, channel_type<>,
+                                        with_fault<maps::part_caching_fault::serves_pending_keys>>>(
+      "serves pending keys", one_writes);
+  is_found_in_orders<maps::rep_remote<int, int, channel_type<>, with_fault<maps::rep_remote_fault::no_wait>>>(
+      "lookups do not wait", one_writes);
+  is_found_in_orders<maps::rep_remote<int, int, channel_type<>, no_hold_back>>("no hold-back queue",
+                                                                               two_write);
+  is_found_in_orders<
+      maps::rep_local<int, int, channel_type<>, with_fault<maps::rep_local_fault::as_printed>>>(
+      "shows updates as second messages arrive", two_write);
+  is_found_in_orders<maps::rep_2pc<int, int, channel_type<>, with_fault<maps::rep_2pc_fault::no_flag>>>(
+      "lookups do not wait", many_lookups, without_servers);
 }
 
 TEST_CASE("maps: part_simple without acknowledgments loses an update that has returned") {
@@ -350,19 +431,20 @@ TEST_CASE("maps: each wrong variant of rep_2pc has a wrong history") {
                        {kv::update(0, 3), kv::update(0, 4)},
                        {kv::update(0, 5), kv::lookup(0)},
                        {kv::lookup(0), kv::lookup(0)}};
-  map_options const none{.servers = {.number = map_servers::chosen, .where = placement::colocated}};
   is_found<right, maps::rep_2pc<int, int, channel_type<>, with_fault<fault::as_printed>>>(
-      "a higher number takes a vote away", all_write, none);
+      "a higher number takes a vote away", all_write, without_servers);
   is_found<right, maps::rep_2pc<int, int, channel_type<>, with_fault<fault::no_flag>>>(
       "a lookup does not wait for pending updates",
-      {{kv::update(0, 1), kv::update(0, 2)}, calls(6, kv::lookup(0)), calls(6, kv::lookup(0))}, none);
+      {{kv::update(0, 1), kv::update(0, 2)}, calls(6, kv::lookup(0)), calls(6, kv::lookup(0))},
+      without_servers);
 
   plan const same_speed{{kv::update(0, 1)}, {kv::update(0, 2)}, {kv::update(0, 3)}};
   in_step at_right;
-  auto const apart = carried_out<right, false>(same_speed, none, {}, at_right);
+  auto const apart = carried_out<right, false>(same_speed, without_servers, {}, at_right);
   CHECK_MESSAGE(apart.wrong.empty(), apart.wrong);
   in_step at_wrong;
-  CHECK(carried_out<back_off_alone, false>(same_speed, none, {}, at_wrong).end == run_end::endless);
+  CHECK(carried_out<back_off_alone, false>(same_speed, without_servers, {}, at_wrong).end ==
+        run_end::endless);
 }
 
 TEST_CASE("maps: each wrong variant of rep_sc has a wrong history") {
@@ -393,4 +475,111 @@ TEST_CASE("maps: each wrong variant of rep_sc has a wrong history") {
               << '\n';
     break;
   }
+}
+
+TEST_CASE("maps: servers that a team does not have, or a map cannot use, are refused") {
+  auto const made = [](rank_t ranks, auto const& make) {
+    seeded_adversary choices(0);
+    adversarial_machine machine(ranks, {}, choices);
+    std::string all;
+    machine.run([&](rank_t rank) {
+      channel_type<> channel(machine, rank);
+      try {
+        make(channel);
+      } catch (pgas::error const& e) {
+        if (rank == 0) all = e.what();
+      }
+    });
+    return all;
+  };
+  auto const with = [](map_options options) {
+    return
+        [options](channel_type<>& channel) { maps::part_simple<int, int, channel_type<>>(channel, options); };
+  };
+  CHECK(made(3, with(with_servers(3))) ==
+        "rank 0: part_simple: a team of 3 has room for 1 to 2 dedicated servers, and 3 were asked for; name "
+        "fewer, or take more ranks: invalid argument");
+  CHECK(made(3, with(with_servers(4, placement::colocated))) ==
+        "rank 0: part_simple: a team of 3 has room for 1 to 3 colocated servers, and 4 were asked for; name "
+        "fewer, or take more ranks: invalid argument");
+  CHECK(made(3, with(with_servers(-1))).find("and -1 were asked for") != std::string::npos);
+  CHECK(made(3, with(with_servers(3, placement::colocated))) == "");
+  CHECK(made(4,
+             [](channel_type<>& channel) {
+               maps::rep_sc<int, int, channel_type<>>(channel, with_servers(2));
+             }) ==
+        "rank 0: rep_sc: updates of 2 sequencers have no common order; take one, or another map: invalid "
+        "argument");
+  CHECK(made(3, [](channel_type<>& channel) {
+          maps::rep_2pc<int, int, channel_type<>>(channel, with_servers(1));
+        }) == "rank 0: rep_2pc: this map has no servers; leave their number out: invalid argument");
+}
+
+TEST_CASE("map_servers: a key's server is its hash modulo their number, and a map chooses powers of two") {
+  using pgas::detail::balanced_servers;
+  using pgas::detail::placed_servers;
+  for (rank_t number : {1, 2, 3, 4, 7, 8}) {
+    placed_servers const servers({.number = number}, 0, 12, 1, "map");
+    for (std::size_t hash : {std::size_t{0}, std::size_t{1}, std::size_t{12345}, ~std::size_t{0}})
+      CHECK(servers.of(hash) == static_cast<rank_t>(hash % static_cast<std::size_t>(number)));
+    CHECK(servers.clients().size() == static_cast<std::size_t>(12 - number));
+  }
+  CHECK(placed_servers({}, 0, 12, 4, "map").number() == 4);
+  CHECK(balanced_servers(1, 10, 90) == 1);
+  CHECK(balanced_servers(40, 10, 90) == 4);
+  CHECK(balanced_servers(36, 20, 70) == 8);
+}
+
+TEST_CASE("map_message: a message carries values of any size, and its end tells whether there is one") {
+  using namespace pgas::detail;
+  map_message<8> const with(
+      map_message<8>(map_kind::update, 77).add_value('k').add_value(std::optional(2.5)));
+  map_reader read(with);
+  CHECK(std::span<word const>(with).size() == 3);
+  CHECK(read.kind() == map_kind::update);
+  CHECK(read.number() == 77);
+  CHECK(read.value<char>() == 'k');
+  CHECK(read.last_value<double>() == 2.5);
+  map_message<8> const without(
+      map_message<8>(map_kind::update).add_value('k').add_value(std::optional<double>()));
+  map_reader read_it(without);
+  CHECK(read_it.value<char>() == 'k');
+  CHECK(!read_it.last_value<double>());
+  using wide = map_suite::wide_value;
+  CHECK(map_answer<wide>::read(map_answer<wide>(map_suite::wide(7))) == map_suite::wide(7));
+  CHECK(!map_answer<wide>::read(map_answer<wide>(std::nullopt)));
+  CHECK(!map_answer<int>::read(map_answer<int>(std::nullopt)));
+}
+
+TEST_CASE("atomic_broadcast: a rank delivers the messages of each sequencer in the order of their numbers") {
+  // The messages of two senders arrive in the opposite order of their numbers, and another sequencer's do not
+  // matter.
+  seeded_adversary choices(0);
+  adversarial_machine machine(1, {}, choices);
+  machine.run([&](rank_t rank) {
+    channel_type<> channel(machine, rank);
+    std::vector<std::pair<std::size_t, word>> order;
+    std::vector<rank_t> const ranks{0, 1};
+    pgas::detail::atomic_broadcast<channel_type<>> broadcast(
+        channel, ranks, ranks,
+        [&](rank_t, std::size_t sequencer, word number, std::span<word const> payload) {
+          order.emplace_back(sequencer, number * 100 + payload[0]);
+        });
+    auto const arrives = [&](std::size_t sequencer, word number) {
+      std::array<word, 3> const message{
+          static_cast<word>(pgas::detail::map_kind::numbered) | static_cast<word>(sequencer) << 8U, number,
+          number};
+      CHECK(broadcast.on_message(1, pgas::detail::map_reader(message)));
+    };
+    arrives(0, 3);
+    arrives(1, 1);
+    arrives(0, 2);
+    CHECK(broadcast.held_back() == 2);
+    CHECK(broadcast.delivered(0) == 0);
+    arrives(0, 1);
+    CHECK(broadcast.held_back() == 0);
+    CHECK(broadcast.delivered(0) == 3);
+    CHECK(broadcast.delivered(1) == 1);
+    CHECK(order == std::vector<std::pair<std::size_t, word>>{{1, 101}, {0, 101}, {0, 202}, {0, 303}});
+  });
 }

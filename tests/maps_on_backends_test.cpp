@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the maps on each model that has a channel: results, and histories in real time.
 #include <pgas/backends/tile.hpp>
-#include <pgas/containers/make_channel.hpp>
+#include <pgas/containers/make_map_on.hpp>
 #include <pgas/histories/linearizable.hpp>
 #include <pgas/histories/sequentially_consistent.hpp>
 #include <pgas/histories/spec_map.hpp>
@@ -143,4 +143,22 @@ TEST_CASE("maps: histories in real time keep each map's promise on every model w
         });
       },
       {3});
+}
+
+TEST_CASE("make_map_on: a team has a map with a channel of its own, in one call") {
+  on_channels(
+      [](auto& team, auto&) {
+        auto map = pgas::make_map_on<pgas::maps::part_caching, int, double>(
+            team, served_by(team.size(), placement::colocated));
+        static_assert(pgas::concurrent_map<decltype(map)>);
+        map.update(team.rank(), 0.5 * team.rank());
+        map.serve();
+        for (int r = 0; r < team.size(); ++r)
+          require(map.lookup(r) == 0.5 * r && map.lookup(r) == 0.5 * r, "all ranks see all updates");
+        auto const& counted = map.algorithm();
+        require(counted.lookups() == 2 * static_cast<std::uint64_t>(team.size()), "lookups are counted");
+        require(counted.hits() <= static_cast<std::uint64_t>(team.size()), "a first lookup finds no copy");
+        map.serve();
+      },
+      {1, 3});
 }

@@ -246,13 +246,14 @@ void results_on_a_machine(rank_t ranks, map_options options, KeyOf key, ValueOf 
   }
 }
 
+struct by_number : pgas::map_traits<map_suite::padded_key> {
+  using hash = map_suite::padded_key_hash;
+};
+
 /// Plain numbers, keys with padding, and keys and values of several words.
 template <template <class, class, class, class> class Map>
 void results_of(std::initializer_list<map_options> all) {
   using map_suite::padded_key;
-  struct by_number : pgas::map_traits<padded_key> {
-    using hash = map_suite::padded_key_hash;
-  };
   using words =
       Map<map_suite::text_key, map_suite::wide_value, channel_type<>, pgas::map_traits<map_suite::text_key>>;
   unsigned char filling = 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -31,7 +32,7 @@ inline padded_key padded(int i, unsigned char filling) {
   alignas(padded_key) std::array<unsigned char, sizeof(padded_key)> bytes;
   bytes.fill(filling);
   padded_key key;
-  std::memcpy(&key, bytes.data(), sizeof key);
+  std::memcpy(static_cast<void*>(&key), bytes.data(), sizeof key);
   key.kind = static_cast<char>(i % 3);
   key.number = i;
   return key;

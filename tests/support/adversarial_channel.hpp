@@ -293,7 +293,7 @@ class adversarial_machine {
 
  private:
   struct abandoned {};
-  struct message {
+  struct parcel {
     rank_t from;
     std::vector<word> words;
   };
@@ -306,7 +306,7 @@ class adversarial_machine {
     int holds = 0;
     std::optional<std::size_t> told_to_handle;
     std::array<pgas::message_handler, queues> handlers;
-    std::array<std::deque<message>, queues> inbox;
+    std::array<std::deque<parcel>, queues> inbox;
     std::array<std::size_t, queues> words{};          ///< of the inbox, and under way to it
     std::vector<std::deque<std::vector<word>>> ways;  ///< by sender and queue
     std::uint64_t handled = 0;
@@ -404,7 +404,7 @@ class adversarial_machine {
   }
   void run_handler(rank_t rank, std::size_t queue) {
     core& c = at(rank);
-    message const first = std::move(c.inbox[queue].front());
+    parcel const first = std::move(c.inbox[queue].front());
     c.inbox[queue].pop_front();
     c.words[queue] -= first.words.size();
     ++c.handled;
@@ -417,7 +417,7 @@ class adversarial_machine {
   }
   pgas::received take(rank_t rank, std::size_t queue, std::span<word> into) {
     core& c = at(rank);
-    message const first = std::move(c.inbox[queue].front());
+    parcel const first = std::move(c.inbox[queue].front());
     c.inbox[queue].pop_front();
     c.words[queue] -= first.words.size();
     std::copy(first.words.begin(), first.words.end(), into.begin());

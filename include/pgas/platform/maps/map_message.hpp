@@ -48,7 +48,7 @@ void write_value(std::span<word> words, T const& value) noexcept {
 template <transportable T>
 [[nodiscard]] T read_value(std::span<word const> words) noexcept {
   T value;
-  std::memcpy(&value, words.data(), sizeof(T));
+  std::memcpy(static_cast<void*>(&value), words.data(), sizeof(T));
   return value;
 }
 

@@ -43,7 +43,7 @@ struct key_hash {
       std::array<std::uint64_t, (sizeof(Key) + 7) / 8> words{};
       std::memcpy(words.data(), &key, sizeof key);
       std::uint64_t hash = sizeof key;
-      for (std::uint64_t const word : words) hash = detail::mixed(hash ^ word) * 0x9E3779B97F4A7C15U;
+      for (std::uint64_t const w : words) hash = detail::mixed(hash ^ w) * 0x9E3779B97F4A7C15U;
       return hash;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <pgas/concepts/channel.hpp>
 #include <pgas/platform/maps/map_traits.hpp>
+#include <thread>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -20,7 +21,8 @@ void back_off(C& channel, unsigned attempt) {
   auto const turns = mixed(static_cast<std::uint64_t>(channel.rank()) << 32U | attempt) % bound;
   for (std::uint64_t turn = 0; turn < turns; ++turn) {
     channel.charge(cycles_a_turn);
-    channel.poll();
+    // Where ranks are more than cores, the rank that must answer may wait for this core.
+    if (channel.poll() == 0) std::this_thread::yield();
   }
 }
 

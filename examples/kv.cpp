@@ -124,11 +124,11 @@ void run_on(Team& team, setting const& s) {
   if constexpr (requires { algorithm.hits(); }) {
     auto const found = team.all_reduce(algorithm.hits());
     auto const lookups = team.all_reduce(algorithm.lookups());
-    if (lookups > 0) hits = ", " + std::to_string(found * 100 / lookups) + " % of the lookups found a copy";
+    if (lookups > 0) hits = ", " + std::to_string(found * 100 / lookups) + " % of lookups found a copy";
   }
   if (wrong != 0) throw std::runtime_error(std::to_string(wrong) + " lookups returned a wrong value");
   if (team.rank() == 0)
-    std::printf("kv: mix %s on %s, %d ranks and %zu servers among them: %.2f million operations a second%s\n",
+    std::printf("kv: mix %s on %s, %d ranks, %zu of them servers: %.2f million operations a second%s\n",
                 std::string(s.mix_name).c_str(), std::string(map.name).c_str(), team.size(),
                 algorithm.number_of_servers(), static_cast<double>(operations) / seconds / 1e6, hits.c_str());
 }

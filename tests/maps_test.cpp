@@ -516,8 +516,7 @@ TEST_CASE("maps: servers that a team does not have, or a map cannot use, are ref
         }) == "rank 0: rep_2pc: this map has no servers; leave their number out: invalid argument");
 }
 
-TEST_CASE("map_servers: a key's server is its hash modulo their number, and a map chooses powers of two") {
-  using pgas::detail::balanced_servers;
+TEST_CASE("map_servers: a key's server is its hash modulo their number") {
   using pgas::detail::placed_servers;
   for (rank_t number : {1, 2, 3, 4, 7, 8}) {
     placed_servers const servers({.number = number}, 0, 12, 1, "map");
@@ -526,9 +525,6 @@ TEST_CASE("map_servers: a key's server is its hash modulo their number, and a ma
     CHECK(servers.clients().size() == static_cast<std::size_t>(12 - number));
   }
   CHECK(placed_servers({}, 0, 12, 4, "map").number() == 4);
-  CHECK(balanced_servers(1, 10, 90) == 1);
-  CHECK(balanced_servers(40, 10, 90) == 4);
-  CHECK(balanced_servers(36, 20, 70) == 8);
 }
 
 TEST_CASE("map_message: a message carries values of any size, and its end tells whether there is one") {

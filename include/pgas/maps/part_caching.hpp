@@ -51,7 +51,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   static constexpr consistency promises = consistency::linearizable;
 
   explicit part_caching(C& channel, map_options options = {})
-      : base(channel, options, detail::balanced_servers(channel.size(), cycles_server, cycles_client), name),
+      : base(channel, options, map_model::map_kind::part_caching, name),
         is_colocated_(this->is_client() && this->servers_.is_server(this->self())) {
     if (is_colocated_ || fault == part_caching_fault::invalidates_aside) this->handle(on_request());
     if (this->is_client()) handle_answers();
@@ -98,10 +98,6 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
       detail::invalidating_server<Key, Value, Traits, fault != part_caching_fault::serves_pending_keys,
                                   fault != part_caching_fault::keeps_copies>;
   friend server_type;
-  // Of an operation on TILE-Gx, as for part_simple: misses and updates decide.
-  static constexpr unsigned cycles_server = 6 + 9;
-  static constexpr unsigned cycles_client = 12 + 17 + (11 + 9 + 6 + 2 + 2 * 16);
-
   // The client
 
   void change(Key const& key, std::optional<Value> const& value) {

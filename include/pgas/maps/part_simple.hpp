@@ -35,7 +35,7 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
   static constexpr consistency promises = consistency::linearizable;
 
   explicit part_simple(C& channel, map_options options = {})
-      : base(channel, options, detail::balanced_servers(channel.size(), cycles_server, cycles_client), name) {
+      : base(channel, options, map_model::map_kind::part_simple, name) {
     if (this->is_client() && this->servers_.is_server(this->self()))
       this->handle([this](rank_t from, detail::map_reader read) { on_request(from, read); });
   }
@@ -60,10 +60,6 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
   }
 
  private:
-  // Of an operation on TILE-Gx, with requests of three words and answers of one (tables 3.1 and 3.2).
-  static constexpr unsigned cycles_server = 6 + 9;
-  static constexpr unsigned cycles_client = 12 + 17 + (11 + 9 + 6 + 2 + 2 * 16);
-
   void change(Key const& key, std::optional<Value> const& value) {
     this->begin(value ? "update" : "erase");
     rank_t const server = this->select_server(key);

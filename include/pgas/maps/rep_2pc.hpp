@@ -45,7 +45,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   static constexpr consistency promises = consistency::linearizable;
 
   explicit rep_2pc(C& channel, map_options options = {})
-      : base(channel, without_servers(channel, options), 1, name),
+      : base(channel, without_servers(channel, options), map_model::map_kind::rep_2pc, name),
         everyone_(static_cast<std::size_t>(channel.size())) {
     std::iota(everyone_.begin(), everyone_.end(), 0);
     this->handle(receiver());

@@ -44,7 +44,7 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   static constexpr consistency promises = consistency::linearizable;
 
   explicit rep_local(C& channel, map_options options = {})
-      : base(channel, options, 1, name),
+      : base(channel, options, map_model::map_kind::rep_local, name),
         broadcast_(channel, this->servers_.all(), this->servers_.clients(),
                    [this](rank_t from, std::size_t, word, std::span<word const> payload) {
                      on_delivery(from, payload);

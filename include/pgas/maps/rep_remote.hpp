@@ -31,7 +31,8 @@ class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
   static constexpr std::string_view name = "rep_remote";
   static constexpr consistency promises = consistency::linearizable;
 
-  explicit rep_remote(C& channel, map_options options = {}) : base(channel, options, name) {}
+  explicit rep_remote(C& channel, map_options options = {})
+      : base(channel, options, map_model::map_kind::rep_remote, name) {}
 
   [[nodiscard]] std::optional<Value> lookup(Key const& key) {
     this->begin("lookup");

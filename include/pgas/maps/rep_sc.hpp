@@ -34,7 +34,8 @@ class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
   static constexpr std::string_view name = "rep_sc";
   static constexpr consistency promises = consistency::sequential;
 
-  explicit rep_sc(C& channel, map_options options = {}) : base(channel, options, name) {
+  explicit rep_sc(C& channel, map_options options = {})
+      : base(channel, options, map_model::map_kind::rep_sc, name) {
     if (fault != rep_sc_fault::many_sequencers && this->number_of_servers() != 1)
       throw error(errc::invalid_argument, this->self(), name,
                   detail::text_of({"updates of ", this->number_of_servers(),

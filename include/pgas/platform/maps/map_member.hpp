@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <pgas/concepts/channel.hpp>
 #include <pgas/concepts/concurrent_map.hpp>
+#include <pgas/platform/map_model.hpp>
 #include <pgas/platform/maps/map_costs.hpp>
 #include <pgas/platform/maps/map_end.hpp>
 #include <pgas/platform/maps/map_message.hpp>
@@ -57,12 +59,25 @@ class map_member {
   using buffer = std::array<word, most>;
   using table = std::unordered_map<Key, Value, typename Traits::hash, typename Traits::equal>;
 
-  map_member(C& channel, map_options options, rank_t chosen, std::string_view name)
+  map_member(C& channel, map_options options, map_model::map_kind kind, std::string_view name)
       : channel_(&channel),
-        servers_(options.servers, channel.rank(), channel.size(), chosen, name),
+        servers_(options.servers, channel.rank(), channel.size(), chosen_servers(channel, options, kind),
+                 name),
         costs_(options.costs),
         end_(servers_.clients(), channel.size()) {}
   ~map_member() = default;
+
+  /// The number of servers with which a map reaches most, by its model. A sequencer of rep_local serves
+  /// updates only, and one is enough: the model takes more there only to have fewer replicas.
+  static rank_t chosen_servers(C& channel, map_options const& options, map_model::map_kind kind) {
+    if (options.servers.number != map_servers::chosen) return options.servers.number;
+    if (kind == map_model::map_kind::rep_local) return 1;
+    map_model::machine const machine{
+        .words = lengths_of_messages<Key, Value>(kind != map_model::map_kind::part_caching)};
+    map_model::workload const workload{.prepare = static_cast<double>(options.costs.pre),
+                                       .access = static_cast<double>(options.costs.update)};
+    return std::max(map_model::best_servers(kind, machine, workload, channel.size()).servers, 1);
+  }
 
   [[nodiscard]] rank_t self() const noexcept { return channel_->rank(); }
 

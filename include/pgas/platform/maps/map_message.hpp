@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <pgas/concepts/control.hpp>
+#include <pgas/platform/map_model/machine.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
 
@@ -38,6 +39,25 @@ enum class map_kind : word {
 /// The number of words that a value takes in a message.
 template <transportable T>
 inline constexpr std::size_t words_of = (sizeof(T) + sizeof(word) - 1) / sizeof(word);
+
+/// The lengths of the maps' messages, for their model. A value comes as the answer, or behind a first word
+/// where answers share their queue with other messages.
+template <transportable Key, transportable Value>
+[[nodiscard]] constexpr map_model::message_lengths lengths_of_messages(bool answers_are_alone) noexcept {
+  constexpr std::size_t key = words_of<Key>;
+  constexpr std::size_t both = key + words_of<Value>;
+  return {.lookup_request = 1 + key,
+          .update_request = 1 + both,
+          .answer = static_cast<double>(words_of<Value>) + (answers_are_alone ? 0 : 1),
+          .sequence_request = 1,
+          .update = 2 + both,
+          .acknowledgement = 1,
+          .all_acknowledged = 1,
+          .invalidation = 1 + key,
+          .vote_request = 1 + key,
+          .vote = 1,
+          .commit = 1 + both};
+}
 
 /// Writes the bytes of a value to words. Bytes of the last word behind the value are 0.
 template <transportable T>

@@ -23,8 +23,8 @@ class replicated_table : public map_member<Key, Value, C, Traits> {
   void serve() { this->end_with_replicas(everyone_, receiver()); }
 
  protected:
-  replicated_table(C& channel, map_options options, std::string_view name)
-      : base(channel, options, 1, name),
+  replicated_table(C& channel, map_options options, map_model::map_kind kind, std::string_view name)
+      : base(channel, options, kind, name),
         broadcast_(channel, this->servers_.all(), this->servers_.clients(),
                    [this](rank_t, std::size_t, word, std::span<word const> payload) { apply(payload); }) {
     for (rank_t rank = 0; rank < channel.size(); ++rank) everyone_.push_back(rank);

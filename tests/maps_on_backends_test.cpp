@@ -19,6 +19,7 @@ namespace pgas_test::map_backends {
 
 using pgas::map_options;
 using pgas::placement;
+using pgas::word;
 using kv = pgas::histories::spec_map<int, int>;
 using kv_record = pgas::histories::record_of<kv>;
 
@@ -161,4 +162,73 @@ TEST_CASE("make_map_on: a team has a map with a channel of its own, in one call"
         map.serve();
       },
       {1, 3});
+}
+
+namespace pgas_test::map_backends {
+
+/// Keys go to servers by their remainder, so that all servers have as many.
+struct dealt_keys : pgas::map_traits<word> {
+  using hash = std::hash<word>;
+};
+
+/// The operations a second of a map on twelve cores of an emulated machine, over those that the model
+/// predicts: nine lookups in ten, 100 keys that are used alike, and no conflict, since few operations meet.
+template <template <pgas::transportable, pgas::transportable, pgas::channel, class> class Algorithm>
+double emulated_over_model(pgas::map_model::map_kind kind, pgas::tile_machine::costs const& times,
+                           int servers) {
+  constexpr int cores = 12;
+  constexpr int calls = 1'000;
+  auto how = pgas::tile_machine::with_options::chosen();
+  how.clock = &times;
+  pgas::tile_machine::with_options const chosen_times(how);
+  double const emulated = pgas::run<pgas::backends::tile>(cores, [&](auto& team) {
+    map_options options{.costs = {.pre = 12, .lookup = 11, .update = 11}};
+    if (servers > 0) options.servers.number = servers;
+    auto map = pgas::make_map_on<Algorithm, word, word, dealt_keys>(team, options);
+    if (team.rank() == cores - 1)
+      for (word key = 0; key < 100; ++key) map.update(key, key);
+    map.serve();
+    word const begin = pgas::tile_machine::cycles_of(team);
+    word end = begin;
+    if (map.is_client()) {
+      std::mt19937_64 random(static_cast<word>(team.rank()) + 1);
+      for (int i = 0; i < calls; ++i) {
+        word const key = random() % 100;
+        if (random() % 10 == 0)
+          map.update(key, random());
+        else
+          static_cast<void>(map.lookup(key));
+      }
+      end = pgas::tile_machine::cycles_of(team);
+    }
+    map.serve();
+    word const all = team.all_reduce(map.is_client() ? word{calls} : 0);
+    return static_cast<double>(all) / static_cast<double>(team.all_reduce(end - begin, pgas::op::max{}));
+  });
+  bool const is_alone = kind != pgas::map_model::map_kind::part_caching;
+  pgas::map_model::machine const machine{.interrupt = static_cast<double>(times.interrupt),
+                                         .sends_to_many = times.has_multicast,
+                                         .words = pgas::detail::lengths_of_messages<word, word>(is_alone)};
+  return emulated * machine.frequency / pgas::map_model::throughput(kind, machine, {}, cores, servers);
+}
+
+}  // namespace pgas_test::map_backends
+
+TEST_CASE("maps: on the emulated machine each map is as fast as its model says, within 12 percent") {
+  if (!chosen("tile")) return;
+  namespace maps = pgas::maps;
+  using pgas::map_model::map_kind;
+  for (auto const* times : {&pgas::tile_machine::tile_gx, &pgas::tile_machine::ideal}) {
+    auto const is_near = [&](double ratio) {
+      INFO(std::string(times->name));
+      CHECK(ratio == doctest::Approx(1).epsilon(0.12));
+    };
+    is_near(emulated_over_model<maps::part_simple>(map_kind::part_simple, *times, 1));
+    is_near(emulated_over_model<maps::part_simple>(map_kind::part_simple, *times, 4));
+    is_near(emulated_over_model<maps::part_caching>(map_kind::part_caching, *times, 1));
+    is_near(emulated_over_model<maps::rep_remote>(map_kind::rep_remote, *times, 1));
+    is_near(emulated_over_model<maps::rep_local>(map_kind::rep_local, *times, 1));
+    is_near(emulated_over_model<maps::rep_2pc>(map_kind::rep_2pc, *times, 0));
+    is_near(emulated_over_model<maps::rep_sc>(map_kind::rep_sc, *times, 1));
+  }
 }

@@ -98,6 +98,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
       detail::invalidating_server<Key, Value, Traits, fault != part_caching_fault::serves_pending_keys,
                                   fault != part_caching_fault::keeps_copies>;
   friend server_type;
+
   // The client
 
   void change(Key const& key, std::optional<Value> const& value) {

@@ -68,10 +68,6 @@ class invalidating_server {
     if (!e.value && e.copies.empty() && e.pending == 0) entries_.erase(done.update.key);
   }
 
-  [[nodiscard]] std::size_t pending_updates() const noexcept { return pending_.size(); }
-  /// The keys with a value, or with a copy somewhere.
-  [[nodiscard]] std::size_t known_keys() const noexcept { return entries_.size(); }
-
  private:
   struct entry {
     std::optional<Value> value;

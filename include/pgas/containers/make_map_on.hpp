@@ -17,9 +17,10 @@ class map_on {
  public:
   using key_type = typename Map::key_type;
   using mapped_type = typename Map::mapped_type;
-  static constexpr std::string_view name = Map::name;
-  static constexpr consistency promises = Map::promises;
+  static constexpr std::string_view name = Map::name;     ///< of the algorithm
+  static constexpr consistency promises = Map::promises;  ///< of the algorithm
 
+  /// Collective: makes the channel and the map. Programs call make_map_on.
   map_on(Team const& team, map_options options)
       : team_(team), channel_(make_channel(team)), map_(channel_, options) {}
   map_on(map_on const&) = delete;
@@ -37,6 +38,7 @@ class map_on {
     map_.serve();
     team_.barrier();
   }
+  /// Whether this rank may look up and update. The others only serve.
   [[nodiscard]] bool is_client() const noexcept { return map_.is_client(); }
 
   /// The map itself, for what the algorithm adds: `hits()` of part_caching, `try_update` of rep_2pc.

@@ -34,6 +34,8 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
   static constexpr std::string_view name = "part_simple";
   static constexpr consistency promises = consistency::linearizable;
 
+  /// Collective: makes the map on a channel, which must outlive it.
+  /// Throws errc::invalid_argument if the ranks have no room for the servers.
   explicit part_simple(C& channel, map_options options = {})
       : base(channel, options, map_model::map_kind::part_simple, name) {
     if (this->is_client() && this->servers_.is_server(this->self()))

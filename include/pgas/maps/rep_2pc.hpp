@@ -44,6 +44,8 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   static constexpr std::string_view name = "rep_2pc";
   static constexpr consistency promises = consistency::linearizable;
 
+  /// Collective: makes the map on a channel, which must outlive it.
+  /// Throws errc::invalid_argument if a number of servers is given.
   explicit rep_2pc(C& channel, map_options options = {})
       : base(channel, without_servers(channel, options), map_model::map_kind::rep_2pc, name),
         everyone_(static_cast<std::size_t>(channel.size())) {
@@ -64,6 +66,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   }
   /// Tries to update once. Returns false, and changes nothing, if another update of the key is under way.
   [[nodiscard]] bool try_update(Key const& key, Value const& value) { return attempt(key, value); }
+  /// Tries to erase once. Returns false, and changes nothing, if another update of the key is under way.
   [[nodiscard]] bool try_erase(Key const& key) { return attempt(key, std::nullopt); }
   void update(Key const& key, Value const& value) { change(key, value); }
   void erase(Key const& key) { change(key, std::nullopt); }

@@ -43,6 +43,8 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   static constexpr std::string_view name = "rep_local";
   static constexpr consistency promises = consistency::linearizable;
 
+  /// Collective: makes the map on a channel, which must outlive it.
+  /// Throws errc::invalid_argument if the ranks have no room for the servers.
   explicit rep_local(C& channel, map_options options = {})
       : base(channel, options, map_model::map_kind::rep_local, name),
         broadcast_(channel, this->servers_.all(), this->servers_.clients(),

@@ -31,6 +31,8 @@ class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
   static constexpr std::string_view name = "rep_remote";
   static constexpr consistency promises = consistency::linearizable;
 
+  /// Collective: makes the map on a channel, which must outlive it.
+  /// Throws errc::invalid_argument if the ranks have no room for the servers.
   explicit rep_remote(C& channel, map_options options = {})
       : base(channel, options, map_model::map_kind::rep_remote, name) {}
 

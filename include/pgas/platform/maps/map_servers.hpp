@@ -25,8 +25,8 @@ struct map_servers {
   /// Lets the map choose: the number with which its model reaches most on TILE-Gx, with nine lookups in ten.
   static constexpr rank_t chosen = 0;
 
-  rank_t number = chosen;
-  placement where = placement::dedicated;
+  rank_t number = chosen;                  ///< of servers, or `chosen`
+  placement where = placement::dedicated;  ///< whether servers are clients too
 };
 
 namespace detail {

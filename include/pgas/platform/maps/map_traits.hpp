@@ -34,6 +34,7 @@ concept has_std_hash = requires(Key const& key) {
 /// power of two spreads keys over servers.
 template <class Key>
 struct key_hash {
+  /// The hash of a key.
   [[nodiscard]] std::size_t operator()(Key const& key) const {
     if constexpr (detail::has_std_hash<Key>) {
       return detail::mixed(std::hash<Key>{}(key));
@@ -52,6 +53,7 @@ struct key_hash {
 /// The equality of keys by default: operator==, or their bytes where they have none.
 template <class Key>
 struct key_equal {
+  /// Whether two keys are equal.
   [[nodiscard]] bool operator()(Key const& a, Key const& b) const {
     if constexpr (std::equality_comparable<Key>) {
       return a == b;
@@ -68,8 +70,8 @@ struct key_equal {
 /// equal hashes, and a hash must be the same on all ranks.
 template <class Key>
 struct map_traits {
-  using hash = key_hash<Key>;
-  using equal = key_equal<Key>;
+  using hash = key_hash<Key>;    ///< a function object from a key to a std::size_t
+  using equal = key_equal<Key>;  ///< a function object from two keys to a bool
 };
 
 namespace detail {

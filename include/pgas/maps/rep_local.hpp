@@ -70,13 +70,13 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   void serve() { this->end_with_replicas(everyone_, receiver()); }
 
  private:
-  static constexpr std::size_t key_words = detail::words_of<Key>;
+  static constexpr std::size_t key_words = detail::words_for<Key>;
 
   void change(Key const& key, std::optional<Value> const& value) {
     this->begin(value ? "update" : "erase");
     auto const sequencer = static_cast<std::size_t>(this->select_server(key));
     word const number = broadcast_.next_number(sequencer);
-    std::array<word, key_words + detail::words_of<Value>> payload;
+    std::array<word, key_words + detail::words_for<Value>> payload;
     detail::write_value(payload, key);
     if (value) detail::write_value(std::span(payload).subspan(key_words), *value);
     broadcast_.broadcast(sequencer, number,

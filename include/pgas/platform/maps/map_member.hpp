@@ -50,7 +50,7 @@ class map_member {
 
  protected:
   /// The words of the longest message: a first word, a number, a key and a value.
-  static constexpr std::size_t most = 2 + words_of<Key> + words_of<Value>;
+  static constexpr std::size_t most = 2 + words_for<Key> + words_for<Value>;
   static_assert(C::queues >= map_queues, "map: a map needs two queues; take a channel that has them");
   static_assert(C::most_words >= most,
                 "map: a message of this channel has no room for such a key and value; take smaller types");

@@ -6,27 +6,13 @@
 #include <pgas/window.hpp>
 #include <vector>
 
-#include "support/ranks.hpp"
-#include "weak/model.hpp"
+#include "support/where_cells_are.hpp"
 
 using namespace pgas_test;
 using pgas::make_counter;
 using pgas::make_striped_counter;
 
 namespace pgas_test::counter_suite {
-
-/// Runs body(team) on every model whose control words have read-modify-writes.
-template <class Body>
-void where_cells_are(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
-  for_each_model([&]<class Model>(Model) {
-    if constexpr (pgas::backend_with_cells<typename Model::backend>) {
-      std::function<void(typename Model::team&)> const erased = std::ref(body);
-      for (rank_t ranks : sizes) {
-        if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, erased);
-      }
-    }
-  });
-}
 
 /// Each rank takes all blocks that it gets, and all ranks together must have each iteration once.
 template <class Team, class Blocks>
@@ -153,53 +139,9 @@ TEST_CASE("counter: a rank that finds a sum finds what was flushed before it was
       {1, 2, 4});
 }
 
-namespace pgas_test::counter_suite {
-
-/// Word 1 of rank 0 is a payload. A rank stores it and adds, another one waits for the sum and reads.
-template <class Counter, class Make>
-std::string passes_payload(weak::model& m, Make const& make) {
-  return m.search({3, 2}, 20000, [&](rank_t self) {
-    weak::control words(m, self);
-    Counter count = make(weak::control(m, self));
-    auto const payload = words.slot(0, 1, 0);
-    if (self == 0) {
-      payload.store(7, std::memory_order_relaxed);
-      count.add();
-    } else {
-      if (count.read() == 0) return;
-      if (payload.load(std::memory_order_relaxed) != 7) throw weak::violation("an old payload");
-    }
-  });
-}
-
-}  // namespace pgas_test::counter_suite
-
-TEST_CASE("counter: each of its memory orders is needed, on words that show old values") {
-  pgas::control_words const words{.slots = 2, .cells = 1};
-  auto const at_home = [](weak::control c) { return pgas::counter(std::move(c), 0, 0); };
-  auto const striped = [](weak::control c) { return pgas::striped_counter(std::move(c)); };
-  long needed = 0;
-  auto const look = [&]<class Counter>(std::type_identity<Counter>, auto const& make) {
-    weak::model right(2, words);
-    CHECK(passes_payload<Counter>(right, make) == "");
-    CHECK(right.complete());
-    for (auto const& [at, times] : right.sites()) {
-      if (at.order == std::memory_order_relaxed) continue;
-      weak::weakened const to{at, std::memory_order_relaxed};
-      weak::model m(2, words);
-      m.weaken(&to);
-      CHECK_MESSAGE(passes_payload<Counter>(m, make) != "", "no run needs ", to_string(at));
-      ++needed;
-    }
-  };
-  look(std::type_identity<pgas::counter<weak::control>>{}, at_home);
-  look(std::type_identity<pgas::striped_counter<weak::control>>{}, striped);
-  CHECK(needed == 4);
-}
-
 TEST_CASE("counter: ranks that name different homes, or one outside the team, get an error") {
-  for_each_model([]<class Model>(Model) {
-    if constexpr (pgas::backend_with_cells<typename Model::backend>) {
+  for_each_model_with_cells([]<class Model>(Model) {
+    {
       if (!can_have<typename Model::backend>(2)) return;
       on<Model>(2, [](auto& team) {
         require_error(errc::mismatch, {"make_counter", "as the home rank"},

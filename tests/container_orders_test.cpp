@@ -10,6 +10,7 @@
 #include <optional>
 #include <pgas/containers/counter.hpp>
 #include <pgas/containers/distributed_queue.hpp>
+#include <pgas/containers/work_stealing_queue.hpp>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -19,6 +20,7 @@ using namespace pgas_test;
 using pgas::takers;
 using pgas::word;
 using pgas::detail::ring_fault;
+using pgas::detail::stealing_fault;
 
 namespace pgas_test::order_suite {
 
@@ -477,4 +479,213 @@ TEST_CASE("queue: on the chip each step of a queue for many is needed") {
   CHECK(is_found_on_chip<takers::any, ring_fault::free_before_get>());
   CHECK(is_found_on_chip<takers::any, ring_fault::no_look_for_room>());
   CHECK(is_found_on_chip<takers::any, ring_fault::close_at_once>());
+}
+
+// Tasks.
+
+namespace pgas_test::order_suite {
+
+/// A program on tasks: a binary tree whose node n has the children 2 n and 2 n + 1, below `end`.
+struct task_program {
+  rank_t ranks = 2;
+  std::size_t cells = 1;
+  word end = 4;
+  word roots = 1;  ///< rank 0 begins with nodes 1 to `roots`, without an order among them
+};
+
+/// Each node must run once.
+class runs_of_nodes {
+ public:
+  explicit runs_of_nodes(task_program const& what) : what_(what), runs_(what.end) {}
+  void note(word node) {
+    if (node == 0 || node >= runs_.size()) throw std::runtime_error("an old task");
+    if (++runs_[node] > 1) throw std::runtime_error("a task twice");
+  }
+  /// A rank has found the end.
+  void at_end() const {
+    for (word node = 1; node < runs_.size(); ++node) {
+      if (runs_[node] == 0) throw std::runtime_error("the end came early");
+    }
+  }
+  void clear() { runs_.assign(runs_.size(), 0); }
+
+ private:
+  task_program what_;
+  std::vector<word> runs_;
+};
+
+/// This rank's part of the program.
+template <class Ranks>
+void play_tasks(task_program const& what, Ranks& ranks, rank_t self, runs_of_nodes& runs) {
+  if (self == 0) {
+    for (word root = 1; root <= what.roots; ++root) ranks.deque().push(root);
+  }
+  word task = 0;
+  while (ranks.next(task)) {
+    runs.note(task);
+    for (word child = 2 * task; child <= 2 * task + 1 && child < what.end; ++child) {
+      if (child > what.roots) ranks.deque().push(child);
+    }
+    ranks.deque().offer();
+  }
+  runs.at_end();
+}
+
+std::vector<task_program> task_programs() {
+  return {{2, 1, 4}, {2, 1, 5, 4}, {2, 1, 6, 5}, {3, 1, 5, 4}, {2, 2, 8, 3}, {3, 2, 6}};
+}
+
+weak::model words_of(task_program const& what) {
+  using ranks_type = pgas::detail::stealing_ranks<weak::control, late_elements>;
+  return {what.ranks, {.slots = 1, .cells = ranks_type::words_each + what.cells + 1}};
+}
+
+template <stealing_fault Fault = stealing_fault::none>
+std::string search_tasks(weak::model& m, task_program const& what, weak::bounds within, long most) {
+  using ranks_type = pgas::detail::stealing_ranks<weak::control, late_elements, Fault>;
+  std::size_t const first = ranks_type::words_each;
+  runs_of_nodes runs(what);
+  rank_t finished = 0;
+  return m.search(within, most, [&](rank_t self) {
+    weak::control words(m, self);
+    ranks_type ranks(words, late_elements(m, self, first, what.cells), what.cells, 0);
+    auto const is_set = words.cell(0, first + what.cells);
+    if (self == 0) is_set.reset_unshared(1, std::memory_order_release);
+    words.wait_until(is_set, [](word seen) { return seen != 0; }, {});
+    // What a rank has written before it rests is there for all at the end.
+    words.slot(self, 0, self).store(7, std::memory_order_relaxed);
+    play_tasks(what, ranks, self, runs);
+    for (rank_t r = 0; r < what.ranks; ++r) {
+      if (words.slot(r, 0, r).load(std::memory_order_relaxed) != 7) throw weak::violation("an old payload");
+    }
+    if (++finished < what.ranks) return;
+    finished = 0;
+    runs.clear();
+  });
+}
+
+template <stealing_fault Fault>
+bool are_tasks_found_on_words() {
+  for (auto const& what : task_programs()) {
+    weak::model m = words_of(what);
+    if (!search_tasks<Fault>(m, what, {2, 1}, 5000).empty()) return true;
+  }
+  return false;
+}
+
+template <stealing_fault Fault = stealing_fault::none>
+std::string play_tasks_on_chip(task_program const& what) {
+  runs_of_nodes runs(what);
+  try {
+    pgas::run<pgas::backends::scc>(what.ranks, [&](auto& team) {
+      using control_type = pgas::backends::scc::control_type;
+      auto const memory = pgas::make_window<word>(team, what.cells);
+      using store = pgas::detail::element_store<std::remove_const_t<decltype(memory)>>;
+      using ranks_type = pgas::detail::stealing_ranks<control_type, store, Fault>;
+      auto words = pgas::detail::make_container_words(
+          *team.state(), {.slots = 0, .cells = ranks_type::words_each}, "make_tasks", [](auto&) {});
+      ranks_type ranks(words, store(memory), what.cells, 0);
+      team.barrier();
+      play_tasks(what, ranks, team.rank(), runs);  // the ranks are fibers of this process
+      team.barrier();
+    });
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+  return {};
+}
+
+template <stealing_fault Fault>
+bool are_tasks_found_on_chip() {
+  for (int round = 0; round < 100; ++round) {
+    for (auto const& what : task_programs()) {
+      if (!random_orders(5, 20, [&] { return play_tasks_on_chip<Fault>(what); }).second.empty()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace pgas_test::order_suite
+
+TEST_CASE("work_stealing: tasks run once and the end is not early, on words that show old values") {
+  coverage all;
+  auto const most = static_cast<long>(400 * seconds_for_orders());
+  for (auto const& what : task_programs()) {
+    for (weak::bounds const within : {weak::bounds{1, 1}, weak::bounds{3, 2}}) {
+      weak::model m = words_of(what);
+      CHECK(search_tasks(m, what, within, most) == "");
+      all.add(m);
+    }
+  }
+  std::cout << "covered: " << all.runs << " orders of tasks of 2 and 3 ranks on words that show old values; "
+            << all.complete << " of " << all.searches << " searches are complete\n";
+}
+
+TEST_CASE("work_stealing: each step is needed, on words that show old values") {
+  CHECK(are_tasks_found_on_words<stealing_fault::no_arrival>());
+  CHECK(are_tasks_found_on_words<stealing_fault::offer_before_put>());
+  CHECK(are_tasks_found_on_words<stealing_fault::no_look_at_copied>());
+  CHECK(are_tasks_found_on_words<stealing_fault::copied_before_get>());
+  CHECK(are_tasks_found_on_words<stealing_fault::get_before_claim>());
+  CHECK(are_tasks_found_on_words<stealing_fault::take_back_by_store>());
+  CHECK(are_tasks_found_on_words<stealing_fault::rest_with_tasks>());
+  CHECK(are_tasks_found_on_words<stealing_fault::active_after_claim>());
+}
+
+TEST_CASE("work_stealing: each memory order is needed, on words that show old values") {
+  std::map<weak::site, bool> needed;
+  for (auto const& what : task_programs()) {
+    weak::model right = words_of(what);
+    CHECK(search_tasks(right, what, {1, 0}, 500) == "");
+    CHECK(search_tasks(right, what, {2, 1}, 500) == "");
+    for (auto const& [at, times] : right.sites()) {
+      bool const is_start =
+          at.index == pgas::detail::stealing_ranks<weak::control, late_elements>::words_each + what.cells;
+      // The acquires of take_back keep two changes of `active` in their order. The model never reorders
+      // changes of one word, so it cannot show them.
+      bool const is_take_back = at.index == 0 && at.order == std::memory_order_acquire;
+      if (!is_chosen(at) || is_start || is_take_back || needed[at]) continue;
+      weak::model m = words_of(what);
+      weak::weakened const to{at, std::memory_order_relaxed};
+      m.weaken(&to);
+      needed[at] =
+          !search_tasks(m, what, {1, 0}, 10000).empty() || !search_tasks(m, what, {2, 1}, 5000).empty();
+    }
+  }
+  CHECK(needed.size() >= 5);
+  for (auto const& [at, is_needed] : needed)
+    CHECK_MESSAGE(is_needed, "no program notices a weaker ", to_string(at));
+}
+
+TEST_CASE("work_stealing: tasks run once and the end is not early, in random orders on the emulated chip") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  long runs = 0;
+  double const share = seconds_for_orders() / static_cast<double>(task_programs().size());
+  for (auto const& what : task_programs()) {
+    auto const [more, wrong] = random_orders(1'000'000, share, [&] { return play_tasks_on_chip(what); });
+    CHECK(wrong == "");
+    runs += more;
+  }
+  std::cout << "covered: " << runs << " random orders of tasks of 2 and 3 cores\n";
+}
+
+TEST_CASE(
+    "work_stealing: tasks run once and the end is not early, in every order with few changes of turns") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  task_program const small{2, 1, 4};
+  for (std::size_t const switches : {1U, 2U})
+    few_switches("the tasks of 2 cores", switches, seconds_for_orders() / 2,
+                 [&] { return play_tasks_on_chip(small); });
+}
+
+TEST_CASE("work_stealing: on the chip each step is needed") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  CHECK(are_tasks_found_on_chip<stealing_fault::no_arrival>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::offer_before_put>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::no_look_at_copied>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::copied_before_get>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::get_before_claim>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::take_back_by_store>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::rest_with_tasks>());
+  CHECK(are_tasks_found_on_chip<stealing_fault::active_after_claim>());
 }

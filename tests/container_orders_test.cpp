@@ -10,6 +10,7 @@
 #include <optional>
 #include <pgas/containers/counter.hpp>
 #include <pgas/containers/distributed_queue.hpp>
+#include <pgas/containers/distributed_vector.hpp>
 #include <pgas/containers/work_stealing_queue.hpp>
 #include <vector>
 
@@ -19,6 +20,7 @@
 using namespace pgas_test;
 using pgas::takers;
 using pgas::word;
+using pgas::detail::append_fault;
 using pgas::detail::ring_fault;
 using pgas::detail::stealing_fault;
 
@@ -688,4 +690,156 @@ TEST_CASE("work_stealing: on the chip each step is needed") {
   CHECK(are_tasks_found_on_chip<stealing_fault::take_back_by_store>());
   CHECK(are_tasks_found_on_chip<stealing_fault::rest_with_tasks>());
   CHECK(are_tasks_found_on_chip<stealing_fault::active_after_claim>());
+}
+
+// Vectors.
+
+namespace pgas_test::order_suite {
+
+/// Ranks that append, one to three elements at a time. The last rank looks at all below the size.
+struct append_program {
+  rank_t ranks = 2;
+  std::size_t times = 2;
+  std::size_t bulk = 1;
+  [[nodiscard]] std::size_t capacity() const { return static_cast<std::size_t>(ranks - 1) * times * bulk; }
+};
+
+/// This rank's part. `elements` reaches the elements, all at rank 0; element i gets the value i + 1.
+template <bool Arrives, class Counts, class Elements>
+void play_appends(append_program const& what, Counts& counts, Elements& elements, rank_t self) {
+  if (self < what.ranks - 1) {
+    for (std::size_t n = 0; n < what.times; ++n) {
+      auto const at = counts.append(what.bulk, what.capacity(), [&](std::size_t first) {
+        for (std::size_t i = first; i < first + what.bulk; ++i) {
+          word const value = i + 1;
+          elements.put(0, i, std::span<word const>(&value, 1));
+        }
+        if constexpr (Arrives) elements.arrive(0);
+      });
+      if (!at) throw std::runtime_error("a vector with room is full");
+    }
+    return;
+  }
+  std::size_t last = 0;
+  for (int look = 0; look < 3; ++look) {
+    std::size_t const size = counts.size();
+    if (size < last) throw std::runtime_error("the size falls");
+    last = size;
+    for (std::size_t i = 0; i < size; ++i) {
+      word value = 0;
+      elements.get(0, i, std::span<word>(&value, 1));
+      if (value != i + 1) throw std::runtime_error("an old element below the size");
+    }
+  }
+}
+
+std::vector<append_program> append_programs() { return {{2, 2, 1}, {2, 1, 2}, {3, 1, 1}, {3, 2, 1}}; }
+
+weak::model words_of(append_program const& what) {
+  return {what.ranks, {.slots = 0, .cells = 2 + what.capacity()}};
+}
+template <append_fault Fault = append_fault::none, bool Arrives = true>
+std::string search_appends(weak::model& m, append_program const& what, weak::bounds within, long most) {
+  return m.search(within, most, [&](rank_t self) {
+    pgas::detail::append_counts<weak::control, Fault> counts(weak::control(m, self), 0);
+    late_elements elements(m, self, 2, 0);
+    play_appends<Arrives>(what, counts, elements, self);
+  });
+}
+template <append_fault Fault, bool Arrives = true>
+bool are_appends_found() {
+  for (auto const& what : append_programs()) {
+    weak::model m = words_of(what);
+    if (!search_appends<Fault, Arrives>(m, what, {3, 1}, 5000).empty()) return true;
+  }
+  return false;
+}
+
+template <append_fault Fault = append_fault::none, bool Arrives = true>
+std::string play_appends_on_chip(append_program const& what) {
+  try {
+    pgas::run<pgas::backends::scc>(what.ranks, [&](auto& team) {
+      using control_type = pgas::backends::scc::control_type;
+      using counts_type = pgas::detail::append_counts<control_type, Fault>;
+      auto const memory = pgas::make_window<word>(team, team.rank() == 0 ? what.capacity() : 0);
+      pgas::detail::element_store elements(memory);
+      counts_type counts(pgas::detail::make_container_words(*team.state(), counts_type::needed,
+                                                            "make_appends", [](auto&) {}),
+                         0);
+      team.barrier();
+      play_appends<Arrives>(what, counts, elements, team.rank());
+      team.barrier();
+    });
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+  return {};
+}
+template <append_fault Fault, bool Arrives = true>
+bool are_appends_found_on_chip() {
+  for (int round = 0; round < 100; ++round) {
+    for (auto const& what : append_programs()) {
+      auto const play = [&] { return play_appends_on_chip<Fault, Arrives>(what); };
+      if (!random_orders(5, 20, play).second.empty()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace pgas_test::order_suite
+
+TEST_CASE(
+    "vector: elements below the size are whole, in all orders of few ranks on words that show old values") {
+  coverage all;
+  auto const most = static_cast<long>(1000 * seconds_for_orders());
+  for (auto const& what : append_programs()) {
+    for (weak::bounds const within : {weak::bounds{1, 1}, weak::bounds{3, 2}}) {
+      weak::model m = words_of(what);
+      CHECK(search_appends(m, what, within, most) == "");
+      all.add(m);
+    }
+  }
+  std::cout << "covered: " << all.runs
+            << " orders of appends of 2 and 3 ranks on words that show old values; " << all.complete << " of "
+            << all.searches << " searches are complete\n";
+}
+
+TEST_CASE("vector: each step and each memory order of its counts is needed, on words that show old values") {
+  CHECK(are_appends_found<append_fault::count_before_put>());
+  CHECK(are_appends_found<append_fault::size_of_claimed>());
+  CHECK(are_appends_found<append_fault::none, false>());
+  std::map<weak::site, bool> needed;
+  for (auto const& what : append_programs()) {
+    weak::model right = words_of(what);
+    CHECK(search_appends(right, what, {3, 1}, 500) == "");
+    for (auto const& [at, times] : right.sites()) {
+      if (!is_chosen(at) || needed[at]) continue;
+      weak::model m = words_of(what);
+      weak::weakened const to{at, std::memory_order_relaxed};
+      m.weaken(&to);
+      needed[at] = !search_appends(m, what, {3, 1}, 5000).empty();
+    }
+  }
+  CHECK(needed.size() == 2);
+  for (auto const& [at, is_needed] : needed)
+    CHECK_MESSAGE(is_needed, "no program notices a weaker ", to_string(at));
+}
+
+TEST_CASE(
+    "vector: elements below the size are whole in orders of the emulated chip, and each step is needed") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  long runs = 0;
+  for (auto const& what : append_programs()) {
+    auto const [more, wrong] =
+        random_orders(1'000'000, seconds_for_orders() / 8, [&] { return play_appends_on_chip(what); });
+    CHECK(wrong == "");
+    runs += more;
+  }
+  std::cout << "covered: " << runs << " random orders of appends of 2 and 3 cores\n";
+  few_switches("the appends of 2 cores", 1, seconds_for_orders() / 4, [] {
+    return play_appends_on_chip({2, 1, 1});
+  });
+  CHECK(are_appends_found_on_chip<append_fault::count_before_put>());
+  CHECK(are_appends_found_on_chip<append_fault::size_of_claimed>());
+  CHECK(are_appends_found_on_chip<append_fault::none, false>());
 }

@@ -87,8 +87,8 @@ order_by_rank pop_all(Queue& queue, random_source& rng) {
 /// Ranks below `pushers` push, the others pop, or the one pops that may; then all elements must have come
 /// once.
 template <class Team, class Queue>
-void pass_all(Team& team, Queue queue, rank_t pushers, bool pops, std::int32_t count) {
-  random_source rng(next_seed() * 64 + static_cast<std::uint64_t>(team.rank()));
+void pass_all(Team& team, Queue queue, rank_t pushers, bool pops, std::int32_t count, std::uint64_t seed) {
+  random_source rng(seed * 64 + static_cast<std::uint64_t>(team.rank()));
   auto const none = order_by_rank();
   auto ended = pgas::make_counter(team);
   if (team.rank() < pushers) {
@@ -111,11 +111,11 @@ using namespace pgas_test::queue_suite;
 
 TEST_CASE("queue: an inbox gets every element of every rank once, each rank's in order") {
   where_cells_are(
-      [](auto& team) {
+      [seed = next_seed()](auto& team) {
         auto const count = rounds_on(team.state()->backend, 60);
         rank_t const last = team.size() - 1;
         for (std::size_t const capacity : {1U, 2U, 7U}) {
-          pass_all(team, make_inbox<parcel>(team, capacity, last), last, team.rank() == last, count);
+          pass_all(team, make_inbox<parcel>(team, capacity, last), last, team.rank() == last, count, seed);
         }
       },
       {2, 3, 5});
@@ -123,13 +123,13 @@ TEST_CASE("queue: an inbox gets every element of every rank once, each rank's in
 
 TEST_CASE("queue: ranks that pop from one queue get every element once, each rank's in order") {
   where_cells_are(
-      [](auto& team) {
+      [seed = next_seed()](auto& team) {
         auto const count = rounds_on(team.state()->backend, 60);
         rank_t const half = team.size() / 2;
         for (auto const cells : {pgas::cells_at::home, pgas::cells_at::all_ranks}) {
           for (std::size_t const capacity : {1U, 5U}) {
             pass_all(team, make_queue<parcel>(team, {.capacity = capacity, .home = half, .cells = cells}),
-                     half, team.rank() >= half, count);
+                     half, team.rank() >= half, count, seed);
           }
         }
       },
@@ -138,8 +138,8 @@ TEST_CASE("queue: ranks that pop from one queue get every element once, each ran
 
 TEST_CASE("queue: a queue of one rank does what a serial queue does, in bulk and one by one") {
   where_cells_are(
-      [](auto& team) {
-        random_source rng(next_seed());
+      [seed = next_seed()](auto& team) {
+        random_source rng(seed);
         auto const compare = [&](auto queue, std::size_t capacity) {
           std::deque<int> serial;
           int next = 0;

@@ -66,9 +66,9 @@ TEST_CASE("vector: places of elements are a bijection, and stay when extents are
 }
 
 TEST_CASE("vector: it has every element that any rank has appended, each rank's in order") {
-  where_cells_are([](auto& team) {
+  where_cells_are([seed = next_seed()](auto& team) {
     auto const count = rounds_on(team.state()->backend, 40);
-    random_source rng(next_seed() * 64 + static_cast<std::uint64_t>(team.rank()));
+    random_source rng(seed * 64 + static_cast<std::uint64_t>(team.rank()));
     auto all =
         make_vector<entry>(team, {.capacity = static_cast<std::size_t>(count * team.size()), .block = 3});
     for (std::int32_t i = 0; i < count;) {
@@ -90,12 +90,12 @@ TEST_CASE("vector: it has every element that any rank has appended, each rank's 
 
 TEST_CASE("vector: elements below the size are whole while other ranks append") {
   where_cells_are(
-      [](auto& team) {
+      [seed = next_seed()](auto& team) {
         auto const count = rounds_on(team.state()->backend, 60);
         auto all =
             make_vector<entry>(team, {.capacity = static_cast<std::size_t>(count * team.size()), .block = 4});
         std::size_t looked = 0;
-        random_source rng(next_seed());
+        random_source rng(seed);
         if (team.rank() > 0) {
           for (std::int32_t i = 0; i < count; ++i) {
             all.push_back(entry::of(team.rank(), i));

@@ -33,8 +33,8 @@ static_assert(sizeof(node_task) == 100);
 /// All ranks run the tree below `roots` up to node `end`, and note in `runs` at rank 0 how often each node
 /// ran.
 template <class Team, class Queue, class Epoch>
-long run_tree(Team& team, Queue& queue, Epoch& runs, std::int32_t end) {
-  random_source rng(next_seed() * 64 + static_cast<std::uint64_t>(team.rank()));
+long run_tree(Team& team, Queue& queue, Epoch& runs, std::int32_t end, std::uint64_t seed) {
+  random_source rng(seed * 64 + static_cast<std::uint64_t>(team.rank()));
   long mine = 0;
   while (auto const task = queue.next()) {
     require(*task == node_task::of(task->number), "a task is whole");
@@ -56,14 +56,14 @@ long run_tree(Team& team, Queue& queue, Epoch& runs, std::int32_t end) {
 using namespace pgas_test::stealing_suite;
 
 TEST_CASE("work_stealing: every task of a tree runs once, and no rank ends before all have run") {
-  where_cells_are([](auto& team) {
+  where_cells_are([seed = next_seed()](auto& team) {
     std::int32_t const end = rounds_on(team.state()->backend, 200);
     for (std::size_t const cells : {1U, 4U, 256U}) {
       auto queue = make_work_stealing_queue<node_task>(team, cells);
       auto counts = pgas::make_window<std::int32_t>(team, team.rank() == 0 ? end : 0);
       pgas::lock_all runs{counts};
       if (team.rank() == team.size() - 1) queue.push(node_task::of(1));
-      long const mine = run_tree(team, queue, runs, end);
+      long const mine = run_tree(team, queue, runs, end, seed);
       require_equal(team.all_reduce(mine), long{end} - 1, "the tasks that ran");
       runs.close();
       team.barrier();

@@ -28,6 +28,8 @@ enum class ring_fault {
   free_before_get,   ///< a cell is free before its element has been read
   no_look_for_room,  ///< an element is put into a cell whose last element may be there
   close_at_once,     ///< a closed queue has nothing for a rank that waits, though elements are in it
+  close_unmarked,    ///< the closer does not end the waits for the ticket behind the last
+  look_by_load,      ///< a rank that will wait looks at `tail` by a load
 };
 
 /// The place of the cells of a ring: all at the home, or dealt to the ranks in turn.
@@ -65,11 +67,15 @@ struct ring_places {
 ///           after it has read an element (release). A pushing rank compares its ticket with it (acquire),
 ///           and remembers it: it loads `head` again only when the ring seems full.
 /// Many      elements take one compare_exchange, for as many adjacent cells as are free, or full.
-/// Waits     A taking rank waits until a ticket of `tail` is given or the queue is closed, which is one word.
-///           Then the rank with that ticket is putting, and it waits for the turn. A pushing rank waits for
-///           `head` or the closed bit, and then for the turn.
-/// close     sets the bit in `tail`, so the number of tickets beside it is final: a compare_exchange of a
-///           pushing rank fails from then on.
+/// Waits     A taking rank that finds nothing looks at `tail` by a fetch_add of 0, and then waits for the
+/// turn.
+///           A pushing rank waits for `head` or the closed bit, and then for the turn.
+/// close     sets a bit in `tail` by a compare_exchange. The number of tickets beside it, e, is final: a
+///           compare_exchange of a pushing rank fails from then on. So ticket e is the closer's. If its cell
+///           is free, or is being read, the closer gives the cell a turn that ends the waits for it. If an
+///           element lies there that no rank has taken, no rank waits for ticket e: a rank that will do so
+///           looks at `tail` after that element was taken. Had it looked before the closer's change, the
+///           closer would have seen the element taken, since both are read-modify-writes of one word.
 /// Source    the bounded queue of Vyukov 2010 (1024cores.net), whose cells have sequence numbers. Ours
 /// differs.
 ///           Cells are in another rank's memory, apart from their turns: elements are payload, which may be
@@ -112,19 +118,19 @@ class ticket_ring {
       if (is_old) {
         // relaxed: a ticket is a number, and turns order the elements.
         word const found = tail().load(std::memory_order_relaxed);
-        if (is_closed(found) || count(found) == next_push_) return 0;
-        next_push_ = count(found);
+        if (is_closed(found) || count(found) == next_push_.ticket) return 0;
+        next_push_ = place_of(count(found));
         continue;
       }
       if (room == 0) return 0;
-      word expected = tail_word(next_push_);
-      if (tail().compare_exchange(expected, tail_word(next_push_ + room),
+      word expected = tail_word(next_push_.ticket);
+      if (tail().compare_exchange(expected, tail_word(next_push_.ticket + room),
                                   std::memory_order_relaxed)) {  // relaxed: as above
-        fill(std::exchange(next_push_, next_push_ + room), values.first(room));
+        fill(std::exchange(next_push_, behind(next_push_, room)), values.first(room));
         return room;
       }
       if (is_closed(expected)) return 0;
-      next_push_ = count(expected);
+      next_push_ = place_of(count(expected));
     }
   }
 
@@ -135,20 +141,20 @@ class ticket_ring {
       auto const [ready, is_old] = ready_from(next_pop_, into.size());
       if (is_old) {
         word const found = count(head().load(std::memory_order_relaxed));  // relaxed: as in try_push
-        if (found == next_pop_) return 0;
-        next_pop_ = found;
+        if (found == next_pop_.ticket) return 0;
+        next_pop_ = place_of(found);
         continue;
       }
       if (ready == 0) return 0;
       if constexpr (Takers == takers::any) {
-        word expected = head_word(next_pop_);
-        if (!head().compare_exchange(expected, head_word(next_pop_ + ready),
+        word expected = head_word(next_pop_.ticket);
+        if (!head().compare_exchange(expected, head_word(next_pop_.ticket + ready),
                                      std::memory_order_relaxed)) {  // relaxed: as in try_push
-          next_pop_ = count(expected);
+          next_pop_ = place_of(count(expected));
           continue;
         }
       }
-      take(std::exchange(next_pop_, next_pop_ + ready), into.first(ready));
+      take(std::exchange(next_pop_, behind(next_pop_, ready)), into.first(ready));
       return ready;
     }
   }
@@ -157,43 +163,59 @@ class ticket_ring {
   bool wait_for_room(time_point deadline) {
     word const found = tail().load(std::memory_order_relaxed);  // relaxed: as in try_push
     if (is_closed(found)) return false;
-    word const ticket = next_push_ = count(found);
+    next_push_ = place_of(count(found));
     waiting_for const why{.operation = "push",
                           .awaited = Takers == takers::one ? group(&home_, 1) : group(others_),
                           .deadline = deadline};
     std::array both{head(), tail()};
     words_.wait_any(
         std::span<typename decltype(both)::value_type>(both),
-        [ticket, capacity = this->capacity()](word seen) {
+        [ticket = next_push_.ticket, capacity = this->capacity()](word seen) {
           return is_of_head(seen) ? count(seen) + capacity > ticket : is_closed(seen);
         },
         why);
     if (is_closed(tail().load(std::memory_order_relaxed))) return false;
     if constexpr (Takers == takers::any)
       words_.wait_until(
-          turn(ticket), [least = free_turn(ticket)](word seen) { return seen >= least; }, why);
+          turn(next_push_), [least = next_push_.free_turn()](word seen) { return seen >= least; }, why);
     return true;
   }
 
   /// Returns true when there may be an element, and false if the queue is closed and has none.
   bool wait_for_element(time_point deadline) {
-    if constexpr (Takers == takers::any) next_pop_ = count(head().load(std::memory_order_relaxed));
-    word const ticket = next_pop_;
-    waiting_for const why{.operation = "pop", .awaited = others_, .deadline = deadline};
-    // acquire, of the wait: pairs with the release in close(), whose rank may have written what is read next.
-    word const found = words_.wait_until(
-        tail(), [ticket](word seen) { return count(seen) > ticket || is_closed(seen); }, why);
-    if (count(found) <= ticket || (Fault == ring_fault::close_at_once && is_closed(found))) return false;
-    words_.wait_until(
-        turn(ticket), [least = full_turn(ticket)](word seen) { return seen >= least; }, why);
-    return true;
+    if constexpr (Takers == takers::any) next_pop_ = place_of(count(head().load(std::memory_order_relaxed)));
+    // acquire: pairs with the release in close(), whose rank may have written what is read next. release:
+    // pairs with the acquire in close(), whose rank then finds the elements before this ticket taken.
+    word const found = Fault == ring_fault::look_by_load ? tail().load(std::memory_order_acquire)
+                                                         : tail().fetch_add(0, std::memory_order_acq_rel);
+    if (is_closed(found) && (count(found) <= next_pop_.ticket || Fault == ring_fault::close_at_once))
+      return false;
+    word const seen =
+        words_.wait_until(turn(next_pop_), [least = next_pop_.full_turn()](word now) { return now >= least; },
+                          {.operation = "pop", .awaited = others_, .deadline = deadline});
+    return (seen & last_turn) == 0;
   }
 
   void close() {
     word found = tail().load(std::memory_order_relaxed);
-    // release: pairs with the acquire of a wait_for_element that returns false.
-    while (!is_closed(found) &&
-           !tail().compare_exchange(found, found | closed_bit, std::memory_order_release)) {}
+    // release: pairs with the acquire in wait_for_element(), also by way of the turn below. acquire: pairs
+    // with the release there.
+    do {
+      if (is_closed(found)) return;
+    } while (!tail().compare_exchange(found, found | closed_bit, std::memory_order_acq_rel));
+    if constexpr (Fault == ring_fault::close_unmarked) return;
+    place const end = place_of(count(found));
+    // acquire: pairs with the release in mark_free(); the cell of the one taker has then been read. Else the
+    // turn says that.
+    word const taken =
+        count(head().load(Takers == takers::one ? std::memory_order_acquire : std::memory_order_relaxed));
+    if (taken + capacity() <= end.ticket) return;
+    if constexpr (Takers == takers::any) {
+      words_.wait_until(turn(end), [free = end.free_turn()](word seen) { return seen == free; },
+                        {.operation = "close", .awaited = others_});
+    }
+    // release: pairs with the acquire of the wait in wait_for_element().
+    turn(end).reset_unshared(end.full_turn() | last_turn, std::memory_order_release);
   }
   [[nodiscard]] bool is_closed() {
     return is_closed(tail().load(std::memory_order_acquire));  // acquire: as in wait_for_element
@@ -207,7 +229,17 @@ class ticket_ring {
 
  private:
   static constexpr word closed_bit = 2;
+  static constexpr word last_turn = word{1} << 63U;  ///< in the turn of a ticket that nobody will get
 
+  /// A ticket with its cell, so that a step to the next one needs no division.
+  struct place {
+    word ticket = 0;
+    std::size_t cell = 0;
+    word lap = 0;
+
+    [[nodiscard]] word free_turn() const noexcept { return 2 * lap; }
+    [[nodiscard]] word full_turn() const noexcept { return 2 * lap + 1; }
+  };
   /// The adjacent cells that were found free, or full. `is_old`: the first ticket belongs to another rank.
   struct found_cells {
     std::size_t number = 0;
@@ -220,45 +252,58 @@ class ticket_ring {
   static constexpr bool is_closed(word w) noexcept { return (w & closed_bit) != 0; }
   static constexpr word count(word w) noexcept { return w >> 2U; }
 
-  [[nodiscard]] word free_turn(word ticket) const noexcept { return 2 * cells_.quotient(ticket); }
-  [[nodiscard]] word full_turn(word ticket) const noexcept { return free_turn(ticket) + 1; }
+  [[nodiscard]] place place_of(word ticket) const noexcept {
+    return {ticket, cells_.remainder(ticket), cells_.quotient(ticket)};
+  }
+  /// The place n tickets further, at most one lap.
+  [[nodiscard]] place behind(place p, std::size_t n) const noexcept {
+    p.ticket += n;
+    p.cell += n;
+    if (p.cell >= capacity()) {
+      p.cell -= capacity();
+      ++p.lap;
+    }
+    return p;
+  }
   [[nodiscard]] auto tail() { return words_.cell(home_, 0); }
   [[nodiscard]] auto head() { return words_.cell(home_, 1); }
-  [[nodiscard]] auto turn(word ticket) {
-    std::size_t const cell = cells_.remainder(ticket);
-    return words_.cell(owner_of(cell), ring_places::first_turn + owners_.quotient(cell));
+  [[nodiscard]] auto turn(place const& p) {
+    return words_.cell(owner_of(p.cell), ring_places::first_turn + index_of(p.cell));
   }
   [[nodiscard]] rank_t owner_of(std::size_t cell) const noexcept {
     return is_dealt_ ? static_cast<rank_t>(owners_.remainder(cell)) : home_;
   }
+  [[nodiscard]] std::size_t index_of(std::size_t cell) const noexcept {
+    return is_dealt_ ? owners_.quotient(cell) : cell;
+  }
 
-  [[nodiscard]] found_cells room_from(word ticket, std::size_t most) {
+  [[nodiscard]] found_cells room_from(place const& first, std::size_t most) {
     most = std::min(most, capacity());
     if constexpr (Fault == ring_fault::no_look_for_room) return {most};
     if constexpr (Takers == takers::one) {
-      if (ticket < known_head_) return {.is_old = true};
-      if (ticket + most - known_head_ > capacity()) {
-        // acquire: pairs with the release in take(), after which the taker reads the cells no more.
+      if (first.ticket < known_head_) return {.is_old = true};
+      if (first.ticket + most - known_head_ > capacity()) {
+        // acquire: pairs with the release in mark_free(), after which the taker reads the cells no more.
         known_head_ = count(head().load(std::memory_order_acquire));
-        if (ticket < known_head_) return {.is_old = true};
+        if (first.ticket < known_head_) return {.is_old = true};
       }
-      return {std::min(most, capacity() - std::min<std::size_t>(capacity(), ticket - known_head_))};
+      return {std::min(most, capacity() - std::min<std::size_t>(capacity(), first.ticket - known_head_))};
     } else {
-      return turns_from(ticket, most, 0);
+      return turns_from(first, most, 0);
     }
   }
-  [[nodiscard]] found_cells ready_from(word ticket, std::size_t most) {
-    return turns_from(ticket, std::min(most, capacity()), 1);
+  [[nodiscard]] found_cells ready_from(place const& first, std::size_t most) {
+    return turns_from(first, std::min(most, capacity()), 1);
   }
   /// Looks for cells whose turn is that of their ticket, or one more.
-  [[nodiscard]] found_cells turns_from(word ticket, std::size_t most, word more) {
+  [[nodiscard]] found_cells turns_from(place p, std::size_t most, word more) {
     std::size_t n = 0;
-    for (; n < most; ++n) {
-      // acquire: pairs with the release in take(), whose rank has read the cell, or in fill(), whose rank has
-      // put the element.
-      word const seen = turn(ticket + n).load(std::memory_order_acquire);
-      if (seen == free_turn(ticket + n) + more) continue;
-      if (n == 0 && seen > free_turn(ticket) + more) return {.is_old = true};
+    for (; n < most; ++n, p = behind(p, 1)) {
+      // acquire: pairs with the release in mark_free(), whose rank has read the cell, or in mark_full(),
+      // whose rank has put the element.
+      word const seen = turn(p).load(std::memory_order_acquire);
+      if (seen == p.free_turn() + more) continue;
+      if (n == 0 && seen > p.free_turn() + more) return {.is_old = true};
       break;
     }
     return {n};
@@ -266,56 +311,56 @@ class ticket_ring {
 
   /// Calls use(rank, index in its part, first value, number) for each run of adjacent cells.
   template <class Use>
-  void for_each_run(word ticket, std::size_t number, Use const& use) {
+  void for_each_run(place const& first, std::size_t number, Use const& use) {
+    std::size_t cell = first.cell;
     for (std::size_t done = 0; done < number;) {
-      std::size_t const cell = cells_.remainder(ticket + done);
       std::size_t const run = is_dealt_ ? 1 : std::min(number - done, capacity() - cell);
-      use(owner_of(cell), owners_.quotient(cell), done, run);
+      use(owner_of(cell), index_of(cell), done, run);
       done += run;
+      cell = cell + run == capacity() ? 0 : cell + run;
     }
   }
 
-  void fill(word ticket, std::span<value_type const> values) {
-    if constexpr (Fault == ring_fault::full_before_put) mark_full(ticket, values.size());
-    for_each_run(ticket, values.size(), [&](rank_t rank, std::size_t at, std::size_t first, std::size_t n) {
-      memory_.put(rank, at, values.subspan(first, n));
+  void fill(place const& first, std::span<value_type const> values) {
+    if constexpr (Fault == ring_fault::full_before_put) mark_full(first, values.size());
+    for_each_run(first, values.size(), [&](rank_t rank, std::size_t at, std::size_t from, std::size_t n) {
+      memory_.put(rank, at, values.subspan(from, n));
     });
-    if constexpr (Fault != ring_fault::no_arrival) {
-      if (!is_dealt_) {
-        memory_.arrive(home_);
-      } else if (values.size() >= owners_.value()) {
-        for (std::size_t i = 0; i < owners_.value(); ++i) memory_.arrive(static_cast<rank_t>(i));
-      } else {
-        for (std::size_t i = 0; i < values.size(); ++i)
-          memory_.arrive(owner_of(cells_.remainder(ticket + i)));
-      }
-    }
-    if constexpr (Fault != ring_fault::full_before_put) mark_full(ticket, values.size());
+    if constexpr (Fault != ring_fault::no_arrival) arrive(first, values.size());
+    if constexpr (Fault != ring_fault::full_before_put) mark_full(first, values.size());
   }
-  void mark_full(word ticket, std::size_t number) {
-    for (std::size_t i = 0; i < number; ++i) {
+  void arrive(place p, std::size_t number) {
+    if (!is_dealt_) return memory_.arrive(home_);
+    if (number < owners_.value()) {
+      for (std::size_t i = 0; i < number; ++i, p = behind(p, 1)) memory_.arrive(owner_of(p.cell));
+    } else {
+      for (std::size_t rank = 0; rank < owners_.value(); ++rank) memory_.arrive(static_cast<rank_t>(rank));
+    }
+  }
+  void mark_full(place p, std::size_t number) {
+    for (std::size_t i = 0; i < number; ++i, p = behind(p, 1)) {
       // release: pairs with the acquire in turns_from() and in wait_for_element() of the rank that takes. No
       // other rank may modify the word, since this one has the ticket.
-      turn(ticket + i).reset_unshared(full_turn(ticket + i), std::memory_order_release);
+      turn(p).reset_unshared(p.full_turn(), std::memory_order_release);
     }
   }
 
-  void take(word ticket, std::span<value_type> into) {
-    if constexpr (Fault == ring_fault::free_before_get) mark_free(ticket, into.size());
-    for_each_run(ticket, into.size(), [&](rank_t rank, std::size_t at, std::size_t first, std::size_t n) {
-      memory_.get(rank, at, into.subspan(first, n));
+  void take(place const& first, std::span<value_type> into) {
+    if constexpr (Fault == ring_fault::free_before_get) mark_free(first, into.size());
+    for_each_run(first, into.size(), [&](rank_t rank, std::size_t at, std::size_t from, std::size_t n) {
+      memory_.get(rank, at, into.subspan(from, n));
     });
-    if constexpr (Fault != ring_fault::free_before_get) mark_free(ticket, into.size());
+    if constexpr (Fault != ring_fault::free_before_get) mark_free(first, into.size());
   }
-  void mark_free(word ticket, std::size_t number) {
+  void mark_free(place p, std::size_t number) {
     if constexpr (Takers == takers::one) {
-      // release: pairs with the acquire in room_from() and of the wait in wait_for_room().
-      head().reset_unshared(head_word(ticket + number), std::memory_order_release);
+      // release: pairs with the acquire in room_from() and close(), and of the wait in wait_for_room().
+      head().reset_unshared(head_word(p.ticket + number), std::memory_order_release);
     } else {
-      for (std::size_t i = 0; i < number; ++i) {
+      for (std::size_t i = 0; i < number; ++i, p = behind(p, 1)) {
         // release: pairs with the acquire in turns_from() and in wait_for_room() of the rank that pushes into
-        // the next lap.
-        turn(ticket + i).reset_unshared(free_turn(ticket + i) + 2, std::memory_order_release);
+        // the next lap, and in close().
+        turn(p).reset_unshared(p.free_turn() + 2, std::memory_order_release);
       }
     }
   }
@@ -327,8 +372,8 @@ class ticket_ring {
   divisor cells_;
   divisor owners_;
   std::vector<rank_t> others_;
-  word next_push_ = 0;   ///< the ticket with which this rank begins: right, or of another rank
-  word next_pop_ = 0;    ///< the same for `head`; exact at the one taker
+  place next_push_;      ///< the ticket with which this rank begins: right, or of another rank
+  place next_pop_;       ///< the same for `head`; exact at the one taker
   word known_head_ = 0;  ///< `head` at most, as this rank has last seen it
 };
 

@@ -179,7 +179,8 @@ std::vector<word> play_queue(queue_program const& what, Ring& ring, rank_t self)
     for (word i = 0; i < what.each; ++i) values.push_back(static_cast<word>(self) * what.each + i + 1);
     for (std::size_t done = 0; done < values.size();) {
       auto const left = std::span<word const>(values).subspan(done);
-      std::size_t const more = ring.try_push(left.first(std::min(what.bulk, left.size())));
+      std::size_t const more = what.bulk == 1 ? ring.try_push(left.template first<1>())
+                                              : ring.try_push(left.first(std::min(what.bulk, left.size())));
       done += more;
       if (more > 0) continue;
       ring.wait_for_room(pgas::no_deadline);
@@ -192,7 +193,8 @@ std::vector<word> play_queue(queue_program const& what, Ring& ring, rank_t self)
   word left = static_cast<word>(what.pushers) * what.each / static_cast<word>(what.ranks - what.pushers);
   while (what.closes || left > 0) {
     std::size_t const fits = what.closes ? some.size() : std::min<std::size_t>(some.size(), left);
-    std::size_t const n = ring.try_pop(std::span(some).first(fits));
+    std::size_t const n = what.bulk == 1 ? ring.try_pop(std::span(some).template first<1>())
+                                         : ring.try_pop(std::span(some).first(fits));
     popped.insert(popped.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(n));
     left -= n;
     if (n > 0) continue;

@@ -62,7 +62,10 @@ class distributed_queue {
   /// Pushes a value, and waits while the queue is full. Returns false if the queue is closed, and true when
   /// the value can be popped. Throws errc::timed_out at the deadline.
   bool push(T const& value, time_point deadline = no_deadline) {
-    return push(std::span<T const>(&value, 1), deadline) == 1;
+    while (ring_.try_push(one(value)) == 0) {
+      if (!ring_.wait_for_room(deadline)) return false;
+    }
+    return true;
   }
   /// Pushes values in their order, and waits while the queue is full. Returns their number, which is smaller
   /// if the queue is closed. Values of other ranks come between them only where this rank waited. Throws
@@ -77,7 +80,7 @@ class distributed_queue {
     return done;
   }
   /// Pushes a value if there is room. Never waits. Returns false if the queue is full or closed.
-  [[nodiscard]] bool try_push(T const& value) { return ring_.try_push(std::span<T const>(&value, 1)) == 1; }
+  [[nodiscard]] bool try_push(T const& value) { return ring_.try_push(one(value)) == 1; }
   /// Pushes the first of the values, as many as there is room for, and returns their number. Never waits. No
   /// other rank's values come between them.
   [[nodiscard]] std::size_t try_push(std::span<T const> values) { return ring_.try_push(values); }
@@ -86,8 +89,11 @@ class distributed_queue {
   /// empty. Throws errc::timed_out at the deadline, and errc::wrong_order on a rank that is not the home of
   /// an inbox.
   [[nodiscard]] std::optional<T> pop(time_point deadline = no_deadline) {
+    check_taker("pop");
     T value{};
-    if (pop(std::span<T>(&value, 1), deadline) == 0) return std::nullopt;
+    while (ring_.try_pop(std::span<T, 1>(&value, 1)) == 0) {
+      if (!ring_.wait_for_element(deadline)) return std::nullopt;
+    }
     return value;
   }
   /// Takes the oldest elements, as many as are ready and fit, and waits while there is none. Returns their
@@ -102,8 +108,9 @@ class distributed_queue {
   }
   /// Takes the oldest element if one is ready. Never waits.
   [[nodiscard]] std::optional<T> try_pop() {
+    check_taker("try_pop");
     T value{};
-    if (try_pop(std::span<T>(&value, 1)) == 0) return std::nullopt;
+    if (ring_.try_pop(std::span<T, 1>(&value, 1)) == 0) return std::nullopt;
     return value;
   }
   /// Takes the oldest elements, as many as are ready and fit, and returns their number. Never waits.
@@ -121,6 +128,7 @@ class distributed_queue {
   [[nodiscard]] std::size_t size() { return ring_.size(); }
 
  private:
+  static std::span<T const, 1> one(T const& value) noexcept { return std::span<T const, 1>(&value, 1); }
   void check_taker(std::string_view operation) const {
     if constexpr (Takers == takers::one) {
       PGAS_EXPECTS(light, ring_.rank() == ring_.home(),

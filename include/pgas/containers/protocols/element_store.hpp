@@ -23,14 +23,16 @@ class element_store {
   explicit element_store(Window const& memory) : epoch_(memory) {}
 
   /// Puts elements into a rank's part, from index `first` on. The values may be reused at return.
-  void put(rank_t rank, std::size_t first, std::span<value_type const> values) {
+  template <std::size_t Extent = std::dynamic_extent>
+  void put(rank_t rank, std::size_t first, std::span<value_type const, Extent> values) {
     view_type const& there = to(rank);
     if (values.size() == 1) return there.put(first, values[0]);
     there.put(first, values);
     there.flush_local();
   }
   /// Gets elements of a rank's part as they are in its memory now.
-  void get(rank_t rank, std::size_t first, std::span<value_type> into) {
+  template <std::size_t Extent = std::dynamic_extent>
+  void get(rank_t rank, std::size_t first, std::span<value_type, Extent> into) {
     view_type const& there = to(rank);
     if (into.size() == 1) return static_cast<void>(into[0] = there.get(first));
     there.get(first, into);

@@ -111,7 +111,9 @@ class ticket_ring {
   [[nodiscard]] rank_t rank() const noexcept { return words_.rank(); }
 
   /// Pushes the first of the values, as many as there is room for, and returns their number.
-  std::size_t try_push(std::span<value_type const> values) {
+  /// The number may be known at compile time: one value then takes no loop.
+  template <std::size_t Extent>
+  std::size_t try_push(std::span<value_type const, Extent> values) {
     if (values.empty()) return 0;
     for (;;) {
       auto const [room, is_old] = room_from(next_push_, values.size());
@@ -126,7 +128,13 @@ class ticket_ring {
       word expected = tail_word(next_push_.ticket);
       if (tail().compare_exchange(expected, tail_word(next_push_.ticket + room),
                                   std::memory_order_relaxed)) {  // relaxed: as above
-        fill(std::exchange(next_push_, behind(next_push_, room)), values.first(room));
+        place const first = next_push_;
+        next_push_ = behind(next_push_, room);
+        if constexpr (Extent == 1) {
+          fill(first, values);
+        } else {
+          fill(first, values.first(room));
+        }
         return room;
       }
       if (is_closed(expected)) return 0;
@@ -135,7 +143,8 @@ class ticket_ring {
   }
 
   /// Takes elements that are ready, as many as fit, and returns their number.
-  std::size_t try_pop(std::span<value_type> into) {
+  template <std::size_t Extent>
+  std::size_t try_pop(std::span<value_type, Extent> into) {
     if (into.empty()) return 0;
     for (;;) {
       auto const [ready, is_old] = ready_from(next_pop_, into.size());
@@ -154,7 +163,13 @@ class ticket_ring {
           continue;
         }
       }
-      take(std::exchange(next_pop_, behind(next_pop_, ready)), into.first(ready));
+      place const first = next_pop_;
+      next_pop_ = behind(next_pop_, ready);
+      if constexpr (Extent == 1) {
+        take(first, into);
+      } else {
+        take(first, into.first(ready));
+      }
       return ready;
     }
   }
@@ -297,16 +312,19 @@ class ticket_ring {
   }
   /// Looks for cells whose turn is that of their ticket, or one more.
   [[nodiscard]] found_cells turns_from(place p, std::size_t most, word more) {
-    std::size_t n = 0;
-    for (; n < most; ++n, p = behind(p, 1)) {
-      // acquire: pairs with the release in mark_free(), whose rank has read the cell, or in mark_full(),
-      // whose rank has put the element.
-      word const seen = turn(p).load(std::memory_order_acquire);
-      if (seen == p.free_turn() + more) continue;
-      if (n == 0 && seen > p.free_turn() + more) return {.is_old = true};
-      break;
+    word const first = turn_of(p);
+    if (first != p.free_turn() + more) return {.is_old = first > p.free_turn() + more};
+    std::size_t n = 1;
+    for (; n < most; ++n) {
+      p = behind(p, 1);
+      if (turn_of(p) != p.free_turn() + more) break;
     }
     return {n};
+  }
+  [[nodiscard]] word turn_of(place const& p) {
+    // acquire: pairs with the release in mark_free(), whose rank has read the cell, or in mark_full(), whose
+    // rank has put the element.
+    return turn(p).load(std::memory_order_acquire);
   }
 
   /// Calls use(rank, index in its part, first value, number) for each run of adjacent cells.
@@ -321,11 +339,16 @@ class ticket_ring {
     }
   }
 
-  void fill(place const& first, std::span<value_type const> values) {
+  template <std::size_t Extent>
+  void fill(place const& first, std::span<value_type const, Extent> values) {
     if constexpr (Fault == ring_fault::full_before_put) mark_full(first, values.size());
-    for_each_run(first, values.size(), [&](rank_t rank, std::size_t at, std::size_t from, std::size_t n) {
-      memory_.put(rank, at, values.subspan(from, n));
-    });
+    if constexpr (Extent == 1) {
+      memory_.put(owner_of(first.cell), index_of(first.cell), values);
+    } else {
+      for_each_run(first, values.size(), [&](rank_t rank, std::size_t at, std::size_t from, std::size_t n) {
+        memory_.put(rank, at, values.subspan(from, n));
+      });
+    }
     if constexpr (Fault != ring_fault::no_arrival) arrive(first, values.size());
     if constexpr (Fault != ring_fault::full_before_put) mark_full(first, values.size());
   }
@@ -339,17 +362,22 @@ class ticket_ring {
   }
   void mark_full(place p, std::size_t number) {
     for (std::size_t i = 0; i < number; ++i, p = behind(p, 1)) {
-      // release: pairs with the acquire in turns_from() and in wait_for_element() of the rank that takes. No
+      // release: pairs with the acquire in turn_of() and in wait_for_element() of the rank that takes. No
       // other rank may modify the word, since this one has the ticket.
       turn(p).reset_unshared(p.full_turn(), std::memory_order_release);
     }
   }
 
-  void take(place const& first, std::span<value_type> into) {
+  template <std::size_t Extent>
+  void take(place const& first, std::span<value_type, Extent> into) {
     if constexpr (Fault == ring_fault::free_before_get) mark_free(first, into.size());
-    for_each_run(first, into.size(), [&](rank_t rank, std::size_t at, std::size_t from, std::size_t n) {
-      memory_.get(rank, at, into.subspan(from, n));
-    });
+    if constexpr (Extent == 1) {
+      memory_.get(owner_of(first.cell), index_of(first.cell), into);
+    } else {
+      for_each_run(first, into.size(), [&](rank_t rank, std::size_t at, std::size_t from, std::size_t n) {
+        memory_.get(rank, at, into.subspan(from, n));
+      });
+    }
     if constexpr (Fault != ring_fault::free_before_get) mark_free(first, into.size());
   }
   void mark_free(place p, std::size_t number) {
@@ -358,7 +386,7 @@ class ticket_ring {
       head().reset_unshared(head_word(p.ticket + number), std::memory_order_release);
     } else {
       for (std::size_t i = 0; i < number; ++i, p = behind(p, 1)) {
-        // release: pairs with the acquire in turns_from() and in wait_for_room() of the rank that pushes into
+        // release: pairs with the acquire in turn_of() and in wait_for_room() of the rank that pushes into
         // the next lap, and in close().
         turn(p).reset_unshared(p.free_turn() + 2, std::memory_order_release);
       }

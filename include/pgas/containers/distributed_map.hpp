@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <pgas/concepts/concurrent_map.hpp>
+#include <pgas/containers/map_chain.hpp>
+#include <pgas/containers/map_policy.hpp>
+#include <pgas/containers/map_table.hpp>
+#include <pgas/team.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// A hash and an equality of keys: equal keys have one hash, on every rank. Neither throws.
+template <class Hash, class Equal, class Key>
+concept keys_by = std::copyable<Hash> && std::copyable<Equal> &&
+                  requires(Hash const& hash, Equal const& equal, Key const& key) {
+                    { hash(key) } -> std::convertible_to<std::uint64_t>;
+                    { equal(key, key) } -> std::convertible_to<bool>;
+                  };
+
+/// A hash map that the ranks of a team share. Each key has an owner, which its hash chooses; any rank looks
+/// up and changes any key by one-sided accesses, without the owner's help.
+///
+/// The object is one rank's handle; it moves. Make one with make_map. Each operation on one key is
+/// linearizable: it takes effect at one moment between its call and its return. Keys are compared by `Equal`
+/// and hashed by `Hash`, so padding never matters. Members that are collective say so; all others are
+/// one-sided, and any rank may call them at any time. The destructor is local.
+///
+/// A lookup takes no lock; it reads again if the bucket has changed meanwhile. A change locks the chain of
+/// its key for a few accesses; with the policy `counting`, a change of a present key takes no lock.
+/// containers/README.md compares the costs. Works on every backend. MPI has no equal; UPC++:
+/// upcxx::dist_object of a std::unordered_map with a call to its owner; BCL: BCL::HashMap.
+template <transportable Key, transportable Value, map_policy Policy, class Hash, class Equal, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+  requires keys_by<Hash, Equal, Key>
+class distributed_map {
+  using team_type = pgas::team<Backend, Coherence, Protocols>;
+  using window_type = pgas::window<std::uint64_t, Backend, Coherence, Protocols>;
+  using table_type = detail::map_table<window_type>;
+  using layout = detail::bucket_layout<Key, Value>;
+  static_assert(
+      Policy.slots == erased_slots::reused || sizeof(Value) <= sizeof(std::uint64_t),
+      "distributed_map: with the policy `counting` a value is one atomic element of 8 bytes at most; "
+      "take a smaller value, or leave the policy out");
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using value_type = std::pair<Key, Value>;
+  /// What operations that overlap promise.
+  static constexpr consistency promises = consistency::linearizable;
+  static constexpr std::string_view name = "distributed_map";
+
+  /// For make_map.
+  distributed_map(team_type const& team, std::unique_ptr<table_type> table, Hash hash, Equal equal)
+      : team_(team), table_(std::move(table)), hash_(std::move(hash)), equal_(std::move(equal)) {}
+
+  /// Returns the value of a key, or nothing if the key is absent. Costs a cache miss where key and value have
+  /// 8 bytes each, else two; in far memory two atomic loads and a get.
+  [[nodiscard]] std::optional<Value> lookup(Key const& key) const { return lookup_at(place_of(key), key); }
+  /// Returns whether a key is present.
+  [[nodiscard]] bool contains(Key const& key) const { return lookup(key).has_value(); }
+
+  /// Inserts a key that is absent, and returns true. Returns false, and changes nothing, if it is present. Of
+  /// several ranks that insert one key, exactly one gets true. Throws errc::no_space if the owner's part is
+  /// full.
+  bool insert(Key const& key, Value const& value) {
+    return count("insert", place_of(key), [&](auto const& chain) { return chain.insert(key, value); });
+  }
+  /// Inserts a key, or gives it another value. Returns whether it was absent. Throws as insert does.
+  bool insert_or_assign(Key const& key, Value const& value) {
+    return count("insert_or_assign", place_of(key),
+                 [&](auto const& chain) { return chain.assign(key, value); });
+  }
+  /// The same as insert_or_assign, by the name that concurrent_map has for it.
+  void update(Key const& key, Value const& value) {
+    count("update", place_of(key), [&](auto const& chain) { return chain.assign(key, value); });
+  }
+  /// Makes a key absent, and returns whether it was present.
+  bool erase(Key const& key) {
+    bool const erased = on_chain("erase", place_of(key), [&](auto const& chain) {
+      return chain.erase(key) == detail::map_change::made;
+    });
+    balance_ -= erased ? 1 : 0;
+    return erased;
+  }
+  /// Inserts a key with `value` if it is absent, else sets its value to op(old, value), in one indivisible
+  /// step. Returns whether it was absent. `op` is one of pgas::op, or a function object as accumulate takes
+  /// it. Throws as insert does.
+  template <detail::operation_argument Op = op::sum>
+  bool insert_or_accumulate(Key const& key, Value const& value, Op op = {}) {
+    detail::refuse_operation<Op, Value>();
+    return accumulate_at(place_of(key), key, value, op);
+  }
+
+  /// Sets values[i] to the value of keys[i], or to nothing, for each i. Each lookup is one by itself. The
+  /// keys of one owner follow one another, and their lines come from memory while earlier keys are looked up.
+  void lookup(std::span<Key const> keys, std::span<std::optional<Value>> values) const {
+    if (keys.size() != values.size()) {
+      refuse(errc::invalid_argument, "lookup",
+             std::to_string(values.size()) + " results for " + std::to_string(keys.size()) +
+                 " keys; give as many");
+    }
+    in_batches(
+        keys.size(), [&](std::size_t i) -> Key const& { return keys[i]; },
+        [&](std::size_t i, detail::key_place const& at) { values[i] = lookup_at(at, keys[i]); });
+  }
+  /// Calls update for each pair, as if one after the other.
+  void update(std::span<value_type const> pairs) {
+    in_batches(
+        pairs.size(), [&](std::size_t i) -> Key const& { return pairs[i].first; },
+        [&](std::size_t i, detail::key_place const& at) {
+          count("update", at,
+                [&](auto const& chain) { return chain.assign(pairs[i].first, pairs[i].second); });
+        });
+  }
+  /// Calls insert_or_accumulate for each pair.
+  template <detail::operation_argument Op = op::sum>
+  void insert_or_accumulate(std::span<value_type const> pairs, Op op = {}) {
+    detail::refuse_operation<Op, Value>();
+    in_batches(
+        pairs.size(), [&](std::size_t i) -> Key const& { return pairs[i].first; },
+        [&](std::size_t i, detail::key_place const& at) {
+          accumulate_at(at, pairs[i].first, pairs[i].second, op);
+        });
+  }
+
+  /// The rank that owns a key.
+  [[nodiscard]] rank_t owner(Key const& key) const { return place_of(key).owner; }
+  /// The number of keys that are present when all ranks have called it. Collective; a reduction.
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(team_.all_reduce(balance_)); }
+  /// Calls use(key, value) for each key of this rank's part. One-sided. A key that is present throughout is
+  /// met exactly once, with a value that it had; changes meanwhile may be met or not. `use` may call the map.
+  template <std::invocable<Key const&, Value const&> Use>
+  void for_each_own(Use&& use) const {
+    table_->part(team_.rank()).visit([&](auto const& part) {
+      auto const& shape = table_->shape();
+      detail::map_words<typename table_type::state_type, std::remove_cvref_t<decltype(part)>> const words(
+          table_->state(), part);
+      auto const overflow =
+          std::min<std::size_t>(words.load(detail::map_shape::used), shape.overflow_buckets);
+      for (std::size_t bucket = 0; bucket < shape.home_buckets + overflow; ++bucket)
+        for_each_in(words, shape.at(bucket), use);
+    });
+  }
+  /// Erases all keys. Collective.
+  void clear() {
+    team_.barrier();
+    clear_own();
+    balance_ = 0;
+    team_.barrier();
+  }
+  /// Gives each rank's part room for `capacity` keys, and drops the slots that erased keys keep. Collective;
+  /// all ranks give the same number. Each rank moves its own keys. Throws errc::invalid_argument on every
+  /// rank if one has more keys, and the errors of make_map; the map is then as before.
+  void reserve(std::size_t capacity) {
+    team_.barrier();
+    std::size_t own = 0;
+    for_each_own([&](Key const&, Value const&) { ++own; });
+    std::size_t const most = team_.all_reduce(own, op::max{});
+    if (most > capacity) {
+      refuse(errc::invalid_argument, "reserve",
+             "a rank has " + std::to_string(most) + " keys, more than " + std::to_string(capacity) +
+                 "; reserve at least as many");
+    }
+    distributed_map larger(team_, make_table(team_, capacity, "reserve"), hash_, equal_);
+    for_each_own([&](Key const& key, Value const& value) { larger.insert(key, value); });
+    table_ = std::move(larger.table_);
+    team_.barrier();
+  }
+  /// The keys that each rank's part surely has room for.
+  [[nodiscard]] std::size_t capacity() const noexcept { return table_->shape().capacity; }
+  /// The bytes of one rank's part.
+  [[nodiscard]] std::size_t part_bytes() const noexcept {
+    return table_->shape().words() * sizeof(std::uint64_t);
+  }
+
+  /// True: any rank may call the map. See concurrent_map.
+  [[nodiscard]] static constexpr bool is_client() noexcept { return true; }
+  /// Returns when all ranks have called it: no rank serves. Collective. See concurrent_map.
+  void serve() const { team_.barrier(); }
+
+  /// The team that made the map.
+  [[nodiscard]] team_type const& team() const noexcept { return team_; }
+
+  /// For make_map.
+  static std::unique_ptr<table_type> make_table(team_type const& team, std::size_t capacity,
+                                                std::string_view operation) {
+    detail::handshake shake(*team.state(), operation);
+    shake.require_same(capacity, "keys of capacity");
+    constexpr std::size_t most = std::size_t{1} << 32U;
+    if (capacity > most) {
+      shake.refuse(errc::invalid_argument, "a part has room for 2^32 keys at most, and " +
+                                               std::to_string(capacity) + " were asked for; take more ranks");
+    }
+    shake.conclude();
+    auto const shape = detail::map_shape::of(capacity, layout::words);
+    return std::make_unique<table_type>(make_window<std::uint64_t>(team, shape.words()), shape);
+  }
+
+ private:
+  template <class View>
+  using chain_on = detail::map_chain<typename table_type::state_type, View, Key, Value, Policy, Equal>;
+
+  [[nodiscard]] detail::key_place place_of(Key const& key) const {
+    return table_->place_of(static_cast<std::uint64_t>(hash_(key)));
+  }
+  /// Returns use(chain of a place).
+  template <class Use>
+  decltype(auto) on_chain(std::string_view operation, detail::key_place const& at, Use&& use) const {
+    return table_->part(at.owner).visit([&](auto const& part) {
+      return use(chain_on<std::remove_cvref_t<decltype(part)>>(table_->state(), part, table_->shape(),
+                                                               at.home, at.tag, equal_, operation));
+    });
+  }
+  [[nodiscard]] std::optional<Value> lookup_at(detail::key_place const& at, Key const& key) const {
+    return on_chain("lookup", at, [&](auto const& chain) { return chain.lookup(key); });
+  }
+  template <class Op>
+  bool accumulate_at(detail::key_place const& at, Key const& key, Value const& value, Op op) {
+    return count("insert_or_accumulate", at,
+                 [&](auto const& chain) { return chain.accumulate(key, value, op); });
+  }
+  /// Makes a change that may insert a key, and returns whether it has.
+  template <class Change>
+  bool count(std::string_view operation, detail::key_place const& at, Change&& change) {
+    detail::map_change const is = on_chain(operation, at, change);
+    if (is == detail::map_change::no_space) [[unlikely]]
+      refuse_full(operation, at.owner);
+    bool const made = is == detail::map_change::made;
+    balance_ += made ? 1 : 0;
+    return made;
+  }
+
+  /// Calls use(i, place) for each i, in batches: the lines of a batch are asked for before the first is used.
+  /// Where parts are not near, the keys of one owner follow one another.
+  template <class KeyOf, class Use>
+  void in_batches(std::size_t total, KeyOf const& key_of, Use const& use) const {
+    constexpr bool groups = table_type::state_type::parts != part_is::near;
+    constexpr std::size_t most = groups ? 256 : 32;
+    struct item {
+      detail::key_place at;
+      std::size_t i;
+    };
+    std::array<item, most> batch;
+    for (std::size_t first = 0; first < total; first += most) {
+      std::size_t const size = std::min(most, total - first);
+      for (std::size_t k = 0; k < size; ++k) {
+        batch[k] = {place_of(key_of(first + k)), first + k};
+        table_->prefetch(batch[k].at);
+      }
+      auto const end = batch.begin() + static_cast<std::ptrdiff_t>(size);
+      if constexpr (groups) {  // stable: updates of one key stay in order
+        std::stable_sort(batch.begin(), end,
+                         [](item const& a, item const& b) { return a.at.owner < b.at.owner; });
+      }
+      for (auto it = batch.begin(); it != end; ++it) use(it->i, it->at);
+    }
+  }
+
+  template <class Words, class Use>
+  void for_each_in(Words const& words, std::size_t bucket, Use&& use) const {
+    std::array<std::optional<value_type>, detail::bucket_state::slots> found;
+    for (unsigned attempt = 0;; table_->state().control.pause(attempt++, {.operation = "for_each_own"})) {
+      detail::bucket_state const state(words.load(bucket));
+      if (state.is_locked()) continue;
+      for (std::size_t slot = 0; slot < found.size(); ++slot) {
+        found[slot].reset();
+        if (!state.is_present(slot)) continue;
+        auto its = words.template read<layout::slot_words>(bucket + layout::key(slot));
+        if constexpr (Policy.slots == erased_slots::kept)  // other ranks change it without the lock
+          its[layout::key_words] = words.load(bucket + layout::value(slot));
+        found[slot].emplace(detail::from_words<Key>(its.data()),
+                            detail::from_words<Value>(its.data() + layout::key_words));
+      }
+      if (words.load(bucket) == state.bits()) break;
+    }
+    for (auto const& pair : found) {
+      if (pair) use(pair->first, pair->second);
+    }
+  }
+  void clear_own() {
+    table_->part(team_.rank()).visit([&](auto const& part) {
+      detail::map_words<typename table_type::state_type, std::remove_cvref_t<decltype(part)>> const words(
+          table_->state(), part);
+      std::array<std::uint64_t, 512> const zeros{};
+      for (std::size_t first = 0; first < part.size(); first += zeros.size())
+        words.write(first, std::span(zeros).first(std::min(zeros.size(), part.size() - first)));
+    });
+  }
+
+  [[noreturn]] void refuse(errc code, std::string_view operation, std::string const& sentence) const {
+    throw error(code, table_->state().job_rank(), operation, sentence);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_full(std::string_view operation, rank_t owner) const {
+    refuse(errc::no_space, operation,
+           "rank " + std::to_string(owner) + "'s part is full: it was made for " +
+               std::to_string(capacity()) +
+               " keys; give make_map a larger capacity, or let all ranks call reserve before");
+  }
+
+  team_type team_;
+  std::unique_ptr<table_type> table_;
+  [[no_unique_address]] Hash hash_;
+  [[no_unique_address]] Equal equal_;
+  std::int64_t balance_ = 0;  ///< the keys that this rank has inserted, less those that it has erased
+};
+
+/// Makes an empty map. Collective; all ranks give the same options.
+///
+/// `make_map<std::uint64_t, int>(team, {.capacity = 1'000'000})` hashes by std::hash and compares by ==;
+/// others may follow the options. `make_map<Key, Value, counting>` makes a map that accumulates in one
+/// access. Throws on every rank errc::mismatch if options differ, and the errors of make_window. Costs a
+/// window of 1.2 buckets for each 3 keys of capacity, of 64 bytes where key and value have 8 each.
+template <transportable Key, transportable Value, map_policy Policy = map_policy{},
+          class Hash = std::hash<Key>, class Equal = std::equal_to<Key>, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+  requires keys_by<Hash, Equal, Key>
+[[nodiscard]] auto make_map(team<Backend, Coherence, Protocols> const& team, map_options options = {},
+                            Hash hash = {}, Equal equal = {}) {
+  using map_type = distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>;
+  static_assert(concurrent_map<map_type>);
+  return map_type(team, map_type::make_table(team, options.capacity, "make_map"), std::move(hash),
+                  std::move(equal));
+}
+
+/// Does not compile: says what a key needs.
+template <class Key, class Value, map_policy Policy = map_policy{}, class Hash = std::hash<Key>,
+          class Equal = std::equal_to<Key>, backend Backend, coherence_policy Coherence,
+          protocol_bundle Protocols>
+  requires(!transportable<Key> || !transportable<Value> || !keys_by<Hash, Equal, Key>)
+void make_map(team<Backend, Coherence, Protocols> const&, map_options = {}, Hash const& = {},
+              Equal const& = {}) {
+  detail::refuse_type<Key>();
+  detail::refuse_type<Value>();
+  static_assert(keys_by<Hash, Equal, Key>,
+                "make_map: keys need a hash and an equality; specialize std::hash for the key and give it an "
+                "operator ==, or give make_map a hash and an equality after the options");
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

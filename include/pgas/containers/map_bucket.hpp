@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <pgas/vocabulary/transportable.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The state of a bucket in one word, so that one load tells which slots hold keys, and one
+/// compare-and-swap takes the lock only of a bucket that has not changed.
+///
+/// Bits    0: a rank changes the bucket or its chain. 1 to 3: slot i holds a key that is present.
+///         4 to 6: slot i holds a key, which may be erased. 8 to 31: eight bits of each key's hash.
+///         32 to 63: the number of changes, which wraps around.
+class bucket_state {
+ public:
+  static constexpr std::size_t slots = 3;
+
+  constexpr explicit bucket_state(std::uint64_t bits) noexcept : bits_(bits) {}
+  [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
+
+  [[nodiscard]] constexpr bool is_locked() const noexcept { return (bits_ & locked_bit) != 0; }
+  [[nodiscard]] constexpr bool is_present(std::size_t slot) const noexcept {
+    return (bits_ >> (1 + slot) & 1U) != 0;
+  }
+  [[nodiscard]] constexpr bool is_taken(std::size_t slot) const noexcept {
+    return (bits_ >> (4 + slot) & 1U) != 0;
+  }
+  /// Returns whether the slot may hold a key with this tag.
+  [[nodiscard]] constexpr bool matches(std::size_t slot, unsigned tag) const noexcept {
+    return is_taken(slot) && (bits_ >> (8 + 8 * slot) & 0xffU) == tag;
+  }
+
+  [[nodiscard]] constexpr bucket_state locked() const noexcept { return bucket_state(bits_ | locked_bit); }
+  [[nodiscard]] constexpr bucket_state unlocked() const noexcept { return bucket_state(bits_ & ~locked_bit); }
+  /// The state after one more change.
+  [[nodiscard]] constexpr bucket_state counted() const noexcept { return bucket_state(bits_ + one_change); }
+  [[nodiscard]] constexpr bucket_state with(std::size_t slot, unsigned tag) const noexcept {
+    return bucket_state((bits_ & ~(std::uint64_t{0xff} << (8 + 8 * slot))) | taken_bit(slot) |
+                        present_bit(slot) | std::uint64_t{tag} << (8 + 8 * slot));
+  }
+  /// The key of the slot is absent, and the slot keeps it.
+  [[nodiscard]] constexpr bucket_state without(std::size_t slot) const noexcept {
+    return bucket_state(bits_ & ~present_bit(slot));
+  }
+  /// The slot is free.
+  [[nodiscard]] constexpr bucket_state freed(std::size_t slot) const noexcept {
+    return bucket_state(bits_ & ~present_bit(slot) & ~taken_bit(slot));
+  }
+
+ private:
+  static constexpr std::uint64_t locked_bit = 1;
+  static constexpr std::uint64_t one_change = std::uint64_t{1} << 32U;
+  static constexpr std::uint64_t present_bit(std::size_t slot) noexcept {
+    return std::uint64_t{1} << (1 + slot);
+  }
+  static constexpr std::uint64_t taken_bit(std::size_t slot) noexcept {
+    return std::uint64_t{1} << (4 + slot);
+  }
+
+  std::uint64_t bits_;
+};
+
+/// The number of words that hold a T.
+template <class T>
+inline constexpr std::size_t words_for = (sizeof(T) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+
+/// Copies a value to words; bytes behind the value are zero.
+template <transportable T>
+[[nodiscard]] std::array<std::uint64_t, words_for<T>> to_words(T const& value) noexcept {
+  std::array<std::uint64_t, words_for<T>> words{};
+  std::memcpy(words.data(), static_cast<void const*>(&value), sizeof(T));
+  return words;
+}
+template <transportable T>
+[[nodiscard]] T from_words(std::uint64_t const* words) noexcept {
+  T value{};
+  std::memcpy(static_cast<void*>(&value), words, sizeof(T));
+  return value;
+}
+
+/// Where the words of a bucket are, counted from its first. A bucket of small keys and values is one line.
+///
+/// Words    its state; the first word of the next bucket of its chain, 0 if there is none; three slots, each
+///          a key and its value.
+template <transportable Key, transportable Value>
+struct bucket_layout {
+  static constexpr std::size_t key_words = words_for<Key>;
+  static constexpr std::size_t value_words = words_for<Value>;
+  static constexpr std::size_t slot_words = key_words + value_words;
+  static constexpr std::size_t line_words = 8;
+  static constexpr std::size_t next = 1;
+  static constexpr std::size_t words =
+      (2 + bucket_state::slots * slot_words + line_words - 1) / line_words * line_words;
+
+  static constexpr std::size_t key(std::size_t slot) noexcept { return 2 + slot * slot_words; }
+  static constexpr std::size_t value(std::size_t slot) noexcept { return key(slot) + key_words; }
+};
+
+/// The buckets of a part: one word that counts overflow buckets in use, alone on its line; home buckets;
+/// overflow buckets.
+///
+/// A chain of n keys has at most (n - 1) / 3 overflow buckets. So a third of the capacity suffices for any
+/// hash, and a part surely has room for `capacity` keys. With half as many home buckets as keys, six of
+/// seven chains are one bucket.
+struct map_shape {
+  std::size_t capacity = 0;
+  std::size_t home_buckets = 0;
+  std::size_t overflow_buckets = 0;
+  std::size_t bucket_words = 0;
+
+  static constexpr std::size_t used = 0;   ///< the word that counts overflow buckets in use
+  static constexpr std::size_t first = 8;  ///< the first word of the first bucket
+
+  static constexpr map_shape of(std::size_t capacity, std::size_t bucket_words) noexcept {
+    return {capacity, capacity / 2 + 1, capacity / 3 + 1, bucket_words};
+  }
+
+  [[nodiscard]] constexpr std::size_t buckets() const noexcept { return home_buckets + overflow_buckets; }
+  [[nodiscard]] constexpr std::size_t at(std::size_t bucket) const noexcept {
+    return first + bucket * bucket_words;
+  }
+  [[nodiscard]] constexpr std::size_t words() const noexcept { return at(buckets()); }
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <pgas/concepts/control.hpp>
+#include <pgas/containers/map_bucket.hpp>
+#include <pgas/containers/map_policy.hpp>
+#include <pgas/containers/map_words.hpp>
+#include <pgas/vocabulary/op.hpp>
+#include <string_view>
+#include <type_traits>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Whether the words of two values of T combine as the values do, so that a message can name the operation.
+template <class Op, class T>
+inline constexpr bool combines_words = false;
+template <class T>
+  requires std::is_integral_v<T>
+inline constexpr bool combines_words<op::sum, T> = true;
+template <class T>
+  requires std::is_integral_v<T>
+inline constexpr bool combines_words<op::bit_and, T> = true;
+template <class T>
+  requires std::is_integral_v<T>
+inline constexpr bool combines_words<op::bit_or, T> = true;
+template <class T>
+  requires std::is_integral_v<T>
+inline constexpr bool combines_words<op::bit_xor, T> = true;
+
+/// An operation on values as an operation on their words.
+template <class T, class Op>
+struct op_on_words {
+  Op op;
+  std::uint64_t operator()(std::uint64_t old, std::uint64_t value) const {
+    return to_words<T>(op(from_words<T>(&old), from_words<T>(&value)))[0];
+  }
+};
+
+/// What an operation did to the set of keys.
+enum class map_change {
+  none,      ///< the key was there, or was not, as before
+  made,      ///< the key was inserted or erased
+  no_space,  ///< the part has no slot for the key
+};
+
+/// The buckets that may hold one key: a home bucket and its overflow buckets, in one part of a map. The
+/// object serves one operation.
+///
+/// A slot is free, present (it holds a key and its value), or, with erased_slots::kept, erased (it holds a
+/// key without a value). A key never moves while it is present, and it is present in one slot at most.
+///
+/// Change    A rank locks the chain: it sets bit 0 of the home bucket's state by a compare-and-swap. It finds
+///           the key, or a free slot, or adds an overflow bucket. Before it changes an overflow bucket, it
+///           sets bit 0 of that bucket's state, too. It writes the slot, and then stores the state with a new
+///           version and bit 0 clear. A new overflow bucket is complete before the chain links it.
+/// Lookup    A reader loads the state of a bucket, reads the slots whose tags match, and loads the state
+///           again. If that has changed, or bit 0 was set, the reader begins again. If no tag matches, the
+///           key is not in the bucket at the first load: a change takes effect when it stores the state.
+///           A key that is found in no bucket was absent at one moment of the lookup: if it had been present
+///           throughout, it would have been in one bucket all the time.
+/// Kept      A slot's key never changes, so a key that matches needs no second look. An update or accumulate
+///           changes the value of a present key by one atomic access without the lock. Another rank may erase
+///           the key between the look at the state and this access. The change then counts as one just before
+///           that erasure, which destroys it: the key's next insertion stores its value. If the access comes
+///           after that store, it counts as a change of the new value, whose insertion took effect at the
+///           store. A lookup that finds the key's slot without a value while the bucket is locked therefore
+///           begins again.
+/// Source    The version is Lamport's, from Concurrent reading and writing (1977), in the form of sequence
+///           locks; its memory orders are those of Boehm 2012. Ours differs. The version shares a word with
+///           the lock, so the lock is taken only in the state that was seen, and with the tags of the keys,
+///           so a lookup of an absent key reads no key.
+/// Costs     in near memory, a lookup reads one line where key and value have a word each. In far memory it
+///           is two loads and a get; a change is two loads, a compare-and-swap, a get, a put and a store.
+template <class State, class View, transportable Key, transportable Value, map_policy Policy, class Equal>
+class map_chain {
+  using layout = bucket_layout<Key, Value>;
+  using words_type = map_words<State, View, Policy.steps.flushes>;
+  static constexpr bool keeps = Policy.slots == erased_slots::kept;
+  static constexpr map_steps steps = Policy.steps;
+
+ public:
+  map_chain(State& state, View const& part, map_shape const& shape, std::size_t home, unsigned tag,
+            Equal const& equal, std::string_view operation) noexcept
+      : state_(&state),
+        words_(state, part),
+        shape_(&shape),
+        home_(shape.at(home)),
+        tag_(tag),
+        equal_(&equal),
+        operation_(operation) {}
+
+  /// The value of a key that is present.
+  [[nodiscard]] std::optional<Value> lookup(Key const& key) const {
+    for (unsigned attempt = 0;; pause(attempt++)) {
+      std::optional<Value> value;
+      if (look(key, value)) [[likely]]
+        return value;
+    }
+  }
+
+  /// Inserts a key that is absent. Returns none if the key was present.
+  [[nodiscard]] map_change insert(Key const& key, Value const& value) const {
+    return under_lock([&](bucket_state home) {
+      place const at = find(key, home);
+      if (at.is_present) return unlock(home, map_change::none);
+      return put_new(at, home, key, value);
+    });
+  }
+  /// Inserts a key, or gives it another value. Returns none if the key was present.
+  [[nodiscard]] map_change assign(Key const& key, Value const& value) const {
+    if constexpr (keeps) {
+      if (at_present(key, [&](std::size_t at) { words_.store(at, to_words(value)[0]); }))
+        return map_change::none;
+    }
+    return under_lock([&](bucket_state home) {
+      place const at = find(key, home);
+      if (!at.is_present) return put_new(at, home, key, value);
+      if constexpr (keeps) {
+        words_.store(at.value(), to_words(value)[0]);
+        return unlock(home, map_change::none);
+      } else {
+        return put_value(at, home, value);
+      }
+    });
+  }
+  /// Inserts a key, or combines its value. Returns none if the key was present.
+  template <class Op>
+  [[nodiscard]] map_change accumulate(Key const& key, Value const& value, Op op) const {
+    if constexpr (keeps) {
+      if (at_present(key, [&](std::size_t at) { combine(at, value, op); })) return map_change::none;
+    }
+    return under_lock([&](bucket_state home) {
+      place const at = find(key, home);
+      if (!at.is_present) return put_new(at, home, key, value);
+      if constexpr (keeps) {
+        combine(at.value(), value, op);
+        return unlock(home, map_change::none);
+      } else {
+        auto const old = words_.template read<layout::value_words>(at.value());
+        return put_value(at, home, op(from_words<Value>(old.data()), value));
+      }
+    });
+  }
+  /// Makes a key absent. Returns none if it was absent.
+  [[nodiscard]] map_change erase(Key const& key) const {
+    return under_lock([&](bucket_state home) {
+      place const at = find(key, home);
+      if (!at.is_present) return unlock(home, map_change::none);
+      finish(at, home, keeps ? at.state.without(at.slot) : at.state.freed(at.slot));
+      return map_change::made;
+    });
+  }
+
+ private:
+  /// A slot of the chain.
+  struct place {
+    std::size_t bucket = 0;  ///< its first word; 0: there is no free slot
+    std::size_t slot = 0;
+    bucket_state state{0};    ///< of the bucket
+    bool is_present = false;  ///< the slot holds the key
+    bool is_erased = false;   ///< the slot holds the key, and is kept for it
+    std::size_t last = 0;     ///< the last bucket of the chain
+
+    [[nodiscard]] std::size_t key() const noexcept { return bucket + layout::key(slot); }
+    [[nodiscard]] std::size_t value() const noexcept { return bucket + layout::value(slot); }
+  };
+
+  [[nodiscard]] bool is_key(std::uint64_t const* words, Key const& key) const {
+    return (*equal_)(from_words<Key>(words), key);
+  }
+
+  /// Looks once. Returns false if the chain changed meanwhile.
+  [[nodiscard]] bool look(Key const& key, std::optional<Value>& value) const {
+    std::size_t bucket = home_;
+    do {
+      bucket_state const state(words_.load(bucket));
+      for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
+        if (!state.matches(slot, tag_)) continue;
+        if constexpr (keeps) {
+          auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
+          if (!is_key(found.data(), key)) continue;
+          if (state.is_present(slot)) {
+            std::uint64_t const word = words_.load(bucket + layout::value(slot));
+            value.emplace(from_words<Value>(&word));
+            return true;
+          }
+          return !state.is_locked();
+        } else {
+          if (steps.waits_for_writer && state.is_locked()) return false;
+          if constexpr (words_type::by_single_words) {
+            auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
+            bool const is_it = is_key(found.data(), key);
+            if (is_it) {
+              auto const its = words_.template read<layout::value_words>(bucket + layout::value(slot));
+              value.emplace(from_words<Value>(its.data()));
+            }
+            if (has_changed(bucket, state)) return false;
+            if (is_it) return true;
+          } else {
+            auto const found = words_.template read<layout::slot_words>(bucket + layout::key(slot));
+            if (has_changed(bucket, state)) return false;
+            if (!is_key(found.data(), key)) continue;
+            value.emplace(from_words<Value>(found.data() + layout::key_words));
+            return true;
+          }
+        }
+      }
+      bucket = words_.load(bucket + layout::next);
+    } while (bucket != 0);
+    return true;
+  }
+  [[nodiscard]] bool has_changed(std::size_t bucket, bucket_state seen) const {
+    return steps.validates && words_.load(bucket) != seen.bits();
+  }
+
+  /// Calls use(place of the value) if the key is present, without the lock. Only where slots are kept.
+  template <class Use>
+  [[nodiscard]] bool at_present(Key const& key, Use&& use) const {
+    std::size_t bucket = home_;
+    do {
+      bucket_state const state(words_.load(bucket));
+      for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
+        if (!state.matches(slot, tag_)) continue;
+        auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
+        if (!is_key(found.data(), key)) continue;
+        if (!state.is_present(slot)) return false;
+        use(bucket + layout::value(slot));
+        return true;
+      }
+      bucket = words_.load(bucket + layout::next);
+    } while (bucket != 0);
+    return false;
+  }
+  template <class Op>
+  void combine(std::size_t at, Value const& value, Op op) const {
+    if constexpr (combines_words<Op, Value>) {
+      words_.accumulate(at, to_words(value)[0], op);
+    } else {
+      words_.accumulate(at, to_words(value)[0], op_on_words<Value, Op>{op});
+    }
+  }
+
+  /// Returns change(state of the home bucket before the lock), which unlocks.
+  template <class Change>
+  map_change under_lock(Change&& change) const {
+    for (unsigned attempt = 0;; pause(attempt++)) {
+      bucket_state const home(words_.load(home_));
+      if constexpr (!steps.locks) return change(home.unlocked());
+      if (home.is_locked()) continue;
+      std::uint64_t expected = home.bits();
+      if (words_.compare_exchange(home_, expected, home.locked().bits())) return change(home);
+    }
+  }
+  map_change unlock(bucket_state home, map_change result) const {
+    words_.store(home_, home.bits());
+    return result;
+  }
+  /// Stores the new state of a bucket, and unlocks the chain.
+  void finish(place const& at, bucket_state home, bucket_state changed) const {
+    if constexpr (steps.counts_changes) changed = changed.counted();
+    words_.store(at.bucket, changed.bits());
+    if (at.bucket != home_) words_.store(home_, home.bits());
+  }
+  /// Tells readers that an overflow bucket changes; the lock tells it of the home bucket.
+  void mark(place const& at) const {
+    if (steps.marks_overflow && at.bucket != home_) words_.store(at.bucket, at.state.locked().bits());
+  }
+
+  /// Finds the key, or else the first free slot. The chain is locked.
+  [[nodiscard]] place find(Key const& key, bucket_state state) const {
+    place free;
+    for (std::size_t bucket = home_;;) {
+      for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
+        if (!state.is_taken(slot)) {
+          if (free.bucket == 0) free.bucket = bucket, free.slot = slot, free.state = state;
+        } else if (state.matches(slot, tag_)) {
+          auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
+          if (!is_key(found.data(), key)) continue;
+          bool const is_present = state.is_present(slot);
+          return {bucket, slot, state, is_present, !is_present, 0};
+        }
+      }
+      free.last = bucket;
+      bucket = words_.load(bucket + layout::next);
+      if (bucket == 0) return free;
+      state = bucket_state(words_.load(bucket));
+    }
+  }
+  map_change put_value(place const& at, bucket_state home, Value const& value) const {
+    mark(at);
+    words_.write(at.value(), to_words(value));
+    finish(at, home, at.state);
+    return map_change::none;
+  }
+  map_change put_new(place at, bucket_state home, Key const& key, Value const& value) const {
+    if (at.is_erased) {
+      words_.store(at.value(), to_words(value)[0]);
+      finish(at, home, at.state.with(at.slot, tag_));
+      return map_change::made;
+    }
+    bool const is_longer = at.bucket == 0;
+    if (is_longer) {
+      std::size_t const overflow = words_.fetch_add(map_shape::used, 1);
+      if (overflow >= shape_->overflow_buckets) return unlock(home, map_change::no_space);
+      at.bucket = shape_->at(shape_->home_buckets + overflow);
+    } else {
+      mark(at);
+    }
+    std::array<std::uint64_t, layout::slot_words> slot;
+    auto const key_words = to_words(key);
+    auto const value_words = to_words(value);
+    std::copy(key_words.begin(), key_words.end(), slot.begin());
+    std::copy(value_words.begin(), value_words.end(), slot.begin() + layout::key_words);
+    words_.write(at.key(), slot);
+    if (is_longer) {
+      words_.store(at.bucket, at.state.with(at.slot, tag_).bits());
+      words_.store(at.last + layout::next, at.bucket);
+      return unlock(home, map_change::made);
+    }
+    finish(at, home, at.state.with(at.slot, tag_));
+    return map_change::made;
+  }
+
+  /// Lets other ranks go on, and looks whether the job has failed. Out of line: a chain is seldom locked.
+  [[gnu::noinline]] void pause(unsigned attempt) const {
+    state_->control.pause(attempt, {.operation = operation_});
+  }
+
+  State* state_;
+  words_type words_;
+  map_shape const* shape_;
+  std::size_t home_;
+  unsigned tag_;
+  Equal const* equal_;
+  std::string_view operation_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

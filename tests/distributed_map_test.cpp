@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "support/fake_nodes.hpp"
 #include "support/models.hpp"
 #include "support/ranks.hpp"
 
@@ -33,7 +34,7 @@ constexpr std::size_t effort(Team const&, std::size_t usual) {
   using segment_type = typename Team::backend_type::segment_type;
   constexpr std::size_t share = pgas::cache_controlled<segment_type> ? 40
                                 : pgas::shared_segment<segment_type> ? 1
-                                                                     : 10;
+                                                                     : 20;
   return std::max<std::size_t>(usual / share, 1);
 }
 
@@ -41,6 +42,20 @@ constexpr std::size_t effort(Team const&, std::size_t usual) {
 struct one_hash {
   std::size_t operator()(auto const&) const noexcept { return 42; }
 };
+
+/// All keys meet in one bucket of a map of two ranks with room for 30 keys, and their tags differ.
+struct one_bucket {
+  std::size_t operator()(number key) const noexcept {
+    for (number hash = key * 1000;; ++hash) {
+      number const bits = pgas::detail::spread(hash);
+      if (bits >> 63U == 0 && (bits & 0xffffffffU) >> 28U == 0) return hash;
+    }
+  }
+};
+
+/// Nodes of two ranks and nodes of one: far puts arrive no earlier than at a flush.
+using two_a_node_model = model<fake::nodes_of<pgas::backends::process_map, 2>>;
+using one_a_node_model = model<fake::nodes_of<pgas::backends::process_map, 1>>;
 
 /// A key with padding, and a member that takes no part in its value.
 struct padded_key {
@@ -413,7 +428,7 @@ bool sees_wrong_values(auto& team, Map& map, std::size_t changes, std::size_t ke
     map.update(keys, wide(0));  // tells the end
   } else {
     std::vector<number> last(keys, 0);
-    for (std::size_t i = 0; i % 8 != 0 || !map.contains(keys); ++i) {
+    for (std::size_t i = 0; i < 100 * changes && (i % 8 != 0 || !map.contains(keys)); ++i) {
       auto const found = map.lookup(i % keys);
       if (!found || !found->is_whole() || found->words[0] < last[i % keys]) {
         wrong = true;
@@ -433,8 +448,58 @@ TEST_CASE("map: values of many words are read whole, and never older ones after 
         require(!sees_wrong_values(team, map, changes, 5), "values are whole and newer and newer");
         auto chain = make_map<number, wide, map_policy{}, one_hash>(team);
         require(!sees_wrong_values(team, chain, changes, 5), "so are values in overflow buckets");
+        if (team.size() != 2) return;
+        auto tags = make_map<number, wide, map_policy{}, one_bucket>(team, {.capacity = 30});
+        require(!sees_wrong_values(team, tags, changes, 6), "so are those of keys with other tags");
       },
       {2, 3});
+}
+
+TEST_CASE("map: near and far parts of one map keep the same promises") {
+  everywhere<std::tuple<two_a_node_model>>(
+      [](auto& team) {
+        auto const n = [](std::size_t i) { return number{i}; };
+        auto words = make_map<number, number>(team, {.capacity = 100});
+        random_rounds(team, words, 90, 3, 200, 1, n, [](number v) { return v; });
+        auto wides = make_map<number, wide, map_policy{}, one_hash>(team, {.capacity = 60});
+        random_rounds(team, wides, 50, 2, 100, 3, n, [](number v) { return wide(v); });
+        auto kept = make_map<number, number, counting>(team, {.capacity = 200});
+        require_equal(wins_of_all(team, kept, 200), std::size_t{200}, "insertions that won");
+        auto map = make_map<number, wide>(team);
+        require(!sees_wrong_values(team, map, 500, 5), "values are whole and newer and newer");
+      },
+      {3, 4});
+}
+
+/// Rank 0 erases and inserts keys with value 0 that no rank counts with. The others count with another key,
+/// which rank 0 erases now and then, too. Returns whether a key that nobody counts with has a count.
+template <class Map>
+bool counts_for_others(auto& team, Map& map, std::size_t rounds) {
+  bool wrong = false;
+  team.barrier();
+  for (std::size_t i = 0; i < rounds; ++i) {
+    if (team.rank() != 0) {
+      map.insert_or_accumulate(1, 1);
+      continue;
+    }
+    map.erase(1);
+    map.insert(2 + i % 2, 0);
+    wrong = wrong || map.lookup(2 + i % 2) != number{0};
+    map.erase(2 + i % 2);
+  }
+  return team.all_reduce(wrong ? 1 : 0) != 0;
+}
+
+TEST_CASE("map: a count never goes to another key, whose slot was that of an erased one") {
+  everywhere(
+      [](auto& team) {
+        std::size_t const rounds = effort(team, 10000);
+        auto kept = make_map<number, number, counting, one_hash>(team);
+        require(!counts_for_others(team, kept, rounds), "counts without a lock stay with their key");
+        auto reused = make_map<number, number, map_policy{}, one_hash>(team);
+        require(!counts_for_others(team, reused, rounds), "counts under locks stay with their key");
+      },
+      {2});
 }
 
 // --- histories ---------------------------------------------------------------------------------------------
@@ -573,6 +638,78 @@ TEST_CASE("map: the history of each key is linearizable") {
       });
     } while (++seed, agreed(std::chrono::steady_clock::now() < end));
     std::cout << "covered: " << 10 * (seed - first) << " histories of two keys on " << Model::name() << "\n";
+  });
+}
+
+// --- mutants -----------------------------------------------------------------------------------------------
+
+/// A map with a step left out, and whether its test notices that within the time.
+template <class Model, class Body>
+bool is_noticed(Body const& body, pgas::rank_t ranks = 2) {
+  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  do {
+    std::uint64_t const seed = next_seed();
+    incoherent::against const misbehaviour({.seed = seed});
+    auto emulated = pgas::scc::with_options::chosen();
+    pgas::scc::with_options const hostile(emulated.disturb(seed));
+    if (pgas::run<typename Model::backend>(ranks, [&body](auto& world) {
+          auto team = world.template with<typename Model::coherence, typename Model::protocols>();
+          return body(team);
+        }))
+      return true;
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+template <class Named = process_model, class Body>
+void require_noticed(std::string const& mutant, Body const& body) {
+  for_each_model<std::tuple<Named>>([&]<class Model>(Model) {
+    INFO("without: ", mutant);
+    CHECK(is_noticed<Model>(body));
+  });
+}
+
+TEST_CASE("map: mutants, each step of a lookup or a change is needed") {
+  require_noticed("the second look of a lookup", [](auto& team) {
+    auto map = make_map<number, wide, map_policy{.steps = {.validates = false}}>(team);
+    return sees_wrong_values(team, map, 20000, 5);
+  });
+  require_noticed("the count of changes", [](auto& team) {
+    auto map = make_map<number, wide, map_policy{.steps = {.counts_changes = false}}>(team);
+    return sees_wrong_values(team, map, 20000, 1);
+  });
+  require_noticed("the look whether a bucket changes", [](auto& team) {
+    auto map = make_map<number, wide, map_policy{.steps = {.waits_for_writer = false}}>(team);
+    return sees_wrong_values(team, map, 20000, 5);
+  });
+  require_noticed("the mark of an overflow bucket", [](auto& team) {
+    auto map = make_map<number, wide, map_policy{.steps = {.marks_overflow = false}}, one_bucket>(
+        team, {.capacity = 30});
+    return sees_wrong_values(team, map, 20000, 6);
+  });
+  require_noticed("the lock of a chain", [](auto& team) {
+    auto map =
+        make_map<number, number, map_policy{.steps = {.locks = false}}, one_hash>(team, {.capacity = 1000});
+    bool wrong = false;
+    for (int round = 0; round < 100; ++round) {
+      wrong = wins_of_all(team, map, 3) != 3 || wrong;
+      map.clear();
+    }
+    return wrong;
+  });
+  require_noticed<one_a_node_model>("the flush of a slot", [](auto& team) {
+    auto map = make_map<number, wide, map_policy{.steps = {.flushes = false}}>(team, {.capacity = 20000});
+    return sees_wrong_values(team, map, 2000, 5);
+  });
+}
+
+/// A map whose values change without a lock, and whose slots of erased keys serve other keys all the same.
+TEST_CASE("map: mutants, a slot that counts without a lock must wait for its own key") {
+  require_noticed("the wait of a slot for its key", [](auto& team) {
+    auto map =
+        make_map<number, number,
+                 map_policy{.slots = pgas::erased_slots::kept, .steps = {.keeps_keys = false}}, one_hash>(
+            team, {.capacity = 1000});
+    return counts_for_others(team, map, 20000);
   });
 }
 

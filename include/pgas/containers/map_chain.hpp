@@ -149,7 +149,7 @@ class map_chain {
     return under_lock([&](bucket_state home) {
       place const at = find(key, home);
       if (!at.is_present) return unlock(home, map_change::none);
-      finish(at, home, keeps ? at.state.without(at.slot) : at.state.freed(at.slot));
+      finish(at, home, keeps && steps.keeps_keys ? at.state.without(at.slot) : at.state.freed(at.slot));
       return map_change::made;
     });
   }

@@ -21,6 +21,7 @@ struct map_steps {
   bool counts_changes = true;    ///< a change leaves a new version
   bool marks_overflow = true;    ///< a bucket of the chain is marked while it changes
   bool waits_for_writer = true;  ///< a reader does not read a bucket that changes
+  bool keeps_keys = true;        ///< where a change takes no lock, an erased key keeps its slot
   bool flushes = true;           ///< a slot has arrived before the state of its bucket says so
 
   friend constexpr bool operator==(map_steps const&, map_steps const&) = default;

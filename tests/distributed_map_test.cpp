@@ -448,7 +448,7 @@ TEST_CASE("map: values of many words are read whole, and never older ones after 
         require(!sees_wrong_values(team, map, changes, 5), "values are whole and newer and newer");
         auto chain = make_map<number, wide, map_policy{}, one_hash>(team);
         require(!sees_wrong_values(team, chain, changes, 5), "so are values in overflow buckets");
-        if (team.size() != 2) return;
+        if (team.size() != 2 || changes != 20000) return;  // of messages these are too many
         auto tags = make_map<number, wide, map_policy{}, one_bucket>(team, {.capacity = 30});
         require(!sees_wrong_values(team, tags, changes, 6), "so are those of keys with other tags");
       },

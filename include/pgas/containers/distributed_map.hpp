@@ -112,13 +112,13 @@ class distributed_map {
              std::to_string(values.size()) + " results for " + std::to_string(keys.size()) +
                  " keys; give as many");
     }
-    in_batches(
+    in_batches<false>(
         keys.size(), [&](std::size_t i) -> Key const& { return keys[i]; },
         [&](std::size_t i, detail::key_place const& at) { values[i] = lookup_at(at, keys[i]); });
   }
   /// Calls update for each pair, as if one after the other.
   void update(std::span<value_type const> pairs) {
-    in_batches(
+    in_batches<true>(
         pairs.size(), [&](std::size_t i) -> Key const& { return pairs[i].first; },
         [&](std::size_t i, detail::key_place const& at) {
           count("update", at,
@@ -129,7 +129,7 @@ class distributed_map {
   template <detail::operation_argument Op = op::sum>
   void insert_or_accumulate(std::span<value_type const> pairs, Op op = {}) {
     detail::refuse_operation<Op, Value>();
-    in_batches(
+    in_batches<true>(
         pairs.size(), [&](std::size_t i) -> Key const& { return pairs[i].first; },
         [&](std::size_t i, detail::key_place const& at) {
           accumulate_at(at, pairs[i].first, pairs[i].second, op);
@@ -144,10 +144,8 @@ class distributed_map {
   /// met exactly once, with a value that it had; changes meanwhile may be met or not. `use` may call the map.
   template <std::invocable<Key const&, Value const&> Use>
   void for_each_own(Use&& use) const {
-    table_->part(team_.rank()).visit([&](auto const& part) {
+    table_->visit(team_.rank(), [&](auto const& words) {
       auto const& shape = table_->shape();
-      detail::map_words<typename table_type::state_type, std::remove_cvref_t<decltype(part)>> const words(
-          table_->state(), part);
       auto const overflow =
           std::min<std::size_t>(words.load(detail::map_shape::used), shape.overflow_buckets);
       for (std::size_t bucket = 0; bucket < shape.home_buckets + overflow; ++bucket)
@@ -210,8 +208,8 @@ class distributed_map {
   }
 
  private:
-  template <class View>
-  using chain_on = detail::map_chain<typename table_type::state_type, View, Key, Value, Policy, Equal>;
+  template <class Words>
+  using chain_on = detail::map_chain<typename table_type::state_type, Words, Key, Value, Policy, Equal>;
 
   [[nodiscard]] detail::key_place place_of(Key const& key) const {
     return table_->place_of(static_cast<std::uint64_t>(hash_(key)));
@@ -219,9 +217,9 @@ class distributed_map {
   /// Returns use(chain of a place).
   template <class Use>
   decltype(auto) on_chain(std::string_view operation, detail::key_place const& at, Use&& use) const {
-    return table_->part(at.owner).visit([&](auto const& part) {
-      return use(chain_on<std::remove_cvref_t<decltype(part)>>(table_->state(), part, table_->shape(),
-                                                               at.home, at.tag, equal_, operation));
+    return table_->template visit<Policy.steps.flushes>(at.owner, [&](auto const& words) {
+      return use(chain_on<std::remove_cvref_t<decltype(words)>>(table_->state(), words, table_->shape(),
+                                                                at.home, at.tag, equal_, operation));
     });
   }
   [[nodiscard]] std::optional<Value> lookup_at(detail::key_place const& at, Key const& key) const {
@@ -245,7 +243,7 @@ class distributed_map {
 
   /// Calls use(i, place) for each i, in batches: the lines of a batch are asked for before the first is used.
   /// Where parts are not near, the keys of one owner follow one another.
-  template <class KeyOf, class Use>
+  template <bool writes, class KeyOf, class Use>
   void in_batches(std::size_t total, KeyOf const& key_of, Use const& use) const {
     constexpr bool groups = table_type::state_type::parts != part_is::near;
     constexpr std::size_t most = groups ? 256 : 32;
@@ -258,7 +256,7 @@ class distributed_map {
       std::size_t const size = std::min(most, total - first);
       for (std::size_t k = 0; k < size; ++k) {
         batch[k] = {place_of(key_of(first + k)), first + k};
-        table_->prefetch(batch[k].at);
+        table_->template prefetch<writes>(batch[k].at);
       }
       auto const end = batch.begin() + static_cast<std::ptrdiff_t>(size);
       if constexpr (groups) {  // stable: updates of one key stay in order
@@ -291,12 +289,11 @@ class distributed_map {
     }
   }
   void clear_own() {
-    table_->part(team_.rank()).visit([&](auto const& part) {
-      detail::map_words<typename table_type::state_type, std::remove_cvref_t<decltype(part)>> const words(
-          table_->state(), part);
+    std::size_t const all = table_->shape().words();
+    table_->visit(team_.rank(), [&](auto const& words) {
       std::array<std::uint64_t, 512> const zeros{};
-      for (std::size_t first = 0; first < part.size(); first += zeros.size())
-        words.write(first, std::span(zeros).first(std::min(zeros.size(), part.size() - first)));
+      for (std::size_t first = 0; first < all; first += zeros.size())
+        words.write(first, std::span(zeros).first(std::min(zeros.size(), all - first)));
     });
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,12 +10,27 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+/// The slots of a bucket that may hold a key, found without a branch for each slot: a branch on random keys
+/// is mispredicted, and a processor that mispredicts does not begin the memory accesses of later lookups.
+class slot_matches {
+ public:
+  constexpr explicit slot_matches(std::uint32_t marks) noexcept : marks_(marks) {}
+  [[nodiscard]] constexpr bool any() const noexcept { return marks_ != 0; }
+  [[nodiscard]] constexpr std::size_t first() const noexcept {
+    return static_cast<std::size_t>(std::countr_zero(marks_)) / 8;
+  }
+  [[nodiscard]] constexpr slot_matches rest() const noexcept { return slot_matches(marks_ & (marks_ - 1)); }
+
+ private:
+  std::uint32_t marks_;  ///< bit 7 of byte i: slot i
+};
+
 /// The state of a bucket in one word, so that one load tells which slots hold keys, and one
 /// compare-and-swap takes the lock only of a bucket that has not changed.
 ///
 /// Bits    0: a rank changes the bucket or its chain. 1 to 3: slot i holds a key that is present.
-///         4 to 6: slot i holds a key, which may be erased. 8 to 31: eight bits of each key's hash.
-///         32 to 63: the number of changes, which wraps around.
+///         8 to 31: a byte for each slot. It is 0 if the slot is free; else bit 7 is set, and the others are
+///         bits of the key's hash, its tag. 32 to 63: the number of changes, which wraps around.
 class bucket_state {
  public:
   static constexpr std::size_t slots = 3;
@@ -24,14 +40,21 @@ class bucket_state {
 
   [[nodiscard]] constexpr bool is_locked() const noexcept { return (bits_ & locked_bit) != 0; }
   [[nodiscard]] constexpr bool is_present(std::size_t slot) const noexcept {
-    return (bits_ >> (1 + slot) & 1U) != 0;
+    return (bits_ & present_bit(slot)) != 0;
   }
   [[nodiscard]] constexpr bool is_taken(std::size_t slot) const noexcept {
-    return (bits_ >> (4 + slot) & 1U) != 0;
+    return (bits_ & byte_of(slot, taken)) != 0;
   }
-  /// Returns whether the slot may hold a key with this tag.
-  [[nodiscard]] constexpr bool matches(std::size_t slot, unsigned tag) const noexcept {
-    return is_taken(slot) && (bits_ >> (8 + 8 * slot) & 0xffU) == tag;
+  /// The slots that may hold a key with this tag. Each that does is among them; one whose tag differs in its
+  /// lowest bit may be, so the key decides.
+  [[nodiscard]] constexpr slot_matches matches(unsigned tag) const noexcept {
+    constexpr std::uint32_t ones = 0x010101;
+    auto const differs = static_cast<std::uint32_t>(bits_ >> 8U & 0xffffffU) ^ (taken | tag) * ones;
+    return slot_matches((differs - ones) & ~differs & 0x808080U);  // the bytes that are 0
+  }
+  /// The tag of a hash: 7 bits.
+  [[nodiscard]] static constexpr unsigned tag_of(std::uint64_t hash) noexcept {
+    return static_cast<unsigned>(hash & 0x7fU);
   }
 
   [[nodiscard]] constexpr bucket_state locked() const noexcept { return bucket_state(bits_ | locked_bit); }
@@ -39,8 +62,7 @@ class bucket_state {
   /// The state after one more change.
   [[nodiscard]] constexpr bucket_state counted() const noexcept { return bucket_state(bits_ + one_change); }
   [[nodiscard]] constexpr bucket_state with(std::size_t slot, unsigned tag) const noexcept {
-    return bucket_state((bits_ & ~(std::uint64_t{0xff} << (8 + 8 * slot))) | taken_bit(slot) |
-                        present_bit(slot) | std::uint64_t{tag} << (8 + 8 * slot));
+    return bucket_state((bits_ & ~byte_of(slot, 0xff)) | byte_of(slot, taken | tag) | present_bit(slot));
   }
   /// The key of the slot is absent, and the slot keeps it.
   [[nodiscard]] constexpr bucket_state without(std::size_t slot) const noexcept {
@@ -48,21 +70,23 @@ class bucket_state {
   }
   /// The slot is free.
   [[nodiscard]] constexpr bucket_state freed(std::size_t slot) const noexcept {
-    return bucket_state(bits_ & ~present_bit(slot) & ~taken_bit(slot));
+    return bucket_state(bits_ & ~present_bit(slot) & ~byte_of(slot, 0xff));
   }
 
  private:
   static constexpr std::uint64_t locked_bit = 1;
   static constexpr std::uint64_t one_change = std::uint64_t{1} << 32U;
+  static constexpr unsigned taken = 0x80;
   static constexpr std::uint64_t present_bit(std::size_t slot) noexcept {
     return std::uint64_t{1} << (1 + slot);
   }
-  static constexpr std::uint64_t taken_bit(std::size_t slot) noexcept {
-    return std::uint64_t{1} << (4 + slot);
+  static constexpr std::uint64_t byte_of(std::size_t slot, std::uint64_t value) noexcept {
+    return value << (8 + 8 * slot);
   }
 
   std::uint64_t bits_;
 };
+static_assert(bucket_state(0).with(2, 5).matches(5).first() == 2 && !bucket_state(0).matches(0).any());
 
 /// The number of words that hold a T.
 template <class T>

@@ -74,18 +74,17 @@ enum class map_change {
 ///           so a lookup of an absent key reads no key.
 /// Costs     in near memory, a lookup reads one line where key and value have a word each. In far memory it
 ///           is two loads and a get; a change is two loads, a compare-and-swap, a get, a put and a store.
-template <class State, class View, transportable Key, transportable Value, map_policy Policy, class Equal>
+template <class State, class Words, transportable Key, transportable Value, map_policy Policy, class Equal>
 class map_chain {
   using layout = bucket_layout<Key, Value>;
-  using words_type = map_words<State, View, Policy.steps.flushes>;
   static constexpr bool keeps = Policy.slots == erased_slots::kept;
   static constexpr map_steps steps = Policy.steps;
 
  public:
-  map_chain(State& state, View const& part, map_shape const& shape, std::size_t home, unsigned tag,
+  map_chain(State& state, Words const& words, map_shape const& shape, std::size_t home, unsigned tag,
             Equal const& equal, std::string_view operation) noexcept
       : state_(&state),
-        words_(state, part),
+        words_(words),
         shape_(&shape),
         home_(shape.at(home)),
         tag_(tag),
@@ -177,8 +176,8 @@ class map_chain {
     std::size_t bucket = home_;
     do {
       bucket_state const state(words_.load(bucket));
-      for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
-        if (!state.matches(slot, tag_)) continue;
+      for (auto m = state.matches(tag_); m.any(); m = m.rest()) {
+        std::size_t const slot = m.first();
         if constexpr (keeps) {
           auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
           if (!is_key(found.data(), key)) continue;
@@ -190,7 +189,7 @@ class map_chain {
           return !state.is_locked();
         } else {
           if (steps.waits_for_writer && state.is_locked()) return false;
-          if constexpr (words_type::by_single_words) {
+          if constexpr (Words::by_single_words) {
             auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
             bool const is_it = is_key(found.data(), key);
             if (is_it) {
@@ -222,8 +221,8 @@ class map_chain {
     std::size_t bucket = home_;
     do {
       bucket_state const state(words_.load(bucket));
-      for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
-        if (!state.matches(slot, tag_)) continue;
+      for (auto m = state.matches(tag_); m.any(); m = m.rest()) {
+        std::size_t const slot = m.first();
         auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
         if (!is_key(found.data(), key)) continue;
         if (!state.is_present(slot)) return false;
@@ -250,8 +249,7 @@ class map_chain {
       bucket_state const home(words_.load(home_));
       if constexpr (!steps.locks) return change(home.unlocked());
       if (home.is_locked()) continue;
-      std::uint64_t expected = home.bits();
-      if (words_.compare_exchange(home_, expected, home.locked().bits())) return change(home);
+      if (words_.replace(home_, home.bits(), home.locked().bits())) return change(home);
     }
   }
   map_change unlock(bucket_state home, map_change result) const {
@@ -273,15 +271,15 @@ class map_chain {
   [[nodiscard]] place find(Key const& key, bucket_state state) const {
     place free;
     for (std::size_t bucket = home_;;) {
-      for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
-        if (!state.is_taken(slot)) {
-          if (free.bucket == 0) free.bucket = bucket, free.slot = slot, free.state = state;
-        } else if (state.matches(slot, tag_)) {
-          auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
-          if (!is_key(found.data(), key)) continue;
-          bool const is_present = state.is_present(slot);
-          return {bucket, slot, state, is_present, !is_present, 0};
-        }
+      for (auto m = state.matches(tag_); m.any(); m = m.rest()) {
+        std::size_t const slot = m.first();
+        auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
+        if (!is_key(found.data(), key)) continue;
+        bool const is_present = state.is_present(slot);
+        return {bucket, slot, state, is_present, !is_present, 0};
+      }
+      for (std::size_t slot = 0; slot < bucket_state::slots && free.bucket == 0; ++slot) {
+        if (!state.is_taken(slot)) free.bucket = bucket, free.slot = slot, free.state = state;
       }
       free.last = bucket;
       bucket = words_.load(bucket + layout::next);
@@ -325,12 +323,13 @@ class map_chain {
   }
 
   /// Lets other ranks go on, and looks whether the job has failed. Out of line: a chain is seldom locked.
-  [[gnu::noinline]] void pause(unsigned attempt) const {
-    state_->control.pause(attempt, {.operation = operation_});
+  void pause(unsigned attempt) const { pause(*state_, attempt, operation_); }
+  [[gnu::noinline]] static void pause(State& state, unsigned attempt, std::string_view operation) {
+    state.control.pause(attempt, {.operation = operation});
   }
 
   State* state_;
-  words_type words_;
+  Words words_;
   map_shape const* shape_;
   std::size_t home_;
   unsigned tag_;

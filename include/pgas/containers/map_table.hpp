@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <pgas/containers/map_bucket.hpp>
+#include <pgas/containers/map_words.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/window.hpp>
 #include <string_view>
@@ -37,9 +38,13 @@ class map_table {
   using state_type = typename Window::state_type;
   using view_type = decltype(std::declval<epoch_type&>().to(0));
 
-  map_table(Window window, map_shape shape) : shape_(shape), window_(std::move(window)), epoch_(window_) {
-    parts_.reserve(static_cast<std::size_t>(window_.ranks()));
-    for (rank_t r = 0; r < window_.ranks(); ++r) parts_.push_back(epoch_.to(r));
+  map_table(Window window, map_shape shape)
+      : shape_(shape),
+        ranks_(static_cast<std::uint64_t>(window.ranks())),
+        window_(std::move(window)),
+        epoch_(window_) {
+    parts_.reserve(ranks_);
+    for (rank_t r = 0; r < window_.ranks(); ++r) parts_.push_back({epoch_.to(r), state().part_if_near(r)});
   }
   map_table(map_table const&) = delete;
   map_table& operator=(map_table const&) = delete;
@@ -47,32 +52,41 @@ class map_table {
 
   [[nodiscard]] map_shape const& shape() const noexcept { return shape_; }
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
-  /// One look at how a rank's part is reached: see target_view::visit. A reference: a view remembers that it
-  /// has announced itself, and a copy would not.
-  [[nodiscard]] view_type const& part(rank_t rank) const noexcept {
-    return parts_[static_cast<std::size_t>(rank)];
+  /// Returns use(words) with the words of a rank's part. See target_view::visit.
+  template <bool flushes = true, class Use>
+  decltype(auto) visit(rank_t rank, Use&& use) const {
+    auto const& [view, near] = parts_[static_cast<std::size_t>(rank)];
+    // The lambda takes a reference: a view remembers that it has announced itself, and a copy would not.
+    return view.visit([&, words = near](auto const& seen) {
+      return use(map_words<state_type, std::remove_cvref_t<decltype(seen)>, flushes>(state(), seen, words));
+    });
   }
 
   [[nodiscard]] key_place place_of(std::uint64_t hash) const noexcept {
     std::uint64_t const bits = spread(hash);
-    auto const ranks = static_cast<std::uint64_t>(parts_.size());
-    return {static_cast<rank_t>((bits >> 32U) * ranks >> 32U),
+    return {static_cast<rank_t>((bits >> 32U) * ranks_ >> 32U),
             static_cast<std::size_t>((bits & 0xffffffffU) * shape_.home_buckets >> 32U),
-            static_cast<unsigned>(bits & 0xffU)};
+            bucket_state::tag_of(bits)};
   }
-  /// Asks for the line of a key, if it is in memory that this rank reaches by loads.
+  /// Asks for the line of a key, if it is in memory that this rank reaches by loads: to read it, or to write.
+  template <bool writes>
   void prefetch(key_place const& at) const noexcept {
     if constexpr (state_type::parts != part_is::far) {
-      if (auto const* const first = state().part_if_near(at.owner))
-        __builtin_prefetch(first + shape_.at(at.home));
+      if (auto const* const first = parts_[static_cast<std::size_t>(at.owner)].near)
+        __builtin_prefetch(first + shape_.at(at.home), writes ? 1 : 0);
     }
   }
 
  private:
   map_shape shape_;
+  std::uint64_t ranks_;
   Window window_;
   epoch_type epoch_;  ///< open for as long as the table lives
-  std::vector<view_type> parts_;
+  struct opened_part {
+    view_type view;
+    std::uint64_t* near;  ///< its words, where they are plain memory of this process
+  };
+  std::vector<opened_part> parts_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <pgas/containers/buffered_updates.hpp>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/vocabulary/bounded_string.hpp>
 #include <string>

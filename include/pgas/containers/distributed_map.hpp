@@ -58,6 +58,8 @@ class distributed_map {
   using key_type = Key;
   using mapped_type = Value;
   using value_type = std::pair<Key, Value>;
+  using hasher = Hash;
+  using key_equal = Equal;
   /// What operations that overlap promise.
   static constexpr consistency promises = consistency::linearizable;
   static constexpr std::string_view name = "distributed_map";
@@ -135,6 +137,10 @@ class distributed_map {
           accumulate_at(at, pairs[i].first, pairs[i].second, op);
         });
   }
+
+  /// The hash and the equality that make_map was given.
+  [[nodiscard]] Hash hash_function() const { return hash_; }
+  [[nodiscard]] Equal key_eq() const { return equal_; }
 
   /// The rank that owns a key.
   [[nodiscard]] rank_t owner(Key const& key) const { return place_of(key).owner; }

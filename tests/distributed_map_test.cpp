@@ -5,15 +5,20 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <pgas/containers/buffered_updates.hpp>
 #include <pgas/containers/distributed_map.hpp>
+#include <pgas/containers/map_file.hpp>
 #include <pgas/vocabulary/bounded_string.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include <unistd.h>
 
 #include "support/fake_nodes.hpp"
 #include "support/models.hpp"
@@ -291,6 +296,77 @@ TEST_CASE("map: accumulates of all ranks add up, whatever the operation") {
         }
       },
       {1, 2, 3});
+}
+
+TEST_CASE("map: buffered values are in the map after a flush, whether it is called or comes by itself") {
+  everywhere(
+      [](auto& team) {
+        std::size_t const rounds = effort(team, 3000) + 50;
+        auto map = make_map<number, number, counting>(team);
+        {
+          auto counts = pgas::buffered(map, 16);
+          for (std::size_t i = 0; i < rounds; ++i) counts.add(i % 40, i);
+          require(counts.size() < 16, "a full buffer has flushed");
+          counts.flush();
+          require_equal(counts.size(), std::size_t{0}, "the size after a flush");
+          counts.add(1000, 1);
+        }
+        auto most = make_map<number, number>(team);
+        {
+          auto values = pgas::buffered(most, 1000, pgas::op::max{});
+          for (std::size_t i = 0; i < rounds; ++i) values.add(i % 40, i);
+        }
+        team.barrier();
+        auto const ranks = static_cast<std::size_t>(team.size());
+        for (std::size_t key = 0; key < 40; ++key) {
+          number sum = 0;
+          number last = 0;
+          for (std::size_t i = key; i < rounds; i += 40) sum += i, last = i;
+          require_equal(map.lookup(key).value_or(0), sum * ranks, "a sum");
+          require_equal(most.lookup(key).value_or(0), last, "a maximum");
+        }
+        require_equal(map.lookup(1000).value_or(0), number{ranks}, "the destructor has flushed");
+      },
+      {1, 2});
+}
+
+TEST_CASE("map: a saved map is loaded by another number of ranks, and wrong files are refused on all") {
+  auto const folder = std::filesystem::temp_directory_path() / ("pgas_map_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  auto const file = folder / "map";
+  everywhere(
+      [&file](auto& team) {
+        std::size_t const keys = effort(team, 3000) + 10;
+        {
+          auto map = make_map<padded_key, wide, map_policy{}, padded_hash>(team, {.capacity = keys});
+          if (team.rank() == 0) {
+            for (std::size_t i = 0; i < keys; ++i)
+              map.insert(dirty_key('k', static_cast<std::int64_t>(i), 0x77), wide(i));
+          }
+          pgas::save(map, file);
+        }
+        auto load_on = [&](auto const& some) {
+          auto map = make_map<padded_key, wide, map_policy{}, padded_hash>(some, {.capacity = keys});
+          pgas::load(map, file);
+          require_equal(map.size(), keys, "the size of the loaded map");
+          for (std::size_t i = 0; i < keys; ++i)
+            require(map.lookup(dirty_key('k', static_cast<std::int64_t>(i), 0)) == wide(i), "a loaded value");
+        };
+        load_on(team);
+        auto const fewer = team.split(team.rank() == 0 ? 0 : 1);
+        if (team.rank() == 0) load_on(fewer);
+        team.barrier();
+        auto other = make_map<number, number>(team);
+        require_error(errc::bad_file, {"load", "keys of 24 bytes"}, [&] { pgas::load(other, file); });
+        require_error(errc::bad_file, {"load", "cannot be opened"},
+                      [&] { pgas::load(other, file.string() + ".missing"); });
+        require_error(errc::bad_file, {"save", "cannot be made"},
+                      [&] { pgas::save(other, file / "in a file"); });
+        auto small = make_map<padded_key, wide, map_policy{}, one_hash>(team, {.capacity = 3});
+        require_error(errc::no_space, {"load", "is full"}, [&] { pgas::load(small, file); });
+      },
+      {1, 2, 3});
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("map: bulk operations do what single ones do") {

@@ -150,7 +150,13 @@ class distributed_map {
   /// met exactly once, with a value that it had; changes meanwhile may be met or not. `use` may call the map.
   template <std::invocable<Key const&, Value const&> Use>
   void for_each_own(Use&& use) const {
-    table_->visit(team_.rank(), [&](auto const& words) {
+    for_each_of(team_.rank(), use);
+  }
+  /// The same for the part of any rank. Where that part is far, it costs three accesses a bucket.
+  template <std::invocable<Key const&, Value const&> Use>
+  void for_each_of(rank_t owner, Use&& use) const {
+    table_->state().check_rank(owner, "for_each_of");
+    table_->visit(owner, [&](auto const& words) {
       auto const& shape = table_->shape();
       auto const overflow =
           std::min<std::size_t>(words.load(detail::map_shape::used), shape.overflow_buckets);
@@ -276,7 +282,7 @@ class distributed_map {
   template <class Words, class Use>
   void for_each_in(Words const& words, std::size_t bucket, Use&& use) const {
     std::array<std::optional<value_type>, detail::bucket_state::slots> found;
-    for (unsigned attempt = 0;; table_->state().control.pause(attempt++, {.operation = "for_each_own"})) {
+    for (unsigned attempt = 0;; table_->state().control.pause(attempt++, {.operation = "for_each_of"})) {
       detail::bucket_state const state(words.load(bucket));
       if (state.is_locked()) continue;
       for (std::size_t slot = 0; slot < found.size(); ++slot) {

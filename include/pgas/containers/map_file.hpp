@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <pgas/containers/distributed_map.hpp>
+#include <pgas/support/copy_text.hpp>
+#include <pgas/support/in_quotes.hpp>
+#include <pgas/support/replacing_file.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// A map in a file: this header, and then the pairs, each as the words of its key and its value.
+struct map_file_header {
+  std::array<char, 16> magic = {'p', 'g', 'a', 's', ' ', 'm', 'a', 'p', ' ', '1', '\n'};
+  std::uint64_t key_bytes = 0;
+  std::uint64_t value_bytes = 0;
+  std::uint64_t pairs = 0;
+};
+static_assert(transportable<map_file_header> && sizeof(map_file_header) == 40);
+
+/// What went wrong with a file on this rank: nothing, or a code and words that follow the file's name.
+struct map_file_failure {
+  errc code{};
+  std::string text;
+
+  /// Keeps the first failure of a system call.
+  void note(int error, std::string const& what) {
+    if (error == 0 || code != errc{}) return;
+    code = error == ENOSPC || error == EFBIG || error == EDQUOT ? errc::no_space : errc::bad_file;
+    text = what + ": " + std::generic_category().message(error);
+  }
+  void note_if(bool failed, std::string const& what) {
+    if (failed && code == errc{}) code = errc::bad_file, text = what;
+  }
+  [[nodiscard]] bool is_there() const noexcept { return code != errc{}; }
+};
+
+/// Throws on every rank the failure of the first rank that has one. Collective.
+template <class Team>
+void agree(Team const& team, map_file_failure const& mine, std::filesystem::path const& path,
+           std::string_view operation) {
+  auto const codes = team.all_gather(static_cast<int>(mine.code));
+  auto const first = std::find_if(codes.begin(), codes.end(), [](int code) { return code != 0; });
+  if (first == codes.end()) return;
+  auto const rank = static_cast<rank_t>(first - codes.begin());
+  std::array<char, 248> text{};
+  copy_text(text, mine.text);
+  team.broadcast(text, rank);
+  throw error(static_cast<errc>(*first), team.world_rank(rank), operation,
+              in_quotes(path.string()) + " " + text.data());
+}
+
+/// Moves all bytes by calls of `move(pointer, bytes)`, and returns an errno, or 0. A file that ends is EIO.
+template <class Byte, class Move>
+[[nodiscard]] int move_all(std::span<Byte> bytes, Move const& move) {
+  while (!bytes.empty()) {
+    auto const moved = move(bytes.data(), bytes.size());
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return moved < 0 ? errno : EIO;
+    bytes = bytes.subspan(static_cast<std::size_t>(moved));
+  }
+  return 0;
+}
+
+/// Writes a map to a new file, from one rank.
+template <class Map>
+map_file_failure write_map(Map const& map, std::filesystem::path path) {
+  using layout = bucket_layout<typename Map::key_type, typename Map::mapped_type>;
+  map_file_failure failure;
+  if (std::string const why = replacing_file::follow(path); !why.empty()) {
+    failure.note_if(true, why);
+    return failure;
+  }
+  replacing_file to(path, replacing_file::next_number());
+  failure.note(to.make(), "cannot be made");
+  auto const write = [&](std::span<std::byte const> bytes) {
+    if (failure.is_there()) return;
+    failure.note(move_all(bytes, [&](std::byte const* from,
+                                     std::size_t n) { return ::write(to.descriptor(), from, n); }),
+                 "cannot be written");
+  };
+  map_file_header header{.key_bytes = sizeof(typename Map::key_type),
+                         .value_bytes = sizeof(typename Map::mapped_type)};
+  write(std::as_bytes(std::span(&header, 1)));
+  std::vector<std::uint64_t> words;
+  constexpr std::size_t many = std::size_t{1} << 17U;  // words, a mebibyte
+  auto const flush = [&] {
+    write(std::as_bytes(std::span(words)));
+    words.clear();
+  };
+  for (rank_t r = 0; r < map.team().size(); ++r) {
+    map.for_each_of(r, [&](auto const& key, auto const& value) {
+      auto const k = to_words(key);
+      auto const v = to_words(value);
+      words.insert(words.end(), k.begin(), k.end());
+      words.insert(words.end(), v.begin(), v.end());
+      ++header.pairs;
+      if (words.size() + layout::slot_words > many) flush();
+    });
+  }
+  flush();
+  if (!failure.is_there() && ::lseek(to.descriptor(), 0, SEEK_SET) != 0)
+    failure.note(errno, "cannot be written");
+  write(std::as_bytes(std::span(&header, 1)));
+  if (!failure.is_there()) failure.note(to.commit(), "cannot be completed");
+  return failure;
+}
+
+/// A file that this rank reads.
+class read_file {
+ public:
+  explicit read_file(std::filesystem::path const& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+        error_(descriptor_ < 0 ? errno : 0) {}
+  read_file(read_file const&) = delete;
+  read_file& operator=(read_file const&) = delete;
+  ~read_file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  [[nodiscard]] int error() const noexcept { return error_; }
+  [[nodiscard]] int read(std::span<std::byte> into, std::uint64_t at) const {
+    return move_all(into, [&](std::byte* to, std::size_t n) {
+      auto const got = ::pread(descriptor_, to, n, static_cast<off_t>(at));
+      if (got > 0) at += static_cast<std::uint64_t>(got);
+      return got;
+    });
+  }
+
+ private:
+  int descriptor_;
+  int error_;
+};
+
+}  // namespace detail
+
+/// Writes all pairs of a map to a file. Collective; no rank changes the map meanwhile.
+///
+/// Rank 0 reads all parts and writes the file. A reader of the file finds the old one or the complete new
+/// one. Throws errc::no_space or errc::bad_file on every rank if the file cannot be written.
+template <transportable Key, transportable Value, map_policy Policy, class Hash, class Equal, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+void save(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols> const& map,
+          std::filesystem::path const& path) {
+  auto const& team = map.team();
+  team.barrier();
+  detail::map_file_failure failure;
+  if (team.rank() == 0) failure = detail::write_map(map, path);
+  detail::agree(team, failure, path, "save");
+}
+
+/// Updates a map with all pairs of a file, which any number of ranks has saved. Collective.
+///
+/// Each rank reads its share of the file, which it must see under this path, and puts the pairs where they
+/// belong. Returns on every rank when the map has all pairs. Throws on every rank errc::bad_file if the file
+/// cannot be read or is no map of such keys and values, and errc::no_space if a part is full; the map then
+/// has some of the pairs.
+template <transportable Key, transportable Value, map_policy Policy, class Hash, class Equal, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+void load(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>& map,
+          std::filesystem::path const& path) {
+  using layout = detail::bucket_layout<Key, Value>;
+  auto const& team = map.team();
+  detail::map_file_failure failure;
+  detail::read_file const from(path);
+  detail::map_file_header header;
+  failure.note(from.error(), "cannot be opened to be read");
+  if (!failure.is_there())
+    failure.note(from.read(std::as_writable_bytes(std::span(&header, 1)), 0), "cannot be read as a map");
+  failure.note_if(header.magic != detail::map_file_header{}.magic, "is no map that save has written");
+  failure.note_if(header.key_bytes != sizeof(Key) || header.value_bytes != sizeof(Value),
+                  "has keys of " + std::to_string(header.key_bytes) + " bytes and values of " +
+                      std::to_string(header.value_bytes) + ", and the map has keys of " +
+                      std::to_string(sizeof(Key)) + " and values of " + std::to_string(sizeof(Value)));
+  detail::agree(team, failure, path, "load");
+
+  auto const ranks = static_cast<std::uint64_t>(team.size());
+  auto const self = static_cast<std::uint64_t>(team.rank());
+  std::uint64_t next = header.pairs / ranks * self + std::min(header.pairs % ranks, self);
+  std::uint64_t const end = next + header.pairs / ranks + (self < header.pairs % ranks ? 1 : 0);
+  constexpr std::uint64_t many = 4096;
+  std::vector<std::uint64_t> words;
+  std::vector<std::pair<Key, Value>> pairs;
+  while (next < end && !failure.is_there()) {
+    std::uint64_t const count = std::min(many, end - next);
+    words.resize(count * layout::slot_words);
+    std::uint64_t const at = sizeof header + next * layout::slot_words * sizeof(std::uint64_t);
+    failure.note(from.read(std::as_writable_bytes(std::span(words)), at), "cannot be read to its end");
+    if (failure.is_there()) break;
+    pairs.clear();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto const* const pair = words.data() + i * layout::slot_words;
+      pairs.emplace_back(detail::from_words<Key>(pair), detail::from_words<Value>(pair + layout::key_words));
+    }
+    try {
+      map.update(std::span<std::pair<Key, Value> const>(pairs));
+    } catch (error const& full) {
+      if (full.code() != make_error_code(errc::no_space)) throw;
+      failure.code = errc::no_space;
+      failure.text = "does not fit: " + std::string(full.sentence());
+    }
+    next += count;
+  }
+  detail::agree(team, failure, path, "load");
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -11,6 +11,7 @@ import collectives
 import compare
 import judge
 import machine
+import maps
 import nodes
 import page
 import paper_judge
@@ -28,7 +29,8 @@ from results import Results
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md'),
              os.path.join(ROOT, 'include', 'pgas', 'backends', 'README.md'),
-             os.path.join(ROOT, 'include', 'pgas', 'collectives', 'README.md')]
+             os.path.join(ROOT, 'include', 'pgas', 'collectives', 'README.md'),
+             os.path.join(ROOT, 'include', 'pgas', 'containers', 'README.md')]
 REFERENCE = os.path.join(ROOT, 'bench', 'papers', 'reference')
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
@@ -38,16 +40,15 @@ def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
     parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
-                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale, nodes and collectives)")
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale, nodes, collectives and maps)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
                         help='list the changes beyond noise between two results (directories or rows.jsonl)')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
-                        help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync, backends and '
-                             'collectives) from '
-                             'the results in --out')
+                        help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync, backends, '
+                             'collectives and containers) from the results in --out')
     parser.add_argument('--again', action='store_true',
                         help='judge and draw the samples in --out again, and measure nothing')
     parser.add_argument('--list', action='store_true', help='list suites, programs and contenders, and measure nothing')
@@ -142,6 +143,8 @@ def report(results, directory):
         print('\n'.join(nodes.lines(results, quartiles=True)))
     if collectives.is_there(results.rows):
         print('\n'.join(collectives.lines(results.rows)))
+    if maps.is_there(results.rows):
+        print('\n'.join(maps.lines(results.rows)))
     if results.values:
         said = [line for line in results.values if line['type'] == 'value']
         reproduced = paper_judge.reproduce_all(REFERENCE, [*said, *paper_judge.values_of_rows(results.rows)])
@@ -160,7 +163,7 @@ def rewrite(path, results):
 def documents_for(results):
     """The documents whose sections can be written from these results."""
     there = {row['suite'] for row in results.rows}
-    special = {'backends': {'scale', 'nodes'}, 'collectives': {'collectives'}}
+    special = {'backends': {'scale', 'nodes'}, 'collectives': {'collectives'}, 'containers': {'maps'}}
     usual = there.difference(*special.values())
     return [path for path in DOCUMENTS if there & special.get(os.path.basename(os.path.dirname(path)), usual)]
 

@@ -5,6 +5,7 @@ import textwrap
 
 import collectives
 import judge
+import maps
 import nodes
 import scale
 import spread
@@ -21,6 +22,8 @@ BEGIN_NODES = '<!-- nodes: written by tools/bench --readme -->'
 END_NODES = '<!-- end of nodes -->'
 BEGIN_COLLECTIVES = '<!-- collectives: written by tools/bench --readme -->'
 END_COLLECTIVES = '<!-- end of collectives -->'
+BEGIN_MAPS = '<!-- maps: written by tools/bench --readme -->'
+END_MAPS = '<!-- end of maps -->'
 
 # The rows that a user asks for first. The page of all rows has the other rows.
 SHOWN = [
@@ -162,10 +165,25 @@ def together(results):
                          f"then `tools/bench --readme` make these tables.{busy([r['others'] for r in own])}")
 
 
+def of_keys(results):
+    """Distributed maps beside other tables."""
+    if not maps.is_there(results.rows):
+        raise ValueError('the results have no suite maps; run tools/bench --suite maps')
+    own = [row for row in results.rows if row['suite'] == 'maps']
+    yield from maps.lines(own)
+    yield ''
+    versions = '; '.join(sorted({f"{c['name']}: {c['version']}" for c in results.contenders if c['version']}))
+    yield from paragraph('A million keys of 8 bytes; keys of YCSB by Zipf\'s law. A number above 1 means that ours is ahead; bold: ours '
+                         'misses its target. Two misses: two dependent loads by hand. Atomic: an atomic addition by hand. openmp: '
+                         'std::unordered_map behind a mutex for each of 256 shards, by threads. MPI: open addressing in a window. '
+                         f'Medians on {where(results.machine)}; {versions}. `tools/bench --suite maps` and then '
+                         f"`tools/bench --readme` make this table.{busy([r['others'] for r in own])}")
+
+
 # The suite that a section is made from; none: all others.
 SECTIONS = [(BEGIN, section, END, ''), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS, ''),
             (BEGIN_SCALE, growing, END_SCALE, 'scale'), (BEGIN_NODES, between_nodes, END_NODES, 'nodes'),
-            (BEGIN_COLLECTIVES, together, END_COLLECTIVES, 'collectives')]
+            (BEGIN_COLLECTIVES, together, END_COLLECTIVES, 'collectives'), (BEGIN_MAPS, of_keys, END_MAPS, 'maps')]
 
 
 def rewrite(text, results):

@@ -14,6 +14,7 @@ import compare
 import counting
 import judge
 import launch
+import maps
 import nodes
 import page
 import paper_judge
@@ -725,6 +726,16 @@ class BetweenNodes(unittest.TestCase):
         self.assertEqual(runner.names_in(setting, names), ['far_put/mpi/8'])
         self.assertIsNone(runner.names_in(setting, None))
         self.assertEqual(runner.names_in(suites.CONTENDERS[0], names), names)
+
+
+class OfKeys(unittest.TestCase):
+    def test_a_map_stands_beside_each_other_table_and_by_hand(self):
+        samples = [sample(seconds, contender, way, i, 'map_lookup', '', 8, suite='maps') for i in range(3)
+                   for seconds, contender, way in ((2e-7, 'pgas', ''), (1e-7, 'pgas', 'two misses'), (6e-7, 'openmp', ''))]
+        lines = list(maps.lines(judge.judge(samples)))
+        self.assertIn('| lookup of a key at random | 8 B | **200 ns** | 0.50 | 3.00 |', lines)
+        new = readme.rewrite(f'{readme.BEGIN_MAPS}{readme.END_MAPS}', results(samples))
+        self.assertIn('lookup of a key at random', new)
 
 
 class Together(unittest.TestCase):

@@ -193,6 +193,12 @@ SUITES = {
               'shmem': 'shmem_collectives'}, ranks=(8, 16), rounds=3, seconds=4, row_seconds=0.02, full_only=True),
         Part({'ours': 'bench_collective_algorithms'}, ranks=(2, 8), rounds=3, row_seconds=0.01),
     ],
+    # A table of a million keys takes seconds to fill, so a program measures all its rows in one go.
+    'maps': [
+        Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'rma': 'mpi_maps'}, rounds=3, row_seconds=0.1, slow=True),
+        Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'rma': 'mpi_maps'}, ranks=(4, 8), rounds=2, row_seconds=0.1, seconds=12,
+             slow=True, full_only=True),
+    ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
         Part({'ours': 'bench_scale'}, ranks=(64, 256, 1024), style='scale', rounds=1),
@@ -214,7 +220,7 @@ SUITES = {
 }
 
 # The suites that run without --suite. The others take too long, and say the same in each run.
-USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives'))
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps'))
 
 
 def parts_of(names, quick):
@@ -301,6 +307,9 @@ TARGETS = [
     Target(r'far_(barrier|fence)/.*', raw=1.0, ranks=(3, 64)),
     Target(r'far_heat/.*', raw=1.0, beside='messages'),
     Target(r'win_create/.*', raw=1.2, ahead=1),
+    Target(r'map_lookup/8', raw=1.5, ahead=1, ranks=(2, 8), beside='two misses'),
+    Target(r'map_accumulate/8', raw=1 / 0.8, ahead=1, ranks=(2, 8), beside='atomic'),
+    Target(r'(ycsb_[abcf]|map_lookup_64)/\d+', ahead=1, ranks=(2, 8)),
     Target(r'job', ahead=5),
 ]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// hash_table: all ranks fill one table with words. hash_table locked|atomic [WORDS.txt [HOW_MANY]]
+// hash_table: all ranks fill one table with words, the library's map or one of the papers' two.
+// hash_table map|locked|atomic [WORDS.txt [HOW_MANY]]
 #include <cstdio>
 #include <pgas/pgas.hpp>
 #include <pgas/sync/bakery.hpp>
@@ -58,22 +59,25 @@ int main(int argc, char** argv) {
   return pgas::run<example::backends, pgas::coherence_list<pgas::default_coherence>, all_locks>(
       argc, argv, [](auto& team, auto arguments) {
         if (arguments.empty())
-          throw std::runtime_error("usage: hash_table locked|atomic [WORDS.txt [HOW_MANY]]");
+          throw std::runtime_error("usage: hash_table map|locked|atomic [WORDS.txt [HOW_MANY]]");
         std::string const path(arguments.size() > 1 ? arguments[1] : "/usr/share/dict/words");
         auto const words =
             example::read_words(path, example::number(arguments, 2, 10'000));  // every rank reads them
         std::size_t const capacity = 2 * words.size() / static_cast<std::size_t>(team.size()) + 64;
         using team_type = std::remove_reference_t<decltype(team)>;
-        if (arguments[0] == "locked") {
+        if (arguments[0] == "map") {
+          example::mapped_table<team_type> table(team, capacity);
+          fill_and_check(team, table, words, "map");
+        } else if (arguments[0] == "locked") {
           example::locked_table<team_type> table(team, capacity);
           fill_and_check(team, table, words, "locked");
         } else if (arguments[0] == "atomic") {
           example::atomic_table<team_type> table(team, capacity);
           fill_and_check(team, table, words, "atomic");
         } else {
-          throw std::runtime_error(example::in_quotes(arguments[0]) + " is neither locked nor atomic");
+          throw std::runtime_error(example::in_quotes(arguments[0]) + " is neither map, locked nor atomic");
         }
       });
 }
-// tools/run hash_table atomic:
-//   atomic: 10000 words from 2 ranks, each found again; the checksum is right
+// tools/run hash_table map:
+//   map: 10000 words from 2 ranks, each found again; the checksum is right

@@ -3,12 +3,35 @@
 
 #include <array>
 #include <cstdint>
+#include <pgas/containers/distributed_map.hpp>
 #include <pgas/lock.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/window.hpp>
 #include <stdexcept>
 
 namespace example {
+
+/// A set of numbers, by the library's map: each number with how often it was inserted.
+template <class Team>
+class mapped_table {
+ public:
+  /// Collective. Makes room for `capacity` numbers on each rank.
+  mapped_table(Team& team, std::size_t capacity)
+      : times_(pgas::make_map<std::uint64_t, std::uint64_t, pgas::counting>(team, {.capacity = capacity})) {}
+
+  /// One-sided.
+  void insert(std::uint64_t key) { times_.insert_or_accumulate(key, 1); }
+  /// One-sided.
+  [[nodiscard]] bool contains(std::uint64_t key) { return times_.contains(key); }
+  /// Calls use(key) for each number in this rank's part.
+  template <class Use>
+  void for_each_own(Use&& use) {
+    times_.for_each_own([&](std::uint64_t key, std::uint64_t) { use(key); });
+  }
+
+ private:
+  decltype(pgas::make_map<std::uint64_t, std::uint64_t, pgas::counting>(std::declval<Team&>())) times_;
+};
 
 /// A set of numbers other than 0, distributed over all ranks. The owner of a place takes no part in its use.
 ///

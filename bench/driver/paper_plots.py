@@ -9,6 +9,8 @@ import words
 
 COLOURS = ('#1f5fd0', '#d1662a', '#2f9e77', '#8e5bb5', '#c2335f', '#e0a030', '#7a7a2a', '#3aa6b9', '#555555', '#b08968')
 
+MODEL = ', model'  # ends the name of a series that is no run: its curve is dashed
+
 
 def points(result, quantity):
     """series -> (ours, the paper's), each [(x, value)]."""
@@ -28,9 +30,10 @@ def str_last(point):
 
 
 def colours(result):
-    """series -> its colour, the same in all panels of a figure."""
-    names = sorted({series for quantity in result.figure.draws for series in points(result, quantity)})
-    return {series: COLOURS[number % len(COLOURS)] for number, series in enumerate(names)}
+    """series -> its colour, the same in all panels of a figure. The model of a series has the same colour."""
+    all_of_them = {series for quantity in result.figure.draws for series in points(result, quantity)}
+    names = sorted({series.removesuffix(MODEL) for series in all_of_them})
+    return {series: COLOURS[names.index(series.removesuffix(MODEL)) % len(COLOURS)] for series in sorted(all_of_them)}
 
 
 def curve(number, series, pair, colour):
@@ -40,8 +43,8 @@ def curve(number, series, pair, colour):
     wide = 3 if series.startswith('ours') else 2
     if ours:
         script += plots.block(f'o{number}', ours)
-        lines.append(f'$o{number} using 1:2 with linespoints linewidth {wide} pointtype 7 pointsize 0.5 linecolor rgb "{colour}" '
-                     f'title {plots.quoted(series)}')
+        style = 'lines dashtype 2 linewidth 1.5' if series.endswith(MODEL) else f'linespoints linewidth {wide} pointtype 7 pointsize 0.5'
+        lines.append(f'$o{number} using 1:2 with {style} linecolor rgb "{colour}" title {plots.quoted(series)}')
     if theirs:
         script += plots.block(f'p{number}', theirs)
         lines.append(f'$p{number} using 1:2 with points pointtype 2 pointsize cross linewidth 2.5 linecolor rgb "{colour}" '

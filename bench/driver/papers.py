@@ -194,6 +194,243 @@ GETS = ('get of 128 lines into memory', 'get of 128 lines into a buffer')
 SCHEMES = ('gbh', 'gbh_backoff', 'mcs_wp')
 SIXTH = 'Barrelfish TN-005, a sixth source'
 
+# The maps: partitioned and replicated ones. The emulator has 63 cores; the model also has 128.
+PARTITIONED, REPLICATED = ('part_simple', 'part_caching'), ('rep_remote', 'rep_local', 'rep_2pc')
+LINEARIZABLE = PARTITIONED + REPLICATED
+THREADS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 28, 32, 36)
+CORES = (2, 4, 8, 16, 24, 36, 48, 63)
+MANY, MORE = 63, 128
+
+
+def model_of(name):
+    return f'{name}, model'
+
+
+def found(v, series, xs, quantity):
+    """The values of a series at those of xs that the run has; at least one."""
+    values = {}
+    for x in xs:
+        try:
+            values[x] = v(series, x, quantity)
+        except Missing:
+            if x == xs[-1]:
+                raise
+    return values
+
+
+def beside_model(v, names, xs, quantity='throughput'):
+    """{(map, x): the emulated value over the model's}."""
+    return {(name, x): value / v(model_of(name), x, quantity) for name in names for x, value in found(v, name, xs, quantity).items()}
+
+
+def best_of(v, names, x, quantity):
+    """The map with the most throughput."""
+    return max(names, key=lambda name: v(name, x, quantity))
+
+
+def best_models(v, x, quantity, names=LINEARIZABLE):
+    return best_of(v, [model_of(name) for name in names], x, quantity).removesuffix(', model')
+
+
+def most_servers(v, series):
+    """The best number of servers in Fig. 3.19(a)."""
+    return max((s for s in range(1, 36)), key=lambda s: found(v, series, (s, 35), 'throughput').get(s, 0))
+
+
+def of_maps(ratios):
+    """The points farthest off in words."""
+    return ', '.join(f'{name} {ratio:.2f} times at {x}' for (name, x), ratio in ratios)
+
+
+NOISE = 1.005  # random operations differ that much from their mean
+UNDER_LOAD = 'requests meet at a busy server and wait for each other, which the model leaves out'
+
+
+def ABOVE_MODEL(v):
+    over_it = sorted(((k, r) for k, r in beside_model(v, (*LINEARIZABLE, 'rep_sc'), THREADS).items() if r > NOISE), key=lambda e: -e[1])
+    return f'{of_maps(over_it[:4])}. With one client the model sends that client its own broadcast, and interrupts it by its own ' \
+           'invalidation. rep_sc receives updates in its own wait, where they need no interrupt'
+
+
+def OVERLAP(v):
+    ratios = sorted(((k, r) for k, r in beside_model(v, (*LINEARIZABLE, 'rep_sc'), THREADS).items() if abs(r - 1) > 0.12),
+                    key=lambda e: -abs(e[1] - 1))
+    x = max(found(v, 'part_caching', THREADS, 'throughput'))
+    return f'{of_maps(ratios[:4])}. The model lets each interrupt fall into a wait, if there are enough waits. Here it comes at random, ' \
+           f'and about half of them fall into work: with {x} threads part_caching reaches {v("part_caching", x, "throughput"):.0f} Mops/s, ' \
+           f'the model {v("part_caching, model", x, "throughput"):.0f}, and the model without any overlap ' \
+           f'{v("part_caching, model without overlap", x, "throughput"):.0f}. The same holds for replicas on few threads'
+
+
+def gain(v, of, to, quantity='{}, 99 %', series='rep_local', x=MANY):
+    return v(series, x, quantity.format(to)) / v(series, x, quantity.format(of)) - 1
+
+
+def colocation_gain(v, case, x, suffix=''):
+    return v('colocated' + suffix, x, case) / v('dedicated' + suffix, x, case) - 1
+
+
+CASES = ('12 / 11', '156 / 11', '156 / 88')
+VALIDATED = 'PART_SIMPLE is best at every number of threads'
+NOT_MEASURED = 'The thesis evaluates this by its model alone, since two of the machines do not exist. '
+
+MAP_FIGURES = (
+    Figure('map_servers', 'A partitioned map over its number of servers', 'Shahmirzadi 2014, section 3.5.2, Fig. 3.19(a)',
+           'PART_SIMPLE with 36 threads on TILE-Gx, 90 % lookups. Model and measurement agree. The throughput jumps at powers of two, '
+           'where the choice of a server takes 17 cycles in place of 90. Two servers are best. All numbers of the curves are lost. The thesis '
+           'states the length of an update\'s request, but not that of a lookup\'s. Our lookups send three words. A second series has requests '
+           'that are a word shorter.',
+           'servers', ('throughput',), claims=(
+               Claim('the throughput has a peak at 4, 8, 16 and 32 servers, above both neighbours',
+                     lambda v: all(v('part_simple', s, 'throughput') > 1.05 * v('part_simple', s + side, 'throughput')
+                                   for s in (4, 8, 16, 32) for side in (-1, 1)), 'shape'),
+               Claim('two servers are best', lambda v: most_servers(v, 'part_simple') == 2, 'shape',
+                     lambda v: f'doubtful in the thesis: {most_servers(v, "part_simple")} are best here, and by the model '
+                               f'{most_servers(v, "part_simple, model")}. With a lookup of two words the model says '
+                               f'{most_servers(v, "lookups of two words, model")}. But two servers are nearly saturated then, and '
+                               f'{UNDER_LOAD}: the emulation has {v("lookups of two words", 2, "throughput"):.0f} Mops/s with two and '
+                               f'{v("lookups of two words", 4, "throughput"):.0f} with four'),
+               Claim('by the model, two servers are best if a lookup has two words',
+                     lambda v: most_servers(v, 'lookups of two words, model') == 2, 'shape'),
+               Claim('the model is above the emulation, by at most 12 %',
+                     lambda v: all(0.88 <= r <= NOISE for r in beside_model(v, ('part_simple',), range(1, 36)).values()), 'shape'),
+           )),
+    Figure('map_threads', 'Six maps over the number of threads', 'Shahmirzadi 2014, section 3.5.2, Fig. 3.19(b)',
+           'TILE-Gx, 90 % lookups of strings (156 cycles to hash, no time to access), the best number of servers for each number of threads. '
+           'The model is always above the measurement. The largest error is 12 %, of PART_CACHING. PART_SIMPLE is best at all numbers of threads. '
+           'All numbers of the curves are lost.',
+           'threads', ('throughput',), claims=(
+               Claim('PART_SIMPLE is best with 7 and more threads',
+                     lambda v: all(best_of(v, (*LINEARIZABLE, 'rep_sc'), x, 'throughput') == 'part_simple'
+                                   for x in found(v, 'part_simple', THREADS, 'throughput') if x >= 7)),
+               Claim('and with fewer',
+                     lambda v: all(best_of(v, (*LINEARIZABLE, 'rep_sc'), x, 'throughput') == 'part_simple'
+                                   for x in found(v, 'part_simple', THREADS, 'throughput') if x < 7),
+                     why=lambda v: 'doubtful in the thesis, as its own model has other winners: ' + ', '.join(
+                         f'{best_models(v, x, "throughput")} with {x}' for x in found(v, 'part_simple', THREADS, 'throughput') if x < 7)),
+               Claim('the model is always above the emulation',
+                     lambda v: max(beside_model(v, (*LINEARIZABLE, 'rep_sc'), THREADS).values()) <= NOISE, 'shape', lambda v: ABOVE_MODEL(v)),
+               Claim('the largest error is at most 12 %',
+                     lambda v: all(abs(r - 1) <= 0.12 for r in beside_model(v, (*LINEARIZABLE, 'rep_sc'), THREADS).values()), 'shape',
+                     lambda v: OVERLAP(v)),
+               Claim('PART_CACHING has the largest error, from 7 threads on',
+                     lambda v: max(((abs(r - 1), name) for (name, x), r in beside_model(v, (*LINEARIZABLE, 'rep_sc'), THREADS).items()
+                                    if x >= 7))[1] == 'part_caching', 'shape'),
+               Claim('the best number of servers of PART_SIMPLE is a power of two',
+                     lambda v: all(n & (n - 1) == 0 for n in map(int, found(v, 'part_simple', THREADS, 'servers').values())), 'shape'),
+           )),
+    Figure('map_platforms', 'Five maps on three machines', 'Shahmirzadi 2014, section 3.5.3, Fig. 3.20',
+           NOT_MEASURED + 'TILE-Gx; Intermediate, whose interrupts take 4 cycles; Ideal, which also has a broadcast in hardware. A hash takes 12 '
+           'cycles and an access 11. With 90 % lookups partitioning wins on all three. With 99 % it wins on TILE-Gx, and REP_LOCAL is best on '
+           'Ideal with 128 cores, near a plateau. Cheap interrupts matter far more than the broadcast. The emulator carries 63 cores. It is '
+           f'below the model where {UNDER_LOAD}, where lookups wait for updates that are under way, and where interrupts do not fall into waits.',
+           'cores', tuple(f'{on}, {share} %' for share in (90, 99) for on in ('TILE-Gx', 'Intermediate', 'Ideal')), claims=(
+               *(Claim(f'{on}, 90 %: partitioning wins, emulated on 63 cores and by the model on 128',
+                       lambda v, on=on: best_of(v, LINEARIZABLE, MANY, f'{on}, 90 %') in PARTITIONED and
+                       best_models(v, MORE, f'{on}, 90 %') in PARTITIONED) for on in ('TILE-Gx', 'Intermediate', 'Ideal')),
+               Claim('TILE-Gx, 99 %: partitioning wins, emulated on 63 cores and by the model on 128',
+                     lambda v: best_of(v, LINEARIZABLE, MANY, 'TILE-Gx, 99 %') in PARTITIONED and
+                     best_models(v, MORE, 'TILE-Gx, 99 %') in PARTITIONED),
+               Claim('Ideal, 99 %: REP_LOCAL is best, emulated on 63 cores and by the model on 128',
+                     lambda v: best_of(v, LINEARIZABLE, MANY, 'Ideal, 99 %') == 'rep_local' and
+                     best_models(v, MORE, 'Ideal, 99 %') == 'rep_local'),
+               Claim('Ideal, 99 %: REP_LOCAL nears a plateau: from 48 to 63 cores each core adds less than half of what it adds from 8 to 36',
+                     lambda v: (v('rep_local', 63, 'Ideal, 99 %') - v('rep_local', 48, 'Ideal, 99 %')) / 15 <
+                     (v('rep_local', 36, 'Ideal, 99 %') - v('rep_local', 8, 'Ideal, 99 %')) / 28 / 2, 'shape',
+                     lambda v: f'at 63 cores it is far from its plateau: the model goes on to {v("rep_local, model", MORE, "Ideal, 99 %"):.0f} '
+                               'Mops/s with 128'),
+               Claim('cheap interrupts matter far more than the broadcast: by the model, REP_LOCAL at 99 % on 128 cores gains more than twice as much '
+                     'by the first', lambda v: gain(v, 'TILE-Gx', 'Intermediate', series='rep_local, model', x=MORE) >
+                     2 * gain(v, 'Intermediate', 'Ideal', series='rep_local, model', x=MORE)),
+               Claim('the same, emulated on 63 cores', lambda v: gain(v, 'TILE-Gx', 'Intermediate') > 2 * gain(v, 'Intermediate', 'Ideal'),
+                     why=lambda v: PENDING(v)),
+               Claim('REP_REMOTE is best nowhere',
+                     lambda v: all(best_of(v, LINEARIZABLE, x, f'{on}, {share} %') != 'rep_remote' for share in (90, 99)
+                                   for on in ('TILE-Gx', 'Intermediate', 'Ideal')
+                                   for x in found(v, 'rep_remote', CORES, f'{on}, {share} %'))),
+           )),
+    Figure('map_costs', 'Five maps and the cost of a computation', 'Shahmirzadi 2014, section 3.5.3, Fig. 3.21',
+           NOT_MEASURED + 'Ideal, 99 % lookups; cycles to hash a key / to access the map. With 156 / 11 all maps reach less, in the same order. With '
+           '156 / 88, a map in memory, replication suffers most, and PART_CACHING is best. The thesis does not say what an access to a client\'s '
+           'copy costs then; one series has 11 cycles for it.',
+           'cores', CASES, claims=(
+               Claim('156 / 11: all reach less than with 12 / 11',
+                     lambda v: all(v(name, MANY, '156 / 11') < v(name, MANY, '12 / 11') for name in LINEARIZABLE)),
+               Claim('156 / 11: in the same order', lambda v: sorted(LINEARIZABLE, key=lambda name: v(name, MANY, '156 / 11')) ==
+                     sorted(LINEARIZABLE, key=lambda name: v(name, MANY, '12 / 11'))),
+               Claim('156 / 88: PART_CACHING is best', lambda v: best_of(v, LINEARIZABLE, MANY, '156 / 88') == 'part_caching' or
+                     best_models(v, MORE, '156 / 88') == 'part_caching',
+                     why=lambda v: f'doubtful in the thesis: by its model {best_models(v, MORE, "156 / 88")} is best on 128 cores if an access to a '
+                                   'copy costs 88, too'),
+               Claim('156 / 88: by the model PART_CACHING is best on 128 cores, if an access to a copy costs 11',
+                     lambda v: v('part_caching, copies at 11, model', MORE, '156 / 88') >
+                     v(model_of(best_models(v, MORE, '156 / 88')), MORE, '156 / 88')),
+               Claim('the same, emulated on 63 cores', lambda v: v('part_caching, copies at 11', MANY, '156 / 88') >
+                     v(best_of(v, LINEARIZABLE, MANY, '156 / 88'), MANY, '156 / 88'),
+                     why=lambda v: f'{v("part_caching, copies at 11", MANY, "156 / 88"):.0f} Mops/s beside '
+                                   f'{v("rep_local", MANY, "156 / 88"):.0f} of REP_LOCAL; by the model '
+                                   f'{v("part_caching, copies at 11, model", MANY, "156 / 88"):.0f} beside '
+                                   f'{v("rep_local, model", MANY, "156 / 88"):.0f}. Here {UNDER_LOAD}'),
+               Claim('from 156 / 11 to 156 / 88, REP_LOCAL loses a larger share than PART_SIMPLE: by the model, on 128 cores',
+                     lambda v: over(('rep_local, model', MORE, '156 / 88'), ('rep_local, model', MORE, '156 / 11'))(v) <
+                     over(('part_simple, model', MORE, '156 / 88'), ('part_simple, model', MORE, '156 / 11'))(v)),
+               Claim('the same, emulated on 63 cores',
+                     lambda v: over(('rep_local', MANY, '156 / 88'), ('rep_local', MANY, '156 / 11'))(v) <
+                     over(('part_simple', MANY, '156 / 88'), ('part_simple', MANY, '156 / 11'))(v), why=UNDER_LOAD),
+           )),
+    Figure('map_skew', 'Maps where four clients use a key most', 'Shahmirzadi 2014, section 3.5.3, Fig. 3.22',
+           NOT_MEASURED + 'Four clients issue 80 % of the operations on a key. PART_CACHING gains much on TILE-Gx at 90 % and on Ideal at 99 %, '
+           'where it beats REP_LOCAL.',
+           'cores', ('TILE-Gx, 90 %', 'Ideal, 99 %'), claims=(
+               *(Claim(f'{on}: PART_CACHING reaches more than 1.25 times as much, emulated on 63 cores',
+                       lambda v, on=on: v('part_caching', MANY, on) > 1.25 * v('part_caching, uniform', MANY, on))
+                 for on in ('TILE-Gx, 90 %', 'Ideal, 99 %')),
+               Claim('Ideal, 99 %: PART_CACHING beats REP_LOCAL, by the model on 128 cores',
+                     lambda v: v('part_caching, model', MORE, 'Ideal, 99 %') > v('rep_local, model', MORE, 'Ideal, 99 %')),
+               Claim('the same, emulated on 63 cores', lambda v: v('part_caching', MANY, 'Ideal, 99 %') > v('rep_local', MANY, 'Ideal, 99 %'),
+                     why=lambda v: 'by the model it is only '
+                                   f'{v("part_caching, model", MANY, "Ideal, 99 %") / v("rep_local, model", MANY, "Ideal, 99 %"):.2f} times there, '
+                                   f'and {v("part_caching, model", MORE, "Ideal, 99 %") / v("rep_local, model", MORE, "Ideal, 99 %"):.2f} times on '
+                                   f'128 cores. In the emulation {UNDER_LOAD}'),
+           )),
+    Figure('map_sequential', 'A sequentially consistent map beside linearizable ones', 'Shahmirzadi 2014, section 3.5.3, Fig. 3.23',
+           NOT_MEASURED + 'Ideal; 12 cycles to hash, 11 to access. With 90 % lookups REP_SC is the best replicated map, below partitioning on many '
+           'cores. With 99 % it is clearly best of all. It wins on all numbers of cores from about 95 % of lookups on, and REP_LOCAL from about 98 %.',
+           'cores', ('Ideal, 90 %', 'Ideal, 99 %'), claims=(
+               Claim('90 %: REP_SC is the best replicated map, and below partitioning, emulated on 63 cores',
+                     lambda v: best_of(v, (*REPLICATED, 'rep_sc'), MANY, 'Ideal, 90 %') == 'rep_sc' and
+                     best_of(v, (*PARTITIONED, 'rep_sc'), MANY, 'Ideal, 90 %') != 'rep_sc'),
+               Claim('99 %: REP_SC is the best of all by more than 20 %, emulated on 63 cores',
+                     lambda v: v('rep_sc', MANY, 'Ideal, 99 %') > 1.2 * max(v(name, MANY, 'Ideal, 99 %') for name in LINEARIZABLE)),
+               Claim('by the model REP_SC wins from 95 % on (93 to 97 %), with 63 and with 128 cores',
+                     lambda v: all(93 <= v('rep_sc, model', x, 'lookups from which it wins') <= 97 for x in (MANY, MORE)), 'crossing'),
+               Claim('by the model REP_LOCAL wins from 98 % on (97 to 99 %), with 128 cores',
+                     lambda v: 97 <= v('rep_local, model', MORE, 'lookups from which it wins') <= 99, 'crossing'),
+           )),
+    Figure('map_colocation', 'Servers that are clients, too', 'Shahmirzadi 2014, section 3.5.3, Fig. 3.24',
+           NOT_MEASURED + 'PART_SIMPLE on Ideal, 99 % lookups, three costs. Colocation gains at most 20 %, since the best numbers of servers are '
+           'small. It is pointless on TILE-Gx, where each request interrupts. The thesis does not say how much a server serves while it waits; '
+           'ours serves all that arrives, without an interrupt, and needs no message to itself.',
+           'cores', (*CASES, 'TILE-Gx, 12 / 11'), claims=(
+               *(Claim(f'{case}: with 36 and with 63 cores colocation gains at most 20 %',
+                       lambda v, case=case: all(colocation_gain(v, case, x) <= 0.2 for x in (36, MANY)), 'shape',
+                       lambda v, case=case: 'doubtful in the thesis: ' + '; '.join(
+                           f'with {x} cores it gains {colocation_gain(v, case, x):.0%}, and by the model {colocation_gain(v, case, x, ", model"):.0%}'
+                           for x in (36, MANY)) + f'. Few dedicated servers are nearly saturated, and {UNDER_LOAD}') for case in CASES),
+               Claim('on TILE-Gx colocation is pointless: it reaches less',
+                     lambda v: all(colocation_gain(v, 'TILE-Gx, 12 / 11', x) < 0 for x in (36, MANY))),
+           )),
+)
+
+
+def PENDING(v):
+    here, many = (v(name, MANY, 'Intermediate, 99 %') for name in ('rep_local', 'rep_local, 10000 keys'))
+    return f'interrupts gain {gain(v, "TILE-Gx", "Intermediate"):.0%}, and the broadcast {gain(v, "Intermediate", "Ideal"):.0%}. Without a broadcast ' \
+           f'an update is pending for longer, and lookups of its key wait, which the model leaves out: with 10000 keys in place of 100 ' \
+           f'REP_LOCAL reaches {many:.0f} Mops/s on Intermediate in place of {here:.0f}, and the model has ' \
+           f'{v("rep_local, model", MANY, "Intermediate, 99 %"):.0f}'
+
+
 FIGURES = (
     Figure('post_start', 'Post, start, complete, wait: one origin, k targets', 'Christgau 2017, Figs. 3.15 and 3.16, Table 3.4',
            'In shared memory a whole cycle with 10 targets takes 17.9 us; by messages it takes 89.2 us. Both lock '
@@ -342,6 +579,7 @@ FIGURES = (
                      'a hop costs 5 core cycles there and back, and a line some 250 on its way through a rank. The tree '
                      'by identity also has few hops, since neighbours in it have near numbers'),
            )),
+    *MAP_FIGURES,
     Figure('locks', 'Lock and unlock, random targets', 'Christgau and Schnor 2019, Table 2, Figs. 6 to 8',
            'Two-level counters (GBH) with back-off are flat and quickest. Without back-off their time grows with '
            'the exclusive share. The time of the queue lock with writer preference (MCS-WP) does not depend on the '

@@ -47,7 +47,9 @@ inline pgas::scc::timing const& default_timing() noexcept { return pgas::scc::fo
 /// Prints values: a line of JSON each.
 class teller {
  public:
-  teller(std::string_view figure, pgas::scc::timing const& with) : figure_(figure), parameters_(with.name) {}
+  teller(std::string_view figure, pgas::scc::timing const& with) : teller(figure, with.name) {}
+  /// For values of another machine, whose set of parameters has this name.
+  teller(std::string_view figure, std::string_view parameters) : figure_(figure), parameters_(parameters) {}
 
   template <class X>
   void operator()(std::string_view series, X const& x, std::string_view quantity, double value,

@@ -9,6 +9,7 @@
 #include "contention.hpp"
 #include "fft.hpp"
 #include "locks.hpp"
+#include "maps.hpp"
 #include "memory.hpp"
 #include "placement.hpp"
 #include "post_start.hpp"
@@ -17,13 +18,14 @@
 
 int main(int argc, char** argv) {
   using papers::effort;
-  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 11> programs{
+  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 12> programs{
       {{"automaton", papers::automaton::run},
        {"barrier", papers::barrier::run},
        {"broadcast", papers::broadcast::run},
        {"contention", papers::contention::run},
        {"fft", papers::fft::run},
        {"locks", papers::locks::run},
+       {"maps", papers::maps::run},
        {"memory", papers::memory::run},
        {"placement", papers::placement::run},
        {"post_start", papers::post_start::run},

@@ -561,6 +561,15 @@ class Papers(unittest.TestCase):
         self.assertEqual(paper_judge.total([got], 'consequence')[2], (5, 5))
         self.assertEqual(paper_judge.total([got], 'prediction')[2], (0, 2))  # the link was not measured
 
+    def test_a_map_below_its_model_is_near_it_and_a_doubtful_claim_says_so(self):
+        figure = next(f for f in papers.FIGURES if f.name == 'map_servers')
+        said = [value('map_servers', series + suffix, s, 'throughput', share * (20 if s in (4, 8, 16, 32) else 10) / s)
+                for series in ('part_simple', 'lookups of two words') for suffix, share in (('', 0.9), (', model', 1)) for s in range(1, 36)]
+        claims = {t.claim.text: t for t in paper_judge.reproduce(figure, [], said).claims}
+        self.assertTrue(claims['the model is above the emulation, by at most 12 %'].holds)
+        self.assertTrue(claims['the throughput has a peak at 4, 8, 16 and 32 servers, above both neighbours'].holds)
+        self.assertIn('doubtful in the thesis: 1 are best here', claims['two servers are best'].why)
+
     def test_each_reference_is_a_figures_and_no_number_is_there_twice(self):
         names = {f.name for f in papers.FIGURES}
         for file in os.listdir(REFERENCE):

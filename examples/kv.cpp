@@ -30,7 +30,7 @@ struct setting {
   std::string_view map = "part_caching";
   std::uint64_t records = 1'000;
   std::uint64_t operations = 2'000;  ///< of each client
-  pgas::map_options options{.costs = {.pre = 12, .lookup = 11, .update = 11}};
+  pgas::map_on_options options{.costs = {.pre = 12, .lookup = 11, .update = 11}};
 
   [[nodiscard]] mix what() const {
     if (mix_name == "A") return {.lookups = 50};

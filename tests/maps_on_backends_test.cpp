@@ -17,13 +17,13 @@
 
 namespace pgas_test::map_backends {
 
-using pgas::map_options;
+using pgas::map_on_options;
 using pgas::placement;
 using pgas::word;
 using kv = pgas::histories::spec_map<int, int>;
 using kv_record = pgas::histories::record_of<kv>;
 
-constexpr map_options served_by(rank_t number, placement where) {
+constexpr map_on_options served_by(rank_t number, placement where) {
   return {.servers = {.number = number, .where = where}};
 }
 
@@ -31,8 +31,8 @@ constexpr map_options served_by(rank_t number, placement where) {
 template <class Team, class Channel, class Use>
 void with_maps(Team& team, Channel& channel, Use const& use) {
   namespace maps = pgas::maps;
-  auto const on_map = [&]<class Map>(std::type_identity<Map>, std::initializer_list<map_options> all) {
-    for (map_options const& options : all) {
+  auto const on_map = [&]<class Map>(std::type_identity<Map>, std::initializer_list<map_on_options> all) {
+    for (map_on_options const& options : all) {
       if (channel.size() == 1 && options.servers.where == placement::dedicated) continue;
       {
         Map map(channel, options);
@@ -182,7 +182,7 @@ double emulated_over_model(pgas::map_model::map_kind kind, pgas::tile_machine::c
   how.clock = &times;
   pgas::tile_machine::with_options const chosen_times(how);
   double const emulated = pgas::run<pgas::backends::tile>(cores, [&](auto& team) {
-    map_options options{.costs = {.pre = 12, .lookup = 11, .update = 11}};
+    map_on_options options{.costs = {.pre = 12, .lookup = 11, .update = 11}};
     if (servers > 0) options.servers.number = servers;
     auto map = pgas::make_map_on<Algorithm, word, word, dealt_keys>(team, options);
     if (team.rank() == cores - 1)

@@ -22,7 +22,7 @@
 
 namespace pgas_test::maps_suite {
 
-using pgas::map_options;
+using pgas::map_on_options;
 using pgas::map_servers;
 using pgas::placement;
 using pgas::histories::history;
@@ -71,7 +71,8 @@ bool carries_out(Map& map, kv::operation const& o, bool tries_once) {
 /// A map's clients carry out a plan, beside dedicated servers that `options` number. Then each looks up all
 /// keys, since replicas must agree in the end.
 template <class Map, bool Interrupts>
-outcome carried_out(plan const& what, map_options options, machine_options machine_is, adversary& choices) {
+outcome carried_out(plan const& what, map_on_options options, machine_options machine_is,
+                    adversary& choices) {
   outcome result;
   rank_t const clients = static_cast<rank_t>(what.size());
   rank_t const ranks = clients + (options.servers.where == placement::dedicated ? options.servers.number : 0);
@@ -169,7 +170,7 @@ void search(std::chrono::duration<double> budget, std::span<rank_t const> server
     std::mt19937_64 random(seed + 1);
     bool const is_colocated = random() % 2 != 0;
     std::size_t const clients = 2 + random() % 3;
-    map_options options;
+    map_on_options options;
     if (!servers.empty()) {
       options.servers.number = servers[random() % servers.size()];
       options.servers.where = is_colocated ? placement::colocated : placement::dedicated;
@@ -190,7 +191,8 @@ void search(std::chrono::duration<double> budget, std::span<rank_t const> server
 /// The first seed at which a plan goes wrong, among `most`. The right variant is right at all seeds until
 /// then.
 template <class Right, class Wrong, bool Interrupts = false>
-void is_found(std::string const& what, plan const& acts, map_options options, std::uint64_t most = 30'000) {
+void is_found(std::string const& what, plan const& acts, map_on_options options,
+              std::uint64_t most = 30'000) {
   for (std::uint64_t seed = 0; seed < most; ++seed) {
     seeded_adversary choices(seed);
     seeded_adversary same_choices(seed);
@@ -208,7 +210,7 @@ void is_found(std::string const& what, plan const& acts, map_options options, st
 /// Carries out a plan in all orders of its operations and messages, or in as many as the time allows. Returns
 /// what is wrong in the first wrong one.
 template <class Map, bool Interrupts = false>
-std::string in_all_orders(std::string const& what, plan const& acts, map_options options,
+std::string in_all_orders(std::string const& what, plan const& acts, map_on_options options,
                           std::chrono::duration<double> budget) {
   stopwatch const watch(budget);
   all_orders choices;
@@ -227,13 +229,13 @@ std::string in_all_orders(std::string const& what, plan const& acts, map_options
   return "";
 }
 
-constexpr map_options with_servers(rank_t number, placement where = placement::dedicated) {
+constexpr map_on_options with_servers(rank_t number, placement where = placement::dedicated) {
   return {.servers = {.number = number, .where = where}};
 }
 
 /// Checks the results of a map on an adversarial machine, with some seeds.
 template <class Map, class KeyOf, class ValueOf>
-void results_on_a_machine(rank_t ranks, map_options options, KeyOf key, ValueOf value) {
+void results_on_a_machine(rank_t ranks, map_on_options options, KeyOf key, ValueOf value) {
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     seeded_adversary choices(seed);
     adversarial_machine machine(ranks, {.most_steps = 1'000'000}, choices);
@@ -252,13 +254,13 @@ struct by_number : pgas::map_traits<map_suite::padded_key> {
 
 /// Plain numbers, keys with padding, and keys and values of several words.
 template <template <class, class, class, class> class Map>
-void results_of(std::initializer_list<map_options> all) {
+void results_of(std::initializer_list<map_on_options> all) {
   using map_suite::padded_key;
   using words =
       Map<map_suite::text_key, map_suite::wide_value, channel_type<>, pgas::map_traits<map_suite::text_key>>;
   unsigned char filling = 0;
   auto const number = [](int i) { return i; };
-  for (map_options const& options : all) {
+  for (map_on_options const& options : all) {
     results_on_a_machine<Map<int, int, channel_type<>, pgas::map_traits<int>>>(5, options, number, number);
     results_on_a_machine<Map<padded_key, double, channel_type<>, by_number>>(
         5, options, [&](int i) { return map_suite::padded(i, ++filling); }, [](int i) { return 0.5 * i; });
@@ -266,7 +268,7 @@ void results_of(std::initializer_list<map_options> all) {
   }
 }
 
-constexpr map_options without_servers{
+constexpr map_on_options without_servers{
     .servers = {.number = map_servers::chosen, .where = placement::colocated}};
 
 }  // namespace pgas_test::maps_suite
@@ -313,7 +315,7 @@ TEST_CASE("maps: each map keeps its promise in all orders of a few operations, a
                    {kv::update(1, 2), kv::lookup(0), kv::update(0, 3), kv::lookup(0)},
                    {kv::lookup(0), kv::lookup(1), kv::lookup(1), kv::lookup(0)}};
   auto const share = time_of_a_case() / 20;
-  auto const check = [&]<class Map>(std::type_identity<Map>, map_options options) {
+  auto const check = [&]<class Map>(std::type_identity<Map>, map_on_options options) {
     CHECK(in_all_orders<Map>("an update and two lookups", small, options, share) == "");
     CHECK(in_all_orders<Map>("two updates and two lookups", two_write, options, share) == "");
     CHECK(in_all_orders<Map>("twelve operations of three clients", three, options, share) == "");
@@ -327,7 +329,7 @@ TEST_CASE("maps: each map keeps its promise in all orders of a few operations, a
 }
 
 template <class Map>
-void is_found_in_orders(std::string const& what, plan const& acts, map_options options = with_servers(1)) {
+void is_found_in_orders(std::string const& what, plan const& acts, map_on_options options = with_servers(1)) {
   CHECK_MESSAGE(in_all_orders<Map>(what, acts, options, time_of_a_case()) != "", what);
 }
 
@@ -493,7 +495,7 @@ TEST_CASE("maps: servers that a team does not have, or a map cannot use, are ref
     });
     return all;
   };
-  auto const with = [](map_options options) {
+  auto const with = [](map_on_options options) {
     return
         [options](channel_type<>& channel) { maps::part_simple<int, int, channel_type<>>(channel, options); };
   };

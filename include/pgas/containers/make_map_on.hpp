@@ -21,7 +21,7 @@ class map_on {
   static constexpr consistency promises = Map::promises;  ///< of the algorithm
 
   /// Collective: makes the channel and the map. Programs call make_map_on.
-  map_on(Team const& team, map_options options)
+  map_on(Team const& team, map_on_options options)
       : team_(team), channel_(make_channel(team)), map_(channel_, options) {}
   map_on(map_on const&) = delete;
   map_on& operator=(map_on const&) = delete;
@@ -59,8 +59,8 @@ class map_on {
 template <template <transportable, transportable, channel, class> class Algorithm, transportable Key,
           transportable Value, class Traits = map_traits<Key>, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols>
-[[nodiscard]] auto make_map_on(team<Backend, Coherence, Protocols> const& on, map_options options = {}) {
-  using channel_type = typename channel_on<Backend>::type;
+[[nodiscard]] auto make_map_on(team<Backend, Coherence, Protocols> const& on, map_on_options options = {}) {
+  using channel_type = channel_on<Backend>;
   using map_type = Algorithm<Key, Value, channel_type, Traits>;
   return map_on<team<Backend, Coherence, Protocols>, channel_type, map_type>(on, options);
 }

@@ -52,7 +52,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
 
   /// Collective: makes the map on a channel, which must outlive it.
   /// Throws errc::invalid_argument if the ranks have no room for the servers.
-  explicit part_caching(C& channel, map_options options = {})
+  explicit part_caching(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::part_caching, name),
         is_colocated_(this->is_client() && this->servers_.is_server(this->self())) {
     if (is_colocated_ || fault == part_caching_fault::invalidates_aside) this->handle(on_request());

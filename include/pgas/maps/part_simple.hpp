@@ -36,7 +36,7 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
 
   /// Collective: makes the map on a channel, which must outlive it.
   /// Throws errc::invalid_argument if the ranks have no room for the servers.
-  explicit part_simple(C& channel, map_options options = {})
+  explicit part_simple(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::part_simple, name) {
     if (this->is_client() && this->servers_.is_server(this->self()))
       this->handle([this](rank_t from, detail::map_reader read) { on_request(from, read); });

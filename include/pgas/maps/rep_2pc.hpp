@@ -46,7 +46,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
 
   /// Collective: makes the map on a channel, which must outlive it.
   /// Throws errc::invalid_argument if a number of servers is given.
-  explicit rep_2pc(C& channel, map_options options = {})
+  explicit rep_2pc(C& channel, map_on_options options = {})
       : base(channel, without_servers(channel, options), map_model::map_kind::rep_2pc, name),
         everyone_(static_cast<std::size_t>(channel.size())) {
     std::iota(everyone_.begin(), everyone_.end(), 0);
@@ -77,7 +77,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
  private:
   using flags = std::unordered_map<Key, rank_t, typename Traits::hash, typename Traits::equal>;
 
-  static map_options without_servers(C& channel, map_options options) {
+  static map_on_options without_servers(C& channel, map_on_options options) {
     if (options.servers.number != map_servers::chosen)
       throw error(errc::invalid_argument, channel.rank(), name,
                   "this map has no servers; leave their number out");

@@ -45,7 +45,7 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
 
   /// Collective: makes the map on a channel, which must outlive it.
   /// Throws errc::invalid_argument if the ranks have no room for the servers.
-  explicit rep_local(C& channel, map_options options = {})
+  explicit rep_local(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::rep_local, name),
         broadcast_(channel, this->servers_.all(), this->servers_.clients(),
                    [this](rank_t from, std::size_t, word, std::span<word const> payload) {
@@ -70,13 +70,13 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   void serve() { this->end_with_replicas(everyone_, receiver()); }
 
  private:
-  static constexpr std::size_t key_words = detail::words_for<Key>;
+  static constexpr std::size_t key_words = detail::message_words<Key>;
 
   void change(Key const& key, std::optional<Value> const& value) {
     this->begin(value ? "update" : "erase");
     auto const sequencer = static_cast<std::size_t>(this->select_server(key));
     word const number = broadcast_.next_number(sequencer);
-    std::array<word, key_words + detail::words_for<Value>> payload;
+    std::array<word, key_words + detail::message_words<Value>> payload;
     detail::write_value(payload, key);
     if (value) detail::write_value(std::span(payload).subspan(key_words), *value);
     broadcast_.broadcast(sequencer, number,

@@ -33,7 +33,7 @@ class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
 
   /// Collective: makes the map on a channel, which must outlive it.
   /// Throws errc::invalid_argument if the ranks have no room for the servers.
-  explicit rep_remote(C& channel, map_options options = {})
+  explicit rep_remote(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::rep_remote, name) {}
 
   [[nodiscard]] std::optional<Value> lookup(Key const& key) {

@@ -36,7 +36,7 @@ class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
 
   /// Collective: makes the map on a channel, which must outlive it.
   /// Throws errc::invalid_argument if the ranks have no room for the server, or if there are several.
-  explicit rep_sc(C& channel, map_options options = {})
+  explicit rep_sc(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::rep_sc, name) {
     if (fault != rep_sc_fault::many_sequencers && this->number_of_servers() != 1)
       throw error(errc::invalid_argument, this->self(), name,

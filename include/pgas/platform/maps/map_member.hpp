@@ -21,7 +21,7 @@
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// What a program may choose about a map on a channel.
-struct map_options {
+struct map_on_options {
   map_servers servers{};
   map_costs costs = no_map_costs;
 };
@@ -50,7 +50,7 @@ class map_member {
 
  protected:
   /// The words of the longest message: a first word, a number, a key and a value.
-  static constexpr std::size_t most = 2 + words_for<Key> + words_for<Value>;
+  static constexpr std::size_t most = 2 + message_words<Key> + message_words<Value>;
   static_assert(C::queues >= map_queues, "map: a map needs two queues; take a channel that has them");
   static_assert(C::most_words >= most,
                 "map: a message of this channel has no room for such a key and value; take smaller types");
@@ -59,7 +59,7 @@ class map_member {
   using buffer = std::array<word, most>;
   using table = std::unordered_map<Key, Value, typename Traits::hash, typename Traits::equal>;
 
-  map_member(C& channel, map_options options, map_model::map_kind kind, std::string_view name)
+  map_member(C& channel, map_on_options options, map_model::map_kind kind, std::string_view name)
       : channel_(&channel),
         servers_(options.servers, channel.rank(), channel.size(), chosen_servers(channel, options, kind),
                  name),
@@ -69,7 +69,7 @@ class map_member {
 
   /// The number of servers with which a map reaches most, by its model. A sequencer of rep_local serves
   /// updates only, and one is enough: the model takes more there only to have fewer replicas.
-  static rank_t chosen_servers(C& channel, map_options const& options, map_model::map_kind kind) {
+  static rank_t chosen_servers(C& channel, map_on_options const& options, map_model::map_kind kind) {
     if (options.servers.number != map_servers::chosen) return options.servers.number;
     if (kind == map_model::map_kind::rep_local) return 1;
     map_model::machine const machine{

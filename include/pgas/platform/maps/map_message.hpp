@@ -38,17 +38,17 @@ enum class map_kind : word {
 
 /// The number of words that a value takes in a message.
 template <transportable T>
-inline constexpr std::size_t words_for = (sizeof(T) + sizeof(word) - 1) / sizeof(word);
+inline constexpr std::size_t message_words = (sizeof(T) + sizeof(word) - 1) / sizeof(word);
 
 /// The lengths of the maps' messages, for their model. A value comes as the answer, or behind a first word
 /// where answers share their queue with other messages.
 template <transportable Key, transportable Value>
 [[nodiscard]] constexpr map_model::message_lengths lengths_of_messages(bool answers_are_alone) noexcept {
-  constexpr std::size_t key = words_for<Key>;
-  constexpr std::size_t both = key + words_for<Value>;
+  constexpr std::size_t key = message_words<Key>;
+  constexpr std::size_t both = key + message_words<Value>;
   return {.lookup_request = 1 + key,
           .update_request = 1 + both,
-          .answer = static_cast<double>(words_for<Value>) + (answers_are_alone ? 0 : 1),
+          .answer = static_cast<double>(message_words<Value>) + (answers_are_alone ? 0 : 1),
           .sequence_request = 1,
           .update = 2 + both,
           .acknowledgement = 1,
@@ -62,7 +62,7 @@ template <transportable Key, transportable Value>
 /// Writes the bytes of a value to words. Bytes of the last word behind the value are 0.
 template <transportable T>
 void write_value(std::span<word> words, T const& value) noexcept {
-  words[words_for<T> - 1] = 0;
+  words[message_words<T> - 1] = 0;
   std::memcpy(words.data(), &value, sizeof(T));
 }
 template <transportable T>
@@ -87,7 +87,7 @@ class map_message {
   template <transportable T>
   map_message& add_value(T const& value) noexcept {
     write_value(std::span(words_).subspan(used_), value);
-    used_ += words_for<T>;
+    used_ += message_words<T>;
     return *this;
   }
   /// Adds a value, or nothing: the length of the message tells its reader.
@@ -122,7 +122,7 @@ class map_reader {
   template <transportable T>
   T value() noexcept {
     T const result = read_value<T>(rest_);
-    rest_ = rest_.subspan(words_for<T>);
+    rest_ = rest_.subspan(message_words<T>);
     return result;
   }
   /// The value at the end of the message, or nothing if the message ends here.
@@ -142,19 +142,19 @@ class map_reader {
 template <transportable T>
 class map_answer {
  public:
-  explicit map_answer(std::optional<T> const& value) noexcept : used_(words_for<T> + (value ? 0 : 1)) {
+  explicit map_answer(std::optional<T> const& value) noexcept : used_(message_words<T> + (value ? 0 : 1)) {
     if (value) write_value(words_, *value);
   }
   // NOLINTNEXTLINE(google-explicit-constructor): a message is its words
   operator std::span<word const>() const noexcept { return std::span(words_).first(used_); }
 
   [[nodiscard]] static std::optional<T> read(std::span<word const> message) noexcept {
-    if (message.size() != words_for<T>) return std::nullopt;
+    if (message.size() != message_words<T>) return std::nullopt;
     return read_value<T>(message);
   }
 
  private:
-  std::array<word, words_for<T> + 1> words_{};
+  std::array<word, message_words<T> + 1> words_{};
   std::size_t used_;
 };
 

@@ -23,7 +23,7 @@ class replicated_table : public map_member<Key, Value, C, Traits> {
   void serve() { this->end_with_replicas(everyone_, receiver()); }
 
  protected:
-  replicated_table(C& channel, map_options options, map_model::map_kind kind, std::string_view name)
+  replicated_table(C& channel, map_on_options options, map_model::map_kind kind, std::string_view name)
       : base(channel, options, kind, name),
         broadcast_(channel, this->servers_.all(), this->servers_.clients(),
                    [this](rank_t, std::size_t, word, std::span<word const> payload) { apply(payload); }) {
@@ -35,10 +35,10 @@ class replicated_table : public map_member<Key, Value, C, Traits> {
   std::pair<std::size_t, word> send_update(Key const& key, std::optional<Value> const& value) {
     auto const sequencer = static_cast<std::size_t>(this->select_server(key));
     word const number = broadcast_.next_number(sequencer);
-    std::array<word, words_for<Key> + words_for<Value>> payload;
+    std::array<word, message_words<Key> + message_words<Value>> payload;
     write_value(payload, key);
-    if (value) write_value(std::span(payload).subspan(words_for<Key>), *value);
-    std::size_t const words = words_for<Key> + (value ? words_for<Value> : 0);
+    if (value) write_value(std::span(payload).subspan(message_words<Key>), *value);
+    std::size_t const words = message_words<Key> + (value ? message_words<Value> : 0);
     broadcast_.broadcast(sequencer, number, std::span<word const>(payload).first(words));
     return {sequencer, number};
   }
@@ -58,8 +58,8 @@ class replicated_table : public map_member<Key, Value, C, Traits> {
   }
   void apply(std::span<word const> payload) {
     Key const key = read_value<Key>(payload);
-    if (payload.size() == words_for<Key>) return this->store_in(values_, key, std::nullopt);
-    this->store_in(values_, key, read_value<Value>(payload.subspan(words_for<Key>)));
+    if (payload.size() == message_words<Key>) return this->store_in(values_, key, std::nullopt);
+    this->store_in(values_, key, read_value<Value>(payload.subspan(message_words<Key>)));
   }
 
   std::vector<rank_t> everyone_;

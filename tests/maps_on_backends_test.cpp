@@ -117,9 +117,9 @@ TEST_CASE("maps: each map has the results of a map on every model with a channel
 }
 
 TEST_CASE("maps: histories in real time keep each map's promise on every model with a channel") {
-  std::uint64_t seed = 0;
   on_channels(
-      [&](auto& team, auto& channel) {
+      [](auto& team, auto& channel) {
+        std::uint64_t seed = 0;  // of this rank
         int const number = rounds_on(team.state()->backend, 60);
         with_maps(team, channel, [&]<class Map>(Map& map) {
           auto const mine = random_calls(map, team.rank(), ++seed, number);

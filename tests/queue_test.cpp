@@ -61,7 +61,7 @@ void push_all(Queue& queue, rank_t self, std::int32_t count, random_source& rng)
     std::size_t const many = rng.one_in(3) ? 1 + rng.below(5) : 1;
     for (; some.size() < many && i < count; ++i) some.push_back(parcel::of(self, i));
     if (some.size() == 1 && rng.one_in(2)) {
-      while (!queue.try_push(some[0])) std::this_thread::yield();
+      require(queue.try_push(some[0]) || queue.push(some[0]), "one is pushed");
     } else {
       require_equal(queue.push(std::span<parcel const>(some)), some.size(), "all are pushed");
     }
@@ -112,7 +112,7 @@ using namespace pgas_test::queue_suite;
 TEST_CASE("queue: an inbox gets every element of every rank once, each rank's in order") {
   where_cells_are(
       [seed = next_seed()](auto& team) {
-        auto const count = rounds_on(team.state()->backend, 60);
+        auto const count = rounds_on(team.state()->backend, 30);
         rank_t const last = team.size() - 1;
         for (std::size_t const capacity : {1U, 2U, 7U}) {
           pass_all(team, make_inbox<parcel>(team, capacity, last), last, team.rank() == last, count, seed);
@@ -124,7 +124,7 @@ TEST_CASE("queue: an inbox gets every element of every rank once, each rank's in
 TEST_CASE("queue: ranks that pop from one queue get every element once, each rank's in order") {
   where_cells_are(
       [seed = next_seed()](auto& team) {
-        auto const count = rounds_on(team.state()->backend, 60);
+        auto const count = rounds_on(team.state()->backend, 30);
         rank_t const half = team.size() / 2;
         for (auto const cells : {pgas::cells_at::home, pgas::cells_at::all_ranks}) {
           for (std::size_t const capacity : {1U, 5U}) {

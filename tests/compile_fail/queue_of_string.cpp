@@ -5,5 +5,6 @@
 #include <string>
 
 int main() {
-  pgas::run<pgas::backends::process_map>(2, [](auto& team) { auto queue = pgas::make_queue<std::string>(team); });
+  pgas::run<pgas::backends::process_map>(
+      2, [](auto& team) { auto queue = pgas::make_queue<std::string>(team); });
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <pgas/concepts/control.hpp>
+#include <pgas/containers/protocols/ring_places.hpp>
 #include <pgas/support/divisor.hpp>
 #include <span>
 #include <utility>
@@ -30,24 +31,6 @@ enum class ring_fault {
   close_at_once,     ///< a closed queue has nothing for a rank that waits, though elements are in it
   close_unmarked,    ///< the closer does not end the waits for the ticket behind the last
   look_by_load,      ///< a rank that will wait looks at `tail` by a load
-};
-
-/// The place of the cells of a ring: all at the home, or dealt to the ranks in turn.
-struct ring_places {
-  rank_t home = 0;        ///< the rank of the two tickets, and of all cells if they are in one place
-  std::size_t cells = 1;  ///< at least 1
-  rank_t owners = 1;      ///< 1, or the number of ranks among which the cells are dealt
-
-  /// The cells of each owner, rounded up.
-  [[nodiscard]] constexpr std::size_t cells_each() const noexcept {
-    auto const n = static_cast<std::size_t>(owners);
-    return (cells + n - 1) / n;
-  }
-  /// The words of a ring: two tickets, and a turn for each cell.
-  [[nodiscard]] constexpr control_words words() const noexcept {
-    return {.slots = 0, .cells = first_turn + cells_each()};
-  }
-  static constexpr std::size_t first_turn = 2;
 };
 
 /// A bounded queue: a ring of cells, for each of which a ticket says whose turn it is.

@@ -58,10 +58,11 @@ class distributed_map {
   using key_type = Key;
   using mapped_type = Value;
   using value_type = std::pair<Key, Value>;
-  using hasher = Hash;
-  using key_equal = Equal;
+  using hasher = Hash;      ///< the type of hash_function()
+  using key_equal = Equal;  ///< the type of key_eq()
   /// What operations that overlap promise.
   static constexpr consistency promises = consistency::linearizable;
+  /// The map's name in messages and tables.
   static constexpr std::string_view name = "distributed_map";
 
   /// For make_map.
@@ -138,8 +139,9 @@ class distributed_map {
         });
   }
 
-  /// The hash and the equality that make_map was given.
+  /// The hash that make_map was given.
   [[nodiscard]] Hash hash_function() const { return hash_; }
+  /// The equality that make_map was given.
   [[nodiscard]] Equal key_eq() const { return equal_; }
 
   /// The rank that owns a key.
@@ -349,8 +351,7 @@ template <class Key, class Value, map_policy Policy = map_policy{}, class Hash =
           class Equal = std::equal_to<Key>, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols>
   requires(!transportable<Key> || !transportable<Value> || !keys_by<Hash, Equal, Key>)
-void make_map(team<Backend, Coherence, Protocols> const&, map_options = {}, Hash const& = {},
-              Equal const& = {}) {
+auto make_map(team<Backend, Coherence, Protocols> const&, map_options = {}) {
   detail::refuse_type<Key>();
   detail::refuse_type<Value>();
   static_assert(keys_by<Hash, Equal, Key>,

@@ -47,7 +47,9 @@ class bounded_string {
   /// The characters. The view is valid as long as this object.
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_.data(), size_}; }
   constexpr operator std::string_view() const noexcept { return view(); }
+  /// The number of characters, in bytes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  /// True if there are no characters.
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
   /// The largest size, N.
   [[nodiscard]] static constexpr std::size_t max_size() noexcept { return N; }

@@ -55,23 +55,12 @@ struct traits_of : pgas::map_traits<key_of<Words>> {
   };
 };
 
-/// The lengths of the maps' messages with keys of so many words.
-constexpr model::message_lengths lengths_of(map_kind kind, double key_words) {
-  return {.lookup_request = 1 + key_words,
-          .update_request = 2 + key_words,
-          .answer = kind == map_kind::part_caching ? 2.0 : 1.0,
-          .sequence_request = 1,
-          .update = 3 + key_words,
-          .acknowledgement = 1,
-          .all_acknowledged = 1,
-          .invalidation = 1 + key_words,
-          .vote_request = 1 + key_words,
-          .vote = 1,
-          .commit = 2 + key_words};
-}
-constexpr model::machine machine_of(platform const& on, map_kind kind, double key_words = 2) {
+/// The model of a machine with the lengths of the library's messages.
+template <std::size_t KeyWords = 2>
+constexpr model::machine machine_of(platform const& on, map_kind kind) {
   model::machine m = on.modelled;
-  m.words = lengths_of(kind, key_words);
+  m.words =
+      pgas::detail::lengths_of_messages<key_of<KeyWords>, std::uint64_t>(kind != map_kind::part_caching);
   return m;
 }
 
@@ -85,9 +74,9 @@ struct point {
 };
 
 /// The model's value for it, in operations a second.
-inline double modelled(platform const& on, model::workload const& load, point const& at,
-                       double key_words = 2) {
-  auto const m = machine_of(on, at.kind, key_words);
+template <std::size_t KeyWords = 2>
+double modelled(platform const& on, model::workload const& load, point const& at) {
+  auto const m = machine_of<KeyWords>(on, at.kind);
   return at.where == pgas::placement::colocated ? model::colocated_throughput(m, load, at.cores, at.servers)
                                                 : model::throughput(at.kind, m, load, at.cores, at.servers);
 }
@@ -130,7 +119,7 @@ double emulated_on(platform const& on, model::workload const& load, point const&
       has_servers && at.where == pgas::placement::dedicated ? at.cores - at.servers : at.cores);
   rank_t const parts = has_servers ? at.servers : 1;
   auto const keys = static_cast<std::uint64_t>(((at.keys - 1) / parts + 1) * parts);
-  double const rate = modelled(on, load, at, KeyWords) / on.modelled.frequency;
+  double const rate = modelled<KeyWords>(on, load, at) / on.modelled.frequency;
   auto const length = static_cast<cycles>(each * static_cast<double>(clients) / rate);
   auto const costs_with = [&](double access) {
     auto const in_cycles = static_cast<cycles>(access);

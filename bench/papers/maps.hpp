@@ -25,7 +25,7 @@ inline void servers(emulator& by, effort how) {
     show.value("part_simple, model", s, "throughput", modelled(tile_gx, load, at) / 1e6);
     show.value("lookups of two words", s, "throughput",
                emulated_with<pgas::maps::part_simple, 1>(tile_gx, load, at, by.each()) / 1e6);
-    show.value("lookups of two words, model", s, "throughput", modelled(tile_gx, load, at, 1) / 1e6);
+    show.value("lookups of two words, model", s, "throughput", modelled<1>(tile_gx, load, at) / 1e6);
   }
 }
 

@@ -43,7 +43,7 @@ constexpr Value value_of(std::uint64_t number) noexcept {
   }
 }
 
-/// What a client does with a key.
+/// A step of a client on a key.
 enum class map_step { look_up, update, read_and_update };
 
 /// A mix of YCSB (Cooper et al. 2010): its letter, the share of lookups, and the other step.

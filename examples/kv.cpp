@@ -19,7 +19,7 @@
 #include "support/in_quotes.hpp"
 #include "support/zipf.hpp"
 
-/// What a client does: lookups, updates, or updates of what it has looked up.
+/// The steps of a client: lookups, updates, or updates of values that it has looked up.
 struct mix {
   int lookups = 95;  ///< of 100 operations
   bool reads_before_it_writes = false;
@@ -72,7 +72,7 @@ setting read(std::span<std::string_view const> arguments) {
   return s;
 }
 
-/// What a client has seen.
+/// The results of a client.
 struct totals {
   std::uint64_t operations = 0;
   std::uint64_t wrong = 0;  ///< values of other keys, and records that nobody has erased but that are absent

@@ -39,7 +39,7 @@ inline void threads(emulator& by, effort how) {
   std::vector<map_kind> all = linearizable;
   all.push_back(rep_sc);
   show.curves("throughput", tile_gx, load, all, cores);
-  // What the model says if no interrupt ever falls into a wait.
+  // The value of the model without overlap: no interrupt falls into a wait.
   for (rank_t const n : cores) {
     auto const all_of_it = best_modelled(tile_gx, load, part_caching, n);
     rank_t const clients = n - all_of_it.servers;

@@ -134,7 +134,7 @@ class with_options {
   options before_;
 };
 
-/// What one core has done in a run.
+/// The events of one core in a run.
 struct counters {
   std::uint64_t sent = 0;        ///< messages
   std::uint64_t received = 0;    ///< messages, without those that handlers had

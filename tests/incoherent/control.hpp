@@ -3,6 +3,7 @@
 
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <pgas/platform/words/updated_cell.hpp>
 #include <thread>
 
 #include "memory.hpp"
@@ -64,36 +65,16 @@ class control {
     std::size_t index_;
   };
 
-  class cell_type : public pgas::detail::refuses_store {
+  class cell_type : public pgas::detail::updated_cell<cell_type> {
    public:
     [[nodiscard]] word load(std::memory_order order) const noexcept { return at_->value.load(order); }
 
-    // The register gives acquire and release, whatever order was requested.
-    word fetch_add(word value, std::memory_order) const {
-      return modify([&](word old) { return old + value; });
-    }
-    word fetch_xor(word value, std::memory_order) const {
-      return modify([&](word old) { return old ^ value; });
-    }
-    word exchange(word value, std::memory_order) const {
-      return modify([&](word) { return value; });
-    }
-    bool compare_exchange(word& expected, word desired, std::memory_order) const {
-      word const wanted = expected;
-      expected = modify([&](word old) { return old == wanted ? desired : old; });
-      return expected == wanted;
-    }
     void reset_unshared(word value, std::memory_order order) const noexcept {
       at_->value.store(value, order);
     }
-
-   private:
-    friend control;
-    cell_type(home_words::control_word& at, home_words::test_and_set& r, self& s) noexcept
-        : at_(&at), register_(&r), self_(&s) {}
-
+    // The register gives acquire and release, whatever order was requested.
     template <class Change>
-    word modify(Change&& change) const {
+    word update(Change const& change, std::memory_order) const {
       // acquire: pairs with the release of clear() by the register's last holder.
       while (register_->taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
       // acquire, release: a waiter that sees this value must see the published data of all ranks that added
@@ -106,6 +87,11 @@ class control {
       register_->taken.clear(std::memory_order_release);
       return old;
     }
+
+   private:
+    friend control;
+    cell_type(home_words::control_word& at, home_words::test_and_set& r, self& s) noexcept
+        : at_(&at), register_(&r), self_(&s) {}
 
     home_words::control_word* at_;
     home_words::test_and_set* register_;

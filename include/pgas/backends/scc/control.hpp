@@ -3,6 +3,8 @@
 
 #include <concepts>
 #include <pgas/backends/scc/chip.hpp>
+#include <pgas/platform/words/check_word.hpp>
+#include <pgas/platform/words/updated_cell.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -84,32 +86,17 @@ class scc_control {
     rank_t writer_;
   };
 
-  class cell_type : public word_at, public refuses_store {
+  class cell_type : public word_at, public updated_cell<cell_type> {
    public:
     explicit cell_type(word_at w) noexcept : word_at(w) {}
 
-    word fetch_add(word value, std::memory_order order) const {
-      return update([&](word old) { return old + value; }, order);
-    }
-    word fetch_xor(word value, std::memory_order order) const {
-      return update([&](word old) { return old ^ value; }, order);
-    }
-    word exchange(word value, std::memory_order order) const {
-      return update([&](word) { return value; }, order);
-    }
-    bool compare_exchange(word& expected, word desired, std::memory_order order) const {
-      word const wanted = expected;
-      expected = update([&](word old) { return old == wanted ? desired : old; }, order);
-      return expected == wanted;
-    }
     void reset_unshared(word value, std::memory_order order) const {
       enter(scc::asks::write_word);
       if (order != std::memory_order_relaxed) release();
       set(value);
     }
-    /// Changes the value by change(old); returns the old value.
     template <class Change>
-    word update(Change&& change, std::memory_order order) const {
+    word update(Change const& change, std::memory_order order) const {
       auto& lock = chip_->register_of(owner_);
       auto& spins = chip_->at(self_).count().register_spins;
       enter_register(scc::asks::read_word);
@@ -231,12 +218,7 @@ class scc_control {
     return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};
   }
   void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
-    if (owner < 0 || owner >= size()) throw_bad_rank(ranks_.to_world(rank()), operation, owner, size());
-    if (i >= count) {
-      throw error(errc::out_of_range, ranks_.to_world(rank()), operation,
-                  "word " + std::to_string(i) + " of rank " + std::to_string(owner) + " (" + label_ +
-                      ") does not exist, there are " + std::to_string(count));
-    }
+    check_word(ranks_.to_world(rank()), operation, owner, size(), i, count, label_);
   }
 
   std::shared_ptr<scc::chip> chip_;

@@ -5,6 +5,8 @@
 #include <concepts>
 #include <pgas/backends/simulated/machine.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/platform/words/check_word.hpp>
+#include <pgas/platform/words/updated_cell.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -56,24 +58,10 @@ class simulated_control {
     rank_t writer_;
   };
 
-  class cell_type : public word_at, public refuses_store {
+  class cell_type : public word_at, public updated_cell<cell_type> {
    public:
     explicit cell_type(word_at w) noexcept : word_at(w) {}
 
-    word fetch_add(word value, std::memory_order) const {
-      return update([value](word old) { return old + value; });
-    }
-    word fetch_xor(word value, std::memory_order) const {
-      return update([value](word old) { return old ^ value; });
-    }
-    word exchange(word value, std::memory_order) const {
-      return update([value](word) { return value; });
-    }
-    bool compare_exchange(word& expected, word desired, std::memory_order) const {
-      word const wanted = expected;
-      expected = update([&](word old) { return old == wanted ? desired : old; });
-      return expected == wanted;
-    }
     void reset_unshared(word value, std::memory_order order) const { set(value, order); }
     /// A change that later releases need not cover is a message. Any other one returns when it has taken
     /// place: locks without a pause between attempts would keep each other away for ever, in step.
@@ -88,13 +76,8 @@ class simulated_control {
     void flip(word value, std::memory_order order) const {
       is_covered_ ? static_cast<void>(fetch_xor(value, order)) : send(simulated::message::kind::flip, value);
     }
-
-   private:
-    void send(simulated::message::kind what, word value) const {
-      machine_->change(self_, owner_, at_, value, what);
-    }
     template <class Change>
-    word update(Change const& change) const {
+    word update(Change const& change, std::memory_order) const {
       word old = 0;
       machine_->modify(self_, owner_, at_, [&] {
         old = *at_;
@@ -102,6 +85,11 @@ class simulated_control {
         return *at_ != old;
       });
       return old;
+    }
+
+   private:
+    void send(simulated::message::kind what, word value) const {
+      machine_->change(self_, owner_, at_, value, what);
     }
 
     bool is_covered_ = true;
@@ -163,12 +151,7 @@ class simulated_control {
     return {*machine_, self(), there, home_->at(owner, i)};
   }
   void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
-    if (owner < 0 || owner >= size()) throw_bad_rank(self(), operation, owner, size());
-    if (i >= count) {
-      throw error(
-          errc::out_of_range, self(), operation,
-          text_of({"word ", i, " of rank ", owner, " (", label_, ") does not exist, there are ", count}));
-    }
+    check_word(self(), operation, owner, size(), i, count, label_);
   }
   template <class Predicate>
   seen_word await(std::span<simulated::watch> watches, Predicate& predicate, waiting_for const& why) const {

@@ -4,6 +4,8 @@
 #include <concepts>
 #include <memory>
 #include <pgas/backends/tile/machine.hpp>
+#include <pgas/platform/words/check_word.hpp>
+#include <pgas/platform/words/updated_cell.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,32 +62,16 @@ class tile_control {
     rank_t writer_;
   };
 
-  class cell_type : public word_at, public refuses_store {
+  class cell_type : public word_at, public updated_cell<cell_type> {
    public:
     explicit cell_type(word_at w) noexcept : word_at(w) {}
 
-    word fetch_add(word value, std::memory_order) const {
-      return update([&](word old) { return old + value; });
-    }
-    word fetch_xor(word value, std::memory_order) const {
-      return update([&](word old) { return old ^ value; });
-    }
-    word exchange(word value, std::memory_order) const {
-      return update([&](word) { return value; });
-    }
-    bool compare_exchange(word& expected, word desired, std::memory_order) const {
-      word const wanted = expected;
-      expected = update([&](word old) { return old == wanted ? desired : old; });
-      return expected == wanted;
-    }
     void reset_unshared(word value, std::memory_order) const {
       access();
       set(value);
     }
-
-   private:
     template <class Change>
-    word update(Change&& change) const {
+    word update(Change const& change, std::memory_order) const {
       access();
       word const old = at_->value;
       if (word const changed = change(old); changed != old) set(changed);
@@ -148,12 +134,7 @@ class tile_control {
     return {*machine_, self(), ranks_.to_world(owner), home_->at(owner, i)};
   }
   void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
-    if (owner < 0 || owner >= size()) throw_bad_rank(self(), operation, owner, size());
-    if (i >= count) {
-      throw error(errc::out_of_range, self(), operation,
-                  "word " + std::to_string(i) + " of rank " + std::to_string(owner) + " (" + label_ +
-                      ") does not exist, there are " + std::to_string(count));
-    }
+    check_word(self(), operation, owner, size(), i, count, label_);
   }
 
   std::shared_ptr<tile_machine::machine> machine_;

@@ -8,8 +8,8 @@
 #include <pgas/backends/scc/timing.hpp>
 #include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/with_options.hpp>
 #include <string_view>
-#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
 
@@ -91,22 +91,6 @@ struct options {
 };
 
 /// Runs this thread's launches with these options while it lives.
-class with_options {
- public:
-  /// Chooses `o` for the launches of this thread.
-  explicit with_options(options o) noexcept : before_(std::exchange(chosen(), o)) {}
-  with_options(with_options const&) = delete;
-  with_options& operator=(with_options const&) = delete;
-  ~with_options() { chosen() = before_; }
-
-  /// The options of this thread's next launch; those of the environment at first.
-  static options& chosen() {
-    static thread_local options instance = options::from_environment();
-    return instance;
-  }
-
- private:
-  options before_;
-};
+using with_options = detail::with_options<options>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::scc

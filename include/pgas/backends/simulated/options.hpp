@@ -7,8 +7,8 @@
 #include <pgas/backends/simulated/network.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/support/durations.hpp>
+#include <pgas/support/with_options.hpp>
 #include <string_view>
-#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::simulated {
 
@@ -42,22 +42,6 @@ struct options {
 };
 
 /// Runs this thread's launches with these options while it lives.
-class with_options {
- public:
-  /// Chooses `o` for the launches of this thread.
-  explicit with_options(options o) noexcept : before_(std::exchange(chosen(), o)) {}
-  with_options(with_options const&) = delete;
-  with_options& operator=(with_options const&) = delete;
-  ~with_options() { chosen() = before_; }
-
-  /// The options of this thread's next launch; those of the environment at first.
-  static options& chosen() {
-    static thread_local options instance = options::from_environment();
-    return instance;
-  }
-
- private:
-  options before_;
-};
+using with_options = detail::with_options<options>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::simulated

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -19,6 +17,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/block.hpp>
+#include <pgas/platform/job/job_memory.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
@@ -31,25 +30,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The address space that a job asks for first. Unused address space costs nothing, except under valgrind,
-/// which keeps a shadow of every mapped byte. Its preloaded library reveals valgrind.
-[[nodiscard]] inline std::uint64_t wanted_arena_bytes() noexcept {
-  char const* const preloaded = std::getenv("LD_PRELOAD");
-  bool const in_valgrind =
-      preloaded != nullptr && std::string_view(preloaded).find("vgpreload") != std::string_view::npos;
-  return std::uint64_t{1} << (in_valgrind ? 30U : 40U);
-}
-
-/// A handle of one rank, or of the supervisor, on a job. One memfd holds the job block and behind it an arena
-/// of payload. The memfd has no name in any file system, so nothing can be left behind.
+/// A handle of one rank, or of the supervisor, on a job, whose block and arena lie in a job_memory.
 ///
 /// The handle uses the mapping only. It keeps no descriptor, since the program may close all descriptors and
-/// open its own files under their numbers. Only a launcher keeps the memfd open, for the ranks to come. The
-/// memfd's number is at least 3, even if 0, 1 or 2 is closed, so no output of the program can overwrite the
-/// job. The library leaves closed 0, 1 and 2 closed: they belong to the program.
-///
-/// Core dumps show nothing of the mapping. A terabyte of address space would fill memory and disk. A rank
-/// shows its own parts of windows if PGAS_CORE is 1.
+/// open its own files under their numbers. Only a launcher keeps the memfd open, for the ranks to come. A
+/// rank shows its own parts of windows in core dumps if PGAS_CORE is 1.
 ///
 /// The arena is sparse. An extent takes its memory when it is reserved, and gives the memory back when its
 /// last holder releases it. Ranks name memory by offset, never by address. A job is the bootstrap of ranks on
@@ -63,7 +48,7 @@ class job {
   /// no payload.
   [[nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
     job made = create_for_launcher(ranks, shared_arena);
-    made.mapping_->close_descriptor();
+    made.memory_->close_descriptor();
     return made;
   }
 
@@ -77,46 +62,24 @@ class job {
     double const timeout = limit.given() ? limit.seconds() : 0;
     if (auto const core = setting::variable("PGAS_CORE"); core.given())
       static_cast<void>(core.yes_or_no());  // before ranks need it
-    // If the system refuses so much address space, asks for half of it, and so on.
-    std::uint64_t arena = shared_arena ? within_file_limit(wanted_arena_bytes()) : within_file_limit(0);
-    int const fd = make_memfd();
-    for (;; arena = arena / 2 / page * page) {
-      std::uint64_t const bytes = block_bytes() + arena;
-      if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {
-        if (void* const base = map(fd, bytes); base != nullptr) {
-          auto* const block = job_block::make_in(base);
-          block->ranks = static_cast<std::uint32_t>(ranks);
-          block->arena_bytes = arena;
-          block->timeout_seconds = timeout;
-          return job(std::shared_ptr<mapping>(new mapping(base, bytes, fd)), supervisor);
-        }
-      }
-      if (arena <= least_arena) {
-        int const why = errno;
-        ::close(fd);
-        throw error(errc::no_space, supervisor,
-                    std::string("there is no address space for the job: ") + std::strerror(why));
-      }
-    }
+    auto memory = job_memory::create(shared_arena);
+    auto* const block = job_block::make_in(memory->base());
+    block->ranks = static_cast<std::uint32_t>(ranks);
+    block->arena_bytes = memory->arena_bytes();
+    block->timeout_seconds = timeout;
+    return job(std::move(memory), supervisor);
   }
 
   /// Joins a job whose memfd this process inherited. The program may join again, even if it has closed the
   /// descriptor since. No other process may join as the same rank while this one runs.
   [[nodiscard]] static job attach(int fd, rank_t rank) {
-    static std::shared_ptr<mapping> joined_before;
+    static std::shared_ptr<job_memory> joined_before;
     struct ::stat info {};
     bool const is_job = ::fstat(fd, &info) == 0 &&
-                        static_cast<std::uint64_t>(info.st_size) >= block_bytes() &&
+                        static_cast<std::uint64_t>(info.st_size) >= job_memory::block_bytes() &&
                         ::fcntl(fd, F_GET_SEALS) >= 0;  // no other kind of file has seals
-    if (is_job && (!joined_before || !joined_before->is_of(info))) {
-      auto const bytes = static_cast<std::uint64_t>(info.st_size);
-      void* const base = map(fd, bytes);
-      if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
-      auto made = std::shared_ptr<mapping>(new mapping(base, bytes, -1));
-      made->device = info.st_dev;
-      made->file = info.st_ino;
-      joined_before = std::move(made);
-    }
+    if (is_job && (!joined_before || !joined_before->is_of(info)))
+      joined_before = job_memory::of_file(fd, info, rank);
     if (!joined_before) {
       throw error(
           errc::invalid_argument, rank, "attach",
@@ -137,15 +100,12 @@ class job {
   /// Joins a job as one of its ranks, for a rank that another process has given the memfd.
   [[nodiscard]] static job share(int fd, rank_t rank) {
     struct ::stat info {};
-    if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < block_bytes())
+    if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < job_memory::block_bytes())
       throw error(errc::invalid_argument, rank, "attach", "the descriptor is not the memory of a pgas job");
-    auto const bytes = static_cast<std::uint64_t>(info.st_size);
-    void* const base = map(fd, bytes);
-    if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
-    return job(std::shared_ptr<mapping>(new mapping(base, bytes, -1)), rank);
+    return job(job_memory::of_file(fd, info, rank), rank);
   }
   /// Closes the memfd of create_for_launcher, when all ranks have joined.
-  void close_memfd() const noexcept { mapping_->close_descriptor(); }
+  void close_memfd() const noexcept { memory_->close_descriptor(); }
 
   /// The same job, as one of its ranks sees it.
   [[nodiscard]] job as(rank_t rank) const {
@@ -163,13 +123,11 @@ class job {
   /// Says so for a job of which only some ranks are on this node.
   void set_shares_cores(bool shares) noexcept { shares_cores_ = shares; }
   /// The memfd of a job that create_for_launcher has made; else -1.
-  [[nodiscard]] int fd() const noexcept { return mapping_->fd; }
+  [[nodiscard]] int fd() const noexcept { return memory_->descriptor(); }
   [[nodiscard]] job_block& block() const noexcept {
-    return *std::launder(static_cast<job_block*>(mapping_->base));
+    return *std::launder(static_cast<job_block*>(memory_->base()));
   }
-  [[nodiscard]] std::byte* arena() const noexcept {
-    return static_cast<std::byte*>(mapping_->base) + block_bytes();
-  }
+  [[nodiscard]] std::byte* arena() const noexcept { return memory_->arena(); }
 
   // Phases and failure
 
@@ -342,75 +300,9 @@ class job {
   }
   [[nodiscard]] job_block::rank_record& record() const noexcept { return record(rank_); }
 
-  static constexpr std::uint64_t page = 4096;
-  static constexpr std::uint64_t block_bytes() noexcept {
-    return (sizeof(job_block) + page - 1) / page * page;
-  }
+  static constexpr std::uint64_t page = job_memory::page;
 
  private:
-  struct mapping {
-    mapping(void* b, std::uint64_t n, int f) noexcept : base(b), bytes(n), fd(f) {}
-    mapping(mapping const&) = delete;
-    mapping& operator=(mapping const&) = delete;
-    ~mapping() {
-      ::munmap(base, bytes);
-      close_descriptor();
-    }
-    void close_descriptor() noexcept {
-      if (fd >= 0) ::close(std::exchange(fd, -1));
-    }
-    [[nodiscard]] bool is_of(struct ::stat const& info) const noexcept {
-      return device == info.st_dev && file == info.st_ino;
-    }
-    void* base;
-    std::uint64_t bytes;
-    int fd;
-    ::dev_t device = 0;  ///< of a job that this process has joined
-    ::ino_t file = 0;
-  };
-
-  static constexpr std::uint64_t least_arena = std::uint64_t{1} << 20U;
-
-  /// The part of the wanted arena that the limit of file sizes allows. A memfd is a file, and a process that
-  /// makes it larger than the limit is killed by SIGXFSZ.
-  static std::uint64_t within_file_limit(std::uint64_t wanted) {
-    ::rlimit limit{};
-    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
-    std::uint64_t const most = limit.rlim_cur;
-    std::uint64_t const needed = block_bytes() + std::min(wanted, least_arena);
-    if (most < needed) {
-      throw error(errc::no_space, supervisor,
-                  text_of({"the limit of file sizes (ulimit -f) is ", most, " bytes, and the job ", "needs ",
-                           needed, " for the memory that its ranks share; raise it"}));
-    }
-    return std::min(wanted, (most - block_bytes()) / page * page);
-  }
-
-  /// A memfd with a number of at least 3.
-  static int make_memfd() {
-    int fd = ::memfd_create("pgas", MFD_CLOEXEC);
-    if (fd >= 0 && fd <= STDERR_FILENO) {
-      int const given = fd;
-      fd = ::fcntl(given, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-      int const why = errno;
-      ::close(given);
-      errno = why;
-    }
-    if (fd < 0) {
-      throw error(errc::unsupported, supervisor,
-                  std::string("the system has no memory for the job: ") + std::strerror(errno));
-    }
-    return fd;
-  }
-
-  /// Maps the memfd, without its pages in core dumps. Returns null, with errno, if the system refuses.
-  static void* map(int fd, std::uint64_t bytes) noexcept {
-    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (base == MAP_FAILED) return nullptr;
-    ::madvise(base, bytes, MADV_DONTDUMP);
-    return base;
-  }
-
   /// Holds the block's lock. It is held for some hundred nanoseconds, at start-up and at the creation of
   /// windows only.
   class guard {
@@ -497,9 +389,9 @@ class job {
                          " runs; start programs from a rank without the variable PGAS_JOB_FD"}));
   }
 
-  job(std::shared_ptr<mapping> m, rank_t rank) : mapping_(std::move(m)), rank_(rank) {}
+  job(std::shared_ptr<job_memory> m, rank_t rank) : memory_(std::move(m)), rank_(rank) {}
 
-  std::shared_ptr<mapping> mapping_;
+  std::shared_ptr<job_memory> memory_;
   rank_t rank_;
   wait_policy waits_ = wait_policy_from_environment();
   bool shares_cores_ = size() > available_cores();

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <pgas/platform/job/block.hpp>
+#include <pgas/support/text_of.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The memory of a job as one process maps it: one memfd with the job block and behind it an arena of
+/// payload. The memfd has no name in any file system, so nothing can be left behind.
+///
+/// The memfd's number is at least 3, even if 0, 1 or 2 is closed, so no output of the program can overwrite
+/// the job. The library leaves closed 0, 1 and 2 closed: they belong to the program. Core dumps show nothing
+/// of the mapping: a terabyte of address space would fill memory and disk.
+class job_memory {
+ public:
+  static constexpr std::uint64_t page = 4096;
+  static constexpr std::uint64_t block_bytes() noexcept {
+    return (sizeof(job_block) + page - 1) / page * page;
+  }
+
+  /// Makes the memory of a new job, and keeps the memfd open. If the system refuses so much address space,
+  /// asks for half of it, and so on. Throws errc::no_space or errc::unsupported.
+  [[nodiscard]] static std::shared_ptr<job_memory> create(bool has_arena) {
+    std::uint64_t arena = within_file_limit(has_arena ? wanted_arena_bytes() : 0);
+    int const fd = make_memfd();
+    for (;; arena = arena / 2 / page * page) {
+      std::uint64_t const bytes = block_bytes() + arena;
+      if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {
+        if (void* const base = map(fd, bytes); base != nullptr)
+          return std::shared_ptr<job_memory>(new job_memory(base, bytes, fd));
+      }
+      if (arena <= least_arena) {
+        int const why = errno;
+        ::close(fd);
+        throw error(errc::no_space, no_rank,
+                    std::string("there is no address space for the job: ") + std::strerror(why));
+      }
+    }
+  }
+
+  /// Maps the memory of a job that another process has made; `file` describes its memfd. Leaves the
+  /// descriptor to its owner. Throws errc::no_space.
+  [[nodiscard]] static std::shared_ptr<job_memory> of_file(int fd, struct ::stat const& file, rank_t rank) {
+    auto const bytes = static_cast<std::uint64_t>(file.st_size);
+    void* const base = map(fd, bytes);
+    if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
+    auto mapped = std::shared_ptr<job_memory>(new job_memory(base, bytes, -1));
+    mapped->device_ = file.st_dev;
+    mapped->file_ = file.st_ino;
+    return mapped;
+  }
+
+  job_memory(job_memory const&) = delete;
+  job_memory& operator=(job_memory const&) = delete;
+  ~job_memory() {
+    ::munmap(base_, bytes_);
+    close_descriptor();
+  }
+
+  [[nodiscard]] void* base() const noexcept { return base_; }
+  [[nodiscard]] std::byte* arena() const noexcept { return static_cast<std::byte*>(base_) + block_bytes(); }
+  [[nodiscard]] std::uint64_t arena_bytes() const noexcept { return bytes_ - block_bytes(); }
+  /// The memfd of memory that this process has created, until it is closed; else -1.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  void close_descriptor() noexcept {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  }
+  /// Returns whether this memory came from that file.
+  [[nodiscard]] bool is_of(struct ::stat const& info) const noexcept {
+    return device_ == info.st_dev && file_ == info.st_ino;
+  }
+
+ private:
+  static constexpr rank_t no_rank = -1;
+  static constexpr std::uint64_t least_arena = std::uint64_t{1} << 20U;
+
+  job_memory(void* base, std::uint64_t bytes, int descriptor) noexcept
+      : base_(base), bytes_(bytes), descriptor_(descriptor) {}
+
+  /// The address space that a job asks for first. Unused address space costs nothing, except under valgrind,
+  /// which keeps a shadow of every mapped byte. Its preloaded library reveals valgrind.
+  [[nodiscard]] static std::uint64_t wanted_arena_bytes() noexcept {
+    char const* const preloaded = std::getenv("LD_PRELOAD");
+    bool const in_valgrind =
+        preloaded != nullptr && std::string_view(preloaded).find("vgpreload") != std::string_view::npos;
+    return std::uint64_t{1} << (in_valgrind ? 30U : 40U);
+  }
+
+  /// The part of the wanted arena that the limit of file sizes allows. A memfd is a file, and a process that
+  /// makes it larger than the limit is killed by SIGXFSZ.
+  static std::uint64_t within_file_limit(std::uint64_t wanted) {
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+    std::uint64_t const most = limit.rlim_cur;
+    std::uint64_t const needed = block_bytes() + std::min(wanted, least_arena);
+    if (most < needed) {
+      throw error(errc::no_space, no_rank,
+                  text_of({"the limit of file sizes (ulimit -f) is ", most, " bytes, and the job ", "needs ",
+                           needed, " for the memory that its ranks share; raise it"}));
+    }
+    return std::min(wanted, (most - block_bytes()) / page * page);
+  }
+
+  /// A memfd with a number of at least 3.
+  static int make_memfd() {
+    int fd = ::memfd_create("pgas", MFD_CLOEXEC);
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+      int const given = fd;
+      fd = ::fcntl(given, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+      int const why = errno;
+      ::close(given);
+      errno = why;
+    }
+    if (fd < 0) {
+      throw error(errc::unsupported, no_rank,
+                  std::string("the system has no memory for the job: ") + std::strerror(errno));
+    }
+    return fd;
+  }
+
+  /// Maps the memfd, without its pages in core dumps. Returns null, with errno, if the system refuses.
+  static void* map(int fd, std::uint64_t bytes) noexcept {
+    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) return nullptr;
+    ::madvise(base, bytes, MADV_DONTDUMP);
+    return base;
+  }
+
+  void* base_;
+  std::uint64_t bytes_;
+  int descriptor_;
+  ::dev_t device_ = 0;  ///< of memory that another process has made
+  ::ino_t file_ = 0;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -24,7 +24,7 @@ namespace collectives = pgas::collectives;
 
 constexpr rank_t ranks = 3;
 
-/// What the ranks have caught, in memory that they share outside of the job.
+/// The errors that the ranks have caught, in memory that they share outside of the job.
 class catches {
  public:
   catches()
@@ -63,7 +63,7 @@ struct deadly_sum {
   }
 };
 
-/// Where a rank ends: before the call, or within it.
+/// The place of a rank's end: before the call, or within it.
 enum class moment { before, within };
 
 struct blocking {

@@ -565,7 +565,7 @@ class interruptible_buffers : public pgas::detail::message_buffers<pgas::backend
   Backend* core_;
 };
 
-/// What a core finds after its computation.
+/// The result that a core finds after its computation.
 struct outcome {
   bool had_ended;                                  ///< all broadcasts had ended with the computation
   std::chrono::duration<double, std::micro> took;  ///< from their start to their end

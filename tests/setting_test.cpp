@@ -117,7 +117,7 @@ std::vector<row> const refusals{
      }},
 };
 
-/// What a program of these arguments says on stderr. Its status is in `status`.
+/// The words of a program of these arguments on stderr. Its status is in `status`.
 template <class Body>
 std::string said(std::vector<char const*> const& words, char const* output, int& status, Body const& body) {
   int ends[2];

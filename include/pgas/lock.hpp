@@ -23,7 +23,7 @@ namespace detail {
 /// Stands for a kind that the program chooses at run time.
 inline constexpr auto kind_at_run_time = static_cast<lock_kind>(2);
 
-/// What the kind of a lock says about the accesses of its epoch. One that is not known is treated as shared.
+/// The promise of a lock's kind about the accesses of its epoch. A kind that is not known counts as shared.
 constexpr hints hints_of(lock_kind kind) noexcept {
   return {.passive = kind != lock_kind::exclusive, .alone = kind == lock_kind::exclusive};
 }

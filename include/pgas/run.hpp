@@ -120,8 +120,8 @@ inline void flush_output() {
 template <class Team>
 using rank_body = std::function<void(Team&, std::span<std::byte>)>;
 
-/// What each rank of a new world does: it makes the team of all ranks and calls body(team, result). Rank 0's
-/// result of `bytes` bytes is then the bootstrap's "result".
+/// The work of each rank of a new world: it makes the team of all ranks and calls body(team, result). Rank
+/// 0's result of `bytes` bytes is then the bootstrap's "result".
 template <class Team>
 auto rank_main(std::size_t bytes, rank_body<Team> const& body) {
   return [&body, bytes](auto&& b, auto& boot) {

@@ -150,7 +150,7 @@ int die_while_recording() {
   return 0;
 }
 
-/// What the program around run does: it changes how it takes its children's ends, or its descriptors.
+/// The work of the program around run: it changes how it takes its children's ends, or its descriptors.
 void be_host(std::string const& host) {
   struct ::sigaction action {};
   if (host == "ignore") ::signal(SIGCHLD, SIG_IGN);

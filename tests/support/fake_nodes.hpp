@@ -12,7 +12,7 @@
 /// Nodes that are not there: ranks of one node that treat each other as ranks of several.
 namespace pgas_test::fake {
 
-/// What far transfers cost a rank.
+/// The cost of far transfers to a rank.
 struct far_calls {
   std::size_t puts = 0;
   std::size_t gets = 0;

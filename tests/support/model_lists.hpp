@@ -67,7 +67,7 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 
 using pool_model = model<pool_backend>;
 
-/// What a sanitizer's build has in place of a model: it sees one process, so threads stand for processes.
+/// The stand-in for a model in a sanitizer's build: it sees one process, so threads stand for processes.
 /// Memory behind an emulated cache is the other kind that it looks at. void: no other model is in that build.
 template <class Model>
 using under_sanitizers = std::conditional_t<

@@ -3,7 +3,7 @@
 
 #include "model_lists.hpp"
 
-/// What the suites of this unit run on: the lists that the build has chosen, and the protocols.
+/// The models that the suites of this unit run on: the lists that the build has chosen, and the protocols.
 namespace pgas_test {
 
 #if !defined(PGAS_TEST_LIST)  // meson.build names the list of each build

@@ -47,7 +47,7 @@ class lacking {
   step before_;
 };
 
-/// What a rank does after its next store to a word, though it should have done it before.
+/// The work of a rank after its next store to a word, though it should have come before.
 using delayed = std::function<void()>;
 
 /// The words of links: those with an odd number free buffers, the others announce pieces.

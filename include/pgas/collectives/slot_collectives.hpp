@@ -333,7 +333,7 @@ class slot_collectives {
     }
   }
 
-  /// What the slots of a set hold of this rank's last call there.
+  /// The contents of a set's slots after this rank's last call there.
   struct announcement {
     detail::collective_call call;
     bool is_first = false;  ///< its hash is the first slot's whole content

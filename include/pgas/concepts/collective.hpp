@@ -16,7 +16,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What algorithms of collectives stand on: the memory of a team through which its ranks exchange pieces.
+/// The ground of a collective algorithm: the memory of a team through which its ranks exchange pieces.
 enum class collective_medium {
   boards,   ///< posting_medium: shared memory
   links,    ///< linking_medium: any memory

@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What a concurrent object promises about operations that overlap.
+/// The promise of a concurrent object about operations that overlap.
 enum class consistency {
   linearizable,  ///< each operation takes effect at one moment between its call and its return
   sequential,    ///< all ranks see one order of all operations, in which each rank's are in program order

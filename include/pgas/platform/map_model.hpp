@@ -22,7 +22,7 @@ namespace detail {
   return w.lookups * lookup + (1 - w.lookups) * update;
 }
 
-/// What so many cores reach, in operations a cycle, if each operation takes so many cycles from them.
+/// The throughput of so many cores, in operations a cycle, if each operation takes so many cycles from them.
 [[nodiscard]] constexpr double reached(double cores, double cycles) noexcept {
   return cycles > 0 ? cores / cycles : std::numeric_limits<double>::infinity();
 }

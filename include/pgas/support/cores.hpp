@@ -11,7 +11,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-// What platform code needs of <thread>. That header costs a program as much compile time as <vector>.
+// The part of <thread> that platform code needs. That header costs a program as much compile time as
+// <vector>.
 
 /// The number of cores on which this process may run: std::thread::hardware_concurrency().
 [[nodiscard]] inline int available_cores() noexcept { return ::get_nprocs(); }

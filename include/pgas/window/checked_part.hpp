@@ -9,7 +9,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What a view of one rank's part keeps beside the part, and the checks of its arguments.
+/// The state of a view of one rank's part beside the part, and the checks of its arguments.
 template <class State, hints Hints, part_is Where = State::parts>
 class checked_part : protected target_part<State, Hints, Where> {
   using part = target_part<State, Hints, Where>;

@@ -52,7 +52,7 @@ inline constexpr bool commutes = [] {
 template <class T>
 inline constexpr bool commutes<std::plus<T>> = true;
 
-/// What a choice depends on. All ranks give the same values.
+/// The facts that a choice depends on. All ranks give the same values.
 struct collective_shape {
   std::size_t bytes = 0;  ///< of a rank's elements, or of a block
   rank_t ranks = 1;
@@ -69,7 +69,7 @@ struct collective_shape {
 /// Calls go(algorithm) with the algorithm for an operation that the name begins with: one function for each
 /// operation, since not every algorithm has every operation.
 ///
-/// Where ranks read each other's memory in place, that is never behind. Elsewhere few rounds win up to some
+/// If ranks read each other's memory in place, that is never behind. Elsewhere few rounds win up to some
 /// bytes, and few bytes beyond.
 template <bool HasBoards, bool Commutes = false>
 struct collective_choice {

@@ -23,7 +23,7 @@ struct operation_name {
   operator std::string_view() const noexcept { return {text, N - 1}; }
 };
 
-/// What has become of an epoch object.
+/// The state of an epoch object.
 enum class epoch_phase : unsigned char {
   open,    ///< accesses are allowed
   closed,  ///< the epoch has ended

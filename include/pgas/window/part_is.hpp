@@ -14,7 +14,7 @@ enum class part_is {
 
 namespace detail {
 
-/// What a segment's type says about the parts of all ranks.
+/// The facts about the parts of all ranks that a segment's type tells.
 template <segment S>
 inline constexpr part_is parts_of = cache_controlled<S>        ? part_is::far
                                     : shared_segment<S>        ? part_is::near

@@ -30,7 +30,7 @@ class global_ref;
 /// Throws errc::out_of_range with rank, index and bound: for one element at assertion level normal, for many
 /// at light.
 ///
-/// Where ranks of a node share memory and nodes do not, the part is near or far. An access to one element
+/// If ranks of a node share memory and nodes do not, the part is near or far. An access to one element
 /// then tests that; `visit` tests it once.
 template <class State, hints Hints, part_is Where = State::parts>
 class target_view : public detail::target_atomics<State, Hints, Where> {

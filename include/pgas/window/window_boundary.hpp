@@ -15,7 +15,7 @@ enum class boundary_of {
   both,    ///< all of them
 };
 
-/// What the signal behind a boundary tells, and to whom.
+/// The message of the signal behind a boundary, and its receivers.
 enum class signal_tells {
   anything,      ///< a rank may learn of all memory: all puts have arrived before
   of_own_parts,  ///< by a change of its own control words, each target learns of its own part and of no other
@@ -27,7 +27,7 @@ enum class signal_tells {
 /// coherence/README.md lists the memory that each epoch cleans and drops; hints erase cells of it at compile
 /// time.
 ///
-/// Where a signal tells its targets of their own parts only, and the segment is ordered, publish(targets)
+/// If a signal tells its targets of their own parts only, and the segment is ordered, publish(targets)
 /// waits for no arrival. Only the end of an access and a signal are such. An unlock is not: the next holder
 /// may be any rank, and learns of the target's part from a word that may lie elsewhere, or from another rank.
 /// A fence is not, since each rank learns of the parts of all.

@@ -13,7 +13,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 
-/// What a request asks its receiver to do with its own memory.
+/// The work that a request asks of its receiver, on the receiver's own memory.
 enum class action : std::uint8_t {
   put,              ///< the body goes to offset
   put_rows,         ///< the rows behind a `row_places` go to offset, offset + pitch, ...

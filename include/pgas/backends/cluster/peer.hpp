@@ -25,8 +25,8 @@ struct question {
   row_shape shape = {};
 };
 
-/// What a rank keeps for each rank of another node that it has met. Packets have numbers from 1, in each
-/// direction.
+/// The state that a rank keeps for each rank of another node that it has met. Packets have numbers from 1, in
+/// each direction.
 struct peer {
   explicit peer(rank_t number) : rank(number), next(sizeof(packet_head)) {}
 

@@ -19,7 +19,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
-/// What one rank has reserved and all ranks of a team attach to. The last rank that attaches takes it away.
+/// Objects that one rank has reserved and all ranks of a team attach to. The last rank takes its object away.
 template <class T>
 class shelf {
  public:

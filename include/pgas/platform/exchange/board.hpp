@@ -270,7 +270,7 @@ class board {
     return waits_->until(progress(r), number(i), in_team(r));
   }
 
-  /// What `posted` returns. It compares the call of the rank that posts with the call of this rank.
+  /// The result of `posted`. It compares the call of the rank that posts with the call of this rank.
   class post_awaiter : public patience<Control>::awaiter {
    public:
     post_awaiter(board& on, slot_type slot, word number, rank_t poster) noexcept

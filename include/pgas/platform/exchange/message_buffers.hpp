@@ -64,7 +64,7 @@ class message_buffers {
     uncovered(control_->cell(owner, i)).reset_unshared(number << tag_bits | tag(), std::memory_order_release);
   }
 
-  /// What `flag` returns. It compares the call of the rank that sets the flag with the call of this rank.
+  /// The result of `flag`. It compares the call of the rank that sets the flag with the call of this rank.
   class flag_awaiter
       : public patience<Control>::template word_awaiter<typename patience<Control>::cell_type> {
    public:

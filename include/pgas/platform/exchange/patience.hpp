@@ -72,7 +72,7 @@ class patience {
     throw error(errc::mismatch, control_->rank(), operation_, text_of({sentence, advice}));
   }
 
-  /// What `until` returns.
+  /// The result of `until`.
   template <class Word>
   class word_awaiter {
    public:

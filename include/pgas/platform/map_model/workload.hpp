@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::map_model {
 
-/// What a program does to a map. The names in brackets are those of the thesis.
+/// A program's work on a map. The names in brackets are those of the thesis.
 struct workload {
   double lookups = 0.9;  ///< the share of lookups among all operations (p)
   double prepare = 12;   ///< cycles before each operation, for example of a hash (o_pre)

@@ -12,7 +12,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// What travels with a letter, or alone if the receiver of letters returns room.
+/// The head of a letter, which travels alone if the receiver of letters returns room.
 struct letter_head {
   std::uint64_t box = 0;   ///< the number of the mailbox, which all ranks of its team know
   std::uint64_t from = 0;  ///< the sender's number in the team

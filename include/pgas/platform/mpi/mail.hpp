@@ -16,7 +16,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// What the ranks of a job tell each other beside windows, by two-sided messages: failures, keys of the
+/// The mail of a job's ranks beside windows, by two-sided messages: failures, keys of the
 /// bootstrap, and waits.
 ///
 /// Each rank has a job block of its own, or shares that of its node. A failure goes from the rank that failed

@@ -19,7 +19,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// What the ranks of a node share besides MPI.
+/// The memory that the ranks of a node share besides MPI.
 enum class node_shares {
   nothing,  ///< each rank has a job block of its own
   memory,   ///< a job block and an arena; PGAS_NODE_SIZE makes nodes of fewer ranks

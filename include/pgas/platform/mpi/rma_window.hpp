@@ -150,7 +150,7 @@ class rma_window {
  private:
   static constexpr std::size_t line = 64;
 
-  /// What MPI may rely on.
+  /// The promises to MPI.
   class hints {
    public:
     hints() {

@@ -1766,6 +1766,55 @@ TEST_CASE("the oracle: it reports two writers of different bytes of a line, one 
   CHECK(contains(next_line, "nothing was thrown"));
 }
 
+TEST_CASE("the oracle: a slow rank learns no order from a signal later than the one it waits for") {
+  // Rank 0 runs first, so the word holds 2 when rank 1 looks. A faster rank 1 would have found 1.
+  auto const read_after = [](word awaited) {
+    return error_of([&] {
+      launch(2, [&](seat me) {
+        auto s = me.segment(4096);
+        auto w = me.words();
+        me.all_here();
+        if (me.rank() == 0) {
+          signal(me, w, 1, 1);
+          put(s, {0, 4}, 5);
+          s.flush(0);
+          signal(me, w, 1, 2);
+          return;
+        }
+        word const taken =
+            w.wait_until(w.slot(1, 0, 0), [&](word seen) { return seen >= awaited; }, {.operation = "await"});
+        CHECK(taken == awaited);
+        get(s, {0, 4});
+      });
+    });
+  };
+  auto const too_early = read_after(1);
+  CHECK(has(too_early, errc::race));
+  CHECK(contains(too_early, "rank 1 reads byte 4 of rank 0's part of memory 0 at "));
+  CHECK(contains(read_after(2), "nothing was thrown"));
+}
+
+TEST_CASE("the oracle: a wait takes the earliest value since the rank's last access that ends it") {
+  pgas::detail::scc::word_history of;
+  auto const is_even = [](word value) { return value % 2 == 0; };
+  CHECK(of.earliest(0, is_even).value == 0);
+  of.store(1, 10).knowledge[3] = 1;
+  of.store(2, 20).knowledge[3] = 2;
+  of.store(3, 30);
+  of.store(4, 40).knowledge[5] = 4;
+  CHECK(of.earliest(9, is_even).value == 0);   // it was there until 10
+  CHECK(of.earliest(10, is_even).value == 2);  // a rank that accessed the chip at 10 cannot have seen 0 since
+  CHECK(of.earliest(29, is_even).value == 2);
+  CHECK(of.earliest(30, is_even).value == 4);
+  CHECK(of.earliest(9, [](word value) { return value > 1; }).value == 2);
+  CHECK(of.earliest(25, is_even).knowledge[3] == 2);
+  CHECK(of.latest().knowledge[3] == 2);  // a store that releases nothing keeps what the word had
+  CHECK(of.latest().knowledge[5] == 4);
+  for (word value = 5; value < 50; ++value) of.store(value, 10 * value);  // more than are kept
+  CHECK(of.earliest(0, is_even).value == 42);
+  CHECK(of.latest().value == 49);
+}
+
 TEST_CASE("the oracle: it is silent when it is off") {
   options how;
   how.check = false;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/memory.hpp>
+#include <pgas/backends/scc/word_history.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <unordered_map>
@@ -15,13 +16,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// One core's knowledge of the others: how many releases of each core happened before its present.
-using vector_clock = std::array<std::uint32_t, 48>;
-
 /// The oracle: knows the last write of each byte of a window, independent of all copies.
 ///
 /// Control words order the ranks. A release leaves the rank's knowledge in the word; an acquire adds the
-/// word's knowledge to the rank's. The oracle reports three faults:
+/// word's knowledge to the rank's. A wait adds no more than the earliest value left that would have ended it:
+/// a rank that was slow learns no order that the program does not promise. The oracle reports three faults:
 /// - stale: a read returns another value than the last write that happened before it.
 /// - race: an access is unordered with another rank's last write of the byte, or a write with another rank's
 ///   read.
@@ -48,7 +47,8 @@ class checker {
     bool last_is_read = false;
   };
 
-  explicit checker(rank_t cores) : clocks_(static_cast<std::size_t>(cores)) {
+  explicit checker(rank_t cores)
+      : clocks_(static_cast<std::size_t>(cores)), last_access_(static_cast<std::size_t>(cores)) {
     for (std::size_t r = 0; r < clocks_.size(); ++r) clocks_[r][r] = 1;
     records_.emplace_back();  // index 0 means none
     truths_.emplace_back();
@@ -62,7 +62,26 @@ class checker {
     join(word, mine);
     ++mine[index(self)];
   }
-  void acquire(rank_t self, vector_clock const& word) { join(clocks_[index(self)], word); }
+  void acquire(rank_t self, vector_clock const& word) {
+    accessed(self);
+    join(clocks_[index(self)], word);
+  }
+  /// The rank has accessed a control word, and neither acquires nor releases.
+  void accessed(rank_t self) noexcept { last_access_[index(self)] = ++accesses_; }
+  /// The rank stores a value to a control word.
+  void stored(rank_t self, word_history& of, word value, bool releases) {
+    accessed(self);
+    auto& now = of.store(value, accesses_);
+    if (releases) release(self, now.knowledge);
+  }
+  /// A wait of the rank ends, as the word's value allows. Returns the value that the wait has taken: the
+  /// earliest since the rank's access before that ends it.
+  template <class Predicate>
+  word ended_wait(rank_t self, word_history const& of, Predicate&& predicate) {
+    auto const& taken = of.earliest(last_access_[index(self)], predicate);
+    acquire(self, taken.knowledge);
+    return taken.value;
+  }
   /// All ranks have met, by other means than control words.
   void all_met() {
     vector_clock all{};
@@ -269,6 +288,8 @@ class checker {
   }
 
   std::vector<vector_clock> clocks_;
+  std::vector<std::uint64_t> last_access_;  ///< of each rank to a control word, among those of all ranks
+  std::uint64_t accesses_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;
   std::uint64_t last_chunk_number_ = 0;
   chunk* last_chunk_ = nullptr;

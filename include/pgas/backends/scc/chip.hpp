@@ -58,7 +58,7 @@ struct chip_word {
   word value = 0;
   rank_t writer = -1;  ///< of a slot, once it has been stored to
   waiters waiting = 0;
-  std::unique_ptr<vector_clock> clock;  ///< the knowledge that the last releases left, if the oracle is on
+  std::unique_ptr<word_history> history;  ///< if the oracle is on, since the first store
 };
 
 /// The control words of one team or window.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <pgas/backends/scc/chip.hpp>
 #include <pgas/platform/words/check_word.hpp>
 #include <pgas/platform/words/updated_cell.hpp>
@@ -25,6 +26,21 @@ class scc_control {
       if (order != std::memory_order_relaxed) acquire();
       return at_->value;
     }
+    /// Looks once whether a wait may end. Returns the value that the wait takes, or none.
+    template <class Predicate>
+    [[nodiscard]] std::optional<word> look(Predicate&& predicate, word& seen) const {
+      enter(scc::asks::read_word);
+      seen = at_->value;
+      auto* const oracle = chip_->oracle();
+      if (!predicate(seen)) {
+        if (oracle != nullptr) oracle->accessed(self_);
+        return std::nullopt;
+      }
+      if (oracle == nullptr || !at_->history) return seen;
+      if (chip_->time() == nullptr) return oracle->ended_wait(self_, *at_->history, predicate);
+      oracle->acquire(self_, at_->history->latest().knowledge);  // the clock says when the core has looked
+      return seen;
+    }
     [[nodiscard]] scc::chip_word& home() const noexcept { return *at_; }
     /// With a clock: counts further loads whose values nobody needs.
     void count_loads(std::uint64_t times) const {
@@ -42,16 +58,14 @@ class scc_control {
       chip_->reach(self_, scc::station::registers_of(owner_), what);
     }
     void acquire() const {
-      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->clock)
-        oracle->acquire(self_, *at_->clock);
+      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->history)
+        oracle->acquire(self_, at_->history->latest().knowledge);
     }
-    void release() const {
-      auto* const oracle = chip_->oracle();
-      if (oracle == nullptr) return;
-      if (!at_->clock) at_->clock = std::make_unique<scc::vector_clock>();
-      oracle->release(self_, *at_->clock);
-    }
-    void set(word value) const noexcept {
+    void set(word value, bool releases) const {
+      if (auto* const oracle = chip_->oracle()) {
+        if (!at_->history) at_->history = std::make_unique<scc::word_history>();
+        oracle->stored(self_, *at_->history, value, releases);
+      }
       at_->value = value;
       chip_->turns().wake(std::exchange(at_->waiting, 0));
       chip_->stored(self_);
@@ -78,8 +92,7 @@ class scc_control {
       }
       enter(scc::asks::write_word);
       at_->writer = writer_;
-      if (order != std::memory_order_relaxed) release();
-      set(value);
+      set(value, order != std::memory_order_relaxed);
     }
 
    private:
@@ -92,8 +105,7 @@ class scc_control {
 
     void reset_unshared(word value, std::memory_order order) const {
       enter(scc::asks::write_word);
-      if (order != std::memory_order_relaxed) release();
-      set(value);
+      set(value, order != std::memory_order_relaxed);
     }
     template <class Change>
     word update(Change const& change, std::memory_order order) const {
@@ -118,10 +130,7 @@ class scc_control {
       word const changed = change(old);
       if (changed != old || chip_->time() == nullptr) enter(scc::asks::write_word);
       // A change to the same value stores nothing: the word's holder may have reset it meanwhile.
-      if (changed != old) {
-        if (releases) release();
-        set(changed);
-      }
+      if (changed != old) set(changed, releases);
       enter_register(scc::asks::write_word);
       lock.taken = false;
       chip_->turns().wake(std::exchange(lock.waiting, 0));
@@ -149,9 +158,10 @@ class scc_control {
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
     scc::waiters* const waiting = &w.home().waiting;
     word seen = 0;
+    std::optional<word> taken;
     auto const look = [&] {
       serve();
-      return predicate(seen = w.load(std::memory_order_acquire));
+      return (taken = w.look(predicate, seen)).has_value();
     };
     while (!look()) {
       if (chip_->time() != nullptr) {
@@ -164,7 +174,7 @@ class scc_control {
           label_, ranks_);
     }
     chip_->waited(ranks_.to_world(rank()), why.operation);
-    return seen;
+    return *taken;
   }
 
   template <class Word, std::predicate<word> Predicate>
@@ -175,9 +185,8 @@ class scc_control {
     auto const look = [&] {
       serve();
       for (found = 0; found < words.size(); ++found) {
-        seen[found] = words[found].load(std::memory_order_acquire);
         waiting[found] = &words[found].home().waiting;
-        if (predicate(seen[found])) return true;
+        if (words[found].look(predicate, seen[found])) return true;
       }
       return false;
     };

@@ -72,6 +72,48 @@ class late_elements {
   std::vector<started_put> started_;
 };
 
+/// The cells of a packed_ring in relaxed words: the turns, and behind them the elements.
+class packed_words {
+ public:
+  using value_type = word;
+  static constexpr int looks = 1;
+
+  packed_words(weak::model& m, rank_t self, rank_t home, std::size_t capacity)
+      : words_(m, self), model_(&m), home_(home), capacity_(capacity) {}
+
+  struct cell_type {
+    packed_words const* all;
+    std::size_t i;
+    [[nodiscard]] word load_turn(std::memory_order order) const { return all->at(i).load(order); }
+    void store_turn(word turn, std::memory_order order) const { all->at(i).reset_unshared(turn, order); }
+    void write(word value) const {
+      if (all->capacity_ == 1) all->model_->write(all->words_.rank(), all->home_);
+      all->at(all->capacity_ + i).reset_unshared(value, std::memory_order_relaxed);
+    }
+    void read(word& value) const {
+      if (all->capacity_ == 1) all->model_->read(all->words_.rank(), all->home_);
+      value = all->at(all->capacity_ + i).load(std::memory_order_relaxed);
+    }
+  };
+  [[nodiscard]] cell_type cell(std::size_t i) const { return {this, i}; }
+
+ private:
+  [[nodiscard]] weak::control::cell_type at(std::size_t i) const {
+    return weak::control(words_).cell(home_, pgas::detail::ring_places::first_turn + i);
+  }
+
+  weak::control words_;
+  weak::model* model_;
+  rank_t home_;
+  std::size_t capacity_;
+};
+
+/// The place of a ring's turns.
+enum class turns {
+  apart,        ///< in control words: ticket_ring
+  in_the_cells  ///< packed_ring
+};
+
 /// What a search of a right protocol has covered.
 struct coverage {
   long runs = 0;
@@ -222,7 +264,20 @@ weak::model words_of(queue_program const& what) {
   return {what.ranks, {.slots = 0, .cells = places_of(what).words().cells + what.capacity + 1}};
 }
 
-template <takers Takers, ring_fault Fault = ring_fault::none>
+/// A ring of a program on such words.
+template <turns Turns, takers Takers, ring_fault Fault = ring_fault::none>
+auto ring_on(weak::model& m, rank_t self, pgas::detail::ring_places const& places) {
+  weak::control words(m, self);
+  if constexpr (Turns == turns::apart) {
+    return pgas::detail::ticket_ring<weak::control, late_elements, Takers, Fault>(
+        words, late_elements(m, self, places.words().cells, places.cells), places);
+  } else {
+    return pgas::detail::packed_ring<weak::control, packed_words, Takers, Fault>(
+        words, packed_words(m, self, places.home, places.cells), places);
+  }
+}
+
+template <turns Turns, takers Takers, ring_fault Fault = ring_fault::none>
 std::string search_queue(weak::model& m, queue_program const& what, weak::bounds within, long most) {
   auto const places = places_of(what);
   std::size_t const first = places.words().cells;
@@ -230,8 +285,7 @@ std::string search_queue(weak::model& m, queue_program const& what, weak::bounds
   rank_t finished = 0;
   return m.search(within, most, [&](rank_t self) {
     weak::control words(m, self);
-    pgas::detail::ticket_ring<weak::control, late_elements, Takers, Fault> ring(
-        words, late_elements(m, self, first, what.capacity), places);
+    auto ring = ring_on<Turns, Takers, Fault>(m, self, places);
     auto const is_set = words.cell(places.home, first + what.capacity);
     if (self == places.home) is_set.reset_unshared(1, std::memory_order_release);
     words.wait_until(is_set, [](word seen) { return seen != 0; }, {});
@@ -242,12 +296,12 @@ std::string search_queue(weak::model& m, queue_program const& what, weak::bounds
   });
 }
 
-template <takers Takers, ring_fault Fault>
+template <turns Turns, takers Takers, ring_fault Fault>
 bool is_found_on_words() {
   for (long const most : {300, 5000}) {
     for (auto const& what : queue_programs(Takers)) {
       weak::model m = words_of(what);
-      if (!search_queue<Takers, Fault>(m, what, {2, 1}, most).empty()) return true;
+      if (!search_queue<Turns, Takers, Fault>(m, what, {2, 1}, most).empty()) return true;
     }
   }
   return false;
@@ -259,46 +313,59 @@ TEST_CASE(
     "queue: elements come once and in order, in all orders of few ranks on words that show old values") {
   coverage all;
   auto const most = static_cast<long>(400 * seconds_for_orders());
-  auto const search = [&]<takers Takers>(std::integral_constant<takers, Takers>) {
+  auto const search = [&]<turns Turns, takers Takers> {
     for (auto const& what : queue_programs(Takers)) {
       for (weak::bounds const within : {weak::bounds{1, 1}, weak::bounds{3, 2}}) {
         weak::model m = words_of(what);
-        CHECK(search_queue<Takers>(m, what, within, most) == "");
+        CHECK(search_queue<Turns, Takers>(m, what, within, most) == "");
         all.add(m);
       }
     }
   };
-  search(std::integral_constant<takers, takers::one>{});
-  search(std::integral_constant<takers, takers::any>{});
+  search.template operator()<turns::apart, takers::one>();
+  search.template operator()<turns::apart, takers::any>();
+  search.template operator()<turns::in_the_cells, takers::one>();
+  search.template operator()<turns::in_the_cells, takers::any>();
   std::cout << "covered: " << all.runs << " orders of queues of 2 to 4 ranks on words that show old values; "
             << all.complete << " of " << all.searches << " searches are complete\n";
 }
 
 TEST_CASE("queue: each step of an inbox is needed, on words that show old values") {
-  CHECK(is_found_on_words<takers::one, ring_fault::no_arrival>());
-  CHECK(is_found_on_words<takers::one, ring_fault::full_before_put>());
-  CHECK(is_found_on_words<takers::one, ring_fault::free_before_get>());
-  CHECK(is_found_on_words<takers::one, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_words<takers::one, ring_fault::close_at_once>());
-  CHECK(is_found_on_words<takers::one, ring_fault::close_unmarked>());
-  CHECK(is_found_on_words<takers::one, ring_fault::look_by_load>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::no_arrival>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::full_before_put>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::free_before_get>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::no_look_for_room>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::close_at_once>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::close_unmarked>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::look_by_load>());
 }
 TEST_CASE("queue: each step of a queue for many is needed, on words that show old values") {
-  CHECK(is_found_on_words<takers::any, ring_fault::no_arrival>());
-  CHECK(is_found_on_words<takers::any, ring_fault::full_before_put>());
-  CHECK(is_found_on_words<takers::any, ring_fault::free_before_get>());
-  CHECK(is_found_on_words<takers::any, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_words<takers::any, ring_fault::close_at_once>());
-  CHECK(is_found_on_words<takers::any, ring_fault::close_unmarked>());
-  CHECK(is_found_on_words<takers::any, ring_fault::look_by_load>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::no_arrival>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::full_before_put>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::free_before_get>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::no_look_for_room>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::close_at_once>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::close_unmarked>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::look_by_load>());
+}
+
+TEST_CASE("queue: each step of a packed queue is needed, on words that show old values") {
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::full_before_put>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::free_before_get>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::no_look_for_room>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::close_at_once>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::full_before_put>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::free_before_get>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::no_look_for_room>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::close_at_once>());
 }
 
 TEST_CASE("queue: each memory order of its words is needed, on words that show old values") {
-  auto const look = [&]<takers Takers>(std::integral_constant<takers, Takers>) {
+  auto const look = [&]<turns Turns, takers Takers> {
     std::map<weak::site, bool> needed;
     for (auto const& what : queue_programs(Takers)) {
       weak::model right = words_of(what);
-      CHECK(search_queue<Takers>(right, what, {2, 1}, 500) == "");
+      CHECK(search_queue<Turns, Takers>(right, what, {2, 1}, 500) == "");
       for (auto const& [at, times] : right.sites()) {
         // The start of a program, and the end of a queue, which tells of other memory: see the next case.
         bool const is_start = at.index == places_of(what).words().cells + what.capacity;
@@ -308,7 +375,7 @@ TEST_CASE("queue: each memory order of its words is needed, on words that show o
         weak::model m = words_of(what);
         weak::weakened const to{at, std::memory_order_relaxed};
         m.weaken(&to);
-        needed[at] = !search_queue<Takers>(m, what, {2, 1}, 5000).empty();
+        needed[at] = !search_queue<Turns, Takers>(m, what, {2, 1}, 5000).empty();
       }
     }
     CHECK(needed.size() >= 4);
@@ -316,19 +383,21 @@ TEST_CASE("queue: each memory order of its words is needed, on words that show o
       CHECK_MESSAGE(is_needed, "no program of ", std::string(Takers == takers::one ? "an inbox" : "a queue"),
                     " notices a weaker ", to_string(at));
   };
-  look(std::integral_constant<takers, takers::one>{});
-  look(std::integral_constant<takers, takers::any>{});
+  look.template operator()<turns::apart, takers::one>();
+  look.template operator()<turns::apart, takers::any>();
+  look.template operator()<turns::in_the_cells, takers::one>();
+  look.template operator()<turns::in_the_cells, takers::any>();
 }
 
 namespace pgas_test::order_suite {
 
 /// Rank 0 writes, and closes the queue. Rank 1 finds it closed, by a look or a wait, and reads.
+template <turns Turns>
 std::string search_close(weak::model& m, bool by_look) {
   return m.search({3, 2}, 20000, [&](rank_t self) {
     weak::control words(m, self);
     pgas::detail::ring_places const places{0, 1, 1};
-    pgas::detail::ticket_ring<weak::control, late_elements, takers::any> ring(
-        words, late_elements(m, self, places.words().cells, 1), places);
+    auto ring = ring_on<Turns, takers::any>(m, self, places);
     auto const payload = words.slot(0, 0, 0);
     if (self == 0) {
       payload.store(7, std::memory_order_relaxed);
@@ -343,22 +412,28 @@ std::string search_close(weak::model& m, bool by_look) {
 
 TEST_CASE("queue: a rank that finds a queue closed finds what its closer has written before") {
   pgas::control_words const words{.slots = 1, .cells = 4};
-  for (bool const by_look : {false, true}) {
+  auto const look = [&]<turns Turns>(bool by_look, long orders) {
     weak::model right(2, words);
-    CHECK(search_close(right, by_look) == "");
+    CHECK(search_close<Turns>(right, by_look) == "");
     CHECK(right.complete());
     long weakened = 0;
     for (auto const& [at, times] : right.sites()) {
       // A look does not wait for the turn that the closer sets.
       if (!is_chosen(at) || (by_look && std::string_view(at.what) == "reset_unshared")) continue;
+      // The closer of a packed ring sets no turn.
+      if (Turns == turns::in_the_cells && at.index >= pgas::detail::ring_places::first_turn) continue;
       weak::model m(2, words);
       weak::weakened const to{at, std::memory_order_relaxed};
       m.weaken(&to);
-      CHECK_MESSAGE(search_close(m, by_look) != "", "no run needs ", to_string(at));
+      CHECK_MESSAGE(search_close<Turns>(m, by_look) != "", "no run needs ", to_string(at));
       ++weakened;
     }
-    CHECK(weakened == (by_look ? 2 : 3));
-  }
+    CHECK(weakened == orders);
+  };
+  look.template operator()<turns::apart>(false, 3);
+  look.template operator()<turns::apart>(true, 2);
+  look.template operator()<turns::in_the_cells>(false, 1);
+  look.template operator()<turns::in_the_cells>(true, 2);
 }
 
 // The emulated chip.

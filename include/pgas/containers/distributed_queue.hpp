@@ -6,9 +6,12 @@
 #include <optional>
 #include <pgas/containers/protocols/container_words.hpp>
 #include <pgas/containers/protocols/element_store.hpp>
+#include <pgas/containers/protocols/packed_cells.hpp>
+#include <pgas/containers/protocols/packed_ring.hpp>
 #include <pgas/containers/protocols/ticket_ring.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -26,6 +29,27 @@ struct queue_options {
   cells_at cells = cells_at::home;  ///< the place of the elements
 };
 
+namespace detail {
+
+/// The memory of a ring's elements: packed with their turns where all parts are near, else apart from them.
+template <class T, class Window, bool packs = packs_cells<Window>>
+struct cells_of {
+  using type = packed_cells<T, Window>;
+  static type make(Window const& memory, ring_places const& places) { return type(memory, places); }
+};
+template <class T, class Window>
+struct cells_of<T, Window, false> {
+  using type = element_store<Window>;
+  static type make(Window const& memory, ring_places const&) { return type(memory); }
+};
+
+/// The ring of a queue.
+template <class T, class Control, class Window, takers Takers>
+using ring_of = std::conditional_t<packs_cells<Window>, packed_ring<Control, packed_cells<T, Window>, Takers>,
+                                   ticket_ring<Control, typename cells_of<T, Window>::type, Takers>>;
+
+}  // namespace detail
+
 /// A bounded first-in-first-out queue of a team. All ranks push. All ranks pop, or, if it is an inbox, its
 /// home alone. Make one with make_queue or make_inbox.
 ///
@@ -34,17 +58,20 @@ struct queue_options {
 /// wait, each gets errc::deadlock. The object is one rank's handle; it moves. Its destructor is local.
 ///
 /// A rank that pops an element finds what the rank that pushed it had flushed before.
-/// `pop` waits for a push that is under way. `try_pop` does not: it finds nothing while the push of the
-/// oldest element has not ended, also if a later push has. `try_push` finds no room in the same way.
+/// `pop` waits for a push that is under way, also past its deadline. `try_pop` does not: it finds nothing
+/// while the push of the oldest element has not ended, also if a later push has. `try_push` finds no room in
+/// the same way.
 ///
 /// Costs a push is a load, an atomic operation, a put with its arrival, and a store at the home; a pop is the
 /// same with a get. An inbox's home pops from its own memory and without atomic operations, and a push to it
 /// needs no load while there is room. Many elements take one atomic operation and one transfer, and a load
-/// and a store for each cell. Memory at the home: sizeof(T) and a control word a cell. Source:
+/// and a store for each cell. Memory at the home: sizeof(T) and a control word a cell. If all ranks reach the
+/// home's memory by loads and stores, an element and its turn lie side by side, and a put and a get are
+/// copies. A cell then takes sizeof(T) and 8 bytes. Source: detail::packed_ring there, else
 /// detail::ticket_ring. BCL: FastQueue and CircularQueue; UPC++ and MPI have no queue.
 template <transportable T, class Control, class Window, takers Takers>
 class distributed_queue {
-  using ring_type = detail::ticket_ring<Control, detail::element_store<Window>, Takers>;
+  using ring_type = detail::ring_of<T, Control, Window, Takers>;
 
  public:
   using value_type = T;
@@ -52,7 +79,8 @@ class distributed_queue {
 
   /// For make_queue and make_inbox.
   distributed_queue(Control words, Window memory, detail::ring_places const& places)
-      : memory_(std::move(memory)), ring_(std::move(words), detail::element_store<Window>(memory_), places) {}
+      : memory_(std::move(memory)),
+        ring_(std::move(words), detail::cells_of<T, Window>::make(memory_, places), places) {}
 
   /// The most elements that the queue can hold.
   [[nodiscard]] std::size_t capacity() const noexcept { return ring_.capacity(); }
@@ -151,15 +179,26 @@ auto join_queue(Team const& team, queue_options const& options, std::string_view
   auto& members = *team.state();
   ring_places const places{options.home, options.capacity == 0 ? 1 : options.capacity,
                            options.cells == cells_at::home ? rank_t{1} : team.size()};
-  auto words = make_container_words(members, places.words(), operation, [&](auto& shake) {
-    shake.require_same(options.capacity, "as the capacity");
-    shake.require_same(static_cast<std::uint64_t>(options.cells), "as the place of the cells");
-    agree_on_home(shake, options.home, team.size());
-    if (options.capacity == 0)
-      shake.refuse(errc::invalid_argument, "a queue without cells can take no element; make at least one");
-  });
+  using word_window = decltype(make_window<std::uint64_t>(team, 0));
+  constexpr bool packs = packs_cells<word_window>;
+  auto words =
+      make_container_words(members, packs ? places.tickets() : places.words(), operation, [&](auto& shake) {
+        shake.require_same(options.capacity, "as the capacity");
+        shake.require_same(static_cast<std::uint64_t>(options.cells), "as the place of the cells");
+        agree_on_home(shake, options.home, team.size());
+        if (options.capacity == 0)
+          shake.refuse(errc::invalid_argument,
+                       "a queue without cells can take no element; make at least one");
+      });
   bool const has_cells = options.cells == cells_at::all_ranks || team.rank() == options.home;
-  auto memory = make_window<T>(team, has_cells ? places.cells_each() : 0);
+  std::size_t const cells = has_cells ? places.cells_each() : 0;
+  auto memory = [&] {
+    if constexpr (packs) {
+      return make_window<std::uint64_t>(team, cells * packed_cells<T, word_window>::cell_words);
+    } else {
+      return make_window<T>(team, cells);
+    }
+  }();
   using queue_type = distributed_queue<T, control_type, decltype(memory), Takers>;
   queue_type made(std::move(words), std::move(memory), places);
   team.barrier();  // the home has set its words

@@ -21,6 +21,10 @@ struct ring_places {
   [[nodiscard]] constexpr control_words words() const noexcept {
     return {.slots = 0, .cells = first_turn + cells_each()};
   }
+  /// The words of a ring whose turns are elsewhere.
+  [[nodiscard]] static constexpr control_words tickets() noexcept {
+    return {.slots = 0, .cells = first_turn};
+  }
   static constexpr std::size_t first_turn = 2;
 };
 

@@ -60,7 +60,7 @@ class distributed_map {
   using value_type = std::pair<Key, Value>;
   using hasher = Hash;      ///< the type of hash_function()
   using key_equal = Equal;  ///< the type of key_eq()
-  /// What operations that overlap promise.
+  /// The promise of operations that overlap.
   static constexpr consistency promises = consistency::linearizable;
   /// The map's name in messages and tables.
   static constexpr std::string_view name = "distributed_map";
@@ -255,12 +255,33 @@ class distributed_map {
     return made;
   }
 
-  /// Calls use(i, place) for each i, in batches: the lines of a batch are asked for before the first is used.
-  /// Where parts are not near, the keys of one owner follow one another.
+  /// Calls use(i, place) for each i. Near lines are asked for before they are used. If parts may be far, the
+  /// keys of one owner follow one another within a batch.
   template <bool writes, class KeyOf, class Use>
   void in_batches(std::size_t total, KeyOf const& key_of, Use const& use) const {
     constexpr bool groups = table_type::state_type::parts != part_is::near;
-    constexpr std::size_t most = groups ? 256 : 32;
+    if constexpr (groups) {
+      in_groups<writes>(total, key_of, use);
+    } else {
+      constexpr std::size_t ahead = 32;  // a power of two; as many lines as a core fetches at a time
+      std::array<detail::key_place, ahead> places;
+      auto const ask = [&](std::size_t i) {
+        places[i % ahead] = place_of(key_of(i));
+        table_->template prefetch<writes>(places[i % ahead]);
+      };
+      for (std::size_t i = 0; i < std::min(ahead, total); ++i) ask(i);
+      for (std::size_t i = 0; i < total; ++i) {
+        // By now the home bucket of this key has arrived, and tells whether the key is in the next one.
+        if (i + ahead / 2 < total) table_->template prefetch_next<writes>(places[(i + ahead / 2) % ahead]);
+        detail::key_place const at = places[i % ahead];
+        if (i + ahead < total) ask(i + ahead);
+        use(i, at);
+      }
+    }
+  }
+  template <bool writes, class KeyOf, class Use>
+  void in_groups(std::size_t total, KeyOf const& key_of, Use const& use) const {
+    constexpr std::size_t most = 256;
     struct item {
       detail::key_place at;
       std::size_t i;
@@ -273,10 +294,9 @@ class distributed_map {
         table_->template prefetch<writes>(batch[k].at);
       }
       auto const end = batch.begin() + static_cast<std::ptrdiff_t>(size);
-      if constexpr (groups) {  // stable: updates of one key stay in order
-        std::stable_sort(batch.begin(), end,
-                         [](item const& a, item const& b) { return a.at.owner < b.at.owner; });
-      }
+      // stable: updates of one key stay in order
+      std::stable_sort(batch.begin(), end,
+                       [](item const& a, item const& b) { return a.at.owner < b.at.owner; });
       for (auto it = batch.begin(); it != end; ++it) use(it->i, it->at);
     }
   }

@@ -106,7 +106,10 @@ template <transportable T>
   return value;
 }
 
-/// Where the words of a bucket are, counted from its first. A bucket of small keys and values is one line.
+/// The word of a bucket that names the next bucket of its chain.
+inline constexpr std::size_t word_of_next = 1;
+
+/// The places of a bucket's words, counted from its first. A bucket of small keys and values is one line.
 ///
 /// Words    its state; the first word of the next bucket of its chain, 0 if there is none; three slots, each
 ///          a key and its value.
@@ -116,7 +119,7 @@ struct bucket_layout {
   static constexpr std::size_t value_words = words_for<Value>;
   static constexpr std::size_t slot_words = key_words + value_words;
   static constexpr std::size_t line_words = 8;
-  static constexpr std::size_t next = 1;
+  static constexpr std::size_t next = word_of_next;
   static constexpr std::size_t words =
       (2 + bucket_state::slots * slot_words + line_words - 1) / line_words * line_words;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,7 +14,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Where a key belongs.
+/// The place of a key.
 struct key_place {
   rank_t owner;
   std::size_t home;  ///< the bucket
@@ -74,6 +75,20 @@ class map_table {
     if constexpr (state_type::parts != part_is::far) {
       if (auto const* const first = parts_[static_cast<std::size_t>(at.owner)].near)
         __builtin_prefetch(first + shape_.at(at.home), writes ? 1 : 0);
+    }
+  }
+  /// Asks for the second bucket of a key's chain, if the first has arrived and does not hold the key's tag.
+  /// It chooses the line without a branch, which would be mispredicted for each such key.
+  template <bool writes>
+  void prefetch_next(key_place const& at) const noexcept {
+    if constexpr (state_type::parts != part_is::far) {
+      if (auto* const first = parts_[static_cast<std::size_t>(at.owner)].near) {
+        std::size_t const home = shape_.at(at.home);
+        // relaxed: a hint. The operation on the key loads both words again.
+        bucket_state const state(std::atomic_ref(first[home]).load(std::memory_order_relaxed));
+        auto const next = std::atomic_ref(first[home + word_of_next]).load(std::memory_order_relaxed);
+        __builtin_prefetch(first + (state.matches(at.tag).any() ? home : next), writes ? 1 : 0);
+      }
     }
   }
 

@@ -39,7 +39,7 @@ struct op_on_words {
   }
 };
 
-/// What an operation did to the set of keys.
+/// The effect of an operation on the set of keys.
 enum class map_change {
   none,      ///< the key was there, or was not, as before
   made,      ///< the key was inserted or erased

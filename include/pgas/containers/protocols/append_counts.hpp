@@ -20,14 +20,13 @@ enum class append_fault {
 /// Words     of the home: `claimed`, the indices that were given to appending ranks; `complete`, the elements
 ///           that have arrived.
 /// append    move `claimed` from i to i + n by a compare_exchange; put the elements i to i + n - 1; await
-/// their
-///           arrival; add n to `complete` (release).
+///           their arrival; add n to `complete` (release).
 /// size      load `complete` (acquire), then `claimed`. If they are equal, all elements below have arrived:
 ///           `complete` never passes `claimed`, so it was equal when it was loaded. Else appends are under
 ///           way, in whatever order, and the size is the last one that this rank has found so.
 /// Source    the two counts of a ring's producers in DPDK's rte_ring. Ours differs: a producer there waits
-/// for
-///           all earlier ones before it counts itself; here none waits, and a reader may find a smaller size.
+///           for all earlier ones before it counts itself; here none waits, and a reader may find a smaller
+///           size.
 /// Costs     an append: a compare_exchange and an addition at the home. A size: two loads there.
 template <class Control, append_fault Fault = append_fault::none>
 class append_counts {

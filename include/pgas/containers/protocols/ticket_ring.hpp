@@ -51,8 +51,7 @@ enum class ring_fault {
 ///           and remembers it: it loads `head` again only when the ring seems full.
 /// Many      elements take one compare_exchange, for as many adjacent cells as are free, or full.
 /// Waits     A taking rank that finds nothing looks at `tail` by a fetch_add of 0, and then waits for the
-/// turn.
-///           A pushing rank waits for `head` or the closed bit, and then for the turn.
+///           turn. A pushing rank waits for `head` or the closed bit, and then for the turn.
 /// close     sets a bit in `tail` by a compare_exchange. The number of tickets beside it, e, is final: a
 ///           compare_exchange of a pushing rank fails from then on. So ticket e is the closer's. If its cell
 ///           is free, or is being read, the closer gives the cell a turn that ends the waits for it. If an
@@ -60,11 +59,11 @@ enum class ring_fault {
 ///           looks at `tail` after that element was taken. Had it looked before the closer's change, the
 ///           closer would have seen the element taken, since both are read-modify-writes of one word.
 /// Source    the bounded queue of Vyukov 2010 (1024cores.net), whose cells have sequence numbers. Ours
-/// differs.
-///           Cells are in another rank's memory, apart from their turns: elements are payload, which may be
-///           cached or under way, and turns are control words. Turns count laps by twos, so that a ring of
-///           one cell works. A rank begins with the ticket that it remembers, since a compare_exchange that
-///           fails tells the right one. A queue can be closed, ranks can sleep, and one taker is cheaper.
+///           differs. Cells are in another rank's memory, apart from their turns: elements are payload, which
+///           may be cached or under way, and turns are control words. Turns count laps by twos, so that a
+///           ring of one cell works. A rank begins with the ticket that it remembers, since a
+///           compare_exchange that fails tells the right one. A queue can be closed, ranks can sleep, and one
+///           taker is cheaper.
 /// Costs     push: a load, a compare_exchange, a put and a store at the home. pop: the same with a get; for
 ///           one taker all is in its own memory, and nothing is a read-modify-write.
 /// Memory    a word a cell, and two.

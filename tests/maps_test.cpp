@@ -103,6 +103,7 @@ outcome carried_out(plan const& what, map_on_options options, machine_options ma
         machine.step(rank);
         call(o);
       }
+      if (machine_is.is_eager) machine.poll(rank);  // in a meeting, handlers run for later messages only
       machine.meet(rank, what.size());
       for (int const key : keys) call(kv::lookup(key));
     }
@@ -516,6 +517,76 @@ TEST_CASE("maps: servers that a team does not have, or a map cannot use, are ref
   CHECK(made(3, [](channel_type<>& channel) {
           maps::rep_2pc<int, int, channel_type<>>(channel, with_servers(1));
         }) == "rank 0: rep_2pc: this map has no servers; leave their number out: invalid argument");
+}
+
+TEST_CASE("maps: a second map on a channel is refused until the first one is gone") {
+  seeded_adversary choices(0);
+  adversarial_machine machine(2, {}, choices);
+  std::string refused;
+  bool is_free = false;
+  machine.run([&](rank_t rank) {
+    channel_type<> channel(machine, rank);
+    {
+      maps::part_simple<int, int, channel_type<>> first(channel);
+      try {
+        maps::rep_sc<int, int, channel_type<>> second(channel);
+      } catch (pgas::error const& e) {
+        if (rank == 1) refused = e.what();
+      }
+      channel_type<> another(machine, rank);
+      maps::rep_sc<int, int, channel_type<>> elsewhere(another);
+    }
+    maps::rep_sc<int, int, channel_type<>> later(channel);
+    if (rank == 1) is_free = true;
+  });
+  CHECK(
+      refused ==
+      "rank 1: rep_sc: the channel carries another map, and the messages of both would mix; destroy that map "
+      "first, or make a channel for each: calls in the wrong order");
+  CHECK(is_free);
+}
+
+namespace pgas_test::maps_suite {
+
+/// A channel that says how much room its queues have.
+template <std::size_t Words>
+struct narrow_channel : channel_type<> {
+  using channel_type<>::channel_type;
+  static constexpr std::size_t queue_words = Words;
+};
+
+/// The error of a map on such a channel, or an empty text.
+template <template <class, class, class, class> class Map, std::size_t Words>
+std::string error_in_room(rank_t ranks) {
+  using channel = narrow_channel<Words>;
+  seeded_adversary choices(0);
+  adversarial_machine machine(ranks, {}, choices);
+  std::string all;
+  machine.run([&](rank_t rank) {
+    channel mine(machine, rank);
+    try {
+      Map<int, int, channel, pgas::map_traits<int>> const map(mine, {});
+    } catch (pgas::error const& e) {
+      if (rank == 0) all = e.what();
+    }
+  });
+  return all;
+}
+
+}  // namespace pgas_test::maps_suite
+
+TEST_CASE("maps: a map whose answers may not fit into a client's queue is refused") {
+  // Five ranks, one of them a server: three other clients, with two words for each invalidation.
+  CHECK(error_in_room<maps::part_caching, 8>(5) == "");
+  CHECK(error_in_room<maps::part_caching, 7>(5) ==
+        "rank 0: part_caching: up to 8 words may be under way to a client's queue of answers, which has room "
+        "for 7; take fewer clients, or shorter keys: invalid argument");
+  CHECK(error_in_room<maps::rep_local, 3>(5) == "");
+  CHECK(error_in_room<maps::rep_local, 2>(5).find("up to 3 words") != std::string::npos);
+  CHECK(error_in_room<maps::rep_2pc, 4>(5) == "");
+  CHECK(error_in_room<maps::rep_2pc, 3>(5).find("up to 4 words") != std::string::npos);
+  CHECK(error_in_room<maps::rep_sc, 1>(5) == "");
+  CHECK(error_in_room<maps::part_simple, 1>(5).find("up to 2 words") != std::string::npos);
 }
 
 TEST_CASE("map_servers: a key's server is its hash modulo their number") {

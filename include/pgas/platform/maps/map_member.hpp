@@ -11,8 +11,10 @@
 #include <pgas/platform/maps/map_costs.hpp>
 #include <pgas/platform/maps/map_end.hpp>
 #include <pgas/platform/maps/map_message.hpp>
+#include <pgas/platform/maps/map_on_channel.hpp>
 #include <pgas/platform/maps/map_servers.hpp>
 #include <pgas/platform/maps/map_traits.hpp>
+#include <pgas/platform/maps/room_of_answers.hpp>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -64,7 +66,11 @@ class map_member {
         servers_(options.servers, channel.rank(), channel.size(), chosen_servers(channel, options, kind),
                  name),
         costs_(options.costs),
-        end_(servers_.clients(), channel.size()) {}
+        end_(servers_.clients(), channel.size()),
+        carried_(channel, name) {
+    require_room_for_answers(channel, words_of_answers::of<Key, Value>(kind, servers_.clients().size()),
+                             name);
+  }
   ~map_member() = default;
 
   /// The number of servers with which a map reaches most, by its model. A sequencer of rep_local serves
@@ -198,6 +204,7 @@ class map_member {
   map_end end_;
 
  private:
+  map_on_channel carried_;
   std::uint64_t runs_ = 0;      ///< the runs that all clients have ended, as this server knows
   std::vector<rank_t> others_;  ///< receivers of a message, in memory that is used again
 };

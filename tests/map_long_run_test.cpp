@@ -189,7 +189,7 @@ void run_map_on_channel(rank_t ranks) {
       options.servers = {.number = 1, .where = pgas::placement::colocated};
     auto map = pgas::make_map_on<Map, number, number>(team, options);
     workload mine(team.rank(), team.size(), keys_of_a_rank);
-    number const done = in_rounds(team, 1'000'000, 200, seconds_of_a_case() / 8, [&](number round) {
+    number const done = in_rounds(team, 1'000'000, 200, seconds_of_a_case() / 12, [&](number round) {
       auto const wrong = mine.carry_out(map, round);
       require(wrong.empty(), std::string(map.name) + ": " + wrong);
       map.serve();

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+// The promises of the maps on channels in all states that they can reach: all programs of a size, all orders
+// of their messages.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <pgas/maps/part_caching.hpp>
+#include <pgas/maps/part_simple.hpp>
+#include <pgas/maps/rep_2pc.hpp>
+#include <pgas/maps/rep_local.hpp>
+#include <pgas/maps/rep_remote.hpp>
+#include <pgas/maps/rep_sc.hpp>
+#include <random>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/state_search.hpp"
+
+namespace pgas_test::map_states {
+
+namespace maps = pgas::maps;
+
+struct by_remainder : pgas::map_traits<int> {
+  using hash = std::hash<int>;
+};
+template <auto Fault>
+struct with_fault : by_remainder {
+  static constexpr auto fault = Fault;
+};
+
+template <pgas::detail::broadcast_fault Fault>
+struct with_broadcast : by_remainder {
+  static constexpr auto broadcast = Fault;
+};
+
+using channel = adversarial_channel<false>;
+template <template <class, class, class, class> class Map, class Traits = by_remainder>
+using small = Map<int, int, channel, Traits>;
+
+using simple = small<maps::part_simple>;
+using caching = small<maps::part_caching>;
+using remote = small<maps::rep_remote>;
+using local = small<maps::rep_local>;
+using two_phase = small<maps::rep_2pc>;
+using sequential = small<maps::rep_sc>;
+
+// Wrong variants.
+constexpr auto without_hold_back = pgas::detail::broadcast_fault::no_hold_back;
+using unacknowledged = small<maps::part_simple, with_fault<maps::part_simple_fault::no_acknowledgment>>;
+using serves_pending = with_fault<maps::part_caching_fault::serves_pending_keys>;
+using unblocked = small<maps::part_caching, serves_pending>;
+using not_waiting = small<maps::rep_remote, with_fault<maps::rep_remote_fault::no_wait>>;
+using as_they_come = small<maps::rep_remote, with_broadcast<without_hold_back>>;
+using as_printed = small<maps::rep_local, with_fault<maps::rep_local_fault::as_printed>>;
+using no_flag = small<maps::rep_local, with_fault<maps::rep_local_fault::no_flag>>;
+using unflagged = small<maps::rep_2pc, with_fault<maps::rep_2pc_fault::no_flag>>;
+using too_early = small<maps::rep_sc, with_fault<maps::rep_sc_fault::returns_too_early>>;
+
+// The parts of these maps.
+template <class Traits, bool Blocks = true>
+using server = pgas::detail::invalidating_server<int, int, Traits, Blocks>;
+using right_server = server<by_remainder>;
+using wrong_server = server<serves_pending, false>;
+using broadcast = pgas::detail::atomic_broadcast<channel>;
+using wrong_broadcast = pgas::detail::atomic_broadcast<channel, without_hold_back>;
+using pending = pgas::detail::pending_updates<int, int, by_remainder::equal>;
+
+}  // namespace pgas_test::map_states
+
+namespace pgas_test {
+
+template struct opened<map_states::simple, &map_states::simple::values_>;
+template struct opened<map_states::unacknowledged, &map_states::unacknowledged::values_>;
+template struct opened<map_states::caching, &map_states::caching::server_, &map_states::caching::copies_>;
+template struct opened<map_states::unblocked, &map_states::unblocked::server_,
+                       &map_states::unblocked::copies_>;
+template struct opened<map_states::remote, &map_states::remote::values_, &map_states::remote::broadcast_>;
+template struct opened<map_states::not_waiting, &map_states::not_waiting::values_,
+                       &map_states::not_waiting::broadcast_>;
+template struct opened<map_states::as_they_come, &map_states::as_they_come::values_,
+                       &map_states::as_they_come::broadcast_>;
+template struct opened<map_states::sequential, &map_states::sequential::values_,
+                       &map_states::sequential::broadcast_>;
+template struct opened<map_states::too_early, &map_states::too_early::values_,
+                       &map_states::too_early::broadcast_>;
+template struct opened<map_states::local, &map_states::local::values_, &map_states::local::pending_,
+                       &map_states::local::broadcast_>;
+template struct opened<map_states::as_printed, &map_states::as_printed::values_,
+                       &map_states::as_printed::pending_, &map_states::as_printed::broadcast_>;
+template struct opened<map_states::no_flag, &map_states::no_flag::values_, &map_states::no_flag::pending_,
+                       &map_states::no_flag::broadcast_>;
+template struct opened<map_states::two_phase, &map_states::two_phase::values_,
+                       &map_states::two_phase::flags_>;
+template struct opened<map_states::unflagged, &map_states::unflagged::values_,
+                       &map_states::unflagged::flags_>;
+template struct opened<map_states::right_server, &map_states::right_server::entries_,
+                       &map_states::right_server::pending_, &map_states::right_server::last_number_>;
+template struct opened<map_states::wrong_server, &map_states::wrong_server::entries_,
+                       &map_states::wrong_server::pending_, &map_states::wrong_server::last_number_>;
+template struct opened<map_states::broadcast, &map_states::broadcast::streams_,
+                       &map_states::broadcast::last_number_>;
+template struct opened<map_states::wrong_broadcast, &map_states::wrong_broadcast::streams_,
+                       &map_states::wrong_broadcast::last_number_>;
+template struct opened<map_states::pending, &map_states::pending::all_>;
+
+}  // namespace pgas_test
+
+namespace pgas_test::map_states {
+
+using pgas::map_on_options;
+using pgas::placement;
+
+double seconds_of_a_case() {
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  return budget != nullptr ? std::atof(budget) : 2.0;
+}
+
+constexpr map_on_options one_server{.servers = {.number = 1, .where = placement::dedicated}};
+constexpr map_on_options without_servers{
+    .servers = {.number = pgas::map_servers::chosen, .where = placement::colocated}};
+template <class Map>
+constexpr map_on_options options_of = std::string_view(Map::name) == "rep_2pc" ? without_servers : one_server;
+
+std::string power_of_six(std::size_t exponent) {
+  std::uint64_t all = 1;
+  for (std::size_t i = 0; i < exponent; ++i) all *= 6;
+  return std::to_string(all);
+}
+
+/// All programs of three clients with 1 to 4 operations each, as far as the time allows.
+template <class Map>
+void check_all_programs(std::chrono::duration<double> share) {
+  for (std::size_t length = 1; length <= 4; ++length) {
+    state_search<Map> search({.clients = 3, .length = length}, options_of<Map>);
+    auto const begin = std::chrono::steady_clock::now();
+    auto const found = search.run(share);
+    share -= std::chrono::steady_clock::now() - begin;
+    REQUIRE_MESSAGE(found.wrong.empty(), std::string(Map::name), ": ", found.wrong);
+    std::cout << "covered: " << (found.is_whole ? "all " : "not all: ") << found.states << " states of "
+              << Map::name << " in all orders of all " << power_of_six(3 * length)
+              << " programs of 3 clients with " << length << " operations each, in " << found.runs
+              << " runs\n";
+    if (!found.is_whole) return;
+  }
+}
+
+/// Random programs of a few clients with some operations each, one after the other, each in all its states.
+template <class Map>
+void check_some_programs(std::size_t clients, std::size_t length, std::chrono::duration<double> share) {
+  auto const end = std::chrono::steady_clock::now() + share;
+  std::uint64_t programs = 0;
+  std::uint64_t states = 0;
+  bool is_whole = true;
+  for (std::uint64_t seed = 0; is_whole; ++seed) {
+    std::mt19937_64 random(seed);
+    programs_of some{
+        .clients = clients, .length = length, .of = std::vector<std::vector<small_call>>(clients)};
+    int value = 0;
+    for (auto& mine : some.of)
+      for (std::size_t i = 0; i < length; ++i) {
+        auto const kind = static_cast<small_call::kind>(random() % 3);
+        mine.push_back({kind, static_cast<int>(random() % 2), kind == small_call::update ? ++value : 0});
+      }
+    state_search<Map> search(some, options_of<Map>);
+    auto const found = search.run(end - std::chrono::steady_clock::now());
+    REQUIRE_MESSAGE(found.wrong.empty(), std::string(Map::name), ", program ", seed, ": ", found.wrong);
+    is_whole = found.is_whole;
+    programs += is_whole ? 1 : 0;
+    states += found.states;
+  }
+  std::cout << "covered: all orders of " << programs << " random programs of " << clients << " clients with "
+            << length << " operations each on " << Map::name << ", " << states
+            << " states with those of the next one\n";
+}
+
+/// A wrong variant is wrong in some program of few operations.
+template <class Map>
+void is_found(std::string const& what) {
+  for (std::size_t length = 1; length <= 3; ++length) {
+    state_search<Map> search({.clients = 3, .length = length}, options_of<Map>);
+    auto const found = search.run(std::chrono::seconds(20));
+    if (found.wrong.empty()) continue;
+    std::cout << "covered: " << Map::name << ", " << what << ": wrong after " << found.states
+              << " states of programs with " << length << " operations\n";
+    return;
+  }
+  FAIL_CHECK(std::string(Map::name), " is right, although ", what);
+}
+
+/// A wrong variant is wrong in some order of a program.
+template <class Map>
+void is_found_in(std::string const& what, programs_of program) {
+  state_search<Map> search(std::move(program), options_of<Map>);
+  auto const found = search.run(std::chrono::seconds(20));
+  CHECK_MESSAGE(!found.wrong.empty(), std::string(Map::name), " is right, although ", what);
+  std::cout << "covered: " << Map::name << ", " << what << ": wrong after " << found.states
+            << " states of one program\n";
+}
+
+template <class... Map>
+void for_each_map(auto const& use) {
+  (use(std::type_identity<Map>{}), ...);
+}
+
+TEST_CASE("map states: each map keeps its promise in all programs and orders, as far as the time allows") {
+  std::chrono::duration<double> const share(seconds_of_a_case() / 6);
+  for_each_map<simple, caching, remote, local, two_phase, sequential>(
+      [&]<class Map>(std::type_identity<Map>) { check_all_programs<Map>(share); });
+}
+
+TEST_CASE("map states: each map keeps its promise in all orders of random programs") {
+  std::chrono::duration<double> const share(seconds_of_a_case() / 15);
+  for_each_map<caching, remote, local, two_phase, sequential>([&]<class Map>(std::type_identity<Map>) {
+    check_some_programs<Map>(2, 3, share);
+    check_some_programs<Map>(3, 2, share);
+    check_some_programs<Map>(3, 4, share);
+  });
+}
+
+TEST_CASE("map states: the search finds wrong variants") {
+  is_found<unacknowledged>("an update returns before its server has it");
+  is_found<unblocked>("a server answers lookups of a key with a pending update");
+  is_found<not_waiting>("a lookup does not wait for the updates before it");
+  is_found<as_they_come>("replicas apply updates as they arrive");
+  is_found<as_printed>("replicas show updates as their second messages arrive");
+  is_found<no_flag>("a lookup does not wait for pending updates");
+  small_call const update{small_call::update, 0, 1};
+  small_call const lookup{small_call::lookup, 0, 0};
+  is_found_in<unflagged>("a lookup does not wait for a pending vote",
+                         {.clients = 3, .of = {{update}, {lookup, lookup}, {lookup, lookup}}});
+  is_found<too_early>("an update returns before its replica has it");
+}
+
+}  // namespace pgas_test::map_states

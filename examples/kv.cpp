@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// kv: YCSB's mixes on a map of messages. kv [--mix A|B|C|F] [--map NAME] [--servers N] [--colocated]
+// kv: YCSB's mixes on a map by any policy. kv [--mix A|B|C|F] [--map NAME] [--servers N] [--colocated]
 #include <chrono>
 #include <cstdio>
-#include <pgas/containers/make_map_on.hpp>
+#include <pgas/containers/distributed_map.hpp>
 #include <pgas/maps/part_caching.hpp>
 #include <pgas/maps/part_simple.hpp>
 #include <pgas/maps/rep_2pc.hpp>
@@ -105,11 +105,20 @@ totals carry_out(Team& team, Map& map, setting const& s) {
   return seen;
 }
 
-template <template <pgas::transportable, pgas::transportable, pgas::channel, class> class Algorithm,
-          class Team>
+/// Makes a map by a policy, fills it, and lets all clients carry out the mix.
+template <auto Policy, class Team>
 void run_on(Team& team, setting const& s) {
-  auto map = pgas::make_map_on<Algorithm, std::uint64_t, std::uint64_t>(team, s.options);
-  auto& algorithm = map.algorithm();
+  typename decltype(Policy)::options options{};
+  if constexpr (pgas::policy_of_messages<decltype(Policy)>) {
+    options = s.options;
+  } else {
+    if (s.options.servers.number != pgas::map_servers::chosen ||
+        s.options.servers.where != pgas::placement::dedicated)
+      throw std::runtime_error("kv: a map with the policy " + std::string(s.map) +
+                               " has no servers; leave --servers and --colocated out");
+    options.capacity = s.records;  // all records may have one owner
+  }
+  auto map = pgas::make_map<std::uint64_t, std::uint64_t, Policy>(team, options);
   if (team.rank() == team.size() - 1)  // the last rank is a client on every map
     for (std::uint64_t key = 0; key < s.records; ++key) map.update(key, value_of(key, 0));
   map.serve();
@@ -120,30 +129,34 @@ void run_on(Team& team, setting const& s) {
   auto const operations = team.all_reduce(mine.operations);
   auto const wrong = team.all_reduce(mine.wrong);
   auto const seconds = team.all_reduce(mine.seconds, pgas::op::max{});
+  std::size_t servers = 0;
   std::string hits;
-  if constexpr (requires { algorithm.hits(); }) {
-    auto const found = team.all_reduce(algorithm.hits());
-    auto const lookups = team.all_reduce(algorithm.lookups());
+  if constexpr (requires { map.number_of_servers(); }) servers = map.number_of_servers();
+  if constexpr (requires { map.algorithm().hits(); }) {
+    auto const found = team.all_reduce(map.algorithm().hits());
+    auto const lookups = team.all_reduce(map.algorithm().lookups());
     if (lookups > 0) hits = ", " + std::to_string(found * 100 / lookups) + " % of lookups found a copy";
   }
   if (wrong != 0) throw std::runtime_error(std::to_string(wrong) + " lookups returned a wrong value");
   if (team.rank() == 0)
     std::printf("kv: mix %s on %s, %d ranks, %zu of them servers: %.2f million operations a second%s\n",
-                std::string(s.mix_name).c_str(), std::string(map.name).c_str(), team.size(),
-                algorithm.number_of_servers(), static_cast<double>(operations) / seconds / 1e6, hits.c_str());
+                std::string(s.mix_name).c_str(), std::string(s.map).c_str(), team.size(), servers,
+                static_cast<double>(operations) / seconds / 1e6, hits.c_str());
 }
 
 int main(int argc, char** argv) {
   return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
-    namespace maps = pgas::maps;
     setting const s = read(arguments);
-    if (s.map == "part_simple") return run_on<maps::part_simple>(team, s);
-    if (s.map == "part_caching") return run_on<maps::part_caching>(team, s);
-    if (s.map == "rep_remote") return run_on<maps::rep_remote>(team, s);
-    if (s.map == "rep_local") return run_on<maps::rep_local>(team, s);
-    if (s.map == "rep_2pc") return run_on<maps::rep_2pc>(team, s);
-    if (s.map == "rep_sc") return run_on<maps::rep_sc>(team, s);
-    throw std::runtime_error("kv: there is no map " + example::in_quotes(s.map) +
-                             "; take part_simple, part_caching, rep_remote, rep_local, rep_2pc or rep_sc");
+    if (s.map == "locking") return run_on<pgas::locking>(team, s);
+    if (s.map == "counting") return run_on<pgas::counting>(team, s);
+    if (s.map == "part_simple") return run_on<pgas::part_simple>(team, s);
+    if (s.map == "part_caching") return run_on<pgas::part_caching>(team, s);
+    if (s.map == "rep_remote") return run_on<pgas::rep_remote>(team, s);
+    if (s.map == "rep_local") return run_on<pgas::rep_local>(team, s);
+    if (s.map == "rep_2pc") return run_on<pgas::rep_2pc>(team, s);
+    if (s.map == "rep_sc") return run_on<pgas::rep_sc>(team, s);
+    throw std::runtime_error(
+        "kv: there is no map " + example::in_quotes(s.map) +
+        "; take locking, counting, part_simple, part_caching, rep_remote, rep_local, rep_2pc or rep_sc");
   });
 }

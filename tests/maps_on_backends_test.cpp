@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the maps on each model that has a channel: results, and histories in real time.
 #include <pgas/backends/tile.hpp>
-#include <pgas/containers/make_map_on.hpp>
+#include <pgas/containers/distributed_map.hpp>
 #include <pgas/histories/linearizable.hpp>
 #include <pgas/histories/sequentially_consistent.hpp>
 #include <pgas/histories/spec_map.hpp>
@@ -146,12 +146,75 @@ TEST_CASE("maps: histories in real time keep each map's promise on every model w
       {3});
 }
 
-TEST_CASE("make_map_on: a team has a map with a channel of its own, in one call") {
+namespace pgas_test::map_backends {
+
+/// A key whose second member takes no part in its value, for a program's own hash and equality.
+struct place {
+  int row = 0;
+  int note = 0;
+};
+struct hash_of_row {
+  std::size_t operator()(place const& p) const noexcept { return static_cast<std::size_t>(p.row); }
+};
+struct same_row {
+  bool operator()(place const& a, place const& b) const noexcept { return a.row == b.row; }
+};
+
+/// Makes a map by a policy, and checks the operations that all policies have. All ranks are clients, and the
+/// model chooses the number of servers where the policy has any.
+template <auto Policy, class Team>
+void check_policy(Team& team) {
+  typename decltype(Policy)::options options{};
+  if constexpr (requires { options.servers; }) options.servers.where = placement::colocated;
+  auto map = pgas::make_map<place, int, Policy, hash_of_row, same_row>(team, options);
+  using map_type = decltype(map);
+  static_assert(pgas::concurrent_map<map_type>);
+  auto const name = std::string(map_type::name);
+  std::pair<place, int> const mine{{team.rank(), 1}, team.rank() + 100};
+  map.update(std::span(&mine, 1));
+  map.serve();
+  for (int r = 0; r < team.size(); ++r) {
+    require(map.lookup(place{r, 2}) == r + 100, name + ": every rank finds a key by the program's equality");
+    require(map.contains(place{r, 3}), name + ": a key that a rank has updated is present");
+  }
+  std::array<place, 2> const keys{place{team.rank(), 4}, place{team.size(), 0}};
+  std::array<std::optional<int>, 2> values{7, 7};
+  map.lookup(std::span<place const>(keys), std::span<std::optional<int>>(values));
+  require(values[0] == team.rank() + 100 && !values[1], name + ": a lookup of many keys finds those present");
+  require_error(errc::invalid_argument, {"1 results for 2 keys"}, [&] {
+    map.lookup(std::span<place const>(keys), std::span<std::optional<int>>(values).first(1));
+  });
+  map.serve();
+  map.erase(place{team.rank(), 5});
+  map.serve();
+  for (int r = 0; r < team.size(); ++r)
+    require(!map.contains(place{r, 0}), name + ": a key that a rank has erased is absent on all ranks");
+  map.serve();
+}
+
+}  // namespace pgas_test::map_backends
+
+TEST_CASE("make_map: a rank that names any of the eight policies gets a map with the common operations") {
   on_channels(
       [](auto& team, auto&) {
-        auto map = pgas::make_map_on<pgas::maps::part_caching, int, double>(
+        check_policy<pgas::locking>(team);
+        check_policy<pgas::counting>(team);
+        check_policy<pgas::part_simple>(team);
+        check_policy<pgas::part_caching>(team);
+        check_policy<pgas::rep_remote>(team);
+        check_policy<pgas::rep_local>(team);
+        check_policy<pgas::rep_2pc>(team);
+        check_policy<pgas::rep_sc>(team);
+      },
+      {1, 3});
+}
+
+TEST_CASE("make_map: a rank of a map with copies learns how many lookups found one") {
+  on_channels(
+      [](auto& team, auto&) {
+        auto map = pgas::make_map<int, double, pgas::part_caching>(
             team, served_by(team.size(), placement::colocated));
-        static_assert(pgas::concurrent_map<decltype(map)>);
+        require(map.number_of_servers() == static_cast<std::size_t>(team.size()), "all ranks serve");
         map.update(team.rank(), 0.5 * team.rank());
         map.serve();
         for (int r = 0; r < team.size(); ++r)
@@ -164,16 +227,23 @@ TEST_CASE("make_map_on: a team has a map with a channel of its own, in one call"
       {1, 3});
 }
 
-namespace pgas_test::map_backends {
+TEST_CASE("make_map: a team without room for the servers is refused on every rank") {
+  on_channels(
+      [](auto& team, auto&) {
+        require_error(
+            errc::invalid_argument, {"part_simple", "1 to 2 dedicated servers, and 3 were asked for"}, [&] {
+              auto map = pgas::make_map<int, int, pgas::part_simple>(team, {.servers = {.number = 3}});
+            });
+      },
+      {3});
+}
 
-/// Keys go to servers by their remainder, so that all servers have as many.
-struct dealt_keys : pgas::map_traits<word> {
-  using hash = std::hash<word>;
-};
+namespace pgas_test::map_backends {
 
 /// The operations a second of a map on twelve cores of an emulated machine, over those that the model
 /// predicts: nine lookups in ten, 100 keys that are used alike, and no conflict, since few operations meet.
-template <template <pgas::transportable, pgas::transportable, pgas::channel, class> class Algorithm>
+/// Keys go to servers by their remainder, so that all servers have as many.
+template <auto Policy>
 double emulated_over_model(pgas::map_model::map_kind kind, pgas::tile_machine::costs const& times,
                            int servers) {
   constexpr int cores = 12;
@@ -184,7 +254,7 @@ double emulated_over_model(pgas::map_model::map_kind kind, pgas::tile_machine::c
   double const emulated = pgas::run<pgas::backends::tile>(cores, [&](auto& team) {
     map_on_options options{.costs = {.pre = 12, .lookup = 11, .update = 11}};
     if (servers > 0) options.servers.number = servers;
-    auto map = pgas::make_map_on<Algorithm, word, word, dealt_keys>(team, options);
+    auto map = pgas::make_map<word, word, Policy, std::hash<word>>(team, options);
     if (team.rank() == cores - 1)
       for (word key = 0; key < 100; ++key) map.update(key, key);
     map.serve();
@@ -216,19 +286,18 @@ double emulated_over_model(pgas::map_model::map_kind kind, pgas::tile_machine::c
 
 TEST_CASE("maps: on the emulated machine each map is as fast as its model says, within 12 percent") {
   if (!chosen("tile")) return;
-  namespace maps = pgas::maps;
   using pgas::map_model::map_kind;
   for (auto const* times : {&pgas::tile_machine::tile_gx, &pgas::tile_machine::ideal}) {
     auto const is_near = [&](double ratio) {
       INFO(std::string(times->name));
       CHECK(ratio == doctest::Approx(1).epsilon(0.12));
     };
-    is_near(emulated_over_model<maps::part_simple>(map_kind::part_simple, *times, 1));
-    is_near(emulated_over_model<maps::part_simple>(map_kind::part_simple, *times, 4));
-    is_near(emulated_over_model<maps::part_caching>(map_kind::part_caching, *times, 1));
-    is_near(emulated_over_model<maps::rep_remote>(map_kind::rep_remote, *times, 1));
-    is_near(emulated_over_model<maps::rep_local>(map_kind::rep_local, *times, 1));
-    is_near(emulated_over_model<maps::rep_2pc>(map_kind::rep_2pc, *times, 0));
-    is_near(emulated_over_model<maps::rep_sc>(map_kind::rep_sc, *times, 1));
+    is_near(emulated_over_model<pgas::part_simple>(map_kind::part_simple, *times, 1));
+    is_near(emulated_over_model<pgas::part_simple>(map_kind::part_simple, *times, 4));
+    is_near(emulated_over_model<pgas::part_caching>(map_kind::part_caching, *times, 1));
+    is_near(emulated_over_model<pgas::rep_remote>(map_kind::rep_remote, *times, 1));
+    is_near(emulated_over_model<pgas::rep_local>(map_kind::rep_local, *times, 1));
+    is_near(emulated_over_model<pgas::rep_2pc>(map_kind::rep_2pc, *times, 0));
+    is_near(emulated_over_model<pgas::rep_sc>(map_kind::rep_sc, *times, 1));
   }
 }

@@ -1,6 +1,6 @@
 // expects: map: equal keys of this type may differ in bytes; give the map traits with a hash
 // SPDX-License-Identifier: BSL-1.0
-#include <pgas/containers/make_map_on.hpp>
+#include <pgas/containers/distributed_map.hpp>
 #include <pgas/maps/part_simple.hpp>
 #include <pgas/pgas.hpp>
 
@@ -12,7 +12,7 @@ struct person {
 
 int main() {
   pgas::run<pgas::backends::process_map>(2, [](auto& team) {
-    auto map = pgas::make_map_on<pgas::maps::part_simple, person, int>(team);
+    auto map = pgas::make_map<person, int, pgas::part_simple>(team);
     map.serve();
   });
 }

@@ -5,13 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
 #include <pgas/containers/map_chain.hpp>
 #include <pgas/containers/map_policy.hpp>
 #include <pgas/containers/map_table.hpp>
+#include <pgas/containers/message_map.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>
@@ -20,14 +20,6 @@
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
-
-/// A hash and an equality of keys: equal keys have one hash, on every rank. Neither throws.
-template <class Hash, class Equal, class Key>
-concept keys_by = std::copyable<Hash> && std::copyable<Equal> &&
-                  requires(Hash const& hash, Equal const& equal, Key const& key) {
-                    { hash(key) } -> std::convertible_to<std::uint64_t>;
-                    { equal(key, key) } -> std::convertible_to<bool>;
-                  };
 
 /// A hash map that the ranks of a team share. Each key has an owner, which its hash chooses; any rank looks
 /// up and changes any key by one-sided accesses, without the owner's help.
@@ -41,10 +33,10 @@ concept keys_by = std::copyable<Hash> && std::copyable<Equal> &&
 /// its key for a few accesses; with the policy `counting`, a change of a present key takes no lock.
 /// containers/README.md compares the costs. Works on every backend. MPI has no equal; UPC++:
 /// upcxx::dist_object of a std::unordered_map with a call to its owner; BCL: BCL::HashMap.
-template <transportable Key, transportable Value, map_policy Policy, class Hash, class Equal, backend Backend,
+template <transportable Key, transportable Value, auto Policy, class Hash, class Equal, backend Backend,
           coherence_policy Coherence, protocol_bundle Protocols>
-  requires keys_by<Hash, Equal, Key>
-class distributed_map {
+  requires policy_of_accesses<decltype(Policy)> && keys_by<Hash, Equal, Key>
+class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols> {
   using team_type = pgas::team<Backend, Coherence, Protocols>;
   using window_type = pgas::window<std::uint64_t, Backend, Coherence, Protocols>;
   using table_type = detail::map_table<window_type>;
@@ -350,33 +342,55 @@ class distributed_map {
 
 /// Makes an empty map. Collective; all ranks give the same options.
 ///
-/// `make_map<std::uint64_t, int>(team, {.capacity = 1'000'000})` hashes by std::hash and compares by ==;
-/// others may follow the options. `make_map<Key, Value, counting>` makes a map that accumulates in one
-/// access. Throws on every rank errc::mismatch if options differ, and the errors of make_window. Costs a
-/// window of 1.2 buckets for each 3 keys of capacity, of 64 bytes where key and value have 8 each.
-template <transportable Key, transportable Value, map_policy Policy = map_policy{},
-          class Hash = std::hash<Key>, class Equal = std::equal_to<Key>, backend Backend,
+/// The policy says how ranks share keys: `locking` (the default) and `counting` by one-sided accesses,
+/// `pgas::part_caching` and the others of maps/ by messages. Each policy has options of its own, in braces:
+/// `make_map<std::uint64_t, int>(team, {.capacity = 1'000'000})`,
+/// `make_map<int, double, pgas::part_caching>(team, {.servers = {.number = 2}})`. Keys are hashed by
+/// std::hash and compared by ==; others may follow the options. Throws on every rank errc::mismatch if
+/// capacities differ, errc::invalid_argument if there is no room for the servers, and the errors of
+/// make_window. Costs a channel for messages, else a window of 1.2 buckets for each 3 keys of capacity, of 64
+/// bytes where key and value have 8 each.
+template <transportable Key, transportable Value, auto Policy = locking,
+          class Hash = typename detail::map_defaults<decltype(Policy), Key>::hash,
+          class Equal = typename detail::map_defaults<decltype(Policy), Key>::equal, backend Backend,
           coherence_policy Coherence, protocol_bundle Protocols>
-  requires keys_by<Hash, Equal, Key>
-[[nodiscard]] auto make_map(team<Backend, Coherence, Protocols> const& team, map_options options = {},
+  requires policy_of_map<decltype(Policy)> && keys_by<Hash, Equal, Key> &&
+           (policy_of_accesses<decltype(Policy)> || detail::has_channel<Backend>)
+[[nodiscard]] auto make_map(team<Backend, Coherence, Protocols> const& team,
+                            typename detail::map_defaults<decltype(Policy), Key>::options options = {},
                             Hash hash = {}, Equal equal = {}) {
   using map_type = distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>;
-  static_assert(concurrent_map<map_type>);
-  return map_type(team, map_type::make_table(team, options.capacity, "make_map"), std::move(hash),
-                  std::move(equal));
+  if constexpr (policy_of_messages<decltype(Policy)>) {
+    return map_type(team, options, std::move(hash), std::move(equal));
+  } else {
+    static_assert(concurrent_map<map_type>);
+    return map_type(team, map_type::make_table(team, options.capacity, "make_map"), std::move(hash),
+                    std::move(equal));
+  }
 }
 
-/// Does not compile: says what a key needs.
-template <class Key, class Value, map_policy Policy = map_policy{}, class Hash = std::hash<Key>,
-          class Equal = std::equal_to<Key>, backend Backend, coherence_policy Coherence,
-          protocol_bundle Protocols>
-  requires(!transportable<Key> || !transportable<Value> || !keys_by<Hash, Equal, Key>)
-auto make_map(team<Backend, Coherence, Protocols> const&, map_options = {}) {
+/// Does not compile: says what a policy, a key or a backend lacks.
+template <class Key, class Value, auto Policy = locking,
+          class Hash = typename detail::map_defaults<decltype(Policy), Key>::hash,
+          class Equal = typename detail::map_defaults<decltype(Policy), Key>::equal, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+  requires(!transportable<Key> || !transportable<Value> || !policy_of_map<decltype(Policy)> ||
+           !keys_by<Hash, Equal, Key> ||
+           (policy_of_messages<decltype(Policy)> && !detail::has_channel<Backend>))
+auto make_map(team<Backend, Coherence, Protocols> const&,
+              typename detail::map_defaults<decltype(Policy), Key>::options = {}) {
   detail::refuse_type<Key>();
   detail::refuse_type<Value>();
+  static_assert(
+      policy_of_map<decltype(Policy)>,
+      "make_map: this is no policy of maps; take pgas::locking, pgas::counting or, with its header in "
+      "maps/, pgas::part_simple, part_caching, rep_remote, rep_local, rep_2pc or rep_sc");
   static_assert(keys_by<Hash, Equal, Key>,
                 "make_map: keys need a hash and an equality; specialize std::hash for the key and give it an "
                 "operator ==, or give make_map a hash and an equality after the options");
+  static_assert(policy_of_accesses<decltype(Policy)> || detail::has_channel<Backend>,
+                "make_map: this policy needs messages, and the backend has neither a channel nor a mailbox; "
+                "take pgas::locking, pgas::counting or another backend");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -22,6 +22,10 @@ struct channel_for<Backend> {
   using type = typename Backend::channel_type;
 };
 
+/// A backend on which a team can make a channel.
+template <class Backend>
+concept has_channel = mailbox_backend<Backend> || channel_backend<Backend>;
+
 /// Makes a channel of this type by all ranks of a team together.
 template <class Channel, class Team>
 Channel join_channel(Team const& team) {
@@ -65,7 +69,7 @@ using channel_on = typename detail::channel_for<Backend>::type;
 /// Throws, on every rank, errc::no_space when there is too little memory. MPI_Comm_dup with MPI_Send and
 /// MPI_Recv; active messages of GASNet for `handle`. Source: Shahmirzadi 2014, section 3.2.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
-  requires mailbox_backend<Backend> || channel_backend<Backend>
+  requires detail::has_channel<Backend>
 [[nodiscard]] channel_on<Backend> make_channel(team<Backend, Coherence, Protocols> const& team) {
   return detail::join_channel<channel_on<Backend>>(team);
 }

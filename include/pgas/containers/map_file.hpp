@@ -154,8 +154,9 @@ class read_file {
 ///
 /// Rank 0 reads all parts and writes the file. A reader of the file finds the old one or the complete new
 /// one. Throws errc::no_space or errc::bad_file on every rank if the file cannot be written.
-template <transportable Key, transportable Value, map_policy Policy, class Hash, class Equal, backend Backend,
+template <transportable Key, transportable Value, auto Policy, class Hash, class Equal, backend Backend,
           coherence_policy Coherence, protocol_bundle Protocols>
+  requires policy_of_accesses<decltype(Policy)>
 void save(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols> const& map,
           std::filesystem::path const& path) {
   auto const& team = map.team();
@@ -171,8 +172,9 @@ void save(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, P
 /// belong. Returns on every rank when the map has all pairs. Throws on every rank errc::bad_file if the file
 /// cannot be read or is no map of such keys and values, and errc::no_space if a part is full; the map then
 /// has some of the pairs.
-template <transportable Key, transportable Value, map_policy Policy, class Hash, class Equal, backend Backend,
+template <transportable Key, transportable Value, auto Policy, class Hash, class Equal, backend Backend,
           coherence_policy Coherence, protocol_bundle Protocols>
+  requires policy_of_accesses<decltype(Policy)>
 void load(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>& map,
           std::filesystem::path const& path) {
   using layout = detail::bucket_layout<Key, Value>;

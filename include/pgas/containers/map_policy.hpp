@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <pgas/concepts/policy_of_map.hpp>
 #include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -29,21 +33,61 @@ struct map_steps {
 
 }  // namespace detail
 
-/// What the type of a distributed_map decides.
+/// What make_map is told about a map of accesses. All ranks give the same.
+struct map_options {
+  std::size_t capacity = 1024;  ///< the keys that each rank's part surely has room for
+};
+
+/// A policy of make_map: any rank looks up and changes keys by one-sided accesses. `locking` and `counting`
+/// are its values.
 struct map_policy {
+  using options = map_options;
+  template <class Key>
+  using hash = std::hash<Key>;
+  template <class Key>
+  using equal = std::equal_to<Key>;
+  static constexpr auto shared_by = map_shared_by::accesses;
+
   erased_slots slots = erased_slots::reused;  ///< what becomes of the slot of an erased key
   detail::map_steps steps = {};               ///< all of them, except in tests
 
   friend constexpr bool operator==(map_policy const&, map_policy const&) = default;
 };
+static_assert(policy_of_accesses<map_policy>);
+
+/// The policy that make_map takes if none is named: a change locks the bucket of its key for a few accesses.
+inline constexpr map_policy locking{};
 
 /// The policy for maps that count: an update or accumulate of a present key is one atomic access, without a
 /// lock. Values have at most 8 bytes. The slots of erased keys serve these keys alone, until `reserve`.
 inline constexpr map_policy counting{.slots = erased_slots::kept};
 
-/// What make_map is told. All ranks give the same.
-struct map_options {
-  std::size_t capacity = 1024;  ///< the keys that each rank's part surely has room for
+/// A hash and an equality of keys: equal keys have one hash, on every rank. Neither throws.
+template <class Hash, class Equal, class Key>
+concept keys_by = std::copyable<Hash> && std::copyable<Equal> &&
+                  requires(Hash const& hash, Equal const& equal, Key const& key) {
+                    { hash(key) } -> std::convertible_to<std::uint64_t>;
+                    { equal(key, key) } -> std::convertible_to<bool>;
+                  };
+
+/// A map that ranks share. The policy chooses one of two forms: accesses (distributed_map.hpp) or messages
+/// (message_map.hpp). Programs call make_map.
+template <class Key, class Value, auto Policy, class Hash, class Equal, class Backend, class Coherence,
+          class Protocols>
+class distributed_map;
+
+namespace detail {
+
+/// The types that a policy chooses for keys of a type. A value that is no policy has those of `locking`, so
+/// that the compiler comes to the sentence that refuses it.
+template <class Policy, class Key>
+struct map_defaults : map_defaults<map_policy, Key> {};
+template <policy_of_map Policy, class Key>
+struct map_defaults<Policy, Key> {
+  using options = typename Policy::options;
+  using hash = typename Policy::template hash<Key>;
+  using equal = typename Policy::template equal<Key>;
 };
 
+}  // namespace detail
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -3,6 +3,7 @@
 
 #include <pgas/platform/maps/invalidating_server.hpp>
 #include <pgas/platform/maps/map_member.hpp>
+#include <pgas/platform/maps/map_of_messages.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
@@ -225,3 +226,10 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::maps
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The policy of this algorithm: `make_map<Key, Value, pgas::part_caching>(team)`.
+inline constexpr map_of_messages<maps::part_caching> part_caching{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

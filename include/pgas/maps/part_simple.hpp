@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/platform/maps/map_member.hpp>
+#include <pgas/platform/maps/map_of_messages.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
@@ -90,3 +91,10 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::maps
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The policy of this algorithm: `make_map<Key, Value, pgas::part_simple>(team)`.
+inline constexpr map_of_messages<maps::part_simple> part_simple{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

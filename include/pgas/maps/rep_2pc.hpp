@@ -4,6 +4,7 @@
 #include <numeric>
 #include <pgas/platform/maps/back_off.hpp>
 #include <pgas/platform/maps/map_member.hpp>
+#include <pgas/platform/maps/map_of_messages.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
@@ -146,3 +147,10 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::maps
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The policy of this algorithm: `make_map<Key, Value, pgas::rep_2pc>(team)`.
+inline constexpr map_of_messages<maps::rep_2pc> rep_2pc{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

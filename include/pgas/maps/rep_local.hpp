@@ -3,6 +3,7 @@
 
 #include <pgas/platform/maps/atomic_broadcast.hpp>
 #include <pgas/platform/maps/map_member.hpp>
+#include <pgas/platform/maps/map_of_messages.hpp>
 #include <pgas/platform/maps/pending_updates.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
@@ -129,3 +130,10 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::maps
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The policy of this algorithm: `make_map<Key, Value, pgas::rep_local>(team)`.
+inline constexpr map_of_messages<maps::rep_local> rep_local{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/platform/maps/map_of_messages.hpp>
 #include <pgas/platform/maps/replicated_table.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
@@ -61,3 +62,10 @@ class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::maps
+
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The policy of this algorithm: `make_map<Key, Value, pgas::rep_sc>(team)`.
+inline constexpr map_of_messages<maps::rep_sc> rep_sc{};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS

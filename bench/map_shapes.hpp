@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rows of maps that each library has: YCSB's mixes on a million keys, and lookups, and additions.
+// The rows of maps that each library has: YCSB's mixes on a million keys, lookups, insertions and additions,
+// and the memory of a key.
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "../examples/support/zipf.hpp"
 #include "shapes.hpp"
 
 namespace bench {
-
-inline constexpr std::uint64_t map_keys = 1'000'000;
 
 /// Key number i: keys follow each other in no order that a hash could use.
 constexpr std::uint64_t key_of(std::uint64_t i) noexcept {
@@ -56,34 +56,29 @@ inline constexpr std::array mixes{mix{"ycsb_a", 0.5, map_step::update}, mix{"ycs
                                   mix{"ycsb_c", 1, map_step::update},
                                   mix{"ycsb_f", 0.5, map_step::read_and_update}};
 
-/// Numbers of keys by Zipf's law with exponent 0.99, or all with equal chance, and the steps of a mix, drawn
-/// before the rows so that they cost no time.
+/// A client's keys and steps, drawn before the rows so that they cost no time. The keys of mixes follow
+/// Zipf's law with exponent 0.99, as in YCSB; those of other rows have equal chances.
 class drawn_steps {
  public:
-  explicit drawn_steps(int client) : dice_(static_cast<std::uint64_t>(client) + 1) {
+  drawn_steps(int client, int clients, std::uint64_t keys)
+      : dice_(static_cast<std::uint64_t>(client) + 1),
+        all_(keys),
+        new_(keys + static_cast<std::uint64_t>(client)),
+        clients_(static_cast<std::uint64_t>(clients)) {
     keys_.resize(count);
     steps_.resize(count);
   }
   void draw(mix const& of) {
-    // By rejection, as in Hoermann and Derflinger 1996, for an exponent below 1.
-    double const s = 0.99, n = static_cast<double>(map_keys);
-    auto const integral = [&](double x) { return (std::pow(x, 1 - s) - 1) / (1 - s); };
+    static example::zipf const law(all_);  // the sum over all keys is formed once
     std::uniform_real_distribution<double> unit(0, 1);
     for (std::size_t i = 0; i < count; ++i) {
-      double rank = 0;
-      do {
-        double const u = unit(dice_) * integral(n + 0.5);
-        double const x = std::pow(1 + u * (1 - s), 1 / (1 - s));
-        rank = std::floor(x);
-        if (unit(dice_) * std::pow(std::max(x, 1.0), -s) <= std::pow(std::max(rank, 1.0), -s)) break;
-      } while (true);
-      keys_[i] = key_of(key_hash{}(static_cast<std::uint64_t>(rank)) % map_keys);  // scrambled
+      keys_[i] = key_of(key_hash{}(law(unit(dice_))) % all_);  // scrambled
       steps_[i] = unit(dice_) < of.lookups ? map_step::look_up : of.other;
     }
     at_ = 0;
   }
   void draw_uniform() {
-    std::uniform_int_distribution<std::uint64_t> number(0, map_keys - 1);
+    std::uniform_int_distribution<std::uint64_t> number(0, all_ - 1);
     for (std::uint64_t& key : keys_) key = key_of(number(dice_));
     at_ = 0;
   }
@@ -91,10 +86,19 @@ class drawn_steps {
     at_ = (at_ + 1) % count;
     return {keys_[at_], steps_[at_]};
   }
+  /// A key that no map has yet. The keys of clients differ.
+  [[nodiscard]] std::uint64_t next_new() noexcept {
+    std::uint64_t const number = new_;
+    new_ += clients_;
+    return key_of(number);
+  }
 
  private:
   static constexpr std::size_t count = std::size_t{1} << 18U;
   std::mt19937_64 dice_;
+  std::uint64_t all_;
+  std::uint64_t new_;
+  std::uint64_t clients_;
   std::vector<std::uint64_t> keys_;
   std::vector<map_step> steps_;
   std::size_t at_ = 0;
@@ -108,18 +112,59 @@ void go(Map& map, drawn_steps& steps) {
   if (step != map_step::look_up) map.update(key, value_of<Value>(key));
 }
 
+/// The places for keys beside those that a map is filled with: insertions take fewer in their row.
+constexpr std::uint64_t places_for(std::uint64_t keys) noexcept { return 2 * keys + 65'536; }
+
 inline row_key map_key(char const* name, std::size_t value_bytes) {
   return {.row = name, .mode = "", .bytes = value_bytes};
 }
 
-/// The rows of a library. `Library<Value>` is a map of all keys, and `each(name, step)` the way in which all
-/// clients do step(client).
+/// Calls use(key) for each of the keys that this rank puts into a map.
+template <class Use>
+void each_own_key(meter const& m, Use const& use) {
+  auto const ranks = static_cast<std::uint64_t>(m.ranks());
+  for (auto i = static_cast<std::uint64_t>(m.rank()); i < m.keys(); i += ranks) use(key_of(i));
+}
+/// Looks up one key of four, so that each page is mapped before the rows: a page fault is no part of a step.
+template <class Map>
+void touch(meter const& m, Map& map) {
+  for (std::uint64_t i = 0; i < m.keys(); i += 4) keep(map.lookup(key_of(i)));
+}
+
+/// The bytes of a map over its keys, in the place of a time.
+inline way memory_of(meter const& m, std::string_view name, double bytes) {
+  return {name, {}, [a_key = bytes / static_cast<double>(m.keys())](std::size_t n) {
+            return a_key * static_cast<double>(n);
+          }};
+}
+template <class Value>
+row_key memory_key() {
+  return {.row = "map_memory", .mode = "", .bytes = sizeof(Value), .unit = "B a key"};
+}
+
+/// The mixes. `each(step)` is the way in which all clients do step(client).
 template <class Value, class Map, class Each>
-void map_rows(meter& m, Map& map, std::vector<drawn_steps>& clients, Each const& each) {
+void mix_rows(meter& m, Map& map, std::vector<drawn_steps>& clients, Each const& each) {
   for (mix const& of : mixes) {
     for (drawn_steps& steps : clients) steps.draw(of);
     m.measure(map_key(of.name, sizeof(Value)),
               {each([&](std::size_t client) { go<Value>(map, clients[client]); })});
+  }
+}
+
+/// All rows that peers have. `map` also has `add(key, number)` and `bytes()`.
+template <class Value, class Map, class Each>
+void map_rows(meter& m, Map& map, std::vector<drawn_steps>& clients, Each const& each) {
+  m.measure(memory_key<Value>(), {memory_of(m, "", map.bytes())});
+  mix_rows<Value>(m, map, clients, each);
+  if constexpr (std::is_same_v<Value, short_value>) {
+    for (drawn_steps& steps : clients) steps.draw_uniform();
+    m.measure(map_key("map_lookup", 8),
+              {each([&](std::size_t client) { keep(map.lookup(clients[client].next().first)); })});
+    m.measure(map_key("map_accumulate", 8),
+              {each([&](std::size_t client) { map.add(clients[client].next().first, 1); })});
+    m.measure(map_key("map_insert", 8),
+              {each([&](std::size_t client) { map.update(clients[client].next_new(), 1); })});
   }
 }
 

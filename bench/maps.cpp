@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Distributed maps: YCSB's mixes, lookups beside a chase of pointers by hand and beside the papers' tables,
-// and additions beside atomic ones at random places.
+// Distributed maps: YCSB's mixes, lookups beside a chase of pointers by hand, additions beside atomic ones
+// at random places, and lookups and insertions beside the papers' tables.
 #include <pgas/containers/distributed_map.hpp>
-#include <support/hash_tables.hpp>
+#include <span>
 
+#include "../examples/support/hash_tables.hpp"
 #include "map_shapes.hpp"
 #include "program.hpp"
 
@@ -14,11 +15,10 @@ namespace {
 template <class Team>
 class dependent_loads {
  public:
-  explicit dependent_loads(Team& team)
+  dependent_loads(Team& team, std::uint64_t keys)
       : ranks_(static_cast<std::uint64_t>(team.size())),
-        lines_(bench::map_keys / 2 / ranks_),
-        words_(pgas::make_window<std::uint64_t>(team, lines_ * 8)),
-        hash_() {
+        lines_(keys / 2 / ranks_),
+        words_(pgas::make_window<std::uint64_t>(team, lines_ * 8)) {
     auto const own = words_.local();
     for (std::uint64_t i = 0; i < lines_; ++i) own[i * 8] = hash_(i) % lines_ * 8;
     team.barrier();
@@ -46,71 +46,136 @@ class dependent_loads {
   std::uint64_t lines_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) words_;
   std::vector<std::uint64_t*> parts_;
-  bench::key_hash hash_;
+  bench::key_hash hash_ = {};
 };
 
-template <class Use>
-void each_own_key(pgas::rank_t rank, pgas::rank_t ranks, Use const& use) {
-  for (auto i = static_cast<std::uint64_t>(rank); i < bench::map_keys; i += static_cast<std::uint64_t>(ranks))
-    use(bench::key_of(i));
-}
-
-template <class Value, pgas::map_policy Policy = pgas::map_policy{}, class Team>
-auto full_map(Team& team) {
-  auto map = pgas::make_map<std::uint64_t, Value, Policy, bench::key_hash>(
-      team, {.capacity = bench::map_keys / static_cast<std::uint64_t>(team.size()) * 11 / 10});
-  each_own_key(team.rank(), team.size(),
-               [&](std::uint64_t key) { map.update(key, bench::value_of<Value>(key)); });
-  team.barrier();
-  return map;
-}
-
 template <class Team>
-void measure(Team& team, bench::meter& m) {
-  std::vector<bench::drawn_steps> mine;
-  mine.emplace_back(team.rank());
-  auto const each = [&](auto step) { return bench::all_of(m, "", [step] { step(0); }); };
-  auto const next = [&mine] { return mine[0].next().first; };
-  {
-    auto map = full_map<bench::short_value>(team);
-    bench::map_rows<bench::short_value>(m, map, mine, each);
-    dependent_loads by_hand(team);
-    mine[0].draw_uniform();
-    std::array<std::uint64_t, 64> keys{};
-    std::array<std::optional<std::uint64_t>, 64> values;
-    std::vector<bench::way> ways{bench::all_of(m, "", [&] { bench::keep(map.lookup(next())); }),
-                                 bench::all_of(m, "two misses", [&] { bench::keep(by_hand.load(next())); })};
-    std::size_t const room = 2 * bench::map_keys / static_cast<std::uint64_t>(team.size());
-    example::atomic_table atomic(team, room);
-    example::locked_table locked(team, room);
-    each_own_key(team.rank(), team.size(), [&](std::uint64_t key) {
+class rows {
+ public:
+  rows(Team& team, bench::meter& m) : team_(team), m_(m) {
+    mine_.emplace_back(m.rank(), m.ranks(), m.keys());
+  }
+
+  void all() {
+    of_lookups();
+    of_additions();
+    beside_papers();
+    of_mixes<bench::long_value>(filled<bench::long_value>(m_.keys() * 11 / 10));
+  }
+
+ private:
+  static constexpr std::size_t many = 64;
+
+  [[nodiscard]] std::size_t on_each_rank(std::uint64_t all) const {
+    return all / static_cast<std::uint64_t>(m_.ranks()) + 64;
+  }
+  /// A map of all keys, with room for `places`.
+  template <class Value, auto... Policy>
+  auto filled(std::uint64_t places) {
+    auto map = pgas::make_map<std::uint64_t, Value, Policy...>(team_, {.capacity = on_each_rank(places)});
+    bench::each_own_key(m_, [&](std::uint64_t key) { map.update(key, bench::value_of<Value>(key)); });
+    team_.barrier();
+    bench::touch(m_, map);
+    team_.barrier();
+    return map;
+  }
+  /// Each rank does a step, and then the next.
+  template <class Step>
+  bench::way each(std::string_view name, Step step) const {
+    return bench::all_of(m_, name, step);
+  }
+  std::uint64_t next() { return mine_[0].next().first; }
+
+  template <class Value, class Map>
+  void of_mixes(Map&& map) {
+    m_.measure(bench::memory_key<Value>(),
+               {bench::memory_of(m_, "", static_cast<double>(map.part_bytes()) * m_.ranks())});
+    bench::mix_rows<Value>(m_, map, mine_, [&](auto step) { return each("", [step] { step(0); }); });
+  }
+
+  void of_lookups() {
+    auto map = filled<bench::short_value>(m_.keys() * 11 / 10);
+    of_mixes<bench::short_value>(map);
+    dependent_loads by_hand(team_, m_.keys());
+    mine_[0].draw_uniform();
+    m_.measure(bench::map_key("map_lookup", 8),
+               {each("", [&] { bench::keep(map.lookup(next())); }),
+                each("two misses", [&] { bench::keep(by_hand.load(next())); })});
+    std::array<std::uint64_t, many> keys{};
+    std::array<std::optional<std::uint64_t>, many> values;
+    m_.measure({.row = "map_lookup_64", .mode = "", .bytes = 8, .per_call = many},
+               {each("",
+                     [&] {
+                       for (auto& key : keys) key = next();
+                       map.lookup(keys, values);
+                       bench::keep(values);
+                     }),
+                each("one by one",
+                     [&] {
+                       for (auto& key : keys) key = next();
+                       for (std::size_t i = 0; i < many; ++i) values[i] = map.lookup(keys[i]);
+                       bench::keep(values);
+                     }),
+                each("two misses", [&] {
+                  for (auto& key : keys) key = next();
+                  for (std::size_t i = 0; i < many; ++i) values[i] = by_hand.load(keys[i]);
+                  bench::keep(values);
+                })});
+  }
+
+  void of_additions() {
+    auto map = filled<bench::short_value, pgas::counting>(m_.keys() * 11 / 10);
+    dependent_loads by_hand(team_, m_.keys());
+    mine_[0].draw_uniform();
+    m_.measure(bench::map_key("map_accumulate", 8), {each("", [&] { map.insert_or_accumulate(next(), 1); }),
+                                                     each("atomic", [&] { by_hand.add(next()); })});
+    using pair_type = std::pair<std::uint64_t, std::uint64_t>;
+    std::array<pair_type, many> pairs{};
+    m_.measure({.row = "map_accumulate_64", .mode = "", .bytes = 8, .per_call = many},
+               {each("",
+                     [&] {
+                       for (auto& pair : pairs) pair = {next(), 1};
+                       map.insert_or_accumulate(std::span<pair_type const>(pairs));
+                     }),
+                each("atomic", [&] {
+                  for (auto& pair : pairs) pair.first = next();
+                  for (auto const& pair : pairs) by_hand.add(pair.first);
+                })});
+  }
+
+  /// All three tables have the same keys, and room for as many others.
+  void beside_papers() {
+    std::uint64_t const places = bench::places_for(m_.keys());
+    auto map = filled<bench::short_value>(places);
+    example::atomic_table atomic(team_, on_each_rank(places));
+    example::locked_table locked(team_, on_each_rank(places));
+    bench::each_own_key(m_, [&](std::uint64_t key) {
       atomic.insert(key);
       locked.insert(key);
     });
-    team.barrier();
-    ways.push_back(bench::all_of(m, "foMPI's table", [&] { bench::keep(atomic.contains(next())); }));
-    ways.push_back(bench::all_of(m, "a lock a part", [&] { bench::keep(locked.contains(next())); }));
-    m.measure(bench::map_key("map_lookup", 8), ways);
-    m.measure({.row = "map_lookup_64", .mode = "", .bytes = 8, .per_call = 64}, {bench::all_of(m, "", [&] {
-                for (auto& key : keys) key = next();
-                map.lookup(keys, values);
-                bench::keep(values);
-              })});
+    team_.barrier();
+    for (std::uint64_t i = 0; i < m_.keys(); i += 4)
+      bench::keep(atomic.contains(bench::key_of(i)) && locked.contains(bench::key_of(i)));
+    team_.barrier();
+    mine_[0].draw_uniform();
+    m_.measure(bench::map_key("map_contains", 8),
+               {each("", [&] { bench::keep(map.contains(next())); }),
+                each("foMPI's table", [&] { bench::keep(atomic.contains(next())); }),
+                each("a lock a part", [&] { bench::keep(locked.contains(next())); })});
+    auto const next_new = [&] { return mine_[0].next_new(); };
+    m_.measure(bench::map_key("map_insert", 8),
+               {each("", [&, next_new] { map.insert(next_new(), 1); }),
+                each("foMPI's table", [&, next_new] { atomic.insert(next_new()); }),
+                each("a lock a part", [&, next_new] { locked.insert(next_new()); })});
   }
-  {
-    auto map = full_map<bench::short_value, pgas::counting>(team);
-    dependent_loads by_hand(team);
-    mine[0].draw_uniform();
-    m.measure(bench::map_key("map_accumulate", 8),
-              {bench::all_of(m, "", [&] { map.insert_or_accumulate(next(), 1); }),
-               bench::all_of(m, "atomic", [&] { by_hand.add(next()); })});
-  }
-  auto map = full_map<bench::long_value>(team);
-  bench::map_rows<bench::long_value>(m, map, mine, each);
-}
+
+  Team& team_;
+  bench::meter& m_;
+  std::vector<bench::drawn_steps> mine_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { measure(team, m); });
+  bench::measure_on_ranks(argc, argv, [](auto& team, bench::meter& m) { rows(team, m).all(); });
 }

@@ -45,10 +45,11 @@ struct settings {
   bool quick = false;
   bool large = false;  // only the rows that need much memory and time
   int ranks = 2;
-  std::string shared;          // a file that all ranks map; empty: memory that forked ranks inherit
-  std::set<std::string> only;  ///< names of rows; empty: all
-  std::set<std::string> skip;  ///< names of rows to leave out
-  std::string after;           ///< begin with the row after this one; empty: with the first
+  std::uint64_t keys = 1'000'000;  ///< of a map: a test takes fewer
+  std::string shared;              // a file that all ranks map; empty: memory that forked ranks inherit
+  std::set<std::string> only;      ///< names of rows; empty: all
+  std::set<std::string> skip;      ///< names of rows to leave out
+  std::string after;               ///< begin with the row after this one; empty: with the first
 
   settings(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
@@ -64,6 +65,8 @@ struct settings {
         seconds = std::atof(value());
       } else if (argument == "--ranks") {
         ranks = std::atoi(value());
+      } else if (argument == "--keys") {
+        keys = std::strtoull(value(), nullptr, 10);
       } else if (argument == "--shared") {
         shared = value();
       } else if (argument == "--only") {
@@ -81,8 +84,8 @@ struct settings {
  private:
   [[noreturn]] static char const* throw_usage(char const* program) {
     std::fprintf(stderr,
-                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--seconds S] [--shared FILE] "
-                 "[--only ROW]... [--skip ROW]... [--after ROW]\n",
+                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--seconds S] [--keys N] "
+                 "[--shared FILE] [--only ROW]... [--skip ROW]... [--after ROW]\n",
                  program);
     std::exit(2);
   }
@@ -169,6 +172,7 @@ class meter {
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  [[nodiscard]] std::uint64_t keys() const noexcept { return settings_->keys; }
   [[nodiscard]] bool quick() const noexcept { return settings_->quick; }
   [[nodiscard]] bool large() const noexcept { return settings_->large; }
   [[nodiscard]] bool oversubscribed() const noexcept { return ranks_ > cores_; }

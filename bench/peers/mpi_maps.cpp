@@ -12,9 +12,9 @@ namespace {
 template <class Value>
 class table {
  public:
-  explicit table(int ranks)
+  table(int ranks, std::uint64_t keys)
       : ranks_(static_cast<std::uint64_t>(ranks)),
-        places_(2 * bench::map_keys / ranks_),
+        places_(bench::places_for(keys) / ranks_),
         window_(places_ * sizeof(place)) {
     window_.clear(places_ * sizeof(place));
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.get());
@@ -49,6 +49,9 @@ class table {
     MPI_Win_flush(at.rank, window_.get());
   }
 
+  /// The bytes of all parts.
+  [[nodiscard]] double bytes() const { return static_cast<double>(ranks_ * places_ * sizeof(place)); }
+
  private:
   struct place {
     std::uint64_t key;
@@ -77,20 +80,12 @@ class table {
 
 template <class Value>
 void measure(bench::meter& m, std::vector<bench::drawn_steps>& mine) {
-  table<Value> map(m.ranks());
-  for (auto i = static_cast<std::uint64_t>(m.rank()); i < bench::map_keys;
-       i += static_cast<std::uint64_t>(m.ranks()))
-    map.update(bench::key_of(i), bench::value_of<Value>(bench::key_of(i)));
+  table<Value> map(m.ranks(), m.keys());
+  bench::each_own_key(m, [&](std::uint64_t key) { map.update(key, bench::value_of<Value>(key)); });
   MPI_Barrier(MPI_COMM_WORLD);
-  auto const each = [&m](auto step) { return bench::all_of(m, "", [step] { step(0); }); };
-  bench::map_rows<Value>(m, map, mine, each);
-  if constexpr (std::is_same_v<Value, bench::short_value>) {
-    mine[0].draw_uniform();
-    m.measure(bench::map_key("map_lookup", 8),
-              {each([&](std::size_t) { bench::keep(map.lookup(mine[0].next().first)); })});
-    m.measure(bench::map_key("map_accumulate", 8),
-              {each([&](std::size_t) { map.add(mine[0].next().first, 1); })});
-  }
+  bench::touch(m, map);
+  MPI_Barrier(MPI_COMM_WORLD);
+  bench::map_rows<Value>(m, map, mine, [&m](auto step) { return bench::all_of(m, "", [step] { step(0); }); });
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -101,7 +96,7 @@ int main(int argc, char** argv) {
     explicit all_maps(bench::meter& m) : meter(m) {}
     void all() {
       std::vector<bench::drawn_steps> mine;
-      mine.emplace_back(meter.rank());
+      mine.emplace_back(meter.rank(), meter.ranks(), meter.keys());
       measure<bench::short_value>(meter, mine);
       measure<bench::long_value>(meter, mine);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The rows of maps.cpp by threads of one process: a std::unordered_map behind a mutex for each of 256 shards.
+#include <malloc.h>
 #include <omp.h>
 
 #include <mutex>
@@ -13,8 +14,8 @@ namespace {
 template <class Value>
 class sharded_map {
  public:
-  sharded_map() {
-    for (shard& s : shards_) s.map.reserve(2 * bench::map_keys / shards_.size());
+  explicit sharded_map(std::uint64_t keys) {
+    for (shard& s : shards_) s.map.reserve(2 * keys / shards_.size());
   }
   [[nodiscard]] std::optional<Value> lookup(std::uint64_t key) {
     shard& of = of_key(key);
@@ -33,6 +34,9 @@ class sharded_map {
     of.map[key] += value;
   }
 
+  void count_bytes(double bytes) { bytes_ = bytes; }
+  [[nodiscard]] double bytes() const { return bytes_; }
+
  private:
   struct alignas(128) shard {
     std::mutex mutex;
@@ -40,13 +44,22 @@ class sharded_map {
   };
   shard& of_key(std::uint64_t key) { return shards_[bench::key_hash{}(key) >> 56U]; }
   std::vector<shard> shards_ = std::vector<shard>(256);
+  double bytes_ = 0;
 };
+
+/// The bytes that the heap has given away.
+double heap_in_use() {
+  struct ::mallinfo2 const now = ::mallinfo2();
+  return static_cast<double>(now.uordblks) + static_cast<double>(now.hblkhd);
+}
 
 template <class Value>
 void measure(bench::meter& m, int threads, std::vector<bench::drawn_steps>& clients) {
-  sharded_map<Value> map;
-  for (std::uint64_t i = 0; i < bench::map_keys; ++i)
+  double const before = heap_in_use();
+  sharded_map<Value> map(m.keys());
+  for (std::uint64_t i = 0; i < m.keys(); ++i)
     map.update(bench::key_of(i), bench::value_of<Value>(bench::key_of(i)));
+  map.count_bytes(heap_in_use() - before);
   // All threads do n steps. The region is opened once for them, so that it takes no part of the time.
   auto const each = [threads](auto step) {
     return bench::way{.name = "", .run = [threads, step](std::size_t n) {
@@ -56,13 +69,6 @@ void measure(bench::meter& m, int threads, std::vector<bench::drawn_steps>& clie
                       }};
   };
   bench::map_rows<Value>(m, map, clients, each);
-  if constexpr (std::is_same_v<Value, bench::short_value>) {
-    for (bench::drawn_steps& steps : clients) steps.draw_uniform();
-    m.measure(bench::map_key("map_lookup", 8),
-              {each([&](std::size_t client) { bench::keep(map.lookup(clients[client].next().first)); })});
-    m.measure(bench::map_key("map_accumulate", 8),
-              {each([&](std::size_t client) { map.add(clients[client].next().first, 1); })});
-  }
 }
 
 }  // namespace
@@ -70,7 +76,7 @@ void measure(bench::meter& m, int threads, std::vector<bench::drawn_steps>& clie
 int main(int argc, char** argv) {
   bench::measure_alone(argc, argv, [](bench::meter& m, int threads) {
     std::vector<bench::drawn_steps> clients;
-    for (int i = 0; i < threads; ++i) clients.emplace_back(i);
+    for (int i = 0; i < threads; ++i) clients.emplace_back(i, threads, m.keys());
     measure<bench::short_value>(m, threads, clients);
     measure<bench::long_value>(m, threads, clients);
   });

@@ -26,8 +26,13 @@ warnings='-Wall -Wextra -Wpedantic -Wconversion -Wno-shadow -Werror'
 # shellcheck disable=SC2086
 for unit in traced meter everywhere; do
   # tests/bench/support names fewer backends than examples/traced/support.
-  case $unit in traced) backends=tests/bench ;; *) backends=examples/traced ;; esac
-  echo "-I$backends -Iexamples -o $folder/$unit $folder/$unit.cpp $libraries"
+  # The programs of meter find headers of examples/ as they do for meson, which names no folder.
+  case $unit in
+    traced) folders='-Itests/bench -Iexamples' ;;
+    meter) folders='' ;;
+    *) folders='-Iexamples/traced -Iexamples' ;;
+  esac
+  echo "$folders -o $folder/$unit $folder/$unit.cpp $libraries"
 done | xargs -P "$(nproc)" -L 1 "$@" -std=c++20 -O0 $warnings -Iinclude -Ibench
 
 # Runs a program, called NAME, of a unit for at most half a second. It must not fail; its end is not awaited.
@@ -48,6 +53,7 @@ for program in $harness $meter; do
   case " $harness " in *" $program "*) unit=traced ;; *) unit=meter ;; esac
   case $name in
     counts | counts_scc | start_end) run $unit "$name" ;;
+    maps) run $unit "$name" --quick --row-seconds 0.001 --keys 1000 ;;
     scale) run $unit "$name" --ranks 20 ;;
     put_get | user_memory | scc) run $unit "$name" --quick ;;
     *) run $unit "$name" --quick --row-seconds 0.001 ;;

@@ -22,14 +22,32 @@ concept request = std::movable<R> && requires(R& r) {
   r.wait();
 };
 
+/// A request whose operation has a result. `value()` returns it, once, when `test()` has returned true or
+/// `wait()` has returned. MPI: the request of MPI_Rget_accumulate; UPC++: future::result.
+template <class R>
+concept valued_request = request<R> && requires(R& r) { r.value(); };
+
+/// An operation that can be looked at: each request, and whatever else `co_await` polls.
+template <class R>
+concept testable = std::move_constructible<R> && requires(R& r) {
+  { r.test() } -> std::same_as<bool>;
+};
+
+/// Such an operation uses no memory of the caller, so it may be destroyed at any time, and ends then. The
+/// request of a transfer is not droppable: its source or destination is in use until it is done.
+template <class R>
+concept droppable = testable<R> && requires { requires R::is_droppable; };
+
 /// The request of an operation that was complete when the call returned. It costs nothing.
 struct done {
+  /// Nothing is under way.
+  static constexpr bool is_droppable = true;
   /// True.
   [[nodiscard]] static constexpr bool test() noexcept { return true; }
   /// Returns at once.
   static constexpr void wait() noexcept {}
 };
-static_assert(request<done>);
+static_assert(request<done> && droppable<done>);
 
 /// The request of an operation that is several transfers: it is done when all of them are.
 template <request R>

@@ -57,6 +57,17 @@ class [[nodiscard]] pending_exchange {
     exposure_.wait();
   }
 
+  /// Completes this rank's puts, and returns whether those of its neighbours have come, so that the exchange
+  /// has finished. Never waits for them. With wait() the exchange is a request.
+  [[nodiscard]] bool test() {
+    if (access_.is_open()) access_.complete();
+    return exposure_.test();
+  }
+  /// Like finish; returns at once if the exchange has finished.
+  void wait() {
+    if (!test()) exposure_.wait();
+  }
+
  private:
   // Destroyed in the right order: complete, then wait.
   exposure<State> exposure_;

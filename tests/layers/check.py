@@ -6,7 +6,7 @@ import re
 import sys
 
 # Libraries that only these headers may include: they cost compile time, or another package.
-HEAVY = {'boost/asio': r'backends/loopback(/.*|\.hpp)', 'boost/context': r'platform/fiber\.hpp',
+HEAVY = {'boost/asio': r'(backends/loopback(/.*|\.hpp)|async/asio\.hpp)', 'boost/context': r'platform/fiber\.hpp',
          'range/v3': r'views\.hpp', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
          'mpi.h': r'(platform/mpi/.*|backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 

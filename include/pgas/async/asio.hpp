@@ -227,7 +227,9 @@ class progress_in {
     state_->timer.cancel();
   }
 
+  /// The executor of the io_context, where handlers run that have no other.
   [[nodiscard]] executor_type get_executor() const noexcept { return context_->get_executor(); }
+  /// The io_context that drives the progress.
   [[nodiscard]] boost::asio::io_context& context() const noexcept { return *context_; }
   /// The scheduler whose progress this is.
   [[nodiscard]] scheduler<Team>& tasks() const noexcept { return *tasks_; }

@@ -42,10 +42,10 @@ class lock_request {
 
 /// Asks for a lock on one part: `auto epoch = co_await start_lock(w, rank, exclusive);`.
 ///
-/// One-sided. Done when the lock is held. While other tasks of the rank are pending it is tried again and
-/// again, without a place in a queue, so a lock that others hold most of the time may come late. A task that
-/// waits alone takes its place in the queue. Requires that the window outlives it. Costs one allocation. MPI
-/// has no equal.
+/// One-sided. Done when the lock is held. While other tasks of the rank are pending, the lock is tried again
+/// and again, without a place in a queue. A lock that others hold most of the time may then come late. A task
+/// that waits alone takes its place in the queue. Requires that the window outlives it. Costs one allocation.
+/// MPI has no equal.
 template <class Window, lock_kind Kind>
 [[nodiscard]] lock_request<Window, Kind> start_lock(Window const& w, rank_t target,
                                                     lock_kind_constant<Kind>) noexcept {

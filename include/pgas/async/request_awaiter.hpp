@@ -40,7 +40,7 @@ class request_awaiter final : public awaited {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> waiting) {
     waiting_ = waiting;
-    waiting.promise().engine().add(*this);
+    waiting.promise().runner().add(*this);
   }
   auto await_resume() {
     rethrow();

@@ -82,6 +82,7 @@ class scheduler final : public detail::engine {
     return resumed;
   }
 
+  /// The clock of the rank, and its number in the job.
   [[nodiscard]] time_point now() const override { return team_.now(); }
   [[nodiscard]] rank_t rank() const noexcept override {
     auto const& backend = team_.state()->backend;

@@ -67,20 +67,20 @@ class task_promise {
   }
   auto await_transform(this_engine) noexcept {
     struct awaiter {
-      class engine* of;
+      engine* of;
       static bool await_ready() noexcept { return true; }
       static void await_suspend(std::coroutine_handle<>) noexcept {}
-      [[nodiscard]] class engine& await_resume() const noexcept { return *of; }
+      [[nodiscard]] engine& await_resume() const noexcept { return *of; }
     };
     return awaiter{engine_};
   }
 
-  [[nodiscard]] class engine& engine() const noexcept { return *engine_; }
-  void run_by(class engine& e, std::coroutine_handle<> next) noexcept {
+  [[nodiscard]] engine& runner() const noexcept { return *engine_; }
+  void run_by(engine& e, std::coroutine_handle<> next) noexcept {
     engine_ = &e;
     continuation_ = next;
   }
-  void run_by(class engine& e, joint& next) noexcept {
+  void run_by(engine& e, joint& next) noexcept {
     engine_ = &e;
     joint_ = &next;
   }
@@ -89,7 +89,7 @@ class task_promise {
   }
 
  private:
-  class engine* engine_ = nullptr;
+  engine* engine_ = nullptr;
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
   joint* joint_ = nullptr;
   std::exception_ptr error_;
@@ -158,7 +158,7 @@ class [[nodiscard]] task {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) const noexcept {
-      of.promise().run_by(waiting.promise().engine(), waiting);
+      of.promise().run_by(waiting.promise().runner(), waiting);
       return of;
     }
     T await_resume() const { return of.promise().result(); }

@@ -53,7 +53,7 @@ class joint_awaiter : joint {
   [[nodiscard]] bool await_ready() const noexcept { return needed_ == 0; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> waiting) {
-    engine& by = waiting.promise().engine();
+    engine& by = waiting.promise().runner();
     waiting_ = waiting;
     tasks_.for_each([&](auto const& each) {
       if (needed_ != 0) task_access::start(each, by, *this);

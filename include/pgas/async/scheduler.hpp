@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <concepts>
+#include <coroutine>
 #include <exception>
 #include <list>
 #include <pgas/async/task.hpp>
@@ -42,12 +45,12 @@ class scheduler final : public detail::engine {
   template <class T>
   T run(task<T> one) {
     check_not_nested("run");
-    run_end root;
+    run_end outcome;
     {
       at_work const now(*this);
-      detail::task_access::start(one, *this, root);
+      detail::task_access::start(one, *this, outcome);
     }
-    while (!root.is_over) turn("run");
+    while (!outcome.is_over) turn("run");
     rethrow();
     return detail::task_access::result(one);
   }
@@ -164,7 +167,7 @@ class scheduler final : public detail::engine {
       std::this_thread::yield();
       return state.control.pause(0, why);
     } else {
-      why.deadline = std::min(std::max(due, now()), now() + longest_nap);
+      why.deadline = std::min(std::max(due, now() + shortest_nap), now() + longest_nap);
     }
     if constexpr (working_backend<backend_type>) {
       auto const looks_often = state.backend.while_waiting([] {});  // a store to any word may be the signal
@@ -195,6 +198,7 @@ class scheduler final : public detail::engine {
   }
 
   static constexpr unsigned brief_pauses = 32;
+  static constexpr std::chrono::milliseconds shortest_nap{1};  ///< looks come sooner
   static constexpr std::chrono::milliseconds longest_nap{10};
 
   Team team_;

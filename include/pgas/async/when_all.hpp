@@ -47,8 +47,7 @@ template <class Tasks>
 class joint_awaiter : joint {
  public:
   joint_awaiter(Tasks tasks, std::size_t needed) : tasks_(std::move(tasks)), needed_(needed) {}
-  joint_awaiter(joint_awaiter const&) = delete;
-  joint_awaiter& operator=(joint_awaiter const&) = delete;
+  joint_awaiter(joint_awaiter&&) noexcept = default;  // before it is awaited: g++ 12 moves it into the frame
 
   [[nodiscard]] bool await_ready() const noexcept { return needed_ == 0; }
   template <class Promise>

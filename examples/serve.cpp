@@ -59,7 +59,7 @@ class session : public std::enable_shared_from_this<session<Loop, Epoch>> {
     }
     auto const first = static_cast<std::size_t>(index);
     pgas::complete(loop_, epoch_.rget(first, std::span(&element_, 1)),
-                   [self = this->shared_from_this()](std::exception_ptr error) {
+                   [self = this->shared_from_this()](std::exception_ptr const& error) {
                      if (error) std::rethrow_exception(error);
                      ++self->answered_;
                      self->write(std::to_string(self->element_) + "\n");
@@ -164,7 +164,7 @@ void serve(Team& team, Array& a, Epoch& epoch, unsigned short port, long questio
   std::fflush(stdout);
 
   long rounds = 0;
-  pgas::complete(loop, compute(team, a, is_over), [&](std::exception_ptr error, long done) {
+  pgas::complete(loop, compute(team, a, is_over), [&](std::exception_ptr const& error, long done) {
     rounds = done;
     context.stop();
     if (error) std::rethrow_exception(error);

@@ -103,12 +103,12 @@ TEST_CASE("async: an operation completes by a callback, by a future, and by noth
         std::array<int, 100> second{};
         int calls = 0;
         bool is_inside = true;
-        complete(loop, epoch.rget(right_of(team), 0, std::span(first)), [&](std::exception_ptr error) {
+        complete(loop, epoch.rget(right_of(team), 0, std::span(first)), [&](std::exception_ptr const& error) {
           require(!error && !is_inside, "the handler is called after its call, and without an error");
           require_equal(first[99], 100 * right_of(team) + 99, "an element that has been got");
           ++calls;
           // A handler starts further operations.
-          complete(loop, looked_at{5}, [&](std::exception_ptr, int value) {
+          complete(loop, looked_at{5}, [&](std::exception_ptr const&, int value) {
             require_equal(value, 17, "the value of a request");
             ++calls;
           });
@@ -152,7 +152,7 @@ TEST_CASE("async: a task completes by a token, with its value or its exception")
         };
         auto value = complete(loop, number(4), asio::use_future);
         int failures = 0;
-        complete(loop, fails(), [&](std::exception_ptr error) { failures += error ? 1 : 0; });
+        complete(loop, fails(), [&](std::exception_ptr const& error) { failures += error ? 1 : 0; });
         context.run();
         require_equal(value.get(), 17, "the value of the task");
         require_equal(failures, 1, "errors of the second task");
@@ -230,12 +230,13 @@ TEST_CASE("async: a rank serves a socket, a timer and windows in one loop") {
           asio::async_read(server, asio::buffer(&index, sizeof(index)), [&](auto error, std::size_t) {
             if (error) return;
             auto const at = static_cast<std::size_t>(index);
-            complete(loop, epoch.rget(right_of(team), at, std::span(&element, 1)), [&](std::exception_ptr) {
-              asio::async_write(server, asio::buffer(&element, sizeof(element)),
-                                [&](auto failed, std::size_t) {
-                                  if (!failed) serve();
-                                });
-            });
+            complete(loop, epoch.rget(right_of(team), at, std::span(&element, 1)),
+                     [&](std::exception_ptr const&) {
+                       asio::async_write(server, asio::buffer(&element, sizeof(element)),
+                                         [&](auto failed, std::size_t) {
+                                           if (!failed) serve();
+                                         });
+                     });
           });
         };
         int asked = 0;
@@ -268,7 +269,8 @@ TEST_CASE("async: a loop that goes while operations are under way settles them a
           asio::io_context context;
           pgas::scheduler tasks(team);
           pgas::progress_in loop(context, tasks);
-          complete(loop, looked_at{1 << 30, false, &waits}, [held](std::exception_ptr, int) { ++*held; });
+          complete(loop, looked_at{1 << 30, false, &waits},
+                   [held](std::exception_ptr const&, int) { ++*held; });
           context.run_for(2ms);
         }
         require_equal(waits, 1, "waits for the operation");
@@ -302,7 +304,7 @@ TEST_CASE("async: a rank in its io_context learns of a rank that fails") {
         pgas::scheduler tasks(team);
         pgas::progress_in loop(context, tasks, pgas::polls::always);
         if (has_operation) {
-          complete(loop, pgas::arrival(s, {1}), [](std::exception_ptr error) {
+          complete(loop, pgas::arrival(s, {1}), [](std::exception_ptr const& error) {
             if (error) std::rethrow_exception(error);
           });
         }

@@ -244,6 +244,7 @@ TEST_CASE("async: when_all waits for all, returns in order, and throws the first
           require(a == 1 && b == 2 && ended == 1, "results are in order and all have ended");
           static_assert(std::is_same_v<decltype(c), std::monostate>);
           std::vector<task<int>> many;
+          many.reserve(20);
           for (int i = 0; i < 20; ++i) many.push_back(after(count, 20 - i, i));
           auto const values = co_await pgas::when_all(std::move(many));
           for (int i = 0; i < 20; ++i) require_equal(values[static_cast<std::size_t>(i)], i, "a result");
@@ -286,6 +287,7 @@ TEST_CASE("async: when_any returns the first, destroys the others, and takes non
           s.signal(epoch, right_of(team), 0);
           co_await pgas::arrival(s, {left_of(team), 0});  // the task that lost took none
           std::vector<task<int>> many;
+          many.reserve(20);
           for (int i = 0; i < 5; ++i) many.push_back(after(count, i == 3 ? 1 : 50, i));
           auto const [index, value] = co_await pgas::when_any(std::move(many));
           require(index == 3 && value == 3, "the first of many");

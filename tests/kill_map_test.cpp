@@ -7,7 +7,6 @@
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/containers/distributed_queue.hpp>
 #include <pgas/containers/distributed_vector.hpp>
-#include <pgas/containers/make_map_on.hpp>
 #include <pgas/containers/work_stealing_queue.hpp>
 #include <pgas/maps/part_caching.hpp>
 #include <pgas/maps/part_simple.hpp>
@@ -62,9 +61,6 @@ struct deadly_hash {
     return static_cast<std::size_t>(key);
   }
 };
-struct deadly_traits : pgas::map_traits<int> {
-  using hash = deadly_hash;
-};
 struct deadly_sum {
   std::uint64_t operator()(std::uint64_t x, std::uint64_t y) const {
     step();
@@ -118,12 +114,12 @@ void is_named(tally& all, std::string const& what, rank_t victim, death how, lon
 
 /// All clients look up and change the same keys, for ever. From time to time all meet: a rank that never
 /// waits does not learn of a death.
-template <template <class, class, class, class> class Map>
+template <auto Policy>
 struct endless_calls {
   char const* name;
   map_on_options options;
   void operator()(auto& team) const {
-    auto map = pgas::make_map_on<Map, int, int, deadly_traits>(team, options);
+    auto map = pgas::make_map<int, int, Policy, deadly_hash>(team, options);
     for (int i = 0;; ++i) {
       if (map.is_client()) {
         map.update(i % 3, i);
@@ -142,17 +138,17 @@ void with_maps(Use const& use) {
   namespace maps = pgas::maps;
   map_on_options const dedicated{.servers = {.number = 1, .where = placement::dedicated}};
   map_on_options const colocated{.servers = {.number = 1, .where = placement::colocated}};
-  use(endless_calls<maps::part_simple>{"part_simple", dedicated});
-  use(endless_calls<maps::part_simple>{"part_simple, colocated", colocated});
-  use(endless_calls<maps::part_caching>{"part_caching", dedicated});
-  use(endless_calls<maps::part_caching>{"part_caching, colocated", colocated});
-  use(endless_calls<maps::rep_remote>{"rep_remote", dedicated});
-  use(endless_calls<maps::rep_remote>{"rep_remote, colocated", colocated});
-  use(endless_calls<maps::rep_local>{"rep_local", dedicated});
-  use(endless_calls<maps::rep_local>{"rep_local, colocated", colocated});
-  use(endless_calls<maps::rep_2pc>{"rep_2pc", {}});
-  use(endless_calls<maps::rep_sc>{"rep_sc", dedicated});
-  use(endless_calls<maps::rep_sc>{"rep_sc, colocated", colocated});
+  use(endless_calls<pgas::part_simple>{"part_simple", dedicated});
+  use(endless_calls<pgas::part_simple>{"part_simple, colocated", colocated});
+  use(endless_calls<pgas::part_caching>{"part_caching", dedicated});
+  use(endless_calls<pgas::part_caching>{"part_caching, colocated", colocated});
+  use(endless_calls<pgas::rep_remote>{"rep_remote", dedicated});
+  use(endless_calls<pgas::rep_remote>{"rep_remote, colocated", colocated});
+  use(endless_calls<pgas::rep_local>{"rep_local", dedicated});
+  use(endless_calls<pgas::rep_local>{"rep_local, colocated", colocated});
+  use(endless_calls<pgas::rep_2pc>{"rep_2pc", {}});
+  use(endless_calls<pgas::rep_sc>{"rep_sc", dedicated});
+  use(endless_calls<pgas::rep_sc>{"rep_sc, colocated", colocated});
 }
 
 /// Each rank ends in each map, each time at another step.

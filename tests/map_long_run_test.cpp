@@ -10,7 +10,6 @@
 #include <iostream>
 #include <optional>
 #include <pgas/containers/distributed_map.hpp>
-#include <pgas/containers/make_map_on.hpp>
 #include <pgas/maps/part_caching.hpp>
 #include <pgas/maps/part_simple.hpp>
 #include <pgas/maps/rep_2pc.hpp>
@@ -179,15 +178,14 @@ void run_distributed_map(rank_t ranks, std::string const& policy) {
   });
 }
 
-template <class Model, template <class, class, class, class> class Map>
+template <class Model, auto Policy>
 void run_map_on_channel(rank_t ranks) {
   on<Model>(ranks, [&](auto& team) {
     constexpr number keys_of_a_rank = 50;
     pgas::map_on_options options;
-    using map_type = Map<int, int, pgas::channel_on<typename Model::backend>, pgas::map_traits<int>>;
-    if (std::string_view(map_type::name) != "rep_2pc")
+    if (!std::is_same_v<decltype(Policy), decltype(pgas::rep_2pc)>)
       options.servers = {.number = 1, .where = pgas::placement::colocated};
-    auto map = pgas::make_map_on<Map, number, number>(team, options);
+    auto map = pgas::make_map<number, number, Policy>(team, options);
     workload mine(team.rank(), team.size(), keys_of_a_rank);
     number const done = in_rounds(team, 1'000'000, 200, seconds_of_a_case() / 12, [&](number round) {
       auto const wrong = mine.carry_out(map, round);
@@ -215,12 +213,12 @@ TEST_CASE("map long runs: distributed_map has the checksum of a serial run after
 
 TEST_CASE("map long runs: each map on channels has the checksum of a serial run") {
   for_each_model<std::tuple<process_model, thread_model>>([]<class Model>(Model) {
-    run_map_on_channel<Model, pgas::maps::part_simple>(3);
-    run_map_on_channel<Model, pgas::maps::part_caching>(3);
-    run_map_on_channel<Model, pgas::maps::rep_remote>(3);
-    run_map_on_channel<Model, pgas::maps::rep_local>(3);
-    run_map_on_channel<Model, pgas::maps::rep_2pc>(3);
-    run_map_on_channel<Model, pgas::maps::rep_sc>(3);
+    run_map_on_channel<Model, pgas::part_simple>(3);
+    run_map_on_channel<Model, pgas::part_caching>(3);
+    run_map_on_channel<Model, pgas::rep_remote>(3);
+    run_map_on_channel<Model, pgas::rep_local>(3);
+    run_map_on_channel<Model, pgas::rep_2pc>(3);
+    run_map_on_channel<Model, pgas::rep_sc>(3);
   });
 }
 

@@ -40,7 +40,7 @@ class stop_request {
   std::stop_token of_;
 };
 
-/// What a task that may be canceled returns: its value, or whether it ended.
+/// The result of a task that may be canceled: its value, or whether it ended.
 template <class T>
 using if_ended = std::conditional_t<std::is_void_v<T>, bool, std::optional<T>>;
 

@@ -80,7 +80,7 @@ class awaited : public async_link {
   std::exception_ptr error_;
 };
 
-/// What one rank has under way: the operations that are polled, and those behind which work is ready.
+/// All that one rank has under way: the operations that are polled, and those behind which work is ready.
 ///
 /// All of its functions belong to the thread that made it. An engine resumes nothing inside another resume.
 class engine {

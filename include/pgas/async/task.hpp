@@ -30,7 +30,7 @@ class joint {
 /// To be awaited in a task: the engine that runs it.
 struct this_engine {};
 
-/// What the promises of all tasks share.
+/// The common part of all tasks' promises.
 class task_promise {
  public:
   static std::suspend_always initial_suspend() noexcept { return {}; }

@@ -35,7 +35,7 @@ struct map_file_header {
 };
 static_assert(transportable<map_file_header> && sizeof(map_file_header) == 40);
 
-/// What went wrong with a file on this rank: nothing, or a code and words that follow the file's name.
+/// The failure of a file on this rank: none, or a code and words that follow the file's name.
 struct map_file_failure {
   errc code{};
   std::string text;

@@ -10,7 +10,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// What becomes of the slot of an erased key.
+/// The fate of an erased key's slot.
 enum class erased_slots {
   reused,  ///< another key takes it; a change of a value locks the bucket of its key
   kept,    ///< it waits for the same key; a change of a value is one access without a lock
@@ -33,7 +33,7 @@ struct map_steps {
 
 }  // namespace detail
 
-/// What make_map is told about a map of accesses. All ranks give the same.
+/// The options of a map of accesses. All ranks give the same.
 struct map_options {
   std::size_t capacity = 1024;  ///< the keys that each rank's part surely has room for
 };

@@ -28,6 +28,7 @@ enum class errc {
   race,              ///< two accesses to one place, at least one of them a write, are not ordered
   bad_file,          ///< a file cannot be read or written, or has unexpected contents
   gone,              ///< the object that a handle names does not exist any more
+  call_failed,       ///< a function that a rank has called at another one threw
 };
 
 namespace detail {
@@ -65,6 +66,8 @@ class error_category final : public std::error_category {
         return "bad file";
       case errc::gone:
         return "gone";
+      case errc::call_failed:
+        return "a called function failed";
     }
     return "unknown";
   }

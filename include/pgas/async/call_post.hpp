@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <pgas/async/call_options.hpp>
+#include <pgas/async/call_peer.hpp>
 #include <pgas/async/call_record.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <span>
@@ -18,7 +19,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 struct call_post_steps {
   bool returns_room = true;  ///< in a message of its own, when much is owed
   bool reminds = true;       ///< itself of records that lie here
-  bool tells_full = true;    ///< its callers that its functions do not begin
+  bool has_lanes = true;     ///< calls of functions do not wait for calls of programs
 };
 
 /// Carries the records of calls in messages of a mailbox, many in one, within a fixed memory.
@@ -34,10 +35,12 @@ struct call_post_steps {
 ///           when its turn has come and nothing else lands; it then comes in pieces.
 ///           Answers need no room: a receiver stores them at once where they belong. So each rank can always
 ///           take all messages out of its mailbox, and a full receiver holds up no answer.
-/// Full      A rank that has started much begins no function, since each may start more. It tells its
-/// callers.
-///           If all calls of a full rank are for ranks that are full too, they may wait for each other: this
-///           one then begins a function nevertheless, out of memory that only functions use.
+/// Lanes     Calls of programs and of functions have queues, room and a landing place of their own. A call of
+///           a program begins while functions have started little here; one of a function also later, and the
+///           deepest comes first. So a tree of calls goes on before another one begins.
+/// Full      A rank whose functions have started much begins none, since each may start more. It tells its
+///           callers. If all calls of a full rank are for ranks that are full too, they may wait for each
+///           other: this one then begins a function nevertheless, out of memory that only functions use.
 /// Differs   from GASNet's active messages, whose handlers may only reply: here a function may call.
 /// Memory    see call_shares. `most` counts the words of records and of calls without an answer. A queue's
 ///           buffer has at most twice the words of its records.
@@ -50,7 +53,7 @@ class call_post {
   static constexpr std::size_t most_in_message = mailbox_type::max_message_bytes / sizeof(word) - 1;
   static_assert(most_in_message >= 5, "a message has room for the shortest part of a failure");
 
-  /// `owner` runs functions and ends calls: see begin and arrive.
+  /// `owner` runs functions and ends calls.
   call_post(mailbox_type mail, rank_t self, rank_t ranks, call_options const& options, Owner& owner)
       : mail_(std::move(mail)),
         shares_(options, ranks),
@@ -58,7 +61,9 @@ class call_post {
         ordered_(options.ordered),
         owner_(&owner),
         peers_(static_cast<std::size_t>(ranks)) {
-    for (peer& p : peers_) p.room = shares_.room;
+    for (call_peer& p : peers_) {
+      for (call_lane& lane : p.lanes) lane.room = shares_.room;
+    }
     mail_.serve([this] { work(); });
   }
   call_post(call_post const&) = delete;
@@ -84,21 +89,27 @@ class call_post {
   void end_await(std::size_t count) noexcept { awaited_ -= count; }
 
   /// Returns room for the record of a call, which the caller fills. Then comes `posted`.
-  [[nodiscard]] std::span<word> extend(rank_t to, std::size_t count) {
-    peer& p = at(to);
+  [[nodiscard]] std::span<word> extend(rank_t to, std::uint32_t depth, std::size_t count) {
+    call_peer& p = at(to);
+    std::size_t const lane = lane_of(depth);
     queued_ += cost(count);
+    if (lane == of_functions) by_functions_ += cost(count);
     note_most();
-    if (count <= shares_.eager) return p.calls.extend(count);
-    p.calls.extend(offer_words)[0] = call_head{call_kind::offer, offer_words, 0}.packed();
-    return p.large.extend(count);
+    auto& calls = p.lanes[lane].calls;
+    if (count <= shares_.eager) return calls.extend(depth, count);
+    auto const offer = calls.extend(depth, offer_words);
+    offer[0] = call_head{call_kind::offer, offer_words, 0, depth}.packed();
+    offer[1] = ++tickets_;
+    p.large.push_back({tickets_, lane, std::vector<word>(count)});
+    return p.large.back().text;
   }
   /// Sends what fills messages, or all, if the call is urgent.
-  void posted(rank_t to, bool is_urgent) {
-    peer& p = at(to);
+  void posted(rank_t to, std::uint32_t depth, bool is_urgent) {
+    call_peer& p = at(to);
     mark_busy(p, to);
     if (is_urgent) {
       while (send_message(to, false)) {}
-    } else if (p.calls.size() >= most_in_message) {
+    } else if (p.lanes[lane_of(depth)].calls.size() >= most_in_message) {
       while (send_message(to, true)) {}
     }
     if (Steps.reminds && !is_at_work_ && !is_reminded_ && !p.is_sent()) {
@@ -122,61 +133,40 @@ class call_post {
       bool& now;
       ~working() { now = false; }
     } const ends{is_at_work_ = true};
+    has_begun_full_ = false;
     std::size_t const count = mail_.poll([this](rank_t from, bytes_in bytes) { arrive(from, bytes); });
-    if (!waiting_.empty()) begin_waiting();
-    if (Steps.tells_full && is_full() != was_full_) note_full();
+    if (!waiting_.empty() || !nested_.is_empty() || !landing_[1].is_free()) begin_waiting();
+    if (is_full() != was_full_) note_full();
     if (!busy_.empty()) send_all();
     return count;
   }
 
  private:
   static constexpr std::uint32_t offer_words = 2;
+  static constexpr std::size_t of_programs = 0;
+  static constexpr std::size_t of_functions = Steps.has_lanes ? 1 : 0;
+  static constexpr std::size_t lane_of(std::uint32_t depth) noexcept {
+    return depth == 0 ? of_programs : of_functions;
+  }
   enum class message_kind : std::uint8_t { records, piece, landing };
 
-  struct peer {
-    call_queue calls;         ///< for a message, and for room
-    call_queue large;         ///< calls that were offered
-    call_queue control;       ///< answers, and what needs no room
-    call_queue input;         ///< calls that wait to begin
-    std::vector<word> piece;  ///< the begin of a call
-    std::size_t room = 0;     ///< of this rank there
-    std::size_t owed = 0;     ///< of that rank here
-    std::size_t sent = 0;     ///< words of the first call that have left in pieces
-    std::size_t landed = 0;   ///< words of the first long call that have left
-    bool is_cleared = false;  ///< it has asked for the first long call
-    bool is_full = false;     ///< it begins no functions, as far as this rank knows
-    bool told_full = false;   ///< what this rank has said
-    bool is_busy = false;     ///< in busy_
-    bool is_waiting = false;  ///< in waiting_
-
-    [[nodiscard]] bool is_sent() const noexcept {
-      return calls.is_empty() && control.is_empty() && !is_cleared;
-    }
-  };
-
-  [[nodiscard]] peer& at(rank_t rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
-  void mark_busy(peer& p, rank_t rank) {
-    if (!std::exchange(p.is_busy, true)) busy_.push_back(rank);
-  }
-  [[nodiscard]] bool is_full() const noexcept { return queued_ > shares_.soft(); }
-  void note_most() noexcept { most_ = std::max(most_, started() + in_ + landing_.size()); }
-  [[nodiscard]] bool wants_note(peer const& p) const noexcept {
-    if (Steps.returns_room && p.owed >= shares_.room / 2) return true;
-    return Steps.tells_full && p.told_full != is_full() && (p.told_full || !p.input.is_empty());
-  }
-
-  // Sending
-
-  /// Sends one message to a rank; if `only_full`, none that has room for further records.
-  bool send_message(rank_t to, bool only_full) {
-    peer& p = at(to);
+  /// A message that is made: its words, and their sources.
+  struct outgoing {
     std::array<word, most_in_message + 1> text;
-    std::size_t used = 1;
-    auto const add = [&](std::span<word const> words) {
+    std::size_t used = 1;  ///< words, with the head
+    message_kind kind = message_kind::records;
+    std::size_t lane = 0;
+    std::size_t answers = 0;  ///< words of answers, and of whole calls of each lane
+    std::array<std::size_t, 2> calls{};
+    std::size_t piece = 0;  ///< words of a long record
+
+    void add(std::span<word const> words) noexcept {
       std::copy(words.begin(), words.end(), text.begin() + static_cast<std::ptrdiff_t>(used));
       used += words.size();
-    };
-    auto const whole = [&](call_queue const& from, std::size_t most) {
+    }
+    /// Adds whole records, of up to `most` words. Returns their words.
+    std::size_t add_whole(call_queue const& from, std::size_t most) noexcept {
+      most = std::min(most, text.size() - used);
       auto const rest = from.rest();
       std::size_t count = 0;
       while (count < rest.size()) {
@@ -186,59 +176,97 @@ class call_post {
       }
       add(rest.first(count));
       return count;
-    };
-    std::size_t const answers = whole(p.control, most_in_message);
-    std::size_t calls = 0;
-    std::size_t piece = 0;
-    auto kind = message_kind::records;
-    if (answers == 0 && p.is_cleared) {
-      kind = message_kind::landing;
-      auto const rest = p.large.front().subspan(p.landed);
-      piece = std::min(rest.size(), most_in_message);
-      add(rest.first(piece));
-    } else if (p.sent == 0) {
-      calls = whole(p.calls, std::min(most_in_message - answers, p.room));
-      if (only_full && calls == p.calls.size() && used <= most_in_message) return false;
     }
-    if (used == 1 && !p.calls.is_empty()) {
-      auto const front = p.calls.front();
-      if (front.size() > most_in_message && (p.sent != 0 || front.size() <= p.room)) {
-        kind = message_kind::piece;
-        piece = std::min(front.size() - p.sent, most_in_message);
-        add(front.subspan(p.sent, piece));
-      }
+  };
+
+  [[nodiscard]] call_peer& at(rank_t rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+  void mark_busy(call_peer& p, rank_t rank) {
+    if (!std::exchange(p.is_busy, true)) busy_.push_back(rank);
+  }
+  [[nodiscard]] bool is_full() const noexcept { return by_functions_ > shares_.high(); }
+  void note_most() noexcept {
+    most_ = std::max(most_, started() + in_ + landing_[0].text.size() + landing_[1].text.size());
+  }
+  [[nodiscard]] bool wants_note(call_peer const& p) const noexcept {
+    if (Steps.returns_room && std::max(p.lanes[0].owed, p.lanes[1].owed) >= shares_.room / 2) return true;
+    if (is_full() && p.lanes[of_functions].owed != 0) return true;
+    return p.told_full != is_full() && (p.told_full || p.held != 0);
+  }
+
+  // Sending
+
+  /// Sends one message to a rank; if `only_full`, none that has room for further records.
+  bool send_message(rank_t to, bool only_full) {
+    call_peer& p = at(to);
+    outgoing m;
+    m.answers = m.add_whole(p.control, most_in_message);
+    if (long_call const* const first = p.first_cleared(); first != nullptr && m.answers == 0) {
+      m.kind = message_kind::landing;
+      m.lane = first->lane;
+      add_piece(m, std::span(first->text).subspan(p.landed));
+    } else {
+      for (std::size_t lane = 2; lane-- > 0;) add_calls(m, p.lanes[lane], lane);
+      bool const has_all = m.calls[0] == p.lanes[0].calls.size() && m.calls[1] == p.lanes[1].calls.size();
+      if (only_full && has_all && m.used <= most_in_message) return false;
     }
-    if (used == 1 && !wants_note(p)) return false;
-    text[0] = word{p.owed} << 16U | word{is_full()} << 8U | static_cast<word>(kind);
-    if (!mail_.try_send(to, std::as_bytes(std::span(text).first(used)))) return false;
-    p.owed = 0;
+    if (m.used == 1 && !wants_note(p)) return false;
+    m.text[0] = word{p.lanes[0].owed} << 40U | word{p.lanes[1].owed} << 16U | word{is_full()} << 8U |
+                word{m.lane} << 4U | static_cast<word>(m.kind);
+    if (!mail_.try_send(to, std::as_bytes(std::span(m.text).first(m.used)))) return false;
     p.told_full = is_full();
-    p.control.drop(answers);
-    p.calls.drop(calls);
-    p.room -= calls;
-    std::size_t gone = answers + calls;
-    if (kind == message_kind::piece) {
-      std::size_t const all = p.calls.front().size();
-      if (p.sent == 0) p.room -= all;
-      if ((p.sent += piece) == all) {
-        p.calls.drop(all);
-        p.sent = 0;
-        gone = all;
-      }
-    } else if (kind == message_kind::landing && (p.landed += piece) == p.large.front().size()) {
-      gone = p.landed;
-      p.large.drop(gone);
-      p.landed = 0;
-      p.is_cleared = false;
-    }
-    queued_ -= gone;
+    has_left(p, m);
     return true;
+  }
+  static void add_piece(outgoing& m, std::span<word const> rest) noexcept {
+    m.piece = std::min(rest.size(), most_in_message);
+    m.add(rest.first(m.piece));
+  }
+  void add_calls(outgoing& m, call_lane& lane, std::size_t number) noexcept {
+    if (lane.calls.is_empty() || m.piece != 0) return;
+    call_queue const& first = lane.sent == 0 ? lane.calls.first() : lane.calls.begun();
+    if (lane.sent == 0) m.calls[number] = m.add_whole(first, lane.room);
+    if (m.used != 1) return;
+    auto const front = first.front();
+    if (lane.sent == 0 && (front.size() <= most_in_message || front.size() > lane.room)) return;
+    m.kind = message_kind::piece;
+    m.lane = number;
+    add_piece(m, front.subspan(lane.sent));
+  }
+  void has_left(call_peer& p, outgoing const& m) {
+    p.control.drop(m.answers);
+    queued_ -= m.answers;
+    for (std::size_t lane = 0; lane < 2; ++lane) {
+      p.lanes[lane].owed = 0;
+      p.lanes[lane].calls.drop(m.calls[lane]);
+      p.lanes[lane].room -= m.calls[lane];
+      has_left(m.calls[lane], lane);
+    }
+    call_lane& lane = p.lanes[m.lane];
+    if (m.kind == message_kind::piece) {
+      std::size_t const all = lane.calls.begun().front().size();
+      if (lane.sent == 0) {
+        lane.room -= all;
+        lane.calls.begin();
+      }
+      if ((lane.sent += m.piece) == all) {
+        lane.calls.drop_begun();
+        lane.sent = 0;
+        has_left(all, m.lane);
+      }
+    } else if (m.kind == message_kind::landing && (p.landed += m.piece) == p.first_cleared()->text.size()) {
+      has_left(p.landed, m.lane);
+      p.drop_cleared();
+    }
+  }
+  void has_left(std::size_t count, std::size_t lane) noexcept {
+    queued_ -= count;
+    if (lane == of_functions) by_functions_ -= count;
   }
   void send_all() {
     std::size_t left = 0;
     for (std::size_t i = 0; i < busy_.size(); ++i) {
       rank_t const to = busy_[i];
-      peer& p = at(to);
+      call_peer& p = at(to);
       while (send_message(to, false)) {}
       p.is_busy = !p.is_sent() || wants_note(p);
       if (p.is_busy) busy_[left++] = to;
@@ -256,12 +284,15 @@ class call_post {
       text = std::span(copy).first(bytes.size() / sizeof(word));
     }
     ++news_;
-    peer& p = at(from);
-    p.room += text[0] >> 16U;
+    call_peer& p = at(from);
+    p.lanes[0].room += text[0] >> 40U;
+    p.lanes[1].room += text[0] >> 16U & 0xffffffU;
     p.is_full = (text[0] >> 8U & 1U) != 0;
     if (from == self_) is_reminded_ = false;
+    std::size_t const lane = text[0] >> 4U & 1U;
+    auto& piece = p.lanes[lane].piece;
     auto rest = text.subspan(1);
-    switch (static_cast<message_kind>(text[0] & 0xffU)) {
+    switch (static_cast<message_kind>(text[0] & 0xfU)) {
       case message_kind::records:
         while (!rest.empty()) {
           auto const head = call_head::of(rest[0]);
@@ -270,16 +301,16 @@ class call_post {
         }
         break;
       case message_kind::piece:
-        p.piece.insert(p.piece.end(), rest.begin(), rest.end());
+        piece.insert(piece.end(), rest.begin(), rest.end());
         count_in(rest.size());
-        if (auto const head = call_head::of(p.piece[0]); p.piece.size() == head.words) {
-          in_ -= p.piece.size();
-          receive(from, p, head, p.piece);
-          p.piece.clear();
+        if (auto const head = call_head::of(piece[0]); piece.size() == head.words) {
+          in_ -= piece.size();
+          receive(from, p, head, piece);
+          piece.clear();
         }
         break;
       case message_kind::landing:
-        landing_.insert(landing_.end(), rest.begin(), rest.end());
+        landing_[lane].text.insert(landing_[lane].text.end(), rest.begin(), rest.end());
         note_most();
         break;
     }
@@ -288,24 +319,38 @@ class call_post {
     in_ += count;
     note_most();
   }
-  void receive(rank_t from, peer& p, call_head head, std::span<word const> record) {
+  void receive(rank_t from, call_peer& p, call_head head, std::span<word const> record) {
     if (head.kind == call_kind::answer || head.kind == call_kind::failure) {
       owner_->end_call(from, head, record);
     } else if (head.kind == call_kind::clear) {
-      p.is_cleared = true;
+      p.cleared.push_back(record[1]);
       mark_busy(p, from);
-    } else if (head.kind != call_kind::offer && (!ordered_ || p.input.is_empty()) && may_begin(head)) {
+    } else if (head.kind != call_kind::offer && may_overtake(p, head) && may_begin(head)) {
       owner_->run(from, head, record);
-      owe(from, p, record.size());
+      owe(from, p, head, record.size());
     } else {
-      p.input.push(record);
-      count_in(record.size());
-      if (!std::exchange(p.is_waiting, true)) waiting_.push_back(from);
-      if (wants_note(p)) mark_busy(p, from);
+      keep(from, p, head, record);
     }
   }
-  void owe(rank_t to, peer& p, std::size_t count) {
-    p.owed += count;
+  /// Returns whether a call that has come may begin before those that wait.
+  [[nodiscard]] bool may_overtake(call_peer const& p, call_head head) const noexcept {
+    return lane_of(head.depth) == of_programs ? p.input.is_empty() || !ordered_ : nested_.is_empty();
+  }
+  void keep(rank_t from, call_peer& p, call_head head, std::span<word const> record) {
+    count_in(record.size());
+    if (lane_of(head.depth) == of_programs) {
+      p.input.push(record);
+      if (!std::exchange(p.is_waiting, true)) waiting_.push_back(from);
+    } else {
+      auto const room = nested_.extend(head.depth, record.size() + 1);
+      room[0] = call_head{call_kind::send, head.words + 1, static_cast<std::uint32_t>(from)}.packed();
+      std::copy(record.begin(), record.end(), room.begin() + 1);
+      ++p.held;
+    }
+    if (wants_note(p)) mark_busy(p, from);
+  }
+  void owe(rank_t to, call_peer& p, call_head head, std::size_t count) {
+    p.lanes[lane_of(head.depth)].owed += count;
     if (wants_note(p)) mark_busy(p, to);
   }
 
@@ -313,57 +358,88 @@ class call_post {
 
   [[nodiscard]] bool may_begin(call_head head) noexcept {
     if (started() + owner_->answer_words(head) > shares_.of_answers()) return false;
-    return !is_full() || is_stuck();
+    if (lane_of(head.depth) == of_programs && Steps.has_lanes)
+      return by_functions_ <= shares_.low() && nested_.is_empty();
+    if (!is_full()) return true;
+    // One, and what it starts can leave first: else the tree would be walked in breadth.
+    return !has_begun_full_ && (has_begun_full_ = is_stuck());
   }
-  /// Returns whether all that this rank has started waits for ranks that are full.
+  /// Returns whether all that functions have started here waits for ranks that are full.
   [[nodiscard]] bool is_stuck() const noexcept {
     bool some = false;
-    for (peer const& p : peers_) {
-      if (!p.control.is_empty() || p.is_cleared) return false;
-      if (p.calls.is_empty() && p.large.is_empty()) continue;
+    for (call_peer const& p : peers_) {
+      if (!p.control.is_empty() || p.first_cleared() != nullptr) return false;
+      if (p.lanes[of_functions].calls.is_empty() && !p.has_long(of_functions)) continue;
       if (!p.is_full) return false;
       some = true;
     }
     return some;
   }
   void begin_waiting() {
+    begin_nested();
     std::size_t left = 0;
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
       rank_t const from = waiting_[i];
-      peer& p = at(from);
+      call_peer& p = at(from);
       while (!p.input.is_empty() && begin_first(from, p)) {}
       p.is_waiting = !p.input.is_empty();
       if (p.is_waiting) waiting_[left++] = from;
     }
     waiting_.resize(left);
   }
-  bool begin_first(rank_t from, peer& p) {
-    auto record = p.input.front();
-    auto head = call_head::of(record[0]);
-    std::size_t const words = record.size();
-    if (head.kind == call_kind::offer && !has_landed(from)) return false;
+  /// Begins calls of functions, the deepest first. A long one leaves the others when it is asked for, since
+  /// deeper ones may come before it has landed.
+  void begin_nested() {
+    call_landing& landing = landing_[of_functions];
+    if (of_functions != of_programs && landing.is_complete() && may_begin(call_head::of(landing.text[0])))
+      run_landed(landing);
+    while (!nested_.is_empty()) {
+      auto const kept = nested_.first().front();
+      auto const from = static_cast<rank_t>(call_head::of(kept[0]).number);
+      auto const record = kept.subspan(1);
+      auto const head = call_head::of(record[0]);
+      if (head.kind == call_kind::offer) {
+        if (!landing.is_free()) return;
+        ask_for(from, record[1], landing);
+      } else {
+        if (!may_begin(head)) return;
+        owner_->run(from, head, record);
+      }
+      in_ -= record.size();
+      --at(from).held;
+      owe(from, at(from), head, record.size());
+      nested_.drop(kept.size());
+    }
+  }
+  /// Begins the first waiting call of a rank's program. Returns false if its turn has not come.
+  bool begin_first(rank_t from, call_peer& p) {
+    auto const record = p.input.front();
+    auto const head = call_head::of(record[0]);
+    call_landing& landing = landing_[of_programs];
     if (head.kind == call_kind::offer) {
-      record = landing_;
-      head = call_head::of(record[0]);
+      if (landing.is_free()) ask_for(from, record[1], landing);
+      bool const is_here = landing.from == from && landing.is_complete();
+      if (!is_here || !may_begin(call_head::of(landing.text[0]))) return false;
+      run_landed(landing);
+    } else {
+      if (!may_begin(head)) return false;
+      owner_->run(from, head, record);
     }
-    if (!may_begin(head)) return false;
-    owner_->run(from, head, record);
-    p.input.drop(words);
-    in_ -= words;
-    owe(from, p, words);
-    if (record.data() == landing_.data()) {
-      landing_ = {};
-      lands_from_ = nobody;
-    }
+    in_ -= record.size();
+    owe(from, p, head, record.size());
+    p.input.drop(record.size());
     return true;
   }
-  /// Asks for a long call if nothing else lands. Returns whether all of it is here.
-  bool has_landed(rank_t from) {
-    if (lands_from_ == nobody) {
-      lands_from_ = from;
-      extend_answers(from, 1)[0] = call_head{call_kind::clear, 1, 0}.packed();
-    }
-    return lands_from_ == from && !landing_.empty() && landing_.size() == call_head::of(landing_[0]).words;
+  void ask_for(rank_t from, word ticket, call_landing& landing) {
+    landing.ticket = ticket;
+    landing.from = from;
+    auto const clear = extend_answers(from, 2);
+    clear[0] = call_head{call_kind::clear, 2, 0}.packed();
+    clear[1] = ticket;
+  }
+  void run_landed(call_landing& landing) {
+    owner_->run(landing.from, call_head::of(landing.text[0]), landing.text);
+    landing = {};
   }
   /// Tells the callers that wait here that functions begin, or do not.
   void note_full() {
@@ -373,24 +449,25 @@ class call_post {
     }
   }
 
-  static constexpr rank_t nobody = -1;
-
   mailbox_type mail_;
   call_shares shares_;
   rank_t self_;
   bool ordered_;
   Owner* owner_;
-  std::vector<peer> peers_;
-  std::vector<rank_t> busy_;     ///< ranks to which something is to be sent
-  std::vector<rank_t> waiting_;  ///< ranks whose calls wait to begin
-  std::vector<word> landing_;    ///< the long call that arrives
-  rank_t lands_from_ = nobody;
-  std::size_t queued_ = 0;   ///< words of records to be sent
-  std::size_t awaited_ = 0;  ///< words of calls without an answer
-  std::size_t in_ = 0;       ///< words of calls that have arrived and wait
-  std::size_t most_ = 0;     ///< of all words together, so far
+  std::vector<call_peer> peers_;
+  std::vector<rank_t> busy_;               ///< ranks to which something is to be sent
+  std::vector<rank_t> waiting_;            ///< ranks whose programs' calls wait to begin
+  call_stack nested_;                      ///< calls of functions that wait, each behind its caller's number
+  std::array<call_landing, 2> landing_{};  ///< the long call of each lane that arrives
+  word tickets_ = 0;
+  std::size_t queued_ = 0;        ///< words of records to be sent
+  std::size_t by_functions_ = 0;  ///< words among them of calls of functions
+  std::size_t awaited_ = 0;       ///< words of calls without an answer
+  std::size_t in_ = 0;            ///< words of calls that have arrived and wait
+  std::size_t most_ = 0;          ///< of all words together, so far
   std::uint64_t news_ = 0;
   bool was_full_ = false;
+  bool has_begun_full_ = false;
   bool is_at_work_ = false;
   bool is_reminded_ = false;
 };

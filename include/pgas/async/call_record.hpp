@@ -14,25 +14,29 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 enum class call_kind : std::uint8_t {
   send,     ///< arguments follow; nobody waits for an answer
   call,     ///< the caller's number of the call, and arguments
-  offer,    ///< the words of a long call that its sender keeps until the receiver asks for it
-  clear,    ///< the receiver asks for the first long call
+  offer,    ///< the ticket of a long call that its sender keeps until the receiver asks for it
+  clear,    ///< the ticket of the long call for which the receiver asks
   answer,   ///< the number of the call, and a part of its value
   failure,  ///< the number of the call, the length of a text, and a part of it
 };
 
-/// The first word of a record: its kind, its length, and a number. The number is a function's, or the place
-/// of a part.
+/// The first word of a record: its kind and its length; the depth of a call; and a number, which is that of a
+/// function, or the place of a part.
 struct call_head {
+  /// The depth of deeper calls, too.
+  static constexpr std::uint32_t deepest = 63;
+
   call_kind kind;
-  std::uint32_t words;   ///< of the whole record
-  std::uint32_t number;  ///< less than 2^24
+  std::uint32_t words;      ///< of the whole record, less than 2^24
+  std::uint32_t number;     ///< less than 2^24
+  std::uint32_t depth = 0;  ///< 0: the program has called; else one more than the function that has called
 
   [[nodiscard]] word packed() const noexcept {
-    return word{words} << 32U | word{number} << 8U | static_cast<word>(kind);
+    return word{words} << 40U | word{number} << 16U | word{depth} << 8U | static_cast<word>(kind);
   }
   static call_head of(word w) noexcept {
-    return {static_cast<call_kind>(w & 0xffU), static_cast<std::uint32_t>(w >> 32U),
-            static_cast<std::uint32_t>(w >> 8U & 0xffffffU)};
+    return {static_cast<call_kind>(w & 0xffU), static_cast<std::uint32_t>(w >> 40U),
+            static_cast<std::uint32_t>(w >> 16U & 0xffffffU), static_cast<std::uint32_t>(w >> 8U & 0xffU)};
   }
 };
 
@@ -70,6 +74,47 @@ class call_queue {
  private:
   std::vector<word> words_;
   std::size_t first_ = 0;
+};
+
+/// Records of calls, the deepest first, and those of one depth in the order of their arrival. So a tree of
+/// calls is walked in depth, which needs memory for its depth and not for its breadth.
+class call_stack {
+ public:
+  [[nodiscard]] bool is_empty() const noexcept { return words_ == 0; }
+  /// The words of all records.
+  [[nodiscard]] std::size_t size() const noexcept { return words_; }
+  /// The queue of the deepest records. Requires one.
+  [[nodiscard]] call_queue const& first() noexcept {
+    while (depths_[top_].is_empty()) --top_;
+    return depths_[top_];
+  }
+  /// Begins to take the first record in pieces; later ones may be deeper.
+  void begin() noexcept { begun_ = top_; }
+  /// The queue whose first record is taken in pieces.
+  [[nodiscard]] call_queue const& begun() const noexcept { return depths_[begun_]; }
+  void drop_begun() noexcept {
+    std::size_t const count = begun().front().size();
+    words_ -= count;
+    depths_[begun_].drop(count);
+  }
+
+  [[nodiscard]] std::span<word> extend(std::uint32_t depth, std::size_t count) {
+    if (depth >= depths_.size()) depths_.resize(depth + 1);
+    top_ = std::max(top_, std::size_t{depth});
+    words_ += count;
+    return depths_[depth].extend(count);
+  }
+  /// Removes words from the queue that `first` has returned, before further records come.
+  void drop(std::size_t count) noexcept {
+    words_ -= count;
+    if (count != 0) depths_[top_].drop(count);
+  }
+
+ private:
+  std::vector<call_queue> depths_;
+  std::size_t top_ = 0;  ///< no depth beyond it has a record
+  std::size_t begun_ = 0;
+  std::size_t words_ = 0;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

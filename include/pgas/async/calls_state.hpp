@@ -76,20 +76,21 @@ class calls_state final : public call_home {
     std::size_t const length = count + (is_awaited ? 2 : 1);
     std::size_t const awaited = is_awaited ? words_of_call + value_words : 0;
     make_room(to, length, awaited, value_words, operation);
-    auto const record = post_.extend(to, length);
+    std::uint32_t const depth = is_in_function_ ? std::min(depth_ + 1, call_head::deepest) : 0;
+    auto const record = post_.extend(to, depth, length);
     auto const kind = is_awaited ? call_kind::call : call_kind::send;
-    record[0] = call_head{kind, static_cast<std::uint32_t>(length), function}.packed();
+    record[0] = call_head{kind, static_cast<std::uint32_t>(length), function, depth}.packed();
     bool is_urgent = false;
     if (is_awaited) {
       std::size_t const number = free_number();
-      calls_[number] = {*state, awaited, to, true};
+      calls_[number] = {*state, awaited, to, depth, true};
       record[1] = number;
       post_.await(awaited);
       is_urgent = unanswered_[static_cast<std::size_t>(to)]++ == 0;
     }
     write(record.subspan(is_awaited ? 2 : 1));
     ++started_;
-    post_.posted(to, is_urgent);
+    post_.posted(to, depth, is_urgent);
   }
 
   // Waiting
@@ -150,7 +151,7 @@ class calls_state final : public call_home {
     return (entry == nullptr ? 0 : entry->answer_words) + words_of_call;
   }
   void run(rank_t from, call_head head, std::span<word const> record) {
-    function_scope const inside(*this);
+    function_scope const inside(*this, head.depth);
     if (auto const* const entry = call_table::find(head.number)) return entry->run(this, from, record);
     try {
       throw error(errc::mismatch, world_rank(), "call",
@@ -173,11 +174,12 @@ class calls_state final : public call_home {
       return;
     }
     auto const state = std::move(one.state);
+    // What a continuation calls is as deep as the call.
+    function_scope const inside(*this, std::max(one.depth, 1U) - 1);
     --unanswered_[static_cast<std::size_t>(one.to)];
     post_.end_await(one.words);
     one = {};
     free_.push_back(number);
-    function_scope const inside(*this);
     state->end(std::move(failure));
     ++ended_;
   }
@@ -212,23 +214,31 @@ class calls_state final : public call_home {
     local_shared_ptr<call_state> state;
     std::size_t words = 0;
     rank_t to = 0;
+    std::uint32_t depth = 0;
     bool is_used = false;
   };
   struct failed_send {
     errc code;
     std::string text;
   };
+  /// Lives while a function runs that was called at a depth, or a continuation.
   class function_scope {
    public:
-    explicit function_scope(calls_state& s) noexcept
-        : is_(&s.is_in_function_), before_(std::exchange(s.is_in_function_, true)) {}
+    function_scope(calls_state& s, std::uint32_t depth) noexcept
+        : state_(&s),
+          is_in_before_(std::exchange(s.is_in_function_, true)),
+          depth_before_(std::exchange(s.depth_, depth)) {}
     function_scope(function_scope const&) = delete;
     function_scope& operator=(function_scope const&) = delete;
-    ~function_scope() { *is_ = before_; }
+    ~function_scope() {
+      state_->is_in_function_ = is_in_before_;
+      state_->depth_ = depth_before_;
+    }
 
    private:
-    bool* is_;
-    bool before_;
+    calls_state* state_;
+    bool is_in_before_;
+    std::uint32_t depth_before_;
   };
 
   [[nodiscard]] std::size_t free_number() {
@@ -379,6 +389,7 @@ class calls_state final : public call_home {
   std::uint64_t started_ = 0;
   std::uint64_t ended_ = 0;
   bool is_in_function_ = false;
+  std::uint32_t depth_ = 0;  ///< of the function that runs
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -10,15 +10,20 @@
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/service.hpp>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// A ring of messages in the job's arena, for each sender and receiver.
 ///
-/// Source: Lamport's single-producer single-consumer queue, 1977. Only the sender stores `sent` and only the
-/// receiver stores `taken`, each on lines of its own. Both only grow, and sent - taken lies in [0, capacity].
-/// A message, or room that comes back, rings the bell of the rank that may sleep until then.
-/// Memory: ranks * ranks rings of 16 messages, and a bell for each rank.
+/// Source: the queue FastForward (Giacomoni, Moseley, Vachharajani 2008), whose places themselves say whether
+/// they are full, on top of Lamport's counts of 1977. A place has a mark with the number and the length of
+/// its message. Only the sender stores marks and `sent`, and only the receiver stores `taken`, each on lines
+/// of its own. Both counts only grow, and sent - taken lies in [0, capacity]. Differs: places are freed by a
+/// count, not by an empty mark, so the receiver stores to no line of a message. A short message is one line,
+/// which moves once; the sender reads `taken` only when the ring seems full. A message, or room that comes
+/// back, rings the bell of the rank that may sleep until then. Memory: ranks * ranks rings of 16 messages,
+/// and a bell for each rank; a private word for each rank.
 class mapped_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
@@ -29,7 +34,9 @@ class mapped_mailbox {
   }
 
   mapped_mailbox(held_extent extent, team_ranks ranks)
-      : extent_(std::move(extent)), ranks_(std::move(ranks)) {}
+      : extent_(std::move(extent)),
+        ranks_(std::move(ranks)),
+        known_taken_(static_cast<std::size_t>(ranks_.size())) {}
 
   /// Sends unless the ring is full. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
@@ -40,12 +47,17 @@ class mapped_mailbox {
     }
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
-    // acquire: pairs with the release of taken in poll; the slot is free for the next message.
-    if (sent - std::atomic_ref(r.taken).load(std::memory_order_acquire) == capacity) return false;
+    word& known = known_taken_[static_cast<std::size_t>(to)];
+    if (sent - known == capacity) {
+      // acquire: pairs with the release of taken in poll; the places are free for the next messages.
+      known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
+      if (sent - known == capacity) return false;
+    }
     entry& e = r.entries[sent % capacity];
-    e.bytes = message.size();
     if (!message.empty()) std::memcpy(e.data, message.data(), message.size());
-    std::atomic_ref(r.sent).store(sent + 1, std::memory_order_release);  // pairs with the acquire in poll
+    std::atomic_ref(r.sent).store(sent + 1, std::memory_order_relaxed);  // nobody else reads it
+    // release: pairs with the acquire in poll; carries the message.
+    std::atomic_ref(e.mark).store(mark_of(sent) | message.size(), std::memory_order_release);
     bell::ring(bell_of(to));
     return true;
   }
@@ -57,11 +69,13 @@ class mapped_mailbox {
     for (rank_t from = 0; from < ranks_.size(); ++from) {
       ring& r = at(ranks_.self(), from);
       word taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
-      // acquire: pairs with the release of sent in try_send; carries the message.
-      word const sent = std::atomic_ref(r.sent).load(std::memory_order_acquire);
-      for (; taken != sent; ++handled) {
+      // What comes meanwhile waits for the next poll, so that one sender cannot keep this rank here.
+      for (std::size_t left = capacity; left > 0; --left, ++handled) {
         entry const& e = r.entries[taken % capacity];
-        handler(from, bytes_in(e.data, e.bytes));
+        // acquire: pairs with the release in try_send; carries the message.
+        word const mark = std::atomic_ref(const_cast<word&>(e.mark)).load(std::memory_order_acquire);
+        if ((mark & ~length_mask) != mark_of(taken)) break;
+        handler(from, bytes_in(e.data, mark & length_mask));
         std::atomic_ref(r.taken).store(++taken,
                                        std::memory_order_release);  // pairs with the acquire in try_send
         bell::ring(bell_of(from));
@@ -79,9 +93,15 @@ class mapped_mailbox {
 
  private:
   static constexpr std::size_t capacity = 16;
+  static constexpr unsigned length_bits = 8;
+  static constexpr word length_mask = (word{1} << length_bits) - 1;
+  static_assert(max_message_bytes <= length_mask);
 
-  struct entry {
-    std::size_t bytes;
+  /// The mark of a ring's message number `i`, without a length. It is never 0, the mark of an unused place.
+  static constexpr word mark_of(word i) noexcept { return (i + 1) << length_bits; }
+
+  struct alignas(64) entry {
+    word mark;
     std::byte data[max_message_bytes];
   };
   struct ring {
@@ -106,6 +126,7 @@ class mapped_mailbox {
 
   held_extent extent_;
   team_ranks ranks_;
+  std::vector<word> known_taken_;     ///< this rank's messages that each rank has taken, at least
   std::unique_ptr<service> service_;  ///< ends before the extent
 };
 static_assert(mailbox<mapped_mailbox>);

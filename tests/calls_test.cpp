@@ -495,5 +495,61 @@ TEST_CASE("calls: a rank that fails with calls under way is named by all others"
   });
 }
 
+/// Runs program(state) on two cores of the emulated chip, on calls whose messages have these steps. Returns
+/// whether the program ended well.
+template <pgas::detail::call_post_steps Steps, class Program>
+bool passes(Program const& program, pgas::call_options const& options) {
+  try {
+    pgas::run<pgas::backends::scc>(2, [&](auto& team) {
+      auto calls = pgas::make_calls<Steps>(team, options);
+      program(team, calls);
+      calls.finish();
+    });
+    return true;
+  } catch (std::exception const&) {
+    return false;
+  }
+}
+constexpr pgas::call_options small{.message_bytes = 8 * 1024};
+
+TEST_CASE("calls: a receiver returns room by itself, or a caller that gets no answers waits for ever") {
+  auto const one_way = [](auto& team, auto& calls) {
+    for (int i = 0; i < 500 && team.rank() == 0; ++i)
+      calls.send(
+          1, [](int) {}, i);
+  };
+  CHECK(passes<pgas::detail::call_post_steps{}>(one_way, small));
+  CHECK(!passes<pgas::detail::call_post_steps{.returns_room = false}>(one_way, small));
+}
+
+TEST_CASE("calls: a call that has not left leaves in the waits of its rank") {
+  with_calls(
+      [](auto& team, auto& calls) {
+        bool has_come = false;
+        auto const shared = calls.share(has_come);
+        rank_t const right = (team.rank() + 1) % team.size();
+        calls.send(
+            right, [](bool& b) { b = true; }, shared);
+        for (int i = 0; i < 20; ++i) team.barrier();
+        calls.finish();
+        require(has_come, "the left neighbour's call has come");
+      },
+      {2, 3});
+}
+
+TEST_CASE("calls: trees of calls that are broad and deep fit into a small memory") {
+  with_calls(
+      [](auto& team, auto& calls) {
+        burst mine;
+        mine.self = calls.share(mine);
+        team.barrier();
+        int const times = times_on(team, 1500);
+        for (int i = 0; i < times; ++i) calls.send(1 - team.rank(), *mine.self, 4);
+        calls.finish();
+        require_equal(team.all_reduce(mine.count), 242U * static_cast<std::uint64_t>(times), "all functions");
+      },
+      {2}, small);
+}
+
 }  // namespace
 }  // namespace pgas_test

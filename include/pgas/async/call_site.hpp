@@ -33,7 +33,7 @@ struct called_function {
     auto& state = *static_cast<State*>(calls);
     state.template carry_out<result>(from, record, [&]() -> decltype(auto) {
       bool const is_awaited = call_head::of(record[0]).kind == call_kind::call;
-      word const* at = record.data() + (is_awaited ? 2 : 1);
+      [[maybe_unused]] word const* at = record.data() + (is_awaited ? 2 : 1);
       site here(state, from);
       // The braces read the arguments in their order.
       std::tuple<seen_argument<A>...> arguments{argument_form<A>::read(at, state)...};

@@ -374,7 +374,7 @@ class calls_state final : public call_home {
     }
   }
 
-  static constexpr int first_looks_here = 32;
+  static constexpr int first_looks_here = 100;
 
   std::shared_ptr<team_state<Backend>> team_;
   control_type control_;

@@ -543,12 +543,12 @@ TEST_CASE("calls: trees of calls that are broad and deep fit into a small memory
         burst mine;
         mine.self = calls.share(mine);
         team.barrier();
-        int const times = times_on(team, 1500);
+        int const times = times_on(team, 500);
         for (int i = 0; i < times; ++i) calls.send(1 - team.rank(), *mine.self, 4);
         calls.finish();
         require_equal(team.all_reduce(mine.count), 242U * static_cast<std::uint64_t>(times), "all functions");
       },
-      {2}, small);
+      {2}, {.message_bytes = 32 * 1024});
 }
 
 }  // namespace

@@ -192,20 +192,22 @@ class call_sender {
     }
     call_lane& lane = p.lanes[m.lane];
     if (m.kind == call_message_kind::piece) {
+      bool const is_first = lane.sent == 0;
+      if (is_first) lane.calls.begin();
       std::size_t const all = lane.calls.begun().front().size();
-      if (lane.sent == 0) {
-        lane.room -= all;
-        lane.calls.begin();
-      }
-      if ((lane.sent += m.piece) == all) {
+      if (is_first) lane.room -= all;
+      lane.sent += m.piece;
+      if (lane.sent == all) {
         lane.calls.drop_begun();
         lane.sent = 0;
         has_left(all, m.lane);
       }
-    } else if (m.kind == call_message_kind::landing &&
-               (p.landed += m.piece) == p.first_cleared()->text.size()) {
-      has_left(p.landed, m.lane);
-      p.drop_cleared();
+    } else if (m.kind == call_message_kind::landing) {
+      p.landed += m.piece;
+      if (p.landed == p.first_cleared()->text.size()) {
+        has_left(p.landed, m.lane);
+        p.drop_cleared();
+      }
     }
   }
   void has_left(std::size_t count, std::size_t lane) noexcept {

@@ -527,6 +527,24 @@ TEST_CASE("calls: a receiver returns room by itself, or a caller that gets no an
   CHECK(!passes<pgas::detail::call_post_steps{.returns_room = false}>(one_way, small));
 }
 
+TEST_CASE("calls: a rank begins the calls that wait when its functions' calls have left, without a message") {
+  // Rank 1 waits in a barrier. Each function there starts a call of several messages, so the next one waits
+  // until these have left. Rank 0 has nothing to send then.
+  auto const one_by_one = [](auto& team, auto& calls) {
+    if (team.rank() == 0) {
+      auto const start_much = [](auto& site) {
+        site.send(
+            site.from(), [](std::span<pgas::word const>) {}, std::array<pgas::word, 24>{});
+      };
+      for (int i = 0; i < 4; ++i) calls.send(1, start_much);
+      calls.call(1, start_much).wait();
+    }
+    team.barrier();
+  };
+  CHECK(passes<pgas::detail::call_post_steps{}>(one_by_one, small));
+  CHECK(!passes<pgas::detail::call_post_steps{.looks_again = false}>(one_by_one, small));
+}
+
 TEST_CASE("calls: a call that has not left leaves in the waits of its rank") {
   with_calls(
       [](auto& team, auto& calls) {

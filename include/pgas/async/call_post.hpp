@@ -66,10 +66,14 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
       ~working() { now = false; }
     } const ends{is_at_work_ = true};
     has_begun_full_ = false;
+    goes_on_ = false;
     std::size_t const count = mail_.poll([this](rank_t from, bytes_in bytes) { arrive(from, bytes); });
     if (!waiting_.empty() || !nested_.is_empty() || !landing_[of_functions].is_free()) begin_waiting();
     if (is_full() != was_full_) note_full();
     if (!busy_.empty()) send_all();
+    // A function that has run, or a record that has left, may let further calls begin. The work begins them
+    // after its next look, so that waits see their conditions meanwhile.
+    if (Steps.looks_again && goes_on_ && has_input()) remind();
     return count;
   }
 
@@ -77,6 +81,8 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   using base::at;
   using base::busy_;
   using base::by_functions_;
+  using base::goes_on_;
+  using base::has_input;
   using base::in_;
   using base::is_at_work_;
   using base::is_full;
@@ -89,6 +95,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   using base::of_functions;
   using base::of_programs;
   using base::peers_;
+  using base::remind;
   using base::send_all;
   using base::shares_;
   using base::wants_note;
@@ -143,7 +150,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
       p.cleared.push_back(record[1]);
       mark_busy(p, from);
     } else if (head.kind != call_kind::offer && may_overtake(p, head) && may_begin(head)) {
-      owner_->run(from, head, record);
+      run(from, head, record);
       owe(from, p, head, record.size());
     } else {
       keep(from, p, head, record);
@@ -173,6 +180,10 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
 
   // Beginning functions
 
+  void run(rank_t from, call_head head, std::span<word const> record) {
+    goes_on_ = true;
+    owner_->run(from, head, record);
+  }
   [[nodiscard]] bool may_begin(call_head head) noexcept {
     if (started() + owner_->answer_words(head) > shares_.of_answers()) return false;
     if (lane_of(head.depth) == of_programs) return by_functions_ <= shares_.low() && nested_.is_empty();
@@ -218,7 +229,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
         ask_for(from, record[1], landing);
       } else {
         if (!may_begin(head)) return;
-        owner_->run(from, head, record);
+        run(from, head, record);
       }
       in_ -= record.size();
       --at(from).held;
@@ -238,7 +249,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
       run_landed(landing);
     } else {
       if (!may_begin(head)) return false;
-      owner_->run(from, head, record);
+      run(from, head, record);
     }
     in_ -= record.size();
     owe(from, p, head, record.size());
@@ -253,7 +264,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
     clear[1] = ticket;
   }
   void run_landed(call_landing& landing) {
-    owner_->run(landing.from, call_head::of(landing.text[0]), landing.text);
+    run(landing.from, call_head::of(landing.text[0]), landing.text);
     landing = {};
   }
   /// Tells the callers that wait here that functions begin, or do not.

@@ -18,6 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The steps of a call_post without which it is wrong, for tests that leave one out.
 struct call_post_steps {
   bool returns_room = true;  ///< in a message of its own, when much is owed
+  bool looks_again = true;   ///< without a message, when calls that wait may begin by now
 };
 
 /// The sending side of call_post: queues of records, and the messages that are made of them.
@@ -73,11 +74,7 @@ class call_sender {
     } else if (p.lanes[lane_of(depth)].calls.size() >= most_in_message) {
       while (send_message(to, true)) {}
     }
-    if (!is_at_work_ && !is_reminded_ && !p.is_sent()) {
-      // Some waits look for messages only when one has come. If there is no room, one is there.
-      word const head = 0;
-      is_reminded_ = mail_.try_send(self_, std::as_bytes(std::span(&head, 1)));
-    }
+    if (!is_at_work_ && (!p.is_sent() || has_input())) remind();
   }
   /// Returns room for a part of an answer, which the caller fills.
   [[nodiscard]] std::span<word> extend_answers(rank_t to, std::size_t count) {
@@ -106,6 +103,15 @@ class call_sender {
   }
   ~call_sender() = default;
 
+  /// Sends an empty message to this rank, which lets its next wait work: some waits work only when a message
+  /// has come. If there is no room for it, another message is there.
+  void remind() {
+    if (is_reminded_) return;
+    word const head = call_message_head{{0, 0}, is_full(), 0, call_message_kind::records}.packed();
+    is_reminded_ = mail_.try_send(self_, std::as_bytes(std::span(&head, 1)));
+  }
+  /// Returns whether calls that have arrived wait here.
+  [[nodiscard]] bool has_input() const noexcept { return in_ != 0 || landing_[of_functions].is_complete(); }
   [[nodiscard]] call_peer& at(rank_t rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
   void mark_busy(call_peer& p, rank_t rank) {
     if (!std::exchange(p.is_busy, true)) busy_.push_back(rank);
@@ -142,6 +148,7 @@ class call_sender {
   std::uint64_t news_ = 0;
   bool is_at_work_ = false;
   bool is_reminded_ = false;
+  bool goes_on_ = false;  ///< since the begin of the last work a message has left, or a function has run
 
  private:
   /// Sends one message to a rank; if `only_full`, none that has room for further records.
@@ -168,6 +175,7 @@ class call_sender {
     if (!mail_.try_send(to, std::as_bytes(std::span(m.text).first(m.used)))) return false;
     p.told_full = is_full();
     has_left(p, m);
+    goes_on_ = true;
     return true;
   }
   void add_calls(call_message<most_in_message>& m, call_lane& lane, std::size_t number) noexcept {

@@ -48,7 +48,7 @@ class mapped_mailbox {
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
     word& known = known_taken_[static_cast<std::size_t>(to)];
-    if (sent - known == capacity) {
+    if (sent - known >= capacity) {  // more: before the first look of a mailbox that was attached again
       // acquire: pairs with the release of taken in poll; the places are free for the next messages.
       known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
       if (sent - known == capacity) return false;
@@ -71,9 +71,9 @@ class mapped_mailbox {
       word taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
       // What comes meanwhile waits for the next poll, so that one sender cannot keep this rank here.
       for (std::size_t left = capacity; left > 0; --left, ++handled) {
-        entry const& e = r.entries[taken % capacity];
+        entry& e = r.entries[taken % capacity];
         // acquire: pairs with the release in try_send; carries the message.
-        word const mark = std::atomic_ref(const_cast<word&>(e.mark)).load(std::memory_order_acquire);
+        word const mark = std::atomic_ref(e.mark).load(std::memory_order_acquire);
         if ((mark & ~length_mask) != mark_of(taken)) break;
         handler(from, bytes_in(e.data, mark & length_mask));
         std::atomic_ref(r.taken).store(++taken,

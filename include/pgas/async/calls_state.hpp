@@ -274,14 +274,14 @@ class calls_state final : public call_home {
         errc::invalid_argument, world_rank(), operation,
         text_of({is_answer ? "an answer of " : "a call of ", (is_answer ? value_words : need) * sizeof(word),
                  " bytes exceeds ", (is_answer ? shares.longest_answer() : shares.longest) * sizeof(word),
-                 ", the share of one in this rank's memory; raise PGAS_MESSAGE_BYTES, or send a "
+                 ", the share of one in this rank's memory; raise PGAS_MESSAGE_BYTES, or send a ",
                  "global_ptr to the data"}));
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_more(rank_t to, std::string_view operation) const {
     throw error(errc::no_space, world_rank(), operation,
                 text_of({"functions on this rank have started calls of ", post_.started() * sizeof(word),
                          " bytes that have not ended, and a call of rank ", to,
-                         " does not fit beside them; raise PGAS_MESSAGE_BYTES, or let functions start fewer "
+                         " does not fit beside them; raise PGAS_MESSAGE_BYTES, or let functions start fewer ",
                          "calls"}));
   }
 

@@ -133,7 +133,7 @@ COMPILERS = [next(name for name in names if shutil.which(name))
              for names in (('g++',), ('clang++-16', 'clang++')) if any(map(shutil.which, names))]
 
 # The programs in bench/papers/.
-PAPERS = ('post_start', 'barrier', 'contention', 'broadcast', 'locks', 'writer', 'maps', 'memory', 'placement', 'put', 'automaton', 'fft')
+PAPERS = ('post_start', 'barrier', 'contention', 'broadcast', 'locks', 'writer', 'maps', 'memory', 'placement', 'put', 'automaton', 'fft', 'flow')
 
 def only(*rows):
     return tuple(word for name in rows for word in ('--only', name))

@@ -8,6 +8,7 @@
 #include "broadcast.hpp"
 #include "contention.hpp"
 #include "fft.hpp"
+#include "flow.hpp"
 #include "locks.hpp"
 #include "maps.hpp"
 #include "memory.hpp"
@@ -18,12 +19,13 @@
 
 int main(int argc, char** argv) {
   using papers::effort;
-  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 12> programs{
+  constexpr std::array<std::pair<std::string_view, void (*)(effort)>, 13> programs{
       {{"automaton", papers::automaton::run},
        {"barrier", papers::barrier::run},
        {"broadcast", papers::broadcast::run},
        {"contention", papers::contention::run},
        {"fft", papers::fft::run},
+       {"flow", papers::flow::run},
        {"locks", papers::locks::run},
        {"maps", papers::maps::run},
        {"memory", papers::memory::run},

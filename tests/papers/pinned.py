@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 PINNED = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pinned.csv')
-NAMES = ('automaton', 'barrier', 'broadcast', 'contention', 'fft', 'locks', 'maps', 'memory', 'placement', 'post_start', 'put', 'writer')
+NAMES = ('automaton', 'barrier', 'broadcast', 'contention', 'fft', 'flow', 'locks', 'maps', 'memory', 'placement', 'post_start', 'put', 'writer')
 COLUMNS = ('program', 'figure', 'series', 'x', 'quantity', 'value')
 
 

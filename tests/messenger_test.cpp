@@ -251,6 +251,14 @@ double flood_in_reverse(any_messenger& m, std::size_t bytes, word times) {
   return end - first;
 }
 
+/// While the result lives, launches on a model take a hostile schedule.
+auto disturbed(tile_model, std::uint64_t seed) {
+  return std::make_unique<pgas::tile_machine::with_options>(pgas::tile_machine::options{}.disturb(seed));
+}
+auto disturbed(scc_model, std::uint64_t seed) {
+  return std::make_unique<pgas::scc::with_options>(pgas::scc::options{}.disturb(seed));
+}
+
 TEST_CASE("messenger: messages of all lengths and tags arrive once, whole, and in order of sender and tag") {
   everywhere_with(with_budget(40'000), [](any_messenger& m) { exchange_at_random(m, 12, 3); }, {1, 2, 3, 5});
 }
@@ -262,14 +270,14 @@ TEST_CASE("messenger: a flood that is taken in reverse order arrives, with a bud
 TEST_CASE("messenger: random schedules, and those that put one rank last, lose no message and no order") {
   char const* const given = std::getenv("PGAS_TEST_SECONDS");
   double const seconds = given != nullptr ? std::atof(given) : 2;
-  auto const flood = [&]<class Model>(Model, auto const& disturb) {
+  auto const flood = [&]<class Model>(Model model) {
     if (!has<Model>()) return;
     auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds / 2);
     auto const all = runners_on<typename Model::backend>();
     std::uint64_t seed = 0;
     do {
       ++seed;
-      auto const hostile = disturb(seed);
+      auto const hostile = disturbed(model, seed);
       auto const& one = all[seed % (all.size() - 1)];
       std::string const wrong = failure_of(one.run, static_cast<rank_t>(2 + seed % 3),
                                            with_budget(one.own_bytes + 12'000 + 2000 * (seed % 7)),
@@ -278,9 +286,8 @@ TEST_CASE("messenger: random schedules, and those that put one rank last, lose n
     } while (std::chrono::steady_clock::now() < end);
     std::cout << "covered: " << seed << " seeds of a flood on " << Model::backend::name << "\n";
   };
-  flood(tile_model{}, [](std::uint64_t seed) {
-    return std::make_unique<pgas::tile_machine::with_options>(pgas::tile_machine::options{}.disturb(seed));
-  });
+  flood(tile_model{});
+  flood(scc_model{});  // whose mailboxes hold one letter of a sender
 }
 
 TEST_CASE("messenger: wrong ranks, tags, requests, lengths and budgets are refused, and the message stays") {
@@ -391,15 +398,16 @@ TEST_CASE("messenger: the killer benchmark ends within 250 KB on many ranks that
 
 // Steps of the protocol that are left out
 
-/// The first of some random schedules of TILE-Gx with which ranks with this budget lose a message or an
+/// The first of some random schedules of a machine with which ranks with this budget lose a message or an
 /// order; 0 if none does.
-template <class Credits, messenger_steps Steps, message_form Form = message_form::tagged>
+template <class Credits, messenger_steps Steps, message_form Form = message_form::tagged,
+          class Model = tile_model>
 std::uint64_t first_failure(std::uint64_t seeds,
                             std::function<void(any_messenger&, std::uint64_t)> const& body = nullptr) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    pgas::tile_machine::with_options const hostile(pgas::tile_machine::options{}.disturb(seed));
+    auto const hostile = disturbed(Model{}, seed);
     std::string const wrong = failure_of(
-        &run_one<pgas::backends::tile, Credits, Form, Steps>, 3, with_budget(12'000 + 1000 * (seed % 5)),
+        &run_one<typename Model::backend, Credits, Form, Steps>, 3, with_budget(12'000 + 1000 * (seed % 5)),
         [&body, seed](any_messenger& m) { body ? body(m, seed) : exchange_at_random(m, 12, seed); });
     if (!wrong.empty()) return seed;
   }
@@ -442,6 +450,15 @@ TEST_CASE("messenger: no schedule loses an order or a message, unless a step is 
   CHECK(first_failure<credits::none, messenger_steps{}>(few, send_by_and_by) == 0);
   CHECK(first_failure<credits::none, messenger_steps{.asks_in_order = false}>(many, send_by_and_by) != 0);
   CHECK(first_failure<credits::fixed, messenger_steps{.eager_in_order = false}>(many) != 0);
+}
+
+TEST_CASE("messenger: a message that was held and then cleared arrives, though the mailbox was full") {
+  if (!has<scc_model>()) return;
+  using none = credits::none;
+  constexpr auto form = message_form::tagged;
+  constexpr messenger_steps mixed{.clears_after_hold = false};
+  CHECK(first_failure<none, messenger_steps{}, form, scc_model>(10) == 0);
+  CHECK(first_failure<none, mixed, form, scc_model>(200) != 0);
 }
 
 TEST_CASE(

@@ -24,6 +24,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
 /// Question  A receiver answers clear if a receive waits or a buffer fits, hold if only the envelope fits,
 ///           and refuse else. It notes a refusal in one bit. A new receive, or memory that comes back, raises
 ///           the age of such a sender and lets it ask for its whole queue again, in order.
+/// Order     A clear of a held message leaves after the hold, even if the mailbox had no room for the hold.
 /// Ages      A question of an earlier age is refused, since an earlier message may be asked for after it.
 /// Differs   The sender asks again by itself when a question of an earlier age comes back; in the source the
 ///           receiver tells it to. A refused sender's later messages get no memory, so messages of different
@@ -129,7 +130,6 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     } const ends{is_at_work_};
     mail_.poll([this](rank_t from, bytes_in bytes) { take(from, bytes); });
     credits_.plan(options_.eager_bytes, [this](rank_t to, std::size_t bytes) { grant(to, bytes); });
-    if (clears_due_ > 0) clear_held();
     for (rank_t to = 0; to < static_cast<rank_t>(peers_.size()); ++to) {
       peer& p = at(to);
       if (pay(p, to)) carry_on(p, to);
@@ -212,7 +212,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     if (m.is_held) {
       r.owes_clear = true;
       r.theirs = m.theirs;
-      ++clears_due_;
+      ++at(m.from).clears_due;
       drop(m);
     } else if (m.is_full()) {
       feed(r, bytes_in(m.at, m.bytes));
@@ -317,15 +317,18 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
       if (p.has_failed) return wake(p);
     }
   }
-  void clear_held() {
+  /// Clears a peer's held messages that receives have taken; returns false if the mailbox has no room.
+  bool clear_held(peer& p, rank_t to) {
+    if (p.clears_due == 0) return true;
     for (request& r : pool_.all()) {
-      if (!r.owes_clear) continue;
+      if (!r.owes_clear || r.envelope.from != to) continue;
       letter_head const head{.kind = letter_kind::clear, .request = r.theirs, .argument = place_of(r)};
-      if (!mail_letter(r.envelope.from, head)) continue;
+      if (!mail_letter(to, head)) return false;
       r.owes_clear = false;
-      --clears_due_;
+      --p.clears_due;
       ++counts_.cleared;
     }
+    return true;
   }
   /// Reserves memory for messages that are predicted, or asks others for theirs.
   void grant(rank_t to, std::size_t cost) noexcept {
@@ -345,6 +348,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
 
   /// Sends what this rank owes a peer; returns false if the mailbox has no room.
   bool pay(peer& p, rank_t to) {
+    if (!Steps.clears_after_hold && !clear_held(p, to)) return false;
     for (; p.answers_left > 0; p.pop()) {
       answer const one = p.front();
       letter_head const head{.kind = one.kind, .age = one.age, .request = one.request, .argument = one.place};
@@ -356,6 +360,8 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
          : one.kind == letter_kind::hold ? counts_.held
                                          : counts_.refused);
     }
+    // After the answers: a sender that got a hold after its clear would wait forever.
+    if (!clear_held(p, to)) return false;
     if (p.owes_again) {
       if (!mail_letter(to, {.kind = letter_kind::again, .age = p.age_in})) return false;
       p.owes_again = false;
@@ -373,9 +379,8 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
   Credits credits_;
   chain<request> posted_;
   chain<record> unexpected_;
-  std::size_t share_ = 0;       ///< of the budget, that each sender has as credit from the start
-  std::size_t next_ = 0;        ///< the peer that memory woke last
-  std::size_t clears_due_ = 0;  ///< receives that have taken a held message, and whose sender does not know
+  std::size_t share_ = 0;  ///< of the budget, that each sender has as credit from the start
+  std::size_t next_ = 0;   ///< the peer that memory woke last
   bool is_at_work_ = false;
 };
 

@@ -34,13 +34,14 @@ struct peer {
   bool owes_yield = false;     ///< the peer wants its credit back
 
   // from the peer
-  sink* coming = nullptr;    ///< the place of the message that comes on a credit
-  std::size_t granted = 0;   ///< bytes that are reserved for the peer
-  std::size_t owed = 0;      ///< the part of them that the peer does not know of yet
-  std::uint8_t age_in = 0;   ///< counts the restarts of the peer's queue
-  bool has_failed = false;   ///< a question of this age was refused for want of memory
-  bool owes_again = false;   ///< the peer is to ask again
-  bool owes_recall = false;  ///< the peer is to give credit back
+  sink* coming = nullptr;        ///< the place of the message that comes on a credit
+  std::size_t granted = 0;       ///< bytes that are reserved for the peer
+  std::size_t owed = 0;          ///< the part of them that the peer does not know of yet
+  std::uint8_t age_in = 0;       ///< counts the restarts of the peer's queue
+  bool has_failed = false;       ///< a question of this age was refused for want of memory
+  bool owes_again = false;       ///< the peer is to ask again
+  bool owes_recall = false;      ///< the peer is to give credit back
+  std::uint16_t clears_due = 0;  ///< receives that have taken a held message, before the peer knows
   std::uint8_t first_answer = 0;
   std::uint8_t answers_left = 0;
   std::array<answer, most_asked> answers;

@@ -346,7 +346,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     }
   }
 
-  /// Sends what this rank owes a peer; returns false if the mailbox has no room.
+  /// Sends what this rank owes a peer; returns false at the first letter for which the mailbox has no room.
   bool pay(peer& p, rank_t to) {
     if (!Steps.clears_after_hold && !clear_held(p, to)) return false;
     for (; p.answers_left > 0; p.pop()) {
@@ -367,8 +367,12 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
       p.owes_again = false;
       ++counts_.recalled;
     }
-    if (p.owes_recall && mail_letter(to, {.kind = letter_kind::recall})) p.owes_recall = false;
-    if (p.owes_yield && mail_letter(to, {.kind = letter_kind::yield, .argument = p.credit / credit_unit})) {
+    if (p.owes_recall) {
+      if (!mail_letter(to, {.kind = letter_kind::recall})) return false;
+      p.owes_recall = false;
+    }
+    if (p.owes_yield) {
+      if (!mail_letter(to, {.kind = letter_kind::yield, .argument = p.credit / credit_unit})) return false;
       p.credit = 0;
       p.owes_yield = false;
     }

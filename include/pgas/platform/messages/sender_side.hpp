@@ -68,6 +68,8 @@ class sender_side {
   [[nodiscard]] bool may_leave(peer const& p, request const& r) const noexcept {
     return Credits::is_unlimited || (r.bytes <= options_.eager_bytes && record::cost(r.bytes) <= p.credit);
   }
+  /// Sends questions and bytes up to the first letter for which the mailbox has no room. Then room that comes
+  /// back calls the service of this rank.
   void carry_on(peer& p, rank_t to) {
     if (p.leaving != nullptr && !stream(*p.leaving, to, {.kind = letter_kind::more})) return;
     p.leaving = nullptr;
@@ -79,8 +81,9 @@ class sender_side {
         if (!leave(p, *r, to)) return;
       } else if (r->is_ever_asked && r->age == p.age_out) {
         if (Form == message_form::control) break;
-      } else if (p.asked == most_asked || !ask(p, *r, to)) {
-        break;
+      } else {
+        if (p.asked == most_asked) break;
+        if (!ask(p, *r, to)) return;
       }
       r = next;
     }

@@ -41,7 +41,7 @@ template <class T>
 inline constexpr bool is_shared_object<shared_object<T>> = true;
 
 /// The words that hold so many bytes.
-constexpr std::size_t words_for(std::size_t bytes) noexcept {
+constexpr std::size_t words_of_bytes(std::size_t bytes) noexcept {
   return (bytes + sizeof(word) - 1) / sizeof(word);
 }
 
@@ -82,16 +82,16 @@ namespace detail {
 template <call_argument A>
 struct argument_form {
   using seen = A;
-  static std::size_t words(A const&) noexcept { return words_for(sizeof(A)); }
+  static std::size_t words(A const&) noexcept { return words_of_bytes(sizeof(A)); }
   static word* write(word* at, A const& value) noexcept {
     std::memcpy(at, &value, sizeof value);
-    return at + words_for(sizeof(A));
+    return at + words_of_bytes(sizeof(A));
   }
   template <class State>
   static seen read(word const*& at, State const&) noexcept {
     A value{};
     std::memcpy(&value, at, sizeof value);
-    at += words_for(sizeof(A));
+    at += words_of_bytes(sizeof(A));
     return value;
   }
 };
@@ -100,20 +100,20 @@ template <class T>
 word* write_elements(word* at, T const* first, std::size_t count) noexcept {
   *at++ = count;
   if (count != 0) std::memcpy(at, first, count * sizeof(T));
-  return at + words_for(count * sizeof(T));
+  return at + words_of_bytes(count * sizeof(T));
 }
 
 template <call_argument A>
   requires text_argument<A>
 struct argument_form<A> {
   using seen = std::string_view;
-  static std::size_t words(seen text) noexcept { return 1 + words_for(text.size()); }
+  static std::size_t words(seen text) noexcept { return 1 + words_of_bytes(text.size()); }
   static word* write(word* at, seen text) noexcept { return write_elements(at, text.data(), text.size()); }
   template <class State>
   static seen read(word const*& at, State const&) noexcept {
     std::size_t const count = *at++;
     auto const* const first = reinterpret_cast<char const*>(at);
-    at += words_for(count);
+    at += words_of_bytes(count);
     return {first, count};
   }
 };
@@ -128,7 +128,7 @@ struct argument_form<A> {
 
   using seen = std::span<element const>;
   static std::size_t words(A const& range) noexcept {
-    return 1 + words_for(std::ranges::size(range) * sizeof(element));
+    return 1 + words_of_bytes(std::ranges::size(range) * sizeof(element));
   }
   static word* write(word* at, A const& range) noexcept {
     return write_elements(at, std::ranges::data(range), std::ranges::size(range));
@@ -137,7 +137,7 @@ struct argument_form<A> {
   static seen read(word const*& at, State const&) noexcept {
     std::size_t const count = *at++;
     auto const* const first = reinterpret_cast<element const*>(at);
-    at += words_for(count * sizeof(element));
+    at += words_of_bytes(count * sizeof(element));
     return {first, count};
   }
 };

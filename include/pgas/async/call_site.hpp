@@ -48,7 +48,8 @@ struct called_function {
 
   inline static std::uint32_t const number = call_table::add(
       {&run,
-       std::is_void_v<value> ? 0 : words_for(sizeof(std::conditional_t<std::is_void_v<value>, char, value>)),
+       std::is_void_v<value> ? 0
+                             : words_of_bytes(sizeof(std::conditional_t<std::is_void_v<value>, char, value>)),
        type_hash<State, F, A...>()});
 };
 
@@ -61,7 +62,7 @@ auto start_named(State& state, rank_t to, A const&... arguments) {
   local_shared_ptr<call_state> const plain = made;
   std::size_t bytes = 0;
   if constexpr (!std::is_void_v<value>) bytes = sizeof(value);
-  state.start(to, function::number, count, &plain, words_for(bytes), "call", [&](std::span<word> into) {
+  state.start(to, function::number, count, &plain, words_of_bytes(bytes), "call", [&](std::span<word> into) {
     [[maybe_unused]] word* at = into.data();
     ((at = argument_form<A>::write(at, arguments)), ...);
   });

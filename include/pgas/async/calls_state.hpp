@@ -306,7 +306,7 @@ class calls_state final : public call_home {
     std::size_t place = 0;
     do {
       auto const bytes = value.subspan(place * sizeof(word));
-      std::size_t const part = std::min(most, words_for(bytes.size()));
+      std::size_t const part = std::min(most, words_of_bytes(bytes.size()));
       auto const record = post_.extend_answers(to, part + 2);
       record[0] = call_head{call_kind::answer, static_cast<std::uint32_t>(part + 2),
                             static_cast<std::uint32_t>(place)}
@@ -352,7 +352,7 @@ class calls_state final : public call_home {
     std::size_t place = 0;
     do {
       std::size_t const part = std::min(most, text.size() - place);
-      auto const out = post_.extend_answers(from, words_for(part) + 3);
+      auto const out = post_.extend_answers(from, words_of_bytes(part) + 3);
       out[0] = call_head{call_kind::failure, static_cast<std::uint32_t>(out.size()),
                          static_cast<std::uint32_t>(code)}
                    .packed();

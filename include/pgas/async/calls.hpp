@@ -113,15 +113,16 @@ class calls {
   /// operation of one's own; UPC++: rpc to the owner.
   template <class Elements, stateless_function F, class... Arguments>
     requires detail::has_elements<Elements>
-  void update(shared_object<Elements> const& elements, detail::index_of<Elements> const& index,
+  void update(shared_object<Elements> const& elements, detail::index_of_element<Elements> const& index,
               F const& function, Arguments const&... arguments) {
     detail::update_element(*state_, elements, index, function, arguments...);
   }
   /// The same for many elements. Those of one owner go there together.
   template <class Elements, stateless_function F, class... Arguments>
     requires detail::has_elements<Elements>
-  void update(shared_object<Elements> const& elements, std::span<detail::index_of<Elements> const> indices,
-              F const& function, Arguments const&... arguments) {
+  void update(shared_object<Elements> const& elements,
+              std::span<detail::index_of_element<Elements> const> indices, F const& function,
+              Arguments const&... arguments) {
     for (auto const& index : indices)
       detail::update_element(*state_, elements, index, function, arguments...);
   }

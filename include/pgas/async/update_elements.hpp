@@ -50,7 +50,7 @@ struct places_of<E> {
   }
 };
 template <class E>
-using index_of = typename places_of<E>::index;
+using index_of_element = typename places_of<E>::index;
 
 /// True if several ranks can change such an element in memory that they share.
 template <class T>
@@ -90,8 +90,8 @@ struct change_own {
 };
 
 template <class State, class Elements, class F, class... A>
-void update_element(State& state, shared_object<Elements> const& elements, index_of<Elements> const& index,
-                    F const& function, A const&... arguments) {
+void update_element(State& state, shared_object<Elements> const& elements,
+                    index_of_element<Elements> const& index, F const& function, A const&... arguments) {
   using value_type = typename Elements::value_type;
   auto const& window = places_of<Elements>::window(elements.mine());
   auto const place = places_of<Elements>::at(elements.mine(), index);

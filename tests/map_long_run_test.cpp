@@ -185,7 +185,7 @@ void run_map_on_channel(rank_t ranks) {
   on<Model>(ranks, [&](auto& team) {
     constexpr number keys_of_a_rank = 50;
     pgas::map_on_options options;
-    if (!std::is_same_v<decltype(Policy), decltype(pgas::rep_2pc)>)
+    if (!std::is_same_v<std::remove_const_t<decltype(Policy)>, std::remove_const_t<decltype(pgas::rep_2pc)>>)
       options.servers = {.number = 1, .where = pgas::placement::colocated};
     auto map = pgas::make_map<number, number, Policy>(team, options);
     workload mine(team.rank(), team.size(), keys_of_a_rank);

@@ -10,7 +10,7 @@ namespace example::lattice {
 ///
 /// Even and odd ghosts have memory of their own and take turns. A rank puts ghosts of a parity again when it
 /// has those of the other parity. Its neighbour has sent these after its last look at the former.
-/// Where ranks share memory, the face is packed in its place and copied by nobody.
+/// If ranks share memory, the face is packed in its place and copied by nobody.
 /// Source: notified access, Belli and Hoefler 2015.
 template <class Team>
 class halo_by_puts {

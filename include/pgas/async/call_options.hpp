@@ -53,7 +53,7 @@ struct call_shares {
 
   [[nodiscard]] std::size_t of_program() const noexcept { return all / 4; }
   [[nodiscard]] std::size_t of_functions() const noexcept { return all / 2 - longest_answer(); }
-  /// What remains for the answer of a function, so that functions can always begin.
+  /// The rest, for the answer of a function, so that functions can always begin.
   [[nodiscard]] std::size_t longest_answer() const noexcept { return all / 16; }
   [[nodiscard]] std::size_t of_answers() const noexcept { return all / 2; }
   /// What functions may have started while another call of a function begins, and while one of a program

@@ -38,7 +38,7 @@ struct call_lane {
   std::size_t sent = 0;     ///< words of the call that leaves in pieces
 };
 
-/// What this rank keeps for another one.
+/// The state that this rank keeps for another one.
 struct call_peer {
   std::array<call_lane, 2> lanes;
   call_queue control;            ///< answers, and what needs no room

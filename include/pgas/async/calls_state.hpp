@@ -174,7 +174,7 @@ class calls_state final : public call_home {
       return;
     }
     auto const state = std::move(one.state);
-    // What a continuation calls is as deep as the call.
+    // The calls of a continuation are as deep as the call.
     function_scope const inside(*this, std::max(one.depth, 1U) - 1);
     --unanswered_[static_cast<std::size_t>(one.to)];
     post_.end_await(one.words);

@@ -69,7 +69,7 @@ class mapped_mailbox {
     for (rank_t from = 0; from < ranks_.size(); ++from) {
       ring& r = at(ranks_.self(), from);
       word taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
-      // What comes meanwhile waits for the next poll, so that one sender cannot keep this rank here.
+      // Messages that come now wait for the next poll, so that one sender cannot keep this rank here.
       for (std::size_t left = capacity; left > 0; --left, ++handled) {
         entry& e = r.entries[taken % capacity];
         // acquire: pairs with the release in try_send; carries the message.

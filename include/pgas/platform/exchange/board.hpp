@@ -14,6 +14,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/exchange/line_trial.hpp>
 #include <pgas/platform/exchange/patience.hpp>
+#include <pgas/platform/exchange/ranks_of_board.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/text_of.hpp>
 #include <span>
@@ -21,34 +22,6 @@
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
-
-/// All ranks of a team, for a board.
-template <class Control>
-class whole_team {
- public:
-  explicit whole_team(Control const& control) noexcept : control_(&control) {}
-  [[nodiscard]] rank_t rank() const noexcept { return control_->rank(); }
-  [[nodiscard]] rank_t size() const noexcept { return control_->size(); }
-  [[nodiscard]] static rank_t in_team(rank_t rank) noexcept { return rank; }
-
- private:
-  Control const* control_;
-};
-
-/// The ranks of one node, which count as 0, 1, ... on its boards.
-class ranks_of_node {
- public:
-  ranks_of_node(rank_t first, rank_t end, rank_t self) noexcept
-      : first_(first), size_(end - first), rank_(self - first) {}
-  [[nodiscard]] rank_t rank() const noexcept { return rank_; }
-  [[nodiscard]] rank_t size() const noexcept { return size_; }
-  [[nodiscard]] rank_t in_team(rank_t rank) const noexcept { return first_ + rank; }
-
- private:
-  rank_t first_;
-  rank_t size_;
-  rank_t rank_;
-};
 
 /// A board of each rank, on which the rank posts pieces that all other ranks of the team can read in place.
 /// `Ranks` may name fewer ranks, those of one node, and the segment then has only their parts in memory.

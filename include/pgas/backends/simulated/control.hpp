@@ -98,13 +98,13 @@ class simulated_control {
   simulated_control(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_words> home,
                     team_ranks ranks, std::string_view label)
       : machine_(std::move(m)), home_(std::move(home)), ranks_(std::move(ranks)), label_(label) {
-    machine_->hold(self(), &pgas::simulated::held::control, bytes());
+    machine_->of(self()).hold(&pgas::simulated::held::control, bytes());
   }
   simulated_control(simulated_control&&) noexcept = default;
   simulated_control& operator=(simulated_control&&) noexcept = default;
   ~simulated_control() {
     if (!home_) return;
-    machine_->give_up(self(), &pgas::simulated::held::control, bytes());
+    machine_->of(self()).give_up(&pgas::simulated::held::control, bytes());
     machine_->leave(self(), std::move(home_));
   }
 

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <pgas/backends/simulated/homes.hpp>
 #include <pgas/backends/simulated/message.hpp>
 #include <pgas/backends/simulated/pool.hpp>
-#include <pgas/backends/simulated/transfers.hpp>
+#include <pgas/backends/simulated/rank_state.hpp>
 #include <pgas/backends/simulated/wires.hpp>
 #include <vector>
 
@@ -29,6 +28,7 @@ class machine {
 
   [[nodiscard]] scheduler& turns() noexcept { return turns_; }
   [[nodiscard]] wires const& net() const noexcept { return wires_; }
+  [[nodiscard]] rank_state& of(rank_t r) noexcept { return ranks_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] pgas::simulated::counters& count(rank_t r) noexcept { return of(r).count; }
 
   shelf<home_parts> parts;
@@ -133,7 +133,7 @@ class machine {
     auto const d = wires_.between(self, owner);
     if (d == distance::self) {
       return modify(self, owner, at, [&] {
-        changed_by(what, *at, value);
+        message::change(what, *at, value);
         return value != 0;
       });
     }
@@ -170,7 +170,7 @@ class machine {
   /// Waits for one of these words; returns its place and value.
   void await(wait& w) {
     for (;;) {
-      serve(w.self);
+      of(w.self).serve();
       bound_lead(w.self);
       for (watch& each : w.watches) {
         if (!w.predicate(*each.at)) continue;
@@ -178,9 +178,9 @@ class machine {
         w.found = static_cast<std::size_t>(&each - w.watches.data());
         return pay_for_look(w.self, each.owner);
       }
-      if (of(w.self).has_mail) continue;  // a predicate that sends may have let other ranks go on
+      if (of(w.self).has_mail()) continue;  // a predicate that sends may have let other ranks go on
       w.is_over = w.is_for_mail = false;
-      w.looks_itself = !of(w.self).services.empty();
+      w.looks_itself = of(w.self).has_services();
       turns_.await(w);
       if (!w.is_for_mail) return;
     }
@@ -227,7 +227,7 @@ class machine {
     ticks& clock = turns_.clock(self);
     clock += least_look + (dice >> 32U) % (longest + 1);
     turns_.until(clock);
-    serve(self);
+    of(self).serve();
   }
 
   /// Sends a letter, as a store, unless the receiver's box is full.
@@ -258,32 +258,6 @@ class machine {
     for (rank_t const sender : std::exchange(box.want_room, {}))
       call_services(sender, turns_.clock(self) + wires_.at(wires_.between(self, sender)).latency);
   }
-  void begin_service(rank_t self, std::function<void()>& what) {
-    of(self).services.push_back(&what);
-    of(self).has_mail = true;  // a letter may have come before
-  }
-  void end_service(rank_t self, std::function<void()>& what) noexcept {
-    std::erase(of(self).services, &what);
-  }
-  /// The same for work that each change of a word of this rank calls.
-  void begin_work(rank_t self, std::function<void()>& what) {
-    begin_service(self, what);
-    ++of(self).works;
-  }
-  void end_work(rank_t self, std::function<void()>& what) noexcept {
-    end_service(self, what);
-    --of(self).works;
-  }
-
-  /// A rank has taken memory, or given it back.
-  void hold(rank_t self, std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
-    auto& c = of(self).count;
-    c.now.*kind += bytes;
-    c.most.*kind = std::max(c.most.*kind, c.now.*kind);
-  }
-  void give_up(rank_t self, std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
-    of(self).count.now.*kind -= bytes;
-  }
   /// A rank gives up words of a team. Its last stores to words of other ranks may be under way: the words
   /// stay until they have arrived.
   void leave(rank_t self, std::shared_ptr<home_words> home) {
@@ -295,37 +269,14 @@ class machine {
   static constexpr unsigned longest_pause = 6;
   static constexpr ticks least_look = 1000;  ///< so that a loop of tests takes time on every network
 
-  struct rank_state {
-    pgas::simulated::counters count;
-    transfers moves;
-    std::size_t stores_in_flight = 0;
-    std::vector<std::shared_ptr<home_words>> left;  ///< words given up, to which its stores may be under way
-    ticks stores_arrive = 0;                        ///< the latest arrival of its stores at a node
-    ticks stores_served = 0;  ///< the latest time at which one of those that have arrived takes place
-    std::vector<std::function<void()>*> services;  ///< of its mailboxes, and its work
-    std::size_t works = 0;
-    bool has_mail = false;  ///< a service has something to do
-    rank_t flushes = -1;
-    bool is_flushing = false, flushes_gets_only = false;
-    std::uint64_t dice = 0;
-  };
-
-  [[nodiscard]] rank_state& of(rank_t r) noexcept { return ranks_[static_cast<std::size_t>(r)]; }
-
   /// Lets other ranks go on if the running rank's clock is far ahead of the present, so that a loop over
   /// operations that do not wait for their turn ends.
   void bound_lead(rank_t self) {
     if (turns_.clock(self) > turns_.present() + lead_) turns_.until(turns_.clock(self));
   }
-  void serve(rank_t self) {
-    auto& mine = of(self);
-    while (std::exchange(mine.has_mail, false)) {
-      for (std::size_t i = 0; i < mine.services.size(); ++i) (*mine.services[i])();
-    }
-  }
   void call_services(rank_t r, ticks at) {
-    of(r).has_mail = true;
-    if (!of(r).services.empty()) turns_.interrupt(r, at);
+    of(r).notice_mail();
+    if (of(r).has_services()) turns_.interrupt(r, at);
   }
   /// The clock passes the times of the rank's stores.
   void order(rank_t self) {
@@ -336,7 +287,7 @@ class machine {
   }
   void changed(rank_t owner, word const* at, ticks when) {
     turns_.changed(owner, at, [&](rank_t waiter) { return seen_at(waiter, owner, when); });
-    if (of(owner).works != 0) call_services(owner, when);
+    if (of(owner).works()) call_services(owner, when);
   }
   /// The time at which a waiting rank has learnt of a change: its look at another rank's word arrives when
   /// the word changes, at the earliest, and passes the interface of that node like any other message.
@@ -416,22 +367,10 @@ class machine {
     if (m.at == nullptr) {
       deliver(m.target, m.value, e.at);
     } else {
-      changed_by(m.what, *m.at, m.value);
+      message::change(m.what, *m.at, m.value);
       changed(m.target, m.at, e.at);
     }
     if (--origin.stores_in_flight == 0) origin.left.clear();
-  }
-  static void changed_by(message::kind what, word& at, word value) noexcept {
-    switch (what) {
-      case message::kind::add:
-        at += value;
-        return;
-      case message::kind::flip:
-        at ^= value;
-        return;
-      default:
-        at = value;
-    }
   }
 
   void deliver(rank_t to, std::uint64_t number, ticks when) {

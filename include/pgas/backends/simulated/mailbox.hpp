@@ -66,11 +66,11 @@ class simulated_mailbox {
   /// Calls `what` while this rank waits.
   void serve(std::function<void()> what) {
     rank_t const self = ranks_.to_world(ranks_.self());
-    if (service_) machine_->end_service(self, *service_);
+    if (service_) machine_->of(self).end_service(*service_);
     service_.reset();
     if (what == nullptr) return;
     service_ = std::make_unique<std::function<void()>>(std::move(what));
-    machine_->begin_service(self, *service_);
+    machine_->of(self).begin_service(*service_);
   }
 
  private:

@@ -18,6 +18,20 @@ struct message {
   rank_t origin, target;
   word* at;    ///< null: a letter
   word value;  ///< of a transfer: its bytes; of a letter: its number
+
+  /// Changes a word as a message of this kind does.
+  static void change(kind what, word& at, word value) noexcept {
+    switch (what) {
+      case kind::add:
+        at += value;
+        return;
+      case kind::flip:
+        at ^= value;
+        return;
+      default:
+        at = value;
+    }
+  }
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated

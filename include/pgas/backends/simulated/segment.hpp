@@ -39,12 +39,12 @@ class simulated_segment {
   simulated_segment(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_parts> home,
                     team_ranks ranks)
       : machine_(std::move(m)), home_(std::move(home)), ranks_(std::move(ranks)) {
-    machine_->hold(self(), &pgas::simulated::held::payload, part_bytes(rank()));
+    machine_->of(self()).hold(&pgas::simulated::held::payload, part_bytes(rank()));
   }
   simulated_segment(simulated_segment&&) noexcept = default;
   simulated_segment& operator=(simulated_segment&&) noexcept = default;
   ~simulated_segment() {
-    if (home_) machine_->give_up(self(), &pgas::simulated::held::payload, part_bytes(rank()));
+    if (home_) machine_->of(self()).give_up(&pgas::simulated::held::payload, part_bytes(rank()));
   }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }

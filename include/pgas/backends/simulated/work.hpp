@@ -13,11 +13,11 @@ class work {
  public:
   work(std::shared_ptr<machine> m, rank_t self, std::function<void()> what)
       : machine_(std::move(m)), self_(self), what_(std::move(what)) {
-    machine_->begin_work(self_, what_);
+    machine_->of(self_).begin_work(what_);
   }
   work(work const&) = delete;
   work& operator=(work const&) = delete;
-  ~work() { machine_->end_work(self_, what_); }
+  ~work() { machine_->of(self_).end_work(what_); }
 
  private:
   std::shared_ptr<machine> machine_;

@@ -8,6 +8,7 @@
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/collective_operations.hpp>
+#include <pgas/window/collective_starter.hpp>
 #include <pgas/window/handshake.hpp>
 #include <pgas/window/team_state.hpp>
 #include <span>

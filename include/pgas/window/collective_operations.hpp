@@ -2,20 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <concepts>
-#include <cstdint>
-#include <memory>
 #include <pgas/collectives/by_exchange.hpp>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
-#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
-#include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/carry_out_collective.hpp>
+#include <pgas/window/collective_arguments.hpp>
 #include <pgas/window/collective_choice.hpp>
+#include <pgas/window/collective_preconditions.hpp>
 #include <pgas/window/collective_request.hpp>
 #include <pgas/window/team_state.hpp>
 #include <ranges>
@@ -23,31 +19,8 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
-
-namespace detail {
-
-/// Elements that lie side by side in private memory.
-template <class R>
-concept side_by_side = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
-/// The same, to be filled: not a temporary object that owns them.
-template <class R>
-concept fillable = side_by_side<R> && std::ranges::borrowed_range<R> &&
-                   !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
-
-template <class T>
-inline constexpr bool is_array = std::is_array_v<T>;
-template <class T, std::size_t N>
-inline constexpr bool is_array<std::array<T, N>> = true;
-/// A broadcast fills elements, and not a value of a type that holds them along with something else. An array
-/// is filled if it has a name; a temporary one is a value.
-template <class R>
-concept filled_by_broadcast =
-    fillable<R> && (!transportable<std::remove_cvref_t<R>> || is_array<std::remove_cvref_t<R>>);
-
-}  // namespace detail
 
 /// The collectives of a team on elements in private memory, in two forms with one source: those of a team
 /// return when this rank's part has ended, those of `team.start()` return a request.
@@ -58,7 +31,9 @@ concept filled_by_broadcast =
 /// order is fixed, too. A team makes memory when the first collective needs it, once for boards and once for
 /// links, as collective as a window; only then a started one waits.
 template <class Self, class Backend, bool Starts>
-class collective_operations {
+class collective_operations : public detail::collective_preconditions<Self, Backend> {
+  using base = detail::collective_preconditions<Self, Backend>;
+
  public:
   using result_type = std::conditional_t<Starts, collective_request<detail::team_state<Backend>>, void>;
 
@@ -66,7 +41,7 @@ class collective_operations {
   template <detail::filled_by_broadcast Values, class Algorithm = collectives::automatic>
   result_type broadcast(Values&& values, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "broadcast");
-    bytes_out const data = out_bytes(values);
+    bytes_out const data = detail::out_bytes(values);
     auto const go = [&](auto chosen) {
       return carry_out("broadcast", chosen, data.size(),
                        [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, {.root = root});
@@ -81,11 +56,11 @@ class collective_operations {
   result_type reduce(Values const& mine, Result&& result, rank_t root = 0, Op op = {},
                      Algorithm algorithm = {}) const {
     check_root(root, "reduce");
-    bytes_in const in = in_bytes(mine);
-    bytes_out const out = out_bytes(result);
+    bytes_in const in = detail::in_bytes(mine);
+    bytes_out const out = detail::out_bytes(result);
     if (root == rank()) check_sizes(in.size(), out.size(), "reduce");
     auto const go = [&](auto chosen) {
-      check_fold<element<Values>, Op>(chosen, "reduce");
+      this->template check_fold<element<Values>, Op>(chosen, "reduce");
       return carry_out("reduce", chosen, folded_bytes<element<Values>>(in.size()),
                        [in, out, root, op](auto a, auto& m) mutable {
                          return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
@@ -100,11 +75,11 @@ class collective_operations {
   template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type all_reduce(Values const& mine, Result&& result, Op op = {}, Algorithm algorithm = {}) const {
-    bytes_in const in = in_bytes(mine);
-    bytes_out const out = out_bytes(result);
+    bytes_in const in = detail::in_bytes(mine);
+    bytes_out const out = detail::out_bytes(result);
     check_sizes(in.size(), out.size(), "all_reduce");
     auto const go = [&](auto chosen) {
-      check_fold<element<Values>, Op>(chosen, "all_reduce");
+      this->template check_fold<element<Values>, Op>(chosen, "all_reduce");
       return carry_out("all_reduce", chosen, folded_bytes<element<Values>>(in.size()),
                        [in, out, op](auto a, auto& m) mutable {
                          return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
@@ -136,8 +111,10 @@ class collective_operations {
   template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type gather(Values const& mine, All&& all, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "gather");
-    if (root == rank()) check_sizes(in_bytes(mine).size() * ranks(), out_bytes(all).size(), "gather");
-    return gather_blocks(mine, all, detail::block_sizes(in_bytes(mine).size()), true, root, algorithm);
+    if (root == rank())
+      check_sizes(detail::in_bytes(mine).size() * ranks(), detail::out_bytes(all).size(), "gather");
+    return gather_blocks(mine, all, detail::block_sizes(detail::in_bytes(mine).size()), true, root,
+                         algorithm);
   }
   /// The same with counts[r] elements of rank r, which the root names. MPI_Gatherv.
   template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
@@ -146,9 +123,9 @@ class collective_operations {
     check_root(root, "gather");
     detail::block_sizes sizes;
     if (root == rank()) {
-      sizes = sizes_of<element<All>>(counts, "gather");
-      check_sizes(sizes.first(size()), out_bytes(all).size(), "gather");
-      check_sizes(sizes.size(root), in_bytes(mine).size(), "gather");
+      sizes = sizes_of(counts, sizeof(element<All>), "gather");
+      check_sizes(sizes.first(size()), detail::out_bytes(all).size(), "gather");
+      check_sizes(sizes.size(root), detail::in_bytes(mine).size(), "gather");
     }
     return gather_blocks(mine, all, std::move(sizes), false, root, algorithm);
   }
@@ -156,16 +133,16 @@ class collective_operations {
   /// Every rank gets all ranks' elements, in rank order. Collective. MPI_Allgather.
   template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type all_gather(Values const& mine, All&& all, Algorithm algorithm = {}) const {
-    check_sizes(in_bytes(mine).size() * ranks(), out_bytes(all).size(), "all_gather");
-    return all_gather_blocks(mine, all, detail::block_sizes(in_bytes(mine).size()), true, algorithm);
+    check_sizes(detail::in_bytes(mine).size() * ranks(), detail::out_bytes(all).size(), "all_gather");
+    return all_gather_blocks(mine, all, detail::block_sizes(detail::in_bytes(mine).size()), true, algorithm);
   }
   /// The same with counts[r] elements of rank r, which all ranks name. MPI_Allgatherv.
   template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type all_gather(Values const& mine, All&& all, std::span<std::size_t const> counts,
                          Algorithm algorithm = {}) const {
-    detail::block_sizes sizes = sizes_of<element<All>>(counts, "all_gather");
-    check_sizes(sizes.first(size()), out_bytes(all).size(), "all_gather");
-    check_sizes(sizes.size(rank()), in_bytes(mine).size(), "all_gather");
+    detail::block_sizes sizes = sizes_of(counts, sizeof(element<All>), "all_gather");
+    check_sizes(sizes.first(size()), detail::out_bytes(all).size(), "all_gather");
+    check_sizes(sizes.size(rank()), detail::in_bytes(mine).size(), "all_gather");
     return all_gather_blocks(mine, all, std::move(sizes), false, algorithm);
   }
 
@@ -173,8 +150,10 @@ class collective_operations {
   template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
   result_type scatter(All const& all, Result&& mine, rank_t root = 0, Algorithm algorithm = {}) const {
     check_root(root, "scatter");
-    if (root == rank()) check_sizes(out_bytes(mine).size() * ranks(), in_bytes(all).size(), "scatter");
-    return scatter_blocks(all, mine, detail::block_sizes(out_bytes(mine).size()), true, root, algorithm);
+    if (root == rank())
+      check_sizes(detail::out_bytes(mine).size() * ranks(), detail::in_bytes(all).size(), "scatter");
+    return scatter_blocks(all, mine, detail::block_sizes(detail::out_bytes(mine).size()), true, root,
+                          algorithm);
   }
   /// The same with counts[r] elements for rank r, which the root names. MPI_Scatterv.
   template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
@@ -183,9 +162,9 @@ class collective_operations {
     check_root(root, "scatter");
     detail::block_sizes sizes;
     if (root == rank()) {
-      sizes = sizes_of<element<All>>(counts, "scatter");
-      check_sizes(sizes.first(size()), in_bytes(all).size(), "scatter");
-      check_sizes(sizes.size(root), out_bytes(mine).size(), "scatter");
+      sizes = sizes_of(counts, sizeof(element<All>), "scatter");
+      check_sizes(sizes.first(size()), detail::in_bytes(all).size(), "scatter");
+      check_sizes(sizes.size(root), detail::out_bytes(mine).size(), "scatter");
     }
     return scatter_blocks(all, mine, std::move(sizes), false, root, algorithm);
   }
@@ -193,8 +172,8 @@ class collective_operations {
   /// Rank r gets block r of each rank's elements, in rank order. Collective. MPI_Alltoall.
   template <detail::side_by_side From, detail::fillable Into, class Algorithm = collectives::automatic>
   result_type all_to_all(From const& from, Into&& into, Algorithm algorithm = {}) const {
-    std::size_t const bytes = in_bytes(from).size();
-    check_sizes(bytes, out_bytes(into).size(), "all_to_all");
+    std::size_t const bytes = detail::in_bytes(from).size();
+    check_sizes(bytes, detail::out_bytes(into).size(), "all_to_all");
     check(bytes % (ranks() * sizeof(element<From>)) == 0, "all_to_all",
           "elements are no multiple of the ranks; give counts");
     return all_to_all_blocks(from, into, detail::block_sizes(bytes / ranks()),
@@ -204,10 +183,10 @@ class collective_operations {
   template <detail::side_by_side From, detail::fillable Into, class Algorithm = collectives::automatic>
   result_type all_to_all(From const& from, std::span<std::size_t const> out, Into&& into,
                          std::span<std::size_t const> in, Algorithm algorithm = {}) const {
-    detail::block_sizes out_sizes = sizes_of<element<From>>(out, "all_to_all");
-    detail::block_sizes in_sizes = sizes_of<element<Into>>(in, "all_to_all");
-    check_sizes(out_sizes.first(size()), in_bytes(from).size(), "all_to_all");
-    check_sizes(in_sizes.first(size()), out_bytes(into).size(), "all_to_all");
+    detail::block_sizes out_sizes = sizes_of(out, sizeof(element<From>), "all_to_all");
+    detail::block_sizes in_sizes = sizes_of(in, sizeof(element<Into>), "all_to_all");
+    check_sizes(out_sizes.first(size()), detail::in_bytes(from).size(), "all_to_all");
+    check_sizes(in_sizes.first(size()), detail::out_bytes(into).size(), "all_to_all");
     check_sizes(out_sizes.size(rank()), in_sizes.size(rank()), "all_to_all");
     return all_to_all_blocks(from, into, std::move(out_sizes), std::move(in_sizes), false, algorithm);
   }
@@ -217,22 +196,37 @@ class collective_operations {
   template <detail::side_by_side All, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type reduce_scatter(All const& all, Result&& mine, Op op = {}, Algorithm algorithm = {}) const {
-    check_sizes(out_bytes(mine).size() * ranks(), in_bytes(all).size(), "reduce_scatter");
-    return reduce_scatter_blocks(all, mine, detail::block_sizes(out_bytes(mine).size()), true, op, algorithm);
+    check_sizes(detail::out_bytes(mine).size() * ranks(), detail::in_bytes(all).size(), "reduce_scatter");
+    return reduce_scatter_blocks(all, mine, detail::block_sizes(detail::out_bytes(mine).size()), true, op,
+                                 algorithm);
   }
   /// The same with counts[r] elements for rank r, which all ranks name. MPI_Reduce_scatter.
   template <detail::side_by_side All, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type reduce_scatter(All const& all, std::span<std::size_t const> counts, Result&& mine, Op op = {},
                              Algorithm algorithm = {}) const {
-    detail::block_sizes sizes = sizes_of<element<All>>(counts, "reduce_scatter");
-    check_sizes(sizes.first(size()), in_bytes(all).size(), "reduce_scatter");
-    check_sizes(sizes.size(rank()), out_bytes(mine).size(), "reduce_scatter");
+    detail::block_sizes sizes = sizes_of(counts, sizeof(element<All>), "reduce_scatter");
+    check_sizes(sizes.first(size()), detail::in_bytes(all).size(), "reduce_scatter");
+    check_sizes(sizes.size(rank()), detail::out_bytes(mine).size(), "reduce_scatter");
     return reduce_scatter_blocks(all, mine, std::move(sizes), false, op, algorithm);
   }
 
  private:
-  using state_type = detail::team_state<Backend>;
+  using base::check;
+  using base::check_blocks;
+  using base::check_root;
+  using base::check_sizes;
+  using base::hash_of;
+  using base::rank;
+  using base::ranks;
+  using base::self;
+  using base::size;
+  using base::sizes_of;
+  using typename base::state_type;
+  template <collective_medium Kind>
+  static constexpr std::size_t longest_element(std::size_t shares) noexcept {
+    return base::template longest_element<Kind>(shares);
+  }
   template <class Op = op::replace>
   using library_choice = std::conditional_t<
       state_type::operations_type::has_near_boards, detail::collective_choice_by_nodes<detail::commutes<Op>>,
@@ -245,11 +239,11 @@ class collective_operations {
   template <class Values, class Result, class Op, class Algorithm>
   result_type scan_elements(Values const& mine, Result& result, Op op, Algorithm algorithm, bool is_exclusive,
                             detail::collective_name operation) const {
-    bytes_in const in = in_bytes(mine);
-    bytes_out const out = out_bytes(result);
+    bytes_in const in = detail::in_bytes(mine);
+    bytes_out const out = detail::out_bytes(result);
     check_sizes(in.size(), out.size(), operation.text());
     auto const go = [&](auto chosen) {
-      check_fold<element<Values>, Op>(chosen, operation.text());
+      this->template check_fold<element<Values>, Op>(chosen, operation.text());
       return carry_out(operation, chosen, folded_bytes<element<Values>>(in.size()),
                        [in, out, op, is_exclusive](auto a, auto& m) mutable {
                          return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
@@ -263,8 +257,8 @@ class collective_operations {
   template <class Values, class All, class Algorithm>
   result_type gather_blocks(Values const& mine, All& all, detail::block_sizes sizes, bool is_equal,
                             rank_t root, Algorithm algorithm) const {
-    bytes_in const in = in_bytes(mine);
-    bytes_out const out = out_bytes(all);
+    bytes_in const in = detail::in_bytes(mine);
+    bytes_out const out = detail::out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "gather");
       return carry_out("gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
@@ -279,8 +273,8 @@ class collective_operations {
   template <class Values, class All, class Algorithm>
   result_type all_gather_blocks(Values const& mine, All& all, detail::block_sizes sizes, bool is_equal,
                                 Algorithm algorithm) const {
-    bytes_in const in = in_bytes(mine);
-    bytes_out const out = out_bytes(all);
+    bytes_in const in = detail::in_bytes(mine);
+    bytes_out const out = detail::out_bytes(all);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "all_gather");
       return carry_out("all_gather", chosen, is_equal ? in.size() : detail::unknown_bytes,
@@ -294,8 +288,8 @@ class collective_operations {
   template <class All, class Result, class Algorithm>
   result_type scatter_blocks(All const& all, Result& mine, detail::block_sizes sizes, bool is_equal,
                              rank_t root, Algorithm algorithm) const {
-    bytes_in const in = in_bytes(all);
-    bytes_out const out = out_bytes(mine);
+    bytes_in const in = detail::in_bytes(all);
+    bytes_out const out = detail::out_bytes(mine);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "scatter");
       return carry_out("scatter", chosen, is_equal ? out.size() * ranks() : detail::unknown_bytes,
@@ -310,8 +304,8 @@ class collective_operations {
   template <class From, class Into, class Algorithm>
   result_type all_to_all_blocks(From const& from, Into& into, detail::block_sizes out_sizes,
                                 detail::block_sizes in_sizes, bool is_equal, Algorithm algorithm) const {
-    bytes_in const in = in_bytes(from);
-    bytes_out const out = out_bytes(into);
+    bytes_in const in = detail::in_bytes(from);
+    bytes_out const out = detail::out_bytes(into);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "all_to_all");
       return carry_out("all_to_all", chosen, is_equal ? in.size() : detail::unknown_bytes,
@@ -327,11 +321,11 @@ class collective_operations {
   template <class All, class Result, class Op, class Algorithm>
   result_type reduce_scatter_blocks(All const& all, Result& mine, detail::block_sizes sizes, bool is_equal,
                                     Op op, Algorithm algorithm) const {
-    bytes_in const in = in_bytes(all);
-    bytes_out const out = out_bytes(mine);
+    bytes_in const in = detail::in_bytes(all);
+    bytes_out const out = detail::out_bytes(mine);
     auto const go = [&](auto chosen) {
       check_blocks(chosen, is_equal, "reduce_scatter");
-      check_fold<element<All>, Op, true>(chosen, "reduce_scatter");
+      this->template check_fold<element<All>, Op, true>(chosen, "reduce_scatter");
       return carry_out("reduce_scatter", chosen,
                        is_equal ? folded_bytes<element<All>>(in.size()) : detail::unknown_bytes,
                        [in, out, sizes, op](auto a, auto& m) mutable {
@@ -345,21 +339,6 @@ class collective_operations {
 
   // Parts that they share.
 
-  [[nodiscard]] Self const& self() const noexcept { return static_cast<Self const&>(*this); }
-  [[nodiscard]] rank_t rank() const noexcept { return self().state()->backend.rank(); }
-  [[nodiscard]] rank_t size() const noexcept { return self().state()->backend.size(); }
-  [[nodiscard]] std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
-
-  template <class R>
-  static bytes_in in_bytes(R const& range) noexcept {
-    detail::refuse_type<element<R>>();
-    return std::as_bytes(std::span(std::ranges::data(range), std::ranges::size(range)));
-  }
-  template <class R>
-  static bytes_out out_bytes(R& range) noexcept {
-    detail::refuse_type<element<R>>();
-    return std::as_writable_bytes(std::span(std::ranges::data(range), std::ranges::size(range)));
-  }
   /// Elements that must be aligned better than a slot's room are in memory.
   template <class T>
   static constexpr std::size_t folded_bytes(std::size_t bytes) noexcept {
@@ -396,7 +375,7 @@ class collective_operations {
         return has_boards ? longest_element<boards>(shares)
                           : std::min(longest_element<links>(shares), longest_element<shelves>(shares));
       };
-      if constexpr (sizeof(T) > longest(InShares ? most_ranks : 1)) {
+      if constexpr (sizeof(T) > longest(InShares ? base::most_ranks : 1)) {
         using exchange = std::conditional_t<has_boards, collectives::direct, collectives::pulled>;
         if (sizeof(T) > longest(InShares ? ranks() : 1)) return go(collectives::by_exchange<exchange>{});
       }
@@ -406,12 +385,6 @@ class collective_operations {
 
   template <class Values, class Op>
   static constexpr auto folds = detail::folded_kind::of<element<Values>, Op>();
-  [[nodiscard]] std::uint32_t hash_of(detail::block_sizes const& sizes, bool is_equal) const noexcept {
-    if (assertions < assertion_level::normal || is_equal) return 0;
-    std::uint64_t hash = 1;
-    for (rank_t r = 0; r < size(); ++r) hash = (hash ^ sizes.size(r)) * 0x9e3779b97f4a7c15U;
-    return static_cast<std::uint32_t>(hash >> 32U);
-  }
 
   template <class Algorithm, class Begin>
   result_type carry_out(detail::collective_name operation, Algorithm algorithm, std::size_t bytes,
@@ -419,86 +392,6 @@ class collective_operations {
     return detail::carry_out_collective<result_type>(self().state(), operation, algorithm, bytes,
                                                      std::move(begin), facts);
   }
-
-  // Preconditions.
-
-  void check(bool holds, std::string_view operation, std::string_view sentence) const {
-    PGAS_EXPECTS(light, holds, refuse(operation, std::string(sentence)));
-  }
-  [[noreturn, gnu::cold]] void refuse(std::string_view operation, std::string const& sentence) const {
-    throw error(errc::invalid_argument, self().state()->backend.world_rank(rank()), operation, sentence);
-  }
-  void check_root(rank_t root, std::string_view operation) const {
-    PGAS_EXPECTS(light, root >= 0 && root < size(),
-                 detail::throw_bad_rank(self().state()->backend.world_rank(rank()), operation, root, size()));
-  }
-  void check_sizes(std::size_t expected, std::size_t given, std::string_view operation) const {
-    PGAS_EXPECTS(light, expected == given,
-                 refuse(operation, detail::text_of({"memory of ", given, " bytes was given where ", expected,
-                                                    " belong; all blocks lie side by side in rank order"})));
-  }
-  template <class T>
-  [[nodiscard]] detail::block_sizes sizes_of(std::span<std::size_t const> counts,
-                                             std::string_view operation) const {
-    PGAS_EXPECTS(light, counts.size() == ranks(),
-                 refuse(operation, detail::text_of({"there are ", counts.size(), " counts for ", size(),
-                                                    " ranks; give one for each rank"})));
-    return {counts, sizeof(T)};
-  }
-  template <class Algorithm>
-  void check_blocks(Algorithm, bool is_equal, std::string_view operation) const {
-    if constexpr (requires { Algorithm::needs_equal_blocks; }) {
-      check(is_equal, operation, "this algorithm takes blocks of one size; use another one with counts");
-    }
-  }
-  template <class T, class Op, bool InShares = false, class Algorithm>
-  void check_fold(Algorithm, std::string_view operation) const {
-    static_assert(transportable<T>);
-    if constexpr (requires { Algorithm::needs_commutative; }) {
-      static_assert(detail::commutes<Op>,
-                    "pgas: this algorithm changes the order of operands; wrap an operation that allows it in "
-                    "pgas::commutative, or use another algorithm");
-    }
-    if constexpr (!requires { Algorithm::folds_any_length; }) {
-      PGAS_EXPECTS(light, sizeof(T) <= longest_element<Algorithm::stands_on>(InShares ? ranks() : 1),
-                   refuse(operation, detail::text_of({"elements of ", sizeof(T), " bytes are too long for ",
-                                                      Algorithm::name, " on ", size(),
-                                                      " ranks; name no algorithm, or by_exchange"})));
-    }
-  }
-  /// The most bytes of an element that can be folded on a medium, whose pieces have `shares` for ranks.
-  template <collective_medium Kind>
-  static constexpr std::size_t longest_element(std::size_t shares) noexcept {
-    using medium = std::remove_reference_t<
-        decltype(std::declval<typename state_type::operations_type&>().template medium<Kind>())>;
-    using operations = state_type::operations_type;
-    if constexpr (Kind == collective_medium::boards &&
-                  !(operations::has_boards || operations::has_near_boards)) {
-      return 0;
-    } else if constexpr (Kind == collective_medium::links) {
-      return medium::piece_bytes;
-    } else if constexpr (Kind == collective_medium::nodes) {
-      return medium::links_type::piece_bytes;  // shorter than those of boards
-    } else {
-      return medium::buffer_bytes / shares;
-    }
-  }
-  /// More ranks do not happen with elements that are longer than their share of a piece.
-  static constexpr std::size_t most_ranks = 1024;
-};
-
-/// Starts the collectives of a team: `team.start().broadcast(values)` returns a request.
-template <class Backend>
-class collective_starter : public collective_operations<collective_starter<Backend>, Backend, true> {
- public:
-  /// Made by `team.start()`.
-  explicit collective_starter(std::shared_ptr<detail::team_state<Backend>> state) noexcept
-      : state_(std::move(state)) {}
-  /// The team's, for the library.
-  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
-
- private:
-  std::shared_ptr<detail::team_state<Backend>> state_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

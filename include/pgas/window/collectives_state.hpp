@@ -15,25 +15,13 @@
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/window/started_collective.hpp>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
-
-/// A collective that has been asked for and may not have ended yet. Its functions take it by its base, since
-/// they know what lies behind it.
-struct started_collective {
-  std::string_view operation;
-  collective_call call;
-  steps (*begin)(started_collective&) = nullptr;
-  /// Of one whose note is written: it is over when the notes of others are read.
-  bool (*read)(started_collective&, notes) = nullptr;
-  std::optional<steps> run;
-  std::exception_ptr error;
-  bool is_done = false;
-};
 
 /// One rank's share of what the collectives of one team need: media on control words of the team, memory that
 /// is made when the first collective needs it, and the queue of those that have been started.

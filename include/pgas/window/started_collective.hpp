@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <pgas/platform/exchange/notes.hpp>
+#include <pgas/platform/exchange/steps.hpp>
+#include <pgas/platform/words/collective_call.hpp>
+#include <string_view>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A collective that has been asked for and may not have ended yet. Its functions take it by its base, since
+/// they know what lies behind it.
+struct started_collective {
+  std::string_view operation;
+  collective_call call;
+  steps (*begin)(started_collective&) = nullptr;
+  /// Of one whose note is written: it is over when the notes of others are read.
+  bool (*read)(started_collective&, notes) = nullptr;
+  std::optional<steps> run;
+  std::exception_ptr error;
+  bool is_done = false;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

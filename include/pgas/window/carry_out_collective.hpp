@@ -33,6 +33,18 @@ struct kept_collective : started_collective {
   Begin begin_in;
 };
 
+/// Keeps a started collective of this type until the last of its owners forgets it. A pointer to a function
+/// destroys it, so all types share one std::shared_ptr. With std::make_shared the compiler would instantiate
+/// thirty functions for each algorithm, operation and type of elements.
+template <class Kept, class Algorithm, class Medium, class Begin>
+std::shared_ptr<started_collective> keep_collective(Algorithm algorithm, Medium& medium, Begin&& begin) {
+  void (*const destroy)(started_collective*) = [](started_collective* base) {
+    delete static_cast<Kept*>(base);
+  };
+  started_collective* const made = new Kept(algorithm, medium, std::forward<Begin>(begin));
+  return {made, destroy};
+}
+
 /// Makes the memory of the media. Collective.
 template <class State>
 void make_collective_memory(State& state, collective_medium kind) {
@@ -86,7 +98,7 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
       if (in_notes && operations.takes_notes(medium)) {
         if (operations.start_in_notes(operation.text(), call, [&](auto how) { return begin(how, medium); }))
           return Result(nullptr, nullptr);
-        auto written = std::make_shared<kept_type>(algorithm, medium, std::move(begin));
+        auto written = keep_collective<kept_type>(algorithm, medium, std::move(begin));
         written->read = [](started_collective& base, typename Algorithm::in_notes how) {
           auto& kept = static_cast<kept_type&>(base);
           return kept.begin_in(how, *kept.medium);
@@ -95,7 +107,7 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
         return Result(state, std::move(written));
       }
     }
-    auto asked = std::make_shared<kept_type>(algorithm, medium, std::move(begin));
+    auto asked = keep_collective<kept_type>(algorithm, medium, std::move(begin));
     asked->operation = operation.text();
     asked->call = call;
     asked->begin = [](started_collective& base) {

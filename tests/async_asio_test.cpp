@@ -17,6 +17,9 @@
 #include <pgas/async/arrival.hpp>
 #include <pgas/async/asio.hpp>
 #include <pgas/async/cancel_after.hpp>
+#include <pgas/async/close_request.hpp>
+#include <pgas/async/start_barrier.hpp>
+#include <pgas/async/start_flush.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/signals.hpp>
@@ -139,6 +142,40 @@ TEST_CASE("async: an operation completes by a callback, by a future, and by noth
       {1, 2});
 }
 
+TEST_CASE("async: flushes, barriers and the ends of fences complete by each token") {
+  everywhere<models_of_threads>(
+      [](auto& team) {
+        auto w = numbers(team);
+        asio::io_context context;
+        pgas::scheduler tasks(team);
+        pgas::progress_in loop(context, tasks);
+        int calls = 0;
+        auto const count = [&](std::exception_ptr const& error) { calls += error ? 100 : 1; };
+        for (int round = 1; round <= 3; ++round) {
+          pgas::fence epoch{w};
+          epoch.put(right_of(team), 0, round);
+          complete(loop, pgas::start_flush(epoch, right_of(team)), count);
+          complete(loop, pgas::start_flush(epoch), asio::detached);
+          auto met = complete(loop, pgas::start_barrier(team), asio::use_future);
+          complete(loop, pgas::start_barrier(team), count);
+          if (round == 1) {
+            complete(loop, pgas::start_close(std::move(epoch)), count);
+          } else {
+            auto closed = complete(loop, pgas::start_close(std::move(epoch)), asio::use_future);
+            context.run();
+            closed.get();
+            ++calls;
+          }
+          context.run();
+          context.restart();
+          met.get();
+          require_equal(pgas::stage(w, pgas::read_only)[0], round, "the put of the left neighbour");
+        }
+        require_equal(calls, 9, "completions without an error");
+      },
+      {1, 2});
+}
+
 TEST_CASE("async: a task completes by a token, with its value or its exception") {
   everywhere<models_of_threads>(
       [](auto& team) {
@@ -165,6 +202,7 @@ TEST_CASE("async: coroutines of Asio await requests of windows") {
   everywhere<models_of_threads>(
       [](auto& team) {
         auto w = numbers(team);
+        auto other = numbers(team);
         pgas::lock_all epoch{w};
         asio::io_context context;
         pgas::scheduler tasks(team);
@@ -173,6 +211,11 @@ TEST_CASE("async: coroutines of Asio await requests of windows") {
         auto const work = [&]() -> asio::awaitable<void> {
           std::array<int, 100> values{};
           co_await complete(loop, epoch.rget(right_of(team), 0, std::span(values)), asio::use_awaitable);
+          {
+            pgas::fence open{other};
+            co_await complete(loop, pgas::start_barrier(team), asio::use_awaitable);
+            co_await complete(loop, pgas::start_close(std::move(open)), asio::use_awaitable);
+          }
           sum = values[7] + co_await complete(loop, looked_at{3}, asio::use_awaitable);
           bool thrown = false;
           try {

@@ -67,6 +67,17 @@ class notified_halo {
       std::exchange(halo_, nullptr)->receive(into_);
     }
 
+    /// Copies the cells that have come, and returns whether all have, so that the exchange has finished.
+    /// Never waits for a neighbour. With wait() the exchange is a request.
+    [[nodiscard]] bool test() {
+      if (halo_ != nullptr && halo_->try_receive(into_)) halo_ = nullptr;
+      return halo_ == nullptr;
+    }
+    /// Like finish; returns at once if the exchange has finished.
+    void wait() {
+      if (halo_ != nullptr) finish();
+    }
+
    private:
     friend notified_halo;
     pending(notified_halo& halo, window_type into) noexcept : halo_(&halo), into_(std::move(into)) {}
@@ -111,6 +122,7 @@ class notified_halo {
     }
     std::size_t const half = begun_++ % 2;
     pending_ = true;
+    received_ = 0;
     for (route const& to : routes_.targets) {
       send(a, to, to.place + half * to.half);
       signals_.signal(epoch_, to.rank);
@@ -219,26 +231,39 @@ class notified_halo {
 
   void receive(window_type const& into) {
     pending_ = false;
-    std::size_t const half = (begun_ - 1) % 2 * routes_.half;
-    for (route const& from : routes_.origins) {
-      signals_.wait({from.rank});
-      auto const cells = stage(inbox_, from.place + half, from.cells, read_only);
-      std::size_t place = 0;
-      for (move const& m : from.moves) {
-        detail::for_each_block<N>(m.count, {m.to, m.to_pitches}, {place, detail::dense_pitches(m.count)},
-                                  [&](rows_of block, std::size_t first, std::size_t pitch) {
-                                    for (std::size_t row = 0; row < block.rows; ++row) {
-                                      auto const ghosts = stage(into, block.first + row * block.pitch,
-                                                                block.cols, write_only);
-                                      value_type const* const here = cells.data() + first + row * pitch;
-                                      for (std::size_t i = 0; i < block.cols; ++i)
-                                        ghosts[i] = here[i];  // often one
-                                    }
-                                  });
-        place += m.size();
-      }
+    while (received_ < routes_.origins.size()) {
+      signals_.wait({routes_.origins[received_].rank});
+      take(into, routes_.origins[received_++]);
     }
     for (rank_t const rank : routes_.one_way_origins) signals_.signal(epoch_, rank);
+  }
+  /// The same without a wait. Returns whether the cells of all neighbours have come.
+  bool try_receive(window_type const& into) {
+    while (received_ < routes_.origins.size()) {
+      if (!signals_.test({routes_.origins[received_].rank})) return false;
+      take(into, routes_.origins[received_++]);
+    }
+    receive(into);
+    return true;
+  }
+  /// Copies the cells of a neighbour from the inbox to the ghost cells.
+  void take(window_type const& into, route const& from) {
+    std::size_t const half = (begun_ - 1) % 2 * routes_.half;
+    auto const cells = stage(inbox_, from.place + half, from.cells, read_only);
+    std::size_t place = 0;
+    for (move const& m : from.moves) {
+      detail::for_each_block<N>(m.count, {m.to, m.to_pitches}, {place, detail::dense_pitches(m.count)},
+                                [&](rows_of block, std::size_t first, std::size_t pitch) {
+                                  for (std::size_t row = 0; row < block.rows; ++row) {
+                                    auto const ghosts =
+                                        stage(into, block.first + row * block.pitch, block.cols, write_only);
+                                    value_type const* const here = cells.data() + first + row * pitch;
+                                    for (std::size_t i = 0; i < block.cols; ++i)
+                                      ghosts[i] = here[i];  // often one
+                                  }
+                                });
+      place += m.size();
+    }
   }
 
   typename Array::shape_type shape_;
@@ -248,6 +273,7 @@ class notified_halo {
   lock_all<inbox_state> epoch_;  // open for the lifetime: with shared_only it excludes nothing
   std::vector<value_type> packed_;
   std::size_t begun_ = 0;
+  std::size_t received_ = 0;  ///< of the pending exchange: the neighbours whose cells have been copied
   bool pending_ = false;
 };
 

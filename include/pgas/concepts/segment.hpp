@@ -106,6 +106,15 @@ concept strided_request_segment =
       { s.rget_rows(at, pitch, into, pitch, shape) } -> std::same_as<decltype(s.rget(at, room))>;
     };
 
+/// A flush of one rank can be started: `rflush(r)` returns a request of the same type as rput and rget.
+///
+/// The request is done when this rank's puts to r before the call have arrived. A `flush(r)` behind it waits
+/// for them, too. UPC++: operation completion of a put.
+template <class S>
+concept started_flush_segment = segment<S> && requires(S& s, rank_t rank, location at, bytes_in some) {
+  { s.rflush(rank) } -> std::same_as<decltype(s.rput(at, some))>;
+};
+
 /// With such a segment a get writes to its destination at any time until flush_local. An exception that ends
 /// an epoch may also end that memory, so the epoch first calls `abandon()`. It returns when no transfer of
 /// this rank uses private memory any more, and throws nothing.

@@ -88,7 +88,18 @@ class message_segment {
       is_unflushed_[index(rank)] = false;
       agent().answer_to(*expected, world(rank), "flush");
     }
+    finish_flush(rank);
     flush_local(rank);
+  }
+  /// Asks for the acknowledgement that `flush` waits for. Puts behind it need another one.
+  [[nodiscard]] request_type rflush(rank_t rank) {
+    if (is_unflushed_[index(rank)]) {
+      flushes_[rank] = std::make_shared<loopback::transfer>(ask_flush(rank), world(rank), "flush");
+      is_unflushed_[index(rank)] = false;
+    }
+    auto const found = flushes_.find(rank);
+    if (found == flushes_.end()) return {};
+    return {held_.shared_owner(), {found->second}};
   }
   void flush_all() {
     std::vector<std::pair<rank_t, std::shared_ptr<loopback::reply>>> asked;
@@ -97,6 +108,7 @@ class message_segment {
       is_unflushed_[index(rank)] = false;
     }
     for (auto const& [rank, expected] : asked) agent().answer_to(*expected, world(rank), "flush");
+    while (!flushes_.empty()) finish_flush(flushes_.begin()->first);
     flush_local_all();
   }
   void flush_local(rank_t rank) {
@@ -222,6 +234,14 @@ class message_segment {
     });
     return started;
   }
+  /// Waits for a flush that was started. A later one of the same rank is acknowledged after it.
+  void finish_flush(rank_t rank) {
+    auto const found = flushes_.find(rank);
+    if (found == flushes_.end()) return;
+    auto const started = std::move(found->second);
+    flushes_.erase(found);
+    started->finish(agent());
+  }
   void finish(queue& open) {
     for (; !open.empty(); open.pop_front()) open.front()->finish(agent());
   }
@@ -238,11 +258,12 @@ class message_segment {
   team_ranks ranks_;
   std::shared_ptr<loopback::part> own_;
   std::vector<bool> is_unflushed_;  ///< the ranks to which this one has put since it last flushed them
+  std::map<rank_t, std::shared_ptr<loopback::transfer>> flushes_;  ///< the last that was started, if any
   std::map<rank_t, queue> gets_;
   mutable std::map<rank_t, std::size_t> sizes_;
 };
 static_assert(local_segment<message_segment> && !shared_segment<message_segment> &&
-              strided_segment<message_segment>);
+              strided_segment<message_segment> && started_flush_segment<message_segment>);
 static_assert(atomic_segment<message_segment, double, op::sum> &&
               atomic_segment<message_segment, char, op::bit_xor>);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <pgas/backends/simulated/machine.hpp>
 #include <pgas/concepts/segment.hpp>
@@ -14,26 +15,31 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// is plain memory, which costs nothing; no other part has an address, so that every access is counted.
 class simulated_segment {
  public:
-  /// A put's is done when its message has left; a get's when the answer is there.
+  /// The transfers that a request waits for.
+  enum class waits_for : std::uint8_t {
+    nothing,  ///< a put's: it is done when its message has left
+    gets,     ///< a get's: it is done when the answer is there
+    all,      ///< a flush's: it is done when the puts have arrived, too
+  };
   class request_type {
    public:
-    request_type(simulated::machine& m, rank_t self, rank_t target, bool is_get) noexcept
-        : machine_(&m), self_(self), target_(target), is_get_(is_get) {}
+    request_type(simulated::machine& m, rank_t self, rank_t target, waits_for what) noexcept
+        : machine_(&m), self_(self), target_(target), what_(what) {}
     [[nodiscard]] bool test() {
-      is_done_ = is_done_ || !is_get_ || machine_->is_complete(self_, target_, true);
-      return is_done_;
+      if (what_ != waits_for::nothing && machine_->is_complete(self_, target_, what_ == waits_for::gets))
+        what_ = waits_for::nothing;
+      return what_ == waits_for::nothing;
     }
     void wait() {
-      if (!is_done_ && is_get_) machine_->flush(self_, target_, true);
-      is_done_ = true;
+      if (what_ != waits_for::nothing) machine_->flush(self_, target_, what_ == waits_for::gets);
+      what_ = waits_for::nothing;
     }
 
    private:
     simulated::machine* machine_;
     rank_t self_;
     rank_t target_;
-    bool is_get_;
-    bool is_done_ = false;
+    waits_for what_;
   };
 
   simulated_segment(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_parts> home,
@@ -66,12 +72,14 @@ class simulated_segment {
   }
   request_type rput(location at, bytes_in from) {
     put(at, from);
-    return {*machine_, self(), ranks_.to_world(at.rank), false};
+    return {*machine_, self(), ranks_.to_world(at.rank), waits_for::nothing};
   }
   request_type rget(location at, bytes_out into) {
     get(at, into);
-    return {*machine_, self(), ranks_.to_world(at.rank), true};
+    return {*machine_, self(), ranks_.to_world(at.rank), waits_for::gets};
   }
+  /// The request may wait for later transfers to the target, too.
+  request_type rflush(rank_t target) { return {*machine_, self(), ranks_.to_world(target), waits_for::all}; }
   void flush(rank_t target) { machine_->flush(self(), ranks_.to_world(target), false); }
   void flush_all() { machine_->flush(self(), simulated::transfers::every, false); }
   void flush_local(rank_t target) { machine_->flush(self(), ranks_.to_world(target), true); }
@@ -126,6 +134,6 @@ class simulated_segment {
   team_ranks ranks_;
 };
 static_assert(local_segment<simulated_segment> && !shared_segment<simulated_segment> &&
-              atomic_segment<simulated_segment, double, op::sum>);
+              atomic_segment<simulated_segment, double, op::sum> && started_flush_segment<simulated_segment>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -119,6 +119,21 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return result;
   }
 
+  /// Lets this rank go on with all that is under way and needs it: what each wait does, which is collectives
+  /// that have been started, calls, messages and other ranks' requests; and its tasks, which no wait does.
+  ///
+  /// Local; any team of the rank will do. Never waits for another rank, but a task may. Returns the number of
+  /// steps of tasks. Throws what a task throws that a scheduler keeps, and errc::rank_failed if a rank has
+  /// failed. Costs a look at each mailbox. UPC++: progress; MPI: any call.
+  std::size_t progress() const {
+    state_->control.pause(0, {.operation = "progress"});
+    if constexpr (!working_backend<Backend>) state_->operations.advance();
+    std::size_t steps = 0;
+    auto const& all = state_->deferred->by_progress;
+    for (std::size_t i = 0; i < all.size(); ++i) steps += all[i]->go_on();
+    return steps;
+  }
+
   /// Starts collectives: `team.start().all_reduce(mine, result)` returns a request. MPI_Iallreduce.
   [[nodiscard]] collective_starter<Backend> start() const { return collective_starter<Backend>(state_); }
 

@@ -128,9 +128,11 @@ class engine {
   [[nodiscard]] virtual time_point now() const = 0;
   [[nodiscard]] virtual rank_t rank() const noexcept = 0;
 
+  /// Returns whether this thread made the engine.
+  [[nodiscard]] bool is_of_this_thread() const noexcept { return std::this_thread::get_id() == thread_; }
   /// Throws errc::wrong_order in any thread but the one that made the engine, at level normal.
   void check_thread(std::string_view operation) const {
-    PGAS_EXPECTS(normal, std::this_thread::get_id() == thread_,
+    PGAS_EXPECTS(normal, is_of_this_thread(),
                  throw_error(errc::wrong_order, rank(), operation,
                              "another thread than the one that made the scheduler calls it; hand the work to "
                              "that thread, for example by a post to its io_context"));

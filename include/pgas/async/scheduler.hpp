@@ -20,15 +20,15 @@ namespace pgas::inline PGAS_ASSERTIONS {
 ///
 /// Local; made on the team that has all ranks for which its tasks wait. It belongs to the thread that made
 /// it: another thread gets errc::wrong_order at level normal. A rank may have several. Tasks go on in `run`,
-/// `finish` and `progress` alone, never inside another call of the library. A call that blocks, such as a
-/// barrier, holds up all tasks of its rank.
+/// `finish`, `progress` and `team.progress()`, never inside another call of the library. A call that blocks,
+/// such as a barrier, holds up all tasks of its rank.
 ///
 /// While no task can go on, the rank waits as in any call of the library: one request by its own wait,
 /// several in a wait that polls them between its looks and sleeps for a millisecond at most. Both notice a
 /// failed job, and ranks that wait for each other; each suspended task then gets the error. MPI: MPI_Waitsome
 /// in a loop; UPC++: progress.
 template <class Team>
-class scheduler final : public detail::engine {
+class scheduler final : public detail::engine, detail::advanced_by_progress {
   using backend_type = typename Team::backend_type;
   using control_type = typename backend_type::control_type;
 
@@ -38,6 +38,10 @@ class scheduler final : public detail::engine {
     for (rank_t other = 0; other < team_.size(); ++other) {
       if (other != team_.rank()) others_.push_back(other);
     }
+    team_.state()->deferred->by_progress.push_back(this);
+  }
+  ~scheduler() {
+    std::erase(team_.state()->deferred->by_progress, static_cast<detail::advanced_by_progress*>(this));
   }
 
   /// Runs a task to its end, and all spawned ones meanwhile. Returns its result, or throws its exception.
@@ -115,6 +119,14 @@ class scheduler final : public detail::engine {
     scheduler* by_;
   };
 
+  /// For `team.progress()`, which one of the tasks may call, or a thread that this scheduler is not of.
+  std::size_t go_on() override {
+    if (is_at_work() || !is_of_this_thread()) return 0;
+    std::size_t const resumed = advance();
+    sweep();
+    rethrow();
+    return resumed;
+  }
   void check_not_nested(std::string_view operation) {
     check_thread(operation);
     PGAS_EXPECTS(light, !is_at_work(),

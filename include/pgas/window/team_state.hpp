@@ -2,14 +2,26 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/default_protocols.hpp>
 #include <utility>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Something of a rank that `team.progress()` lets go on, such as its tasks.
+class advanced_by_progress {
+ public:
+  /// Goes on as far as that takes no wait, and returns how many steps it took. Does nothing within a step.
+  virtual std::size_t go_on() = 0;
+
+ protected:
+  ~advanced_by_progress() = default;
+};
 
 /// The state that all teams of one rank share: an error that a destructor met and could not throw. The rank's
 /// next call throws it, or else the rank's exit.
@@ -21,6 +33,9 @@ class deferred_error {
   void rethrow() {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
+
+  /// What `team.progress()` lets go on. Each leaves the list before it goes.
+  std::vector<advanced_by_progress*> by_progress;
 
   /// A thread of the rank is in a call that opens, synchronizes or closes an epoch: see only_call.
   std::atomic<bool> is_in_call = false;

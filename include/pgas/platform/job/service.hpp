@@ -13,8 +13,8 @@ struct job_block;
 /// A function that the waits of one rank call while it exists, so that the rank answers messages while it
 /// waits.
 ///
-/// It belongs to the thread that made it, and to a job. A thread that waits in another job, as a rank does
-/// that runs a job of its own, does not call it.
+/// It belongs to the thread that made it, and to a job; see adopted_services. A thread that waits in another
+/// job, as a rank does that runs a job of its own, does not call it.
 class service {
  public:
   /// `bell` is rung when there is something to do; null: waits must look often.
@@ -35,6 +35,13 @@ class service {
     for (service* s = first; s != nullptr; s = s->next_) [[unlikely]] {
       if (s->of_ == &of) s->run_();
     }
+  }
+  /// The services of this thread, for adopted_services.
+  [[nodiscard]] static service*& of_this_thread() noexcept { return first; }
+  /// Makes one thread's services those of another, which has none.
+  static void hand_over(service*& from, service*& to) noexcept {
+    to = std::exchange(from, nullptr);
+    if (to != nullptr) to->at_ = &to;
   }
   /// Returns whether this thread has services.
   [[nodiscard]] static bool any() noexcept { return first != nullptr; }
@@ -61,6 +68,21 @@ class service {
   std::function<void()> run_;
   service* next_;
   service** at_;  ///< the pointer to this one
+};
+
+/// While one lives, the waits of this thread call the services of another thread, which calls nothing of the
+/// library meanwhile. The program orders the two threads, for example by a mutex.
+class adopted_services {
+ public:
+  explicit adopted_services(service*& theirs) noexcept : theirs_(&theirs) {
+    service::hand_over(theirs, service::of_this_thread());
+  }
+  adopted_services(adopted_services const&) = delete;
+  adopted_services& operator=(adopted_services const&) = delete;
+  ~adopted_services() { service::hand_over(service::of_this_thread(), *theirs_); }
+
+ private:
+  service** theirs_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

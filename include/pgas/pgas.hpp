@@ -3,7 +3,7 @@
 
 /// The front door: arrays with halos, windows, epochs and locks, on the processes of one node. core.hpp is
 /// the same without arrays. The other headers of this folder, and those in algorithm/ and files/, each add
-/// what their name says.
+/// what their name says. async/async.hpp adds tasks, what they await, and calls of other ranks.
 #include <pgas/core.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/global_array.hpp>

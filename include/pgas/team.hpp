@@ -119,12 +119,12 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return result;
   }
 
-  /// Lets this rank go on with all that is under way and needs it: what each wait does, which is collectives
-  /// that have been started, calls, messages and other ranks' requests; and its tasks, which no wait does.
+  /// Carries on started collectives, calls, messages and other ranks' requests, as each wait does. Also
+  /// resumes the tasks of the rank's schedulers, which no wait does.
   ///
   /// Local; any team of the rank will do. Never waits for another rank, but a task may. Returns the number of
-  /// steps of tasks. Throws what a task throws that a scheduler keeps, and errc::rank_failed if a rank has
-  /// failed. Costs a look at each mailbox. UPC++: progress; MPI: any call.
+  /// steps of tasks. Throws what a spawned task has thrown, and errc::rank_failed if a rank has failed. Costs
+  /// a look at each mailbox. UPC++: progress; MPI: any call.
   std::size_t progress() const {
     state_->control.pause(0, {.operation = "progress"});
     if constexpr (!working_backend<Backend>) state_->operations.advance();

@@ -22,7 +22,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// A second thread may serve for a rank: the rank is not a fiber, and MPI is not asked.
+/// A second thread may serve for a rank of such a backend: the rank is no fiber and calls no MPI.
 template <class B>
 concept served_by_any_thread = working_backend<B> && !file_backend<B> && requires(B& b) {
   { b.while_waiting(std::function<void()>{}) } -> std::same_as<std::unique_ptr<service>>;

@@ -119,7 +119,8 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     scheduler* by_;
   };
 
-  /// For `team.progress()`, which one of the tasks may call, or a thread that this scheduler is not of.
+  /// `team.progress()` calls it, also for a task of this scheduler or for another thread. It does nothing
+  /// then.
   std::size_t go_on() override {
     if (is_at_work() || !is_of_this_thread()) return 0;
     std::size_t const resumed = advance();

@@ -13,10 +13,10 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Something of a rank that `team.progress()` lets go on, such as its tasks.
+/// Work of a rank that `team.progress()` carries on, such as its tasks.
 class advanced_by_progress {
  public:
-  /// Goes on as far as that takes no wait, and returns how many steps it took. Does nothing within a step.
+  /// Goes on as far as that takes no wait, and returns the number of steps. Does nothing within a step.
   virtual std::size_t go_on() = 0;
 
  protected:
@@ -34,7 +34,7 @@ class deferred_error {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
-  /// What `team.progress()` lets go on. Each leaves the list before it goes.
+  /// The work that `team.progress()` carries on. Each leaves the list before it goes.
   std::vector<advanced_by_progress*> by_progress;
 
   /// A thread of the rank is in a call that opens, synchronizes or closes an epoch: see only_call.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What ends beside other work: flushes, barriers, fences, exposures, halo exchanges, messages and saves, each
-// awaited by tasks of a rank on every model.
+// Flushes, barriers, fences, exposures, halo exchanges, messages and saves end beside other work: tasks of a
+// rank await each of them on every model.
 #include <pgas/access.hpp>
 #include <pgas/async/arrival.hpp>
 #include <pgas/async/close_request.hpp>
@@ -452,7 +452,10 @@ TEST_CASE("async: a rank that fails is named at the co_await of each end that wa
               }
               if (what == 1) co_await pgas::start_barrier(team);
               if (what == 2) co_await halos.begin_exchange(a);
-              if (what == 3) co_await pgas::exposure{w, {1}};
+              if (what == 3) {
+                pgas::exposure exposed{w, {1}};
+                co_await std::move(exposed);
+              }
               if (what == 4) {
                 using backend = typename std::remove_cvref_t<decltype(team)>::backend_type;
                 if constexpr (pgas::mailbox_backend<backend>) {

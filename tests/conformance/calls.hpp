@@ -6,15 +6,20 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
+#include <iostream>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../support/ranks.hpp"
@@ -270,6 +275,132 @@ TEST_CASE("calls: random trees of calls that call return what a serial run retur
       std::uint64_t const mine = seed * 64 + static_cast<std::uint64_t>(team.rank());
       auto request = calls.call(team.size() - 1, tree{}, mine, 6);
       require_equal(request.value(), tree::serial(mine, 6, team.size()), "the nodes of a tree");
+    }
+  });
+}
+
+/// A node of a random program: it adds to a cell of its rank, and calls and sends further nodes. Cells are
+/// sums, so the order of nodes does not matter. All ranks share one.
+struct random_program {
+  static constexpr std::size_t cells = 16;
+  using table = std::array<std::uint64_t, cells>;
+
+  /// The numbers of a node's seed, in the order in which both forms take them.
+  struct draw {
+    explicit draw(std::uint64_t seed) : rng(seed) {}
+    std::size_t cell() { return rng.below(cells); }
+    std::size_t children(int depth) { return depth == 0 ? 0 : rng.below(4); }
+    struct child {
+      rank_t to = 0;
+      std::uint64_t seed = 0;
+      std::size_t more = 0;
+      bool is_called = false;
+    };
+    child next(rank_t ranks) {
+      child c;
+      c.to = rng.rank_below(ranks);
+      c.seed = rng();
+      c.more = rng.one_in(4) ? rng.below(150) : rng.below(3);
+      c.is_called = rng.one_in(2);
+      return c;
+    }
+    random_source rng;
+  };
+
+  template <class Site>
+  pgas::call_request<std::uint64_t> operator()(Site& site, std::uint64_t seed, int depth,
+                                               std::span<pgas::word const> more) {
+    draw from(seed);
+    own[from.cell()] += std::accumulate(more.begin(), more.end(), seed);
+    auto sum = site.call(
+        site.rank(), [](std::uint64_t x) { return x; }, seed);
+    for (std::size_t left = from.children(depth); left > 0; --left) {
+      auto const c = from.next(site.size());
+      std::vector<pgas::word> const words(c.more, c.seed);
+      if (!c.is_called) {
+        site.send(c.to, *self, c.seed, depth - 1, words);
+        continue;
+      }
+      auto child = site.call(c.to, *self, c.seed, depth - 1, words);
+      sum = sum.then([child](std::uint64_t mine) mutable {
+        return child.then([mine](std::uint64_t theirs) { return mine + theirs; });
+      });
+    }
+    return sum;
+  }
+  static std::uint64_t serial(std::vector<table>& all, rank_t rank, std::uint64_t seed, int depth,
+                              std::size_t more, std::uint64_t word) {
+    draw from(seed);
+    all[static_cast<std::size_t>(rank)][from.cell()] += seed + more * word;
+    std::uint64_t sum = seed;
+    auto const ranks = static_cast<rank_t>(all.size());
+    for (std::size_t left = from.children(depth); left > 0; --left) {
+      auto const c = from.next(ranks);
+      std::uint64_t const value = serial(all, c.to, c.seed, depth - 1, c.more, c.seed);
+      if (c.is_called) sum += value;
+    }
+    return sum;
+  }
+
+  std::optional<pgas::shared_object<random_program>> self{};
+  table own{};
+};
+
+/// Runs a random program of a seed on a team, and compares values and cells with those of a serial run.
+template <class Team>
+void run_random_program(Team& team, std::uint64_t seed) {
+  constexpr int roots = 8;
+  constexpr int depth = 4;
+  random_source same(seed);
+  pgas::call_options options;
+  options.message_bytes = (256 + same.below(512)) * kib;
+  options.eager_bytes = 64 + same.below(2000) / 8 * 8;
+  options.ordered = !same.one_in(3);
+  auto calls = pgas::make_calls(team, options);
+  random_program mine;
+  mine.self = calls.share(mine);
+  team.barrier();  // before a node of another rank looks for the name
+  std::vector<random_program::table> serial(static_cast<std::size_t>(team.size()));
+  random_source late(seed * 64 + static_cast<std::uint64_t>(team.rank()));
+  std::vector<std::pair<pgas::call_request<std::uint64_t>, std::uint64_t>> requests;
+  for (rank_t from = 0; from < team.size(); ++from) {
+    for (int i = 0; i < roots; ++i) {
+      random_program::draw next(seed + static_cast<std::uint64_t>(from * roots + i) * 77);
+      auto const c = next.next(team.size());
+      std::uint64_t const value = random_program::serial(serial, c.to, c.seed, depth, c.more, c.seed);
+      if (from != team.rank()) continue;
+      std::vector<pgas::word> const words(c.more, c.seed);
+      if (c.is_called) {
+        requests.emplace_back(calls.call(c.to, *mine.self, c.seed, depth, words), value);
+      } else {
+        calls.send(c.to, *mine.self, c.seed, depth, words);
+      }
+      if (late.one_in(4)) calls.progress();
+    }
+  }
+  for (auto& [request, value] : requests) require_equal(request.value(), value, "the value of a call");
+  calls.finish();
+  require(mine.own == serial[static_cast<std::size_t>(team.rank())], "the cells of a serial run");
+  require(calls.most_bytes() <= calls.message_bytes(), "no more memory than allowed is used");
+}
+
+TEST_CASE("calls: random programs of calls that call and send give what a serial run gives") {
+  char const* const budget = std::getenv("PGAS_TEST_SECONDS");
+  double const seconds = budget != nullptr ? std::atof(budget) : 2.0;
+  for_each_model<calls_models>([&]<class Model>(Model) {
+    using backend = typename Model::backend;
+    if constexpr (pgas::mailbox_backend<backend>) {
+      constexpr auto models = static_cast<double>(std::tuple_size_v<calls_models>);
+      auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds / models);
+      std::uint64_t seed = next_seed();
+      std::uint64_t const first = seed;
+      do {
+        rank_t const ranks = 1 + static_cast<rank_t>(seed % 5);
+        on<Model>(can_have<backend>(ranks) ? ranks : 1, [seed](auto& team) {
+          for (std::uint64_t i = 0; i < 3; ++i) run_random_program(team, seed * 3 + i);
+        });
+      } while (++seed, agreed(std::chrono::steady_clock::now() < end));
+      std::cout << "covered: " << 3 * (seed - first) << " programs of calls on " << Model::name() << "\n";
     }
   });
 }

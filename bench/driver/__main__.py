@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import asynchronous
 import collectives
 import compare
 import judge
@@ -30,7 +31,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DOCUMENTS = [os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'include', 'pgas', 'sync', 'README.md'),
              os.path.join(ROOT, 'include', 'pgas', 'backends', 'README.md'),
              os.path.join(ROOT, 'include', 'pgas', 'collectives', 'README.md'),
-             os.path.join(ROOT, 'include', 'pgas', 'containers', 'README.md')]
+             os.path.join(ROOT, 'include', 'pgas', 'containers', 'README.md'),
+             os.path.join(ROOT, 'include', 'pgas', 'async', 'README.md')]
 REFERENCE = os.path.join(ROOT, 'bench', 'papers', 'reference')
 BUILD = os.path.join(ROOT, 'build-bench')
 PICTURES = 12  # seconds
@@ -40,7 +42,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog='tools/bench', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='fewer sizes and rounds, less than 5 minutes')
     parser.add_argument('--suite', default=','.join(suites.USUAL), metavar='NAME[,NAME]',
-                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale, nodes, collectives and maps)")
+                        help=f"these suites, of {', '.join(suites.SUITES)} (all but papers, scale, nodes, collectives, maps and async)")
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
@@ -48,7 +50,7 @@ def arguments():
                         help='list the changes beyond noise between two results (directories or rows.jsonl)')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
                         help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync, backends, '
-                             'collectives and containers) from the results in --out')
+                             'collectives, containers and async) from the results in --out')
     parser.add_argument('--again', action='store_true',
                         help='judge and draw the samples in --out again, and measure nothing')
     parser.add_argument('--list', action='store_true', help='list suites, programs and contenders, and measure nothing')
@@ -145,6 +147,8 @@ def report(results, directory):
         print('\n'.join(collectives.lines(results.rows)))
     if maps.is_there(results.rows):
         print('\n'.join(maps.lines(results.rows)))
+    if asynchronous.is_there(results.rows):
+        print('\n'.join(asynchronous.lines(results.rows)))
     if results.values:
         said = [line for line in results.values if line['type'] == 'value']
         reproduced = paper_judge.reproduce_all(REFERENCE, [*said, *paper_judge.values_of_rows(results.rows)])
@@ -163,7 +167,7 @@ def rewrite(path, results):
 def documents_for(results):
     """The documents whose sections can be written from these results."""
     there = {row['suite'] for row in results.rows}
-    special = {'backends': {'scale', 'nodes'}, 'collectives': {'collectives'}, 'containers': {'maps'}}
+    special = {'backends': {'scale', 'nodes'}, 'collectives': {'collectives'}, 'containers': {'maps'}, 'async': {'async'}}
     usual = there.difference(*special.values())
     return [path for path in DOCUMENTS if there & special.get(os.path.basename(os.path.dirname(path)), usual)]
 

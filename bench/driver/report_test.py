@@ -9,6 +9,7 @@ import tempfile
 import unittest
 import unittest.mock
 
+import asynchronous
 import collectives
 import compare
 import counting
@@ -745,6 +746,16 @@ class OfKeys(unittest.TestCase):
         self.assertIn('| lookup of a key at random | 8 B | **200 ns** | 0.50 two misses | 3.00 |', lines)
         new = readme.rewrite(f'{readme.BEGIN_MAPS}{readme.END_MAPS}', results(samples))
         self.assertIn('lookup of a key at random', new)
+
+
+class InFlight(unittest.TestCase):
+    def test_a_call_stands_beside_hand_overs_and_the_quickest_peer_and_is_bold_if_it_misses_its_target(self):
+        samples = [sample(seconds, contender, way, i, 'call', '', 8, suite='async') for i in range(3)
+                   for seconds, contender, way in ((3e-7, 'pgas', ''), (1e-7, 'pgas', 'two hand-overs'), (6e-7, 'oshmem', ''))]
+        lines = list(asynchronous.lines(judge.judge(samples)))
+        self.assertIn('| a call and its value | **300 ns** | 100 ns (two hand-overs): 3.00 | 1.50 | 600 ns (oshmem) |', lines)
+        new = readme.rewrite(f'{readme.BEGIN_ASYNC}{readme.END_ASYNC}', results(samples))
+        self.assertIn('a call and its value', new)
 
 
 class Together(unittest.TestCase):

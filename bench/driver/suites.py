@@ -208,6 +208,13 @@ SUITES = {
         Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'map_shares_cores': 'mpi_maps'}, ranks=(4, 8), rounds=3,
              row_seconds=0.05, seconds=12, slow=True, full_only=True),
     ],
+    # Coroutines, tokens, calls and messages; exchanges and floods in virtual time.
+    'async': [
+        Part({'ours': 'bench_awaits'}, rounds=3),
+        Part({'ours': 'bench_calls', 'two_sided': 'mpi_calls', 'shmem': 'shmem_calls'}, rounds=5),
+        Part({'ours': 'bench_lattice'}, rounds=3),
+        Part({'ours': 'bench_async_virtual'}, ranks=(16, 64), style='scale', rounds=1),
+    ],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
         Part({'ours': 'bench_scale'}, ranks=(64, 256, 1024), style='scale', rounds=1),
@@ -229,7 +236,7 @@ SUITES = {
 }
 
 # The suites that run without --suite. The others take too long, and say the same in each run.
-USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps'))
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps', 'async'))
 
 
 def parts_of(names, quick):
@@ -323,6 +330,13 @@ TARGETS = [
     Target(r'map_accumulate_64/8', raw=1 / 0.8, ranks=(2, 8), beside='atomic'),
     Target(r'(map_contains|map_insert)/8', raw=1, ahead=1, ranks=(2, 8)),  # beside the papers' tables
     Target(r'ycsb_[abcf]/\d+', ahead=1, ranks=(2, 8)),
+    Target(r'await_get/8', raw=1.2),
+    Target(r'call/8', raw=1.5, ahead=1, beside='two hand-overs'),
+    Target(r'call_one_way/8', ahead=1),
+    Target(r'lattice/.*', raw=1 / 0.95, beside='flags by hand'),
+    # In virtual time: half of the time of the quickest message form; twice the time without a bound of memory.
+    Target(r'dsde', raw=0.5, ranks=(64, 64)),
+    Target(r'flood/\d+', raw=2, ranks=(16, 128)),
     Target(r'job', ahead=5),
 ]
 

@@ -30,6 +30,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           when its turn has come and nothing else lands; it then comes in pieces.
 ///           Answers need no room: a receiver stores them at once where they belong. So each rank can always
 ///           take all messages out of its mailbox, and a full receiver holds up no answer.
+/// Alone     A short call of a program skips the queue if it is urgent and its receiver has got all before.
+///           So does the short answer to a message of one record. Each is written where its receiver reads
+///           it: one line moves each way. A record that finds no place goes through the queue.
 /// Lanes     Calls of programs and of functions have queues, room and a landing place of their own. A call of
 ///           a program begins while functions have started little here; one of a function also later, and the
 ///           deepest comes first. So a tree of calls goes on before another one begins.
@@ -47,6 +50,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   using base::extend_answers;
   using base::most_in_message;
   using base::started;
+  using base::try_send_alone;
 
   /// `owner` runs functions and ends calls.
   call_post(typename Backend::mailbox_type mail, rank_t self, rank_t ranks, call_options const& options,
@@ -57,6 +61,10 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   call_post(call_post const&) = delete;
   call_post& operator=(call_post const&) = delete;
   ~call_post() { mail_.serve({}); }
+
+  /// Returns whether the message whose record is being received has no other one. Its answer then leaves
+  /// alone, since no other answer would share the message.
+  [[nodiscard]] bool is_single() const noexcept { return is_single_; }
 
   /// Receives what has arrived, runs functions, and sends what can be sent. Returns the number of messages.
   std::size_t work() {
@@ -112,10 +120,21 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
     auto const head = call_message_head::of(text[0]);
     for (std::size_t lane = 0; lane < 2; ++lane) p.lanes[lane].room += head.owed[lane];
     p.is_full = head.is_full;
+    if (head.kind == call_message_kind::records && text.size() > 1) {
+      if (auto const record = call_head::of(text[1]); record.words == text.size() - 1) [[likely]] {
+        is_single_ = true;
+        receive(from, p, record, text.subspan(1));
+        is_single_ = false;
+        return;
+      }
+    }
     if (from == this->self_) this->is_reminded_ = false;
+    arrive_parts(p, from, head, text.subspan(1));
+  }
+  [[gnu::noinline]] void arrive_parts(call_peer& p, rank_t from, call_message_head head,
+                                      std::span<word const> rest) {
     auto& piece = p.lanes[head.lane].piece;
     auto& landed = landing_[head.lane].text;
-    auto rest = text.subspan(1);
     switch (head.kind) {
       case call_message_kind::records:
         while (!rest.empty()) {
@@ -150,8 +169,9 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
       p.cleared.push_back(record[1]);
       mark_busy(p, from);
     } else if (head.kind != call_kind::offer && may_overtake(p, head) && may_begin(head)) {
-      run(from, head, record);
+      // The record needs no room here, so it is owed before its answer leaves, which then returns it.
       owe(from, p, head, record.size());
+      run(from, head, record);
     } else {
       keep(from, p, head, record);
     }
@@ -279,6 +299,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   Owner* owner_;
   std::vector<rank_t> waiting_;  ///< ranks whose programs' calls wait to begin
   call_stack nested_;            ///< calls of functions that wait, each behind its caller's number
+  bool is_single_ = false;
   bool was_full_ = false;
   bool has_begun_full_ = false;
 };

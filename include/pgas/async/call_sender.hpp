@@ -21,6 +21,12 @@ struct call_post_steps {
   bool looks_again = true;   ///< without a message, when calls that wait may begin by now
 };
 
+/// A mailbox in which a sender writes a message where its receiver reads it. The place has word alignment.
+template <class M>
+concept mailbox_with_places = mailbox<M> && requires(M& m, rank_t to, void (*write)(std::byte*)) {
+  { m.try_write(to, std::size_t{}, write) } -> std::same_as<bool>;
+};
+
 /// The sending side of call_post: queues of records, and the messages that are made of them.
 template <mailbox Mailbox, call_post_steps Steps>
 class call_sender {
@@ -28,6 +34,8 @@ class call_sender {
   /// The words of a message, without its head.
   static constexpr std::size_t most_in_message = Mailbox::max_message_bytes / sizeof(word) - 1;
   static_assert(most_in_message >= 5, "a message has room for the shortest part of a failure");
+  /// The words of a record that leaves alone. With two heads they fill one line of 64 bytes.
+  static constexpr std::size_t most_alone = std::min<std::size_t>(6, most_in_message);
 
   call_sender(call_sender const&) = delete;
   call_sender& operator=(call_sender const&) = delete;
@@ -75,6 +83,34 @@ class call_sender {
       while (send_message(to, true)) {}
     }
     if (!is_at_work_ && (!p.is_sent() || has_input())) remind();
+  }
+  /// Sends a record at once in a message of its own, if it is short and nothing else waits for that rank.
+  /// write(span of words) writes it. Returns false if the record must go through the queue. A record of a
+  /// program's call takes room at its receiver.
+  template <class Write>
+  [[nodiscard]] bool try_send_alone(rank_t to, std::size_t count, bool takes_room, Write&& write) {
+    call_peer& p = at(to);
+    // A rank that is not busy has got all that was in its queues, so the record keeps its place in the order.
+    if (count > most_alone || p.is_busy) return false;
+    call_lane& lane = p.lanes[of_programs];
+    if (takes_room && lane.room < count) return false;
+    word const head = head_of(p, call_message_kind::records, 0).packed();
+    auto const write_all = [&](word* place) {
+      place[0] = head;
+      write(std::span(place + 1, count));
+    };
+    if constexpr (mailbox_with_places<Mailbox>) {
+      auto const in_place = [&](std::byte* place) { write_all(reinterpret_cast<word*>(place)); };
+      if (!mail_.try_write(to, (count + 1) * sizeof(word), in_place)) return false;
+    } else {
+      std::array<word, most_alone + 1> text{};
+      write_all(text.data());
+      if (!mail_.try_send(to, std::as_bytes(std::span(text).first(count + 1)))) return false;
+    }
+    if (takes_room) lane.room -= count;
+    has_told(p);
+    if (!is_at_work_ && has_input()) remind();
+    return true;
   }
   /// Returns room for a part of an answer, which the caller fills.
   [[nodiscard]] std::span<word> extend_answers(rank_t to, std::size_t count) {
@@ -166,17 +202,24 @@ class call_sender {
       if (only_full && has_all && m.used <= most_in_message) return false;
     }
     if (m.used == 1 && !wants_note(p)) return false;
-    m.text[0] = call_message_head{{static_cast<std::uint32_t>(p.lanes[0].owed),
-                                   static_cast<std::uint32_t>(p.lanes[1].owed)},
-                                  is_full(),
-                                  m.lane,
-                                  m.kind}
-                    .packed();
+    m.text[0] = head_of(p, m.kind, m.lane).packed();
     if (!mail_.try_send(to, std::as_bytes(std::span(m.text).first(m.used)))) return false;
-    p.told_full = is_full();
+    has_told(p);
     has_left(p, m);
-    goes_on_ = true;
     return true;
+  }
+  [[nodiscard]] call_message_head head_of(call_peer const& p, call_message_kind kind,
+                                          std::size_t lane) const noexcept {
+    return {{static_cast<std::uint32_t>(p.lanes[0].owed), static_cast<std::uint32_t>(p.lanes[1].owed)},
+            is_full(),
+            lane,
+            kind};
+  }
+  /// Notes that a message with such a head has left.
+  void has_told(call_peer& p) noexcept {
+    p.told_full = is_full();
+    for (call_lane& lane : p.lanes) lane.owed = 0;
+    goes_on_ = true;
   }
   void add_calls(call_message<most_in_message>& m, call_lane& lane, std::size_t number) noexcept {
     if (lane.calls.is_empty() || m.piece != 0) return;
@@ -193,7 +236,6 @@ class call_sender {
     p.control.drop(m.answers);
     queued_ -= m.answers;
     for (std::size_t lane = 0; lane < 2; ++lane) {
-      p.lanes[lane].owed = 0;
       p.lanes[lane].calls.drop(m.calls[lane]);
       p.lanes[lane].room -= m.calls[lane];
       has_left(m.calls[lane], lane);

@@ -30,24 +30,23 @@ class call_table {
 
   /// Adds a function, and returns its number.
   static std::uint32_t add(entry one) {
-    all().push_back(one);
-    return static_cast<std::uint32_t>(all().size() - 1);
+    functions.push_back(one);
+    return static_cast<std::uint32_t>(functions.size() - 1);
   }
   /// The function with this number, or null.
   [[nodiscard]] static entry const* find(std::uint32_t number) noexcept {
-    return number < all().size() ? &all()[number] : nullptr;
+    return number < functions.size() ? &functions[number] : nullptr;
   }
   [[nodiscard]] static std::uint64_t digest() noexcept {
-    std::uint64_t hash = all().size();
-    for (entry const& one : all()) hash = (hash ^ one.name) * 0x100000001b3U;
+    std::uint64_t hash = functions.size();
+    for (entry const& one : functions) hash = (hash ^ one.name) * 0x100000001b3U;
     return hash;
   }
 
  private:
-  static std::vector<entry>& all() {
-    static std::vector<entry> functions;
-    return functions;
-  }
+  /// Has no constructor that runs, so each function finds it, whatever the order in which they add
+  /// themselves.
+  static constinit inline std::vector<entry> functions;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <pgas/async/call_arguments.hpp>
+#include <pgas/async/call_failure.hpp>
 #include <pgas/async/call_post.hpp>
 #include <pgas/async/call_request.hpp>
 #include <pgas/async/call_table.hpp>
@@ -77,20 +78,23 @@ class calls_state final : public call_home {
     std::size_t const awaited = is_awaited ? words_of_call + value_words : 0;
     make_room(to, length, awaited, value_words, operation);
     std::uint32_t const depth = is_in_function_ ? std::min(depth_ + 1, call_head::deepest) : 0;
-    auto const record = post_.extend(to, depth, length);
-    auto const kind = is_awaited ? call_kind::call : call_kind::send;
-    record[0] = call_head{kind, static_cast<std::uint32_t>(length), function, depth}.packed();
-    bool is_urgent = false;
-    if (is_awaited) {
-      std::size_t const number = free_number();
-      calls_[number] = {*state, awaited, to, depth, true};
-      record[1] = number;
-      post_.await(awaited);
-      is_urgent = unanswered_[static_cast<std::size_t>(to)]++ == 0;
-    }
-    write(record.subspan(is_awaited ? 2 : 1));
+    bool const is_urgent = is_awaited && unanswered_[static_cast<std::size_t>(to)] == 0;
+    std::size_t const number = is_awaited ? free_number() : 0;
+    auto const write_record = [&](std::span<word> record) {
+      auto const kind = is_awaited ? call_kind::call : call_kind::send;
+      record[0] = call_head{kind, static_cast<std::uint32_t>(length), function, depth}.packed();
+      if (is_awaited) record[1] = number;
+      write(record.subspan(is_awaited ? 2 : 1));
+    };
+    bool const is_gone = is_urgent && depth == 0 && post_.try_send_alone(to, length, true, write_record);
+    if (!is_gone) write_record(post_.extend(to, depth, length));
     ++started_;
-    post_.posted(to, depth, is_urgent);
+    if (is_awaited) {
+      post_.await(awaited);
+      ++unanswered_[static_cast<std::size_t>(to)];
+      calls_[number] = {*state, awaited, to, depth, true};
+    }
+    if (!is_gone) post_.posted(to, depth, is_urgent);
   }
 
   // Waiting
@@ -217,10 +221,6 @@ class calls_state final : public call_home {
     std::uint32_t depth = 0;
     bool is_used = false;
   };
-  struct failed_send {
-    errc code;
-    std::string text;
-  };
   /// Lives while a function runs that was called at a depth, or a continuation.
   class function_scope {
    public:
@@ -303,6 +303,13 @@ class calls_state final : public call_home {
 
   void answer(rank_t to, word number, bytes_in value) {
     constexpr std::size_t most = decltype(post_)::most_in_message - 2;
+    std::size_t const length = words_of_bytes(value.size()) + 2;
+    bool const has_left = post_.is_single() && post_.try_send_alone(to, length, false, [&](auto record) {
+      record[0] = call_head{call_kind::answer, static_cast<std::uint32_t>(length), 0}.packed();
+      record[1] = number;
+      if (!value.empty()) std::memcpy(&record[2], value.data(), value.size());
+    });
+    if (has_left) return;
     std::size_t place = 0;
     do {
       auto const bytes = value.subspan(place * sizeof(word));
@@ -340,7 +347,7 @@ class calls_state final : public call_home {
   /// Tells a caller that its function has thrown, or keeps that for finish() if it awaits no answer.
   [[gnu::cold, gnu::noinline]] void fail(rank_t from, std::span<word const> record, std::exception_ptr why) {
     constexpr std::size_t longest = 160;
-    auto [code, text] = described(why);
+    auto [code, text] = call_failure::of(why);
     if (call_head::of(record[0]).kind != call_kind::call) {
       if (!failed_)
         failed_ = {code, text_of({"a function that rank ", team_->backend.world_rank(from), " sent to rank ",
@@ -362,17 +369,6 @@ class calls_state final : public call_home {
       place += part;
     } while (place < text.size());
   }
-  [[nodiscard]] static failed_send described(std::exception_ptr const& why) {
-    try {
-      std::rethrow_exception(why);
-    } catch (error const& e) {
-      return {static_cast<errc>(e.code().value()), std::string(e.sentence())};
-    } catch (std::exception const& e) {
-      return {errc::call_failed, e.what()};
-    } catch (...) {
-      return {errc::call_failed, "an exception that has no text"};
-    }
-  }
 
   static constexpr int first_looks_here = 100;
 
@@ -385,7 +381,7 @@ class calls_state final : public call_home {
   std::vector<pending> calls_;  ///< by the numbers in their records
   std::vector<std::size_t> free_;
   std::vector<void*> objects_;
-  std::optional<failed_send> failed_;
+  std::optional<call_failure> failed_;
   std::uint64_t started_ = 0;
   std::uint64_t ended_ = 0;
   bool is_in_function_ = false;

@@ -36,15 +36,23 @@ class mapped_mailbox {
   mapped_mailbox(held_extent extent, team_ranks ranks)
       : extent_(std::move(extent)),
         ranks_(std::move(ranks)),
+        rings_(reinterpret_cast<ring*>(extent_.data())),
+        bells_(reinterpret_cast<own_bell*>(rings_ + static_cast<std::size_t>(ranks_.size()) *
+                                                        static_cast<std::size_t>(ranks_.size()))),
         known_taken_(static_cast<std::size_t>(ranks_.size())) {}
 
   /// Sends unless the ring is full. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, ranks_.self(), "try_send",
-                  std::to_string(message.size()) + " bytes exceed the largest message, " +
-                      std::to_string(max_message_bytes));
-    }
+    return try_write(to, message.size(), [&](std::byte* place) {
+      if (!message.empty()) std::memcpy(place, message.data(), message.size());
+    });
+  }
+  /// The same for a message of so many bytes that write(place) writes where its receiver reads them. The
+  /// place is on a boundary of 8 bytes.
+  template <std::invocable<std::byte*> Write>
+  [[nodiscard]] bool try_write(rank_t to, std::size_t bytes, Write&& write) {
+    if (bytes > max_message_bytes) [[unlikely]]
+      refuse(bytes);
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
     word& known = known_taken_[static_cast<std::size_t>(to)];
@@ -54,10 +62,10 @@ class mapped_mailbox {
       if (sent - known == capacity) return false;
     }
     entry& e = r.entries[sent % capacity];
-    if (!message.empty()) std::memcpy(e.data, message.data(), message.size());
+    write(e.data);
     std::atomic_ref(r.sent).store(sent + 1, std::memory_order_relaxed);  // nobody else reads it
     // release: pairs with the acquire in poll; carries the message.
-    std::atomic_ref(e.mark).store(mark_of(sent) | message.size(), std::memory_order_release);
+    std::atomic_ref(e.mark).store(mark_of(sent) | bytes, std::memory_order_release);
     bell::ring(bell_of(to));
     return true;
   }
@@ -66,8 +74,9 @@ class mapped_mailbox {
   template <class Handler>
   std::size_t poll(Handler&& handler) {
     std::size_t handled = 0;
-    for (rank_t from = 0; from < ranks_.size(); ++from) {
-      ring& r = at(ranks_.self(), from);
+    ring* const own = &at(ranks_.self(), 0);
+    for (rank_t from = 0, ranks = ranks_.size(); from < ranks; ++from) {
+      ring& r = own[from];
       word taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
       // Messages that come now wait for the next poll, so that one sender cannot keep this rank here.
       for (std::size_t left = capacity; left > 0; --left, ++handled) {
@@ -81,6 +90,7 @@ class mapped_mailbox {
         bell::ring(bell_of(from));
       }
     }
+    if (handled != 0) service::note_work();
     return handled;
   }
 
@@ -114,18 +124,21 @@ class mapped_mailbox {
     std::uint32_t bell;
   };
 
-  [[nodiscard]] std::uint32_t* bell_of(rank_t rank) const noexcept {
-    auto const all = static_cast<std::size_t>(ranks_.size());
-    return &reinterpret_cast<own_bell*>(extent_.data() + all * all * sizeof(ring))[rank].bell;
-  }
+  [[nodiscard]] std::uint32_t* bell_of(rank_t rank) const noexcept { return &bells_[rank].bell; }
   [[nodiscard]] ring& at(rank_t to, rank_t from) const noexcept {
-    return reinterpret_cast<ring*>(
-        extent_.data())[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
-                        static_cast<std::size_t>(from)];
+    return rings_[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
+                  static_cast<std::size_t>(from)];
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t bytes) const {
+    throw error(
+        errc::invalid_argument, ranks_.self(), "try_send",
+        std::to_string(bytes) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
   }
 
   held_extent extent_;
   team_ranks ranks_;
+  ring* rings_;                       ///< by receiver, then by sender
+  own_bell* bells_;                   ///< by rank
   std::vector<word> known_taken_;     ///< this rank's messages that each rank has taken, at least
   std::unique_ptr<service> service_;  ///< ends before the extent
 };

@@ -43,6 +43,10 @@ class service {
     to = std::exchange(from, nullptr);
     if (to != nullptr) to->at_ = &to;
   }
+  /// For a service that has received something: the next message often follows soon.
+  static void note_work() noexcept { ++works; }
+  /// The number of times that services of this thread have received something.
+  [[nodiscard]] static std::uint64_t work_count() noexcept { return works; }
   /// Returns whether this thread has services.
   [[nodiscard]] static bool any() noexcept { return first != nullptr; }
   /// Returns whether a service of this thread in a job has no bell. A sleep must then be short.
@@ -62,6 +66,7 @@ class service {
  private:
   // Without a constructor or destructor, so that each look of a wait may test it.
   static constinit inline thread_local service* first = nullptr;
+  static constinit inline thread_local std::uint64_t works = 0;
 
   job_block const* of_;
   std::uint32_t* bell_;

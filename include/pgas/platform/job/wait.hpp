@@ -35,6 +35,10 @@ inline constexpr int eager_looks = 24;
 /// The number of all looks before a wait yields, if there is a core for every rank.
 inline constexpr int patient_looks = 4000;
 
+/// The number of messages after which a wait that serves does not begin its looks anew, so that a rank which
+/// gets messages without an end still notices its deadline and the failure of the job.
+inline constexpr int most_fresh_starts = 4096;
+
 /// Returns whether a waiting rank keeps its core for a while. If ranks share cores, the awaited rank likely
 /// needs this core.
 inline bool keeps_core(job const& j) noexcept {
@@ -282,29 +286,41 @@ class long_wait {
     service::run_all(j.block());
     return condition();
   };
-  auto const looks = [&served](int how_often) {
+  bool const serves = service::any();
+  // A rank that has got a message expects the next one: it begins its looks anew, and does not pause between
+  // them, since a look that serves lasts as long as a pause.
+  auto const looks = [&served, serves](int how_often) {
+    int fresh_starts = 0;
+    std::uint64_t works = service::work_count();
     for (int i = 0; i < how_often; ++i) {
       if (served()) return true;
-      if (i >= eager_looks) cpu_relax();
+      if (!serves) {
+        if (i >= eager_looks) cpu_relax();
+      } else if (service::work_count() != works && fresh_starts < most_fresh_starts) {
+        works = service::work_count();
+        ++fresh_starts;
+        i = 0;
+      }
     }
     return false;
   };
   bool const parks = j.waits() == wait_policy::park;
   // A look that also serves takes several times as long.
-  int const patient = service::any() ? patient_looks / 4 : patient_looks;
+  int const patient = serves ? patient_looks / 4 : patient_looks;
   if (looks(keeps_core(j) ? patient : parks && !j.shares_cores() ? brief_looks : 0)) return;
   int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
+  // The next message often follows soon. With a yield or a pause after each look, a rank would answer a train
+  // of messages at the pace of system calls.
+  bool const expects_mail = serves && keeps_core(j);
   for (int i = 0; i < yields; ++i) {
+    std::uint64_t const works = service::work_count();
     give_up_core();
-    if (served()) return;
+    if (served() || (expects_mail && service::work_count() != works && looks(patient))) return;
     if (i % 16 == 15) j.check(why.operation);
   }
   long_wait patience(j, why, label);
   prepare(patience);
   patience.serves();
-  // The next message often follows soon. With a pause after each look, a rank would answer a train of
-  // messages at the pace of system calls.
-  bool const expects_mail = service::any() && keeps_core(j);
   int const at_once = expects_mail ? patient : j.waits() == wait_policy::spin ? patient_looks : 1;
   while (!looks(at_once)) patience.pause(served);
 }

@@ -47,6 +47,7 @@ struct call_peer {
   std::vector<word> cleared;     ///< tickets of those for which that rank has asked, at most one of a lane
   std::size_t landed = 0;        ///< words of the first of these that have left
   std::size_t held = 0;          ///< calls of its functions that wait here
+  bool is_reached = true;        ///< this rank copies from its memory, unless that has failed
   bool is_full = false;          ///< its functions do not begin, as far as this rank knows
   bool told_full = false;        ///< what this rank has said
   bool is_busy = false;          ///< it is in the list of those to which something is to be sent

@@ -27,7 +27,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           them when the function has ended, and returns them in the head of its next message, or in a
 ///           message of its own when they are half of the room.
 ///           A record longer than `eager` stays at its sender, which sends an offer. The receiver asks for it
-///           when its turn has come and nothing else lands; it then comes in pieces.
+///           when its turn has come and nothing else lands; it then comes in pieces. A receiver that reaches
+///           its sender's memory copies the record instead, and tells the sender (Jin, Sur, Chai, Panda 2005,
+///           "LiMIC"; differs: the receiver compares the head, since the place is a number of a process).
 ///           Answers need no room: a receiver stores them at once where they belong. So each rank can always
 ///           take all messages out of its mailbox, and a full receiver holds up no answer.
 /// Alone     A short call of a program skips the queue if it is urgent and its receiver has got all before.
@@ -43,8 +45,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Memory    see call_shares. `most` counts the words of records and of calls without an answer. A queue's
 ///           buffer has at most twice the words of its records.
 template <mailbox_backend Backend, class Owner, call_post_steps Steps = call_post_steps{}>
-class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
-  using base = call_sender<typename Backend::mailbox_type, Steps>;
+class call_post : public call_sender<Backend, Steps> {
+  using base = call_sender<Backend, Steps>;
 
  public:
   using base::extend_answers;
@@ -53,9 +55,9 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   using base::try_send_alone;
 
   /// `owner` runs functions and ends calls.
-  call_post(typename Backend::mailbox_type mail, rank_t self, rank_t ranks, call_options const& options,
+  call_post(typename Backend::mailbox_type mail, Backend const& backend, call_options const& options,
             Owner& owner)
-      : base(std::move(mail), self, ranks, options), ordered_(options.ordered), owner_(&owner) {
+      : base(std::move(mail), backend, options), ordered_(options.ordered), owner_(&owner) {
     mail_.serve([this] { work(); });
   }
   call_post(call_post const&) = delete;
@@ -168,6 +170,8 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
     } else if (head.kind == call_kind::clear) {
       p.cleared.push_back(record[1]);
       mark_busy(p, from);
+    } else if (head.kind == call_kind::taken) {
+      this->has_been_taken(p, record[1]);
     } else if (head.kind != call_kind::offer && may_overtake(p, head) && may_begin(head)) {
       // The record needs no room here, so it is owed before its answer leaves, which then returns it.
       owe(from, p, head, record.size());
@@ -238,15 +242,17 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
   /// deeper ones may come before it has landed.
   void begin_nested() {
     call_landing& landing = landing_[of_functions];
-    if (landing.is_complete() && may_begin(call_head::of(landing.text[0]))) run_landed(landing);
-    while (!nested_.is_empty()) {
+    auto const begin_landed = [&] {
+      if (landing.is_complete() && may_begin(call_head::of(landing.text[0]))) run_landed(landing);
+    };
+    for (begin_landed(); !nested_.is_empty(); begin_landed()) {
       auto const kept = nested_.first().front();
       auto const from = static_cast<rank_t>(call_head::of(kept[0]).number);
       auto const record = kept.subspan(1);
       auto const head = call_head::of(record[0]);
       if (head.kind == call_kind::offer) {
         if (!landing.is_free()) return;
-        ask_for(from, record[1], landing);
+        ask_for(from, record, landing);
       } else {
         if (!may_begin(head)) return;
         run(from, head, record);
@@ -263,7 +269,7 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
     auto const head = call_head::of(record[0]);
     call_landing& landing = landing_[of_programs];
     if (head.kind == call_kind::offer) {
-      if (landing.is_free()) ask_for(from, record[1], landing);
+      if (landing.is_free()) ask_for(from, record, landing);
       bool const is_here = landing.from == from && landing.is_complete();
       if (!is_here || !may_begin(call_head::of(landing.text[0]))) return false;
       run_landed(landing);
@@ -276,12 +282,40 @@ class call_post : public call_sender<typename Backend::mailbox_type, Steps> {
     p.input.drop(record.size());
     return true;
   }
-  void ask_for(rank_t from, word ticket, call_landing& landing) {
-    landing.ticket = ticket;
+  /// Copies an offered call from its place, or asks for it if this rank does not reach that.
+  void ask_for(rank_t from, std::span<word const> offer, call_landing& landing) {
+    landing.ticket = offer[1];
     landing.from = from;
-    auto const clear = extend_answers(from, 2);
-    clear[0] = call_head{call_kind::clear, 2, 0}.packed();
-    clear[1] = ticket;
+    auto const kind = copy(from, offer, landing) ? call_kind::taken : call_kind::clear;
+    auto const reply = extend_answers(from, 2);
+    reply[0] = call_head{kind, 2, 0}.packed();
+    reply[1] = landing.ticket;
+  }
+  bool copy(rank_t from, std::span<word const> offer, call_landing& landing) {
+    if constexpr (reaching_backend<Backend>) {
+      memory_place const place{offer[2], static_cast<memory_place::reach>(offer[3] >> 32U)};
+      if (!place.is_there() || !at(from).is_reached) return false;
+      auto const count = static_cast<std::size_t>(offer[3] & 0xffffffffU);
+      landing.text.resize(count);
+      auto const into = std::as_writable_bytes(std::span(landing.text));
+      try {
+        if (auto const* const there = this->backend_->address_of(place)) {
+          std::memcpy(into.data(), there, into.size());
+        } else {
+          this->backend_->read_from(from, place, into, "call");
+        }
+        // A number of a process may mean another one where processes do not see each other.
+        if (auto const head = call_head::of(landing.text[0]);
+            head.words == count && (head.kind == call_kind::call || head.kind == call_kind::send)) {
+          note_most();
+          return true;
+        }
+      } catch (error const&) {  // the system forbids it, or the rank is gone, which the next wait notices
+      }
+      at(from).is_reached = false;
+      landing.text.clear();
+    }
+    return false;
   }
   void run_landed(call_landing& landing) {
     run(landing.from, call_head::of(landing.text[0]), landing.text);

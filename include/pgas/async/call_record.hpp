@@ -14,8 +14,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 enum class call_kind : std::uint8_t {
   send,     ///< arguments follow; nobody waits for an answer
   call,     ///< the caller's number of the call, and arguments
-  offer,    ///< the ticket of a long call that its sender keeps until the receiver asks for it
+  offer,    ///< the ticket of a long call that its sender keeps until the receiver asks for it; its place
   clear,    ///< the ticket of the long call for which the receiver asks
+  taken,    ///< the ticket of the long call that the receiver has copied from its place
   answer,   ///< the number of the call, and a part of its value
   failure,  ///< the number of the call, the length of a text, and a part of it
 };

@@ -8,6 +8,7 @@
 #include <pgas/async/call_options.hpp>
 #include <pgas/async/call_peer.hpp>
 #include <pgas/async/call_record.hpp>
+#include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <span>
 #include <utility>
@@ -28,8 +29,10 @@ concept mailbox_with_places = mailbox<M> && requires(M& m, rank_t to, void (*wri
 };
 
 /// The sending side of call_post: queues of records, and the messages that are made of them.
-template <mailbox Mailbox, call_post_steps Steps>
+template <mailbox_backend Backend, call_post_steps Steps>
 class call_sender {
+  using Mailbox = typename Backend::mailbox_type;
+
  public:
   /// The words of a message, without its head.
   static constexpr std::size_t most_in_message = Mailbox::max_message_bytes / sizeof(word) - 1;
@@ -71,7 +74,12 @@ class call_sender {
     offer[0] = call_head{call_kind::offer, offer_words, 0, depth}.packed();
     offer[1] = ++tickets_;
     p.large.push_back({tickets_, lane, std::vector<word>(count)});
-    return p.large.back().text;
+    std::span<word> const text = p.large.back().text;
+    memory_place place;
+    if constexpr (reaching_backend<Backend>) place = backend_->place_of(std::as_bytes(text));
+    offer[2] = place.at;
+    offer[3] = word{static_cast<std::uint32_t>(place.by)} << 32U | count;
+    return text;
   }
   /// Sends what fills messages, or all, if the call is urgent.
   void posted(rank_t to, std::uint32_t depth, bool is_urgent) {
@@ -121,18 +129,20 @@ class call_sender {
   }
 
  protected:
-  static constexpr std::uint32_t offer_words = 2;
+  static constexpr std::uint32_t offer_words = 4;
   static constexpr std::size_t of_programs = 0;
   static constexpr std::size_t of_functions = 1;
   static constexpr std::size_t lane_of(std::uint32_t depth) noexcept {
     return depth == 0 ? of_programs : of_functions;
   }
 
-  call_sender(Mailbox mail, rank_t self, rank_t ranks, call_options const& options)
+  call_sender(Mailbox mail, Backend const& backend, call_options const& options)
       : mail_(std::move(mail)),
-        shares_(options, ranks),
-        self_(self),
-        peers_(static_cast<std::size_t>(ranks)) {
+        backend_(&backend),
+        shares_(options, backend.size()),
+        self_(backend.rank()),
+        peers_(static_cast<std::size_t>(backend.size())) {
+    if constexpr (reaching_backend<Backend>) backend.admit_peers();
     for (call_peer& p : peers_) {
       for (call_lane& lane : p.lanes) lane.room = shares_.room;
     }
@@ -173,7 +183,17 @@ class call_sender {
     busy_.resize(left);
   }
 
+  /// Ends a long call of this rank that its receiver has copied.
+  void has_been_taken(call_peer& p, word ticket) {
+    auto const it =
+        std::find_if(p.large.begin(), p.large.end(), [&](long_call const& c) { return c.ticket == ticket; });
+    has_left(it->text.size(), it->lane);
+    p.large.erase(it);
+    goes_on_ = true;
+  }
+
   Mailbox mail_;
+  Backend const* backend_;
   call_shares shares_;
   rank_t self_;
   std::vector<call_peer> peers_;

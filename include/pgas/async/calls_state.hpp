@@ -40,7 +40,7 @@ class calls_state final : public call_home {
   calls_state(std::shared_ptr<team_state<Backend>> t, control_type c, mailbox_type m, call_options const& o)
       : team_(std::move(t)),
         control_(std::move(c)),
-        post_(std::move(m), team_->backend.rank(), team_->backend.size(), o, *this),
+        post_(std::move(m), team_->backend, o, *this),
         is_alive_(std::in_place, true) {
     for (rank_t r = 0; r < size(); ++r) {
       if (r != rank() || size() == 1) others_.push_back(r);

@@ -70,7 +70,7 @@ void measure(Team& team, bench::meter& m) {
                                 [&] {
                                   for (std::size_t i = 0; i < at_once; ++i) {
                                     pgas::complete(loop, epoch.rget(other, i, value),
-                                                   [&handled](std::exception_ptr) { ++handled; });
+                                                   [&handled](std::exception_ptr const&) { ++handled; });
                                   }
                                   run();
                                 }),

@@ -295,6 +295,8 @@ class call_post : public call_sender<Backend, Steps> {
     if constexpr (reaching_backend<Backend>) {
       memory_place const place{offer[2], static_cast<memory_place::reach>(offer[3] >> 32U)};
       if (!place.is_there() || !at(from).is_reached) return false;
+      // On another node the number of the sender's process is that of an unrelated one.
+      if (this->backend_->locality_of(from) == locality::remote) return false;
       auto const count = static_cast<std::size_t>(offer[3] & 0xffffffffU);
       landing.text.resize(count);
       auto const into = std::as_writable_bytes(std::span(landing.text));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <pgas/concepts/order_scope.hpp>
 #include <pgas/window/epoch.hpp>
 #include <type_traits>
 
@@ -26,6 +27,11 @@ inline constexpr auto kind_at_run_time = static_cast<lock_kind>(2);
 /// The promise of a lock's kind about the accesses of its epoch. A kind that is not known counts as shared.
 constexpr hints hints_of(lock_kind kind) noexcept {
   return {.passive = kind != lock_kind::exclusive, .alone = kind == lock_kind::exclusive};
+}
+
+/// The order that a lock of this kind promises. Two shared holders are in no order.
+constexpr order_scope scope_of(lock_kind kind) noexcept {
+  return kind == lock_kind::shared ? order_scope::shared_holder : order_scope::all;
 }
 
 }  // namespace detail
@@ -83,6 +89,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     State& s = opened->state();
     bool holds = false;
     detail::only_call const call(s, operation);
+    auto const scope = detail::order_as(s.control, detail::scope_of(kind));
     opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, kind, b); });
     if (holds) {
       s.locked.insert(target);
@@ -111,8 +118,10 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
     this->check_open(What);
     check_target(What, rank);
-    if constexpr (deferred_lock_protocol<typename State::lock_protocol>)
+    if constexpr (deferred_lock_protocol<typename State::lock_protocol>) {
+      auto const scope = detail::order_as(state().control, detail::scope_of(kind()));
       with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
+    }
     return {state(), target_};
   }
   /// Throws errc::wrong_order if `rank` is not the target.
@@ -141,6 +150,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   void acquire() {
     State& s = state();
     detail::only_call const call(s, operation);
+    auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
     with_boundary([&](auto& b) { s.lock.lock(target_, kind(), b); });
     s.locked.insert(target_);
   }
@@ -167,6 +177,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     State& s = state();
     s.locked.erase(target_);
     if constexpr (Kind != lock_kind::exclusive) s.elements.leave(target_);
+    auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
     with_boundary([&](auto& b) { s.lock.unlock(target_, kind(), b); });
   }
 

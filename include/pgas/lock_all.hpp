@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/concepts/order_scope.hpp>
 #include <pgas/window/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -35,6 +36,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     typename State::template boundary_type<boundary_of::own, opening_hints()> before(s.segment);
     before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
+    auto const scope = as_shared_holder(s);
     s.lock.lock_all(b);
     s.access_open = true;
     if constexpr (may_hold_all) holds_all_ = s.lock.holds_all();
@@ -70,6 +72,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     state().check_rank(target, What);
     if constexpr (!may_hold_all) {
       boundary b(state().segment);
+      auto const scope = as_shared_holder(state());
       state().lock.trigger(target, b);
     }
     return {state(), target};
@@ -84,6 +87,11 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     return h;
   }
 
+  /// The epochs of two ranks are in no order, like two shared locks.
+  static auto as_shared_holder(State const& s) {
+    return detail::order_as(s.control, order_scope::shared_holder);
+  }
+
   /// Takes a part at its first access. Not inlined, so that an epoch that holds all parts tests one variable
   /// at an access.
   template <detail::operation_name What>
@@ -91,6 +99,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     this->check_open(What);
     state().check_rank(target, What);
     boundary b(state().segment);
+    auto const scope = as_shared_holder(state());
     state().lock.trigger(target, b);
   }
 
@@ -99,6 +108,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     s.access_open = holds_all_ = false;
     s.elements.leave_all();
     boundary b(s.segment);
+    auto const scope = as_shared_holder(s);
     s.lock.unlock_all(b);
   }
 

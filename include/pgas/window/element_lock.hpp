@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/concepts/order_scope.hpp>
 #include <pgas/window/bakery_lock.hpp>
 #include <pgas/window/exchange_lock.hpp>
 #include <type_traits>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -14,12 +16,21 @@ using element_lock_on =
 
 /// Guards elements that no single instruction can modify, while this rank reads, modifies and writes them.
 ///
-/// The object holds the lock for one short operation. A rank never holds two.
+/// The object holds the lock for one short operation. A rank never holds two. The lock orders the operations
+/// on elements, and no other accesses of the program.
 template <class State>
-class element_lock : public State::element_lock_type {
+class element_lock {
  public:
   element_lock(State& s, rank_t target)
-      : State::element_lock_type(s.control, State::lock_words(s.ranks()), target) {}
+      : scope_(order_as(s.control, order_scope::element)),
+        lock_(s.control, State::lock_words(s.ranks()), target) {}
+
+ private:
+  using scope_type =
+      decltype(order_as(std::declval<typename State::control_type const&>(), order_scope::element));
+
+  [[no_unique_address]] scope_type scope_;
+  typename State::element_lock_type lock_;  // declared last: its release has the scope, too
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/control.hpp>
+#include <pgas/concepts/order_scope.hpp>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,10 @@ class element_modes {
   /// until `leave`. A view that remembers the call is counted until `go`.
   void come(rank_t target, bool remembers) {
     entry& mine = entry_of(target);
-    if (!mine.announced) announce(target, mine);
+    if (!mine.announced) {
+      auto const scope = as_element();
+      announce(target, mine);
+    }
     if (remembers && mine.users != most) ++mine.users;
   }
   void go(rank_t target) noexcept {
@@ -82,6 +86,7 @@ class element_modes {
   /// too.
   template <class Combine>
   [[nodiscard]] bool many_at_once(rank_t target, Combine&& combine) {
+    auto const scope = as_element();
     if (!entries_.empty()) {
       entry& mine = entry_of(target);
       if (mine.users != 0) return false;
@@ -104,6 +109,7 @@ class element_modes {
     entry& mine = entry_of(target);
     if (!mine.announced) return;
     mine.users = 0;
+    auto const scope = as_element();
     withdraw(target, mine);
   }
   void leave_all() {
@@ -120,6 +126,8 @@ class element_modes {
   static constexpr word held = 1;
   static constexpr word one_rank = 2;
 
+  /// The cells order operations on elements, and no other accesses of the program.
+  [[nodiscard]] auto as_element() const { return order_as(*control_, order_scope::element); }
   auto cell(rank_t target) { return control_->cell(target, first_); }
   entry& entry_of(rank_t target) {
     if (entries_.empty()) entries_.resize(static_cast<std::size_t>(control_->size()));

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <pgas/backends/checked/control.hpp>
+#include <pgas/backends/checked/mailbox.hpp>
+#include <pgas/backends/checked/segment.hpp>
+#include <pgas/backends/process_map.hpp>
+#include <pgas/coherence/watched.hpp>
+#include <pgas/concepts/backend.hpp>
+#include <pgas/platform/setting.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::backends {
+
+/// Another backend that also checks its ranks: it ends the job at a race, and names both accesses.
+///
+/// Two accesses to one byte of a window race if no rule of this library orders them, at least one is a write,
+/// and not both are atomic operations. The checker finds a race also if the accesses happened far apart in
+/// this run. It sees puts, gets, atomic operations, and a rank's own loads and stores by `local()`, `stage`
+/// and views. It does not see private memory, nor windows over memory that the ranks had before.
+///
+/// This is a type, since an option would cost every backend a test in the path of each put. A program on
+/// another backend contains none of it. The cost is here: each access is a call and a look at the shadow of
+/// its bytes, and a rank's own part is no span. Memory: twice the windows', and for each control word its
+/// latest eight values with two clocks each. At most 64 ranks, which `run` starts.
+/// Source: the order of words is that of the emulated chip's oracle; MPI: MUST-RMA, Hermanns et al. 2022.
+template <backend Inner>
+  requires shared_segment<typename Inner::segment_type> && mailbox_backend<Inner>
+class checked : public Inner {
+ public:
+  using segment_type = detail::checked_segment<typename Inner::segment_type>;
+  using control_type = detail::checked_control<typename Inner::control_type>;
+  using mailbox_type = detail::checked_mailbox<typename Inner::mailbox_type>;
+  using default_coherence = coherence::watched;
+  using handle = typename Inner::handle;
+
+  /// Launches as Inner does. Throws errc::unsupported if there are too many ranks, or if a launcher starts
+  /// them.
+  template <class Main>
+  static auto launch(rank_t ranks, Main const& main) {
+    if (detail::setting::variable("PGAS_JOB_FD").given()) {
+      throw error(errc::unsupported, -1,
+                  "check: ranks that a launcher starts have no shadow memory in common: start the program "
+                  "itself, without pgas-run");
+    }
+    if (ranks > detail::checking::most_ranks) {
+      throw error(errc::unsupported, -1,
+                  "check: a checked job has at most " + std::to_string(detail::checking::most_ranks) +
+                      " ranks, not " + std::to_string(ranks) + "; take fewer");
+    }
+    auto const memory = std::make_shared<detail::checking::memory>(std::max(ranks, rank_t{1}));
+    return Inner::launch(ranks, [&](auto&& b, auto& boot) {
+      main(checked(std::forward<decltype(b)>(b), std::make_shared<detail::checking::checker>(memory, boot)),
+           boot);
+    });
+  }
+
+  handle reserve_segment(std::span<std::size_t const> sizes) const {
+    handle const made = Inner::reserve_segment(sizes);
+    checker_->shared().forget(made, Inner::segment_type::bytes_for(sizes), checker_->of_job());
+    return made;
+  }
+  segment_type attach_segment(handle which, std::size_t own_bytes) const {
+    return {Inner::attach_segment(which, own_bytes), checker_, ranks_in_job()};
+  }
+  handle reserve_control(control_words words) const {
+    handle const made = Inner::reserve_control(words);
+    auto const& shared = checker_->shared();
+    shared.make_words(made, control_type::history_bytes(this->size(), words, shared.ranks()),
+                      checker_->of_job());
+    return made;
+  }
+  control_type attach_control(handle which, control_words words, std::string_view label) const {
+    return {Inner::attach_control(which, words, label), checker_, words,
+            checker_->shared().words_of(which, checker_->of_job())};
+  }
+  mailbox_type attach_mailbox(handle which) const {
+    return {Inner::attach_mailbox(which), checker_, ranks_in_job(), this->rank()};
+  }
+  checked sub_team(group members, rank_t rank) const { return {Inner::sub_team(members, rank), checker_}; }
+
+ private:
+  checked(Inner inner, std::shared_ptr<detail::checking::checker> c)
+      : Inner(std::move(inner)), checker_(std::move(c)) {}
+
+  [[nodiscard]] std::vector<rank_t> ranks_in_job() const {
+    std::vector<rank_t> all;
+    for (rank_t r = 0; r < this->size(); ++r) all.push_back(this->world_rank(r));
+    return all;
+  }
+
+  std::shared_ptr<detail::checking::checker> checker_;
+};
+static_assert(mailbox_backend<checked<process_map>> && mailbox_backend<checked<thread_map>>);
+static_assert(user_memory_backend<checked<process_map>>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::backends

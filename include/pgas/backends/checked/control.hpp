@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <pgas/backends/checked/checker.hpp>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/order_scope.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Control words of another backend. Each access also tells the checker which order it makes.
+///
+/// A change of a word and of its history is one step, under the lock of the history.
+template <control Inner>
+class checked_control : public Inner {
+  using inner_slot = typename Inner::slot_type;
+  using inner_cell = typename Inner::cell_type;
+  using history = checking::word_history;
+
+  static constexpr bool acquires(std::memory_order order) noexcept {
+    return order != std::memory_order_relaxed && order != std::memory_order_release;
+  }
+  static constexpr bool releases(std::memory_order order) noexcept {
+    return order != std::memory_order_relaxed && order != std::memory_order_acquire &&
+           order != std::memory_order_consume;
+  }
+
+  /// A word, and its history.
+  template <class Word>
+  class word_at : public Word {
+   public:
+    word_at(Word w, checking::checker* checker, history h) noexcept
+        : Word(w), checker_(checker), history_(h) {}
+
+    [[nodiscard]] word load(std::memory_order order) const {
+      checking::spin_lock const hold(history_.lock(), checker_->of_job());
+      word const now = Word::load(order);
+      checker_->loaded(history_, acquires(order));
+      return now;
+    }
+    [[nodiscard]] Word const& inner() const noexcept { return *this; }
+    /// Returns the value that a wait takes, which has ended at `seen`.
+    template <class Predicate>
+    [[nodiscard]] word ended_wait(word seen, Predicate&& predicate) const {
+      checking::spin_lock const hold(history_.lock(), checker_->of_job());
+      return checker_->ended_wait(history_, seen, predicate);
+    }
+
+   protected:
+    checking::checker* checker_;
+    history history_;
+  };
+
+ public:
+  class slot_type : public word_at<inner_slot> {
+   public:
+    using word_at<inner_slot>::word_at;
+    void store(word value, std::memory_order order) const {
+      checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      this->checker_->stored(this->history_, value, releases(order));
+      inner_slot::store(value, order);
+    }
+  };
+
+  class cell_type : public word_at<inner_cell> {
+   public:
+    using word_at<inner_cell>::word_at;
+    word fetch_add(word value, std::memory_order order) const {
+      return change(order, [&] { return std::pair(inner_cell::fetch_add(value, order), value != 0); });
+    }
+    word fetch_xor(word value, std::memory_order order) const {
+      return change(order, [&] { return std::pair(inner_cell::fetch_xor(value, order), value != 0); });
+    }
+    word exchange(word value, std::memory_order order) const {
+      return change(order, [&] {
+        word const before = inner_cell::exchange(value, order);
+        return std::pair(before, before != value);
+      });
+    }
+    bool compare_exchange(word& expected, word desired, std::memory_order order) const {
+      bool exchanged = false;
+      change(order, [&] {
+        exchanged = inner_cell::compare_exchange(expected, desired, order);
+        return std::pair(expected, exchanged);
+      });
+      return exchanged;
+    }
+    void reset_unshared(word value, std::memory_order order) const {
+      checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      this->checker_->stored(this->history_, value, releases(order));
+      inner_cell::reset_unshared(value, order);
+    }
+
+   private:
+    /// `make()` returns the value before, and whether the word has changed.
+    template <class Make>
+    word change(std::memory_order order, Make&& make) const {
+      checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      auto const [before, changed] = make();
+      this->checker_->loaded(this->history_, acquires(order));
+      if (changed || releases(order))
+        this->checker_->stored(this->history_, inner_cell::load(std::memory_order_relaxed), releases(order));
+      return before;
+    }
+  };
+
+  checked_control(Inner inner, std::shared_ptr<checking::checker> c, control_words words, std::byte* histories)
+      : Inner(std::move(inner)), checker_(std::move(c)), words_(words), histories_(histories) {}
+
+  static std::uint64_t history_bytes(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
+    return static_cast<std::uint64_t>(ranks_of_team) * (words.slots + words.cells) * history::bytes(ranks);
+  }
+
+  [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t writer) const {
+    return {Inner::slot(owner, i, writer), checker_.get(), history_of(owner, i)};
+  }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const {
+    return {Inner::cell(owner, i), checker_.get(), history_of(owner, words_.slots + i)};
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+    return w.ended_wait(Inner::wait_until(w.inner(), predicate, why), predicate);
+  }
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+    using inner_word = std::remove_cvref_t<decltype(words[0].inner())>;
+    std::vector<inner_word> inner;
+    inner.reserve(words.size());
+    for (auto const& w : words) inner.push_back(w.inner());
+    std::size_t const found = Inner::wait_any(std::span(inner), predicate, why);
+    static_cast<void>(words[found].ended_wait(0, predicate));
+    return found;
+  }
+
+  /// Gives the acquires and releases of this rank a scope while the result lives.
+  [[nodiscard]] auto order_as(order_scope scope) const { return checker_->order_as(scope); }
+
+ private:
+  [[nodiscard]] history history_of(rank_t owner, std::size_t i) const noexcept {
+    std::size_t const ranks = checker_->shared().ranks();
+    return {histories_ +
+                (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * history::bytes(ranks),
+            ranks};
+  }
+
+  std::shared_ptr<checking::checker> checker_;
+  control_words words_;
+  std::byte* histories_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -116,7 +116,7 @@ class star {
                          order_ - 2 * radius);
       };
       auto edges = pgas::begin_exchange(in_);
-      add(stage(in_, pgas::read_only), first_inner(), inner());
+      add(stage(in_, pgas::read_own), first_inner(), inner());
       edges.finish();
       add(stage(in_, pgas::read_only), first_edge(), radius);
     }

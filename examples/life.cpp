@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
       };
       if (auto const v = pgas::stage(next, pgas::write_only); true) {
         auto edges = pgas::begin_exchange(now);  // they travel while the interior is computed
-        if (own > 2) live(1, own - 1, pgas::stage(now, pgas::read_only), v);
+        if (own > 2) live(1, own - 1, pgas::stage(now, pgas::read_own), v);
         edges.finish();
         auto const u = pgas::stage(now, pgas::read_only);  // with the new ghost cells
         if (own > 0) live(0, 1, u, v);

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
                          0.125 * (u(i + 2, j) - u(i - 2, j) + u(i, j + 2) - u(i, j - 2));
         };
         auto edges = pgas::begin_exchange(in);  // they travel while the interior is computed
-        add_star(pgas::stage(in, pgas::read_only), rows.inner, rows.inner_end, cols.inner, cols.inner_end);
+        add_star(pgas::stage(in, pgas::read_own), rows.inner, rows.inner_end, cols.inner, cols.inner_end);
         edges.finish();
         auto const u = pgas::stage(in, pgas::read_only);  // with the new ghost cells
         add_star(u, rows.first, rows.inner, cols.first, cols.end);

@@ -1798,18 +1798,18 @@ TEST_CASE("the oracle: a wait takes the earliest value since the rank's last acc
   pgas::detail::scc::word_history of;
   auto const is_even = [](word value) { return value % 2 == 0; };
   CHECK(of.earliest(0, is_even).value == 0);
-  of.store(1, 10).knowledge[3] = 1;
-  of.store(2, 20).knowledge[3] = 2;
+  of.store(1, 10).knowledge.all[3] = 1;
+  of.store(2, 20).knowledge.all[3] = 2;
   of.store(3, 30);
-  of.store(4, 40).knowledge[5] = 4;
+  of.store(4, 40).knowledge.all[5] = 4;
   CHECK(of.earliest(9, is_even).value == 0);   // it was there until 10
   CHECK(of.earliest(10, is_even).value == 2);  // a rank that accessed the chip at 10 cannot have seen 0 since
   CHECK(of.earliest(29, is_even).value == 2);
   CHECK(of.earliest(30, is_even).value == 4);
   CHECK(of.earliest(9, [](word value) { return value > 1; }).value == 2);
-  CHECK(of.earliest(25, is_even).knowledge[3] == 2);
-  CHECK(of.latest().knowledge[3] == 2);  // a store that releases nothing keeps what the word had
-  CHECK(of.latest().knowledge[5] == 4);
+  CHECK(of.earliest(25, is_even).knowledge.all[3] == 2);
+  CHECK(of.latest().knowledge.all[3] == 2);  // a store that releases nothing keeps what the word had
+  CHECK(of.latest().knowledge.all[5] == 4);
   for (word value = 5; value < 50; ++value) of.store(value, 10 * value);  // more than are kept
   CHECK(of.earliest(0, is_even).value == 42);
   CHECK(of.latest().value == 49);

@@ -30,6 +30,11 @@ concept backend_with_option = backend<B> && requires(std::string const& value) {
 template <class B>
 concept reporting_backend = backend<B> && requires(std::FILE* to) { B::report(to); };
 
+/// A backend that chooses the order of its ranks' turns, and can run a program by several orders in one
+/// launch: `run_by_schedules(n)` makes the next launches do so. `--pgas-schedules n`.
+template <class B>
+concept scheduling_backend = backend<B> && requires(unsigned n) { B::run_by_schedules(n); };
+
 /// The backends on which a program can run; the first is the default.
 template <backend... Backends>
 struct backend_list {};
@@ -72,6 +77,7 @@ struct command_line {
   std::optional<std::string> wait;
   std::optional<std::string> trace;
   std::optional<rank_t> ranks;
+  std::optional<unsigned> schedules;
   bool help = false;
   /// Names and values of options that only a backend knows.
   std::vector<std::pair<std::string, std::string>> others;
@@ -117,6 +123,9 @@ struct command_line {
       } else if (name == "trace") {
         if (value.empty()) refuse("a file's name is missing");
         parsed.trace = value;
+      } else if (name == "schedules") {
+        parsed.schedules =
+            static_cast<unsigned>(setting(argument_name, value).whole("a number of schedules", 1, 1'000'000));
       } else if (name == "ranks") {
         parsed.ranks = ranks_in(setting(argument_name, value));
       } else {
@@ -189,7 +198,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   }
   /// The text about the options whose values are not listed.
   static std::string other_options() {
-    std::string text = "; --pgas-ranks: a number; --pgas-trace: a file";
+    std::string text = "; --pgas-ranks: a number; --pgas-trace: a file; --pgas-schedules: a number, on scc";
     (add_option<Backends>(text), ...);
     return text;
   }
@@ -270,6 +279,15 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
             "--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
             "program backends::traced<" +
                 std::string(Backend::name) + ">");
+      }
+      if (line.schedules) {
+        if constexpr (scheduling_backend<Backend>) {
+          Backend::run_by_schedules(*line.schedules);
+        } else {
+          throw error(errc::unsupported, -1,
+                      "--pgas-schedules: backend " + std::string(Backend::name) +
+                          " has one schedule, the machine's own; choose --pgas-backend scc");
+        }
       }
       [[maybe_unused]] auto const own = own_option_of<Backend>(line);
       if constexpr (backend_with_option<Backend>) {

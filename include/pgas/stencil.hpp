@@ -127,7 +127,7 @@ class stencil : public stencil_sweep<Offsets...> {
     auto const inner = inner_cells(std::get<0>(from), before, after);
     auto pending = std::apply([](auto const&... field) { return begin_exchange(field...); }, from);
     with_staged(to, write_only, [&](auto const& out) {
-      with_staged(from, read_only, [&](auto const& in) { sweep(in, out, inner, kernel); });
+      with_staged(from, read_own, [&](auto const& in) { sweep(in, out, inner, kernel); });
       pending.finish();
       with_staged(from, read_only, [&](auto const& in) {
         for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in, out, around, kernel); });
@@ -172,7 +172,7 @@ class stencil : public stencil_sweep<Offsets...> {
     auto pending = detail::start_exchange(from);
     auto const out = stage(to, mode);
     {
-      auto const in = stage(from, read_only);
+      auto const in = stage(from, read_own);  // ghost cells are arriving
       sweep(in.view(), out.view(), inner, kernel);
     }
     pending.finish();
@@ -182,8 +182,8 @@ class stencil : public stencil_sweep<Offsets...> {
   }
 
   /// Calls use(tuple of views) with all fields staged.
-  template <std::size_t k = 0, class... Fields, hints Mode, class Use, class... Views>
-  static void with_staged(std::tuple<Fields...> const& fields, hint<Mode> mode, Use const& use,
+  template <std::size_t k = 0, class... Fields, class Mode, class Use, class... Views>
+  static void with_staged(std::tuple<Fields...> const& fields, Mode const& mode, Use const& use,
                           Views const&... views) {
     if constexpr (k == sizeof...(Fields)) {
       use(std::tuple(views...));

@@ -8,11 +8,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// The mode of stage that reads own cells, see read_own.
+struct read_own_t {};
+/// A mode of stage: read_only for a time when peers may be writing to ghost cells.
+inline constexpr read_own_t read_own{};
+
 namespace detail {
 
 /// A rank's own cells as plain memory: in place if the part is plain memory, else a copy, which the
-/// destructor writes back.
-template <hints Mode, class Array>
+/// destructor writes back. `ReadsGhosts`: for a checker of races, the program reads the ghost cells, too.
+template <hints Mode, class Array, bool ReadsGhosts = true>
 class staged_array {
   using window_type = typename Array::window_type;
   using value_type = typename Array::value_type;
@@ -21,6 +26,7 @@ class staged_array {
   // A staged array that writes all own cells must not write the ghost cells between them, so it copies own
   // cells only.
   static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous;
+  static constexpr bool loads_by_pieces = !ReadsGhosts && !Array::is_contiguous;
   static constexpr bool checks_indices = assertions >= assertion_level::heavy;
 
  public:
@@ -33,6 +39,7 @@ class staged_array {
       copy_pitches_ = place_.pitches;
       data_ += place_.first;
     }
+    if constexpr (loads_by_pieces) load_by_pieces();
     if constexpr (checks_indices) around_ = a.shape().halos().around();
   }
   staged_array(staged_array const&) = delete;
@@ -80,9 +87,26 @@ class staged_array {
   [[gnu::always_inline]] static memory make(Array const& a) {
     if constexpr (copies_own_cells) {
       return memory(box<dimensions>{{}, a.local_extents()}.size());
+    } else if constexpr (loads_by_pieces) {
+      return memory(a.window(), 0, a.window().size(), by_pieces_t{});
     } else {
       return memory(a.window(), 0, a.window().size());
     }
+  }
+  /// Loads the part in ascending order; only the rows of own cells count as read.
+  [[gnu::always_inline]] void load_by_pieces() {
+    std::size_t loaded = 0;
+    if (size() != 0) {
+      std::size_t const length = own_[dimensions - 1];
+      typename Array::index_type row{};
+      do {
+        std::size_t const first = place_.first + detail::element_at(row, place_.pitches);
+        memory_.load(loaded, first - loaded, false);
+        memory_.load(first, length, true);
+        loaded = first + length;
+      } while (detail::advance(row, own_, dimensions - 1));
+    }
+    memory_.load(loaded, memory_.size() - loaded, false);
   }
   void write_back() noexcept {
     if (size() == 0) return;
@@ -183,6 +207,19 @@ template <any_global_array Array, hints Mode>
     return detail::staged_array<Mode, Array>(a);
   } else {
     return detail::staged_tiles<Mode, Array>(a);
+  }
+}
+
+/// The same as read_only for a loop over own cells while ghost cells arrive: `stage(array, read_own)`. Local.
+///
+/// The result includes the ghost cells, but the program looks only at those that no peer is writing to. A
+/// checker of races counts own cells alone as read. Costs what read_only does.
+template <any_global_array Array>
+[[nodiscard, gnu::always_inline]] inline auto stage(Array const& a, read_own_t /*mode*/) {
+  if constexpr (matrix_layout<typename Array::layout_type>) {
+    return detail::staged_array<read_only.value, Array, false>(a);
+  } else {
+    return stage(a, read_only);  // such layouts have no ghost cells
   }
 }
 

@@ -10,6 +10,7 @@
 #include <pgas/backends/scc/interrupts.hpp>
 #include <pgas/backends/scc/mailbox.hpp>
 #include <pgas/backends/scc/registers.hpp>
+#include <pgas/backends/scc/schedules.hpp>
 #include <pgas/backends/scc/segment.hpp>
 #include <pgas/coherence/write_through.hpp>
 #include <pgas/concepts/backend.hpp>
@@ -67,22 +68,16 @@ class scc {
                   "run: the chip has " + std::to_string(max_ranks) + " cores, and " + std::to_string(ranks) +
                       " ranks were asked for: ask for fewer");
     }
-    auto job = detail::job::create(ranks, false);
-    auto const chip = std::make_shared<detail::scc::chip>(job, pgas::scc::with_options::chosen());
-    chip->turns().run([&](rank_t rank) {
-      auto const mine = job.as(rank);
-      detail::run_rank(mine, [&] {
-        detail::scc::rank_bootstrap boot(chip, mine);
-        main(scc(mine, chip), boot);
-      });
-      mine.mark_finished(rank);
-    });
-    if (chip->time() != nullptr) last_traffic() = chip->time()->report();
-    last_counters().clear();
-    for (rank_t r = 0; r < ranks; ++r) last_counters().push_back(chip->at(r).count());
-    detail::throw_failure(job);
-    return job;
+    auto const& how = pgas::scc::with_options::chosen();
+    // Virtual time leaves one schedule.
+    if (how.schedules > 1 && !how.is_timed()) {
+      return detail::scc::run_schedules(
+          how, [&](pgas::scc::options const& one) { return launch_once(ranks, main, one); });
+    }
+    return launch_once(ranks, main, how);
   }
+  /// Further launches of this thread run the program by n schedules, see scc::options::schedules.
+  static void run_by_schedules(unsigned n) noexcept { pgas::scc::with_options::chosen().schedules = n; }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
@@ -224,6 +219,24 @@ class scc {
   }
 
  private:
+  template <class Main>
+  static detail::job launch_once(rank_t ranks, Main const& main, pgas::scc::options const& how) {
+    auto job = detail::job::create(ranks, false);
+    auto const chip = std::make_shared<detail::scc::chip>(job, how);
+    chip->turns().run([&](rank_t rank) {
+      auto const mine = job.as(rank);
+      detail::run_rank(mine, [&] {
+        detail::scc::rank_bootstrap boot(chip, mine);
+        main(scc(mine, chip), boot);
+      });
+      mine.mark_finished(rank);
+    });
+    if (chip->time() != nullptr) last_traffic() = chip->time()->report();
+    last_counters().clear();
+    for (rank_t r = 0; r < ranks; ++r) last_counters().push_back(chip->at(r).count());
+    detail::throw_failure(job);
+    return job;
+  }
   scc(detail::job const& j, std::shared_ptr<detail::scc::chip> c)
       : job_(j), chip_(std::move(c)), ranks_(j.rank(), j.size()) {}
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <cstring>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/platform/native_element.hpp>
 #include <pgas/support/combine.hpp>
 #include <pgas/window/target_part.hpp>
@@ -28,28 +30,16 @@ class element_operations {
   /// Sets the element to op(element, value), and returns its value before.
   template <class Op>
   value_type modify(std::size_t i, value_type const& value, Op op) const {
-    if constexpr (Hints.alone) {
-      value_type const old = read_alone(i);
-      write_alone(i, op(old, value));
-      return old;
-    } else if constexpr (user_operation_on<Op, value_type> && is_native<op::replace>) {
-      modify_one_by_one();
-      return modify_by_exchange(i, value, op);
-    } else if constexpr (is_native<Op>) {
-      modify_one_by_one();
-      return fetch_op(i, value, op);
-    } else {
-      element_lock const hold(part_.state(), part_.rank());
-      value_type const old = read_home(i);
-      write_home(i, op(old, value));
-      return old;
-    }
+    [[maybe_unused]] auto const as =
+        access_as(segment(), std::same_as<Op, op::replace> ? access_kind::exchange : access_kind::fetch);
+    return modify_now(i, value, op);
   }
   /// The same without a result, which has taken place by the next flush.
   template <class Op>
   void combine(std::size_t i, value_type const& value, Op op) const {
     if (!goes_one_way<Op>()) {
-      modify(i, value, op);
+      [[maybe_unused]] auto const as = access_as(segment(), access_kind::accumulate);
+      modify_now(i, value, op);
     } else {
       combine_far(i, {&value, 1}, op);
     }
@@ -60,6 +50,8 @@ class element_operations {
   void modify_all(std::size_t first, std::span<value_type const> values, value_type* before, Op op) const {
     if (values.empty()) return;
     if (before == nullptr && goes_one_way<Op>()) return combine_far(first, values, op);
+    [[maybe_unused]] auto const as =
+        access_as(segment(), before == nullptr ? access_kind::accumulate : access_kind::fetch);
     if constexpr (Hints.alone) {
       modify_all_alone(first, values, before, op);
     } else if constexpr (State::has_native_elements) {
@@ -80,6 +72,7 @@ class element_operations {
   /// Sets the element to `desired` if it has the bytes of `expected`, and returns its value before.
   [[nodiscard]] value_type exchange_if_equal(std::size_t i, value_type const& expected,
                                              value_type const& desired) const {
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::exchange);
     if constexpr (Hints.alone) {
       value_type const found = read_alone(i);
       if (same_bytes(found, expected)) write_alone(i, desired);
@@ -95,6 +88,7 @@ class element_operations {
     }
   }
   [[nodiscard]] value_type read(std::size_t i) const {
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::atomic_load);
     if constexpr (Hints.alone) {
       return read_alone(i);
     } else if constexpr (is_native<op::no_op>) {
@@ -106,6 +100,7 @@ class element_operations {
     }
   }
   void write(std::size_t i, value_type const& value) const {
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::atomic_store);
     if constexpr (Hints.alone) {
       write_alone(i, value);
     } else if constexpr (is_native<op::replace>) {
@@ -195,6 +190,26 @@ class element_operations {
       if (part_.is_near()) return at_hand(i).store(value);
     }
     segment().template atomic_store<value_type>(part_.location_of(i), value);
+  }
+
+  template <class Op>
+  value_type modify_now(std::size_t i, value_type const& value, Op op) const {
+    if constexpr (Hints.alone) {
+      value_type const old = read_alone(i);
+      write_alone(i, op(old, value));
+      return old;
+    } else if constexpr (user_operation_on<Op, value_type> && is_native<op::replace>) {
+      modify_one_by_one();
+      return modify_by_exchange(i, value, op);
+    } else if constexpr (is_native<Op>) {
+      modify_one_by_one();
+      return fetch_op(i, value, op);
+    } else {
+      element_lock const hold(part_.state(), part_.rank());
+      value_type const old = read_home(i);
+      write_home(i, op(old, value));
+      return old;
+    }
   }
 
   /// For an operation that the segment does not know: repeats until no other rank has come between.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/window/state.hpp>
 #include <span>
 #include <type_traits>
@@ -16,6 +17,9 @@ namespace detail {
 template <hints Mode>
 inline constexpr bool is_stage_mode =
     Mode == read_only.value || Mode == write_only.value || Mode == read_write.value;
+
+/// Stands for a copy that is made piece by piece.
+struct by_pieces_t {};
 
 /// A piece of the own part as a real span. It is in place if the part is plain memory, else a copy, which the
 /// destructor writes back.
@@ -36,12 +40,31 @@ class staged {
       state_ = w.shared_state();
       copy_.resize(count);
       if (count != 0 && !Mode.write_only) {
-        [[maybe_unused]] auto const unread = copying();
+        [[maybe_unused]] auto const as = copying();
         Window::state_type::coherence_type::load(state_->segment, at(0),
                                                  std::as_writable_bytes(std::span(copy_)));
       }
       if constexpr (is_update) before_ = copy_;
       span_ = copy_;
+    }
+  }
+  /// The same, and loads nothing: the caller loads all of it, piece by piece.
+  staged(Window const& w, std::size_t first, std::size_t count, by_pieces_t /*how*/)
+    requires(Mode.read_only && !Window::is_contiguous)
+      : state_(w.shared_state()), first_(first), copy_(count) {
+    span_ = copy_;
+  }
+  /// Loads a piece. `counts`: the program reads it; else it may look at it, or not.
+  [[gnu::always_inline]] void load(std::size_t first, std::size_t count, bool counts) {
+    if (count == 0) return;
+    bytes_out const into = std::as_writable_bytes(std::span(copy_).subspan(first, count));
+    location const from = at(first * sizeof(value_type));
+    if (counts) {
+      [[maybe_unused]] auto const as = copying();
+      Window::state_type::coherence_type::load(state_->segment, from, into);
+    } else {
+      [[maybe_unused]] auto const as = excused();
+      Window::state_type::coherence_type::load(state_->segment, from, into);
     }
   }
   staged(staged const&) = delete;
@@ -61,8 +84,16 @@ class staged {
   using value_type = typename Window::value_type;
   using segment_type = typename Window::state_type::segment_type;
 
-  /// Tells a checker of the segment that the program need not look at every element that is copied.
+  /// Tells a checker of the segment that a span to read counts as read. Of one to change, the program need
+  /// not look at every element.
   [[nodiscard]] auto copying() const noexcept {
+    if constexpr (Mode.read_only && access_checked_segment<segment_type>) {
+      return state_->segment.access_as(access_kind::stage);
+    } else {
+      return excused();
+    }
+  }
+  [[nodiscard]] auto excused() const noexcept {
     if constexpr (race_checked_segment<segment_type>) {
       return state_->segment.copying();
     } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/platform/mail/mailed_control.hpp>
@@ -88,7 +89,9 @@ struct window_state {
         lock(control, post_words(control.size())),
         elements(control, lock_words(control.size())),
         size(segment.part_bytes(segment.rank()) / sizeof(T)),
-        locked(segment.size()) {}
+        locked(segment.size()) {
+    if constexpr (access_checked_segment<segment_type>) segment.describe(label, sizeof(T));
+  }
   window_state(window_state const&) = delete;
   window_state& operator=(window_state const&) = delete;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/window/checked_part.hpp>
 #include <span>
 #include <vector>
@@ -25,6 +26,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   void put(std::size_t i, value_type const& value) const {
     check_writes();
     check_element("put", i);
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     part::put(i, value);
   }
 
@@ -34,6 +36,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   void put(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("put", first, values.size());
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
     part::put(first, values);
   }
 
@@ -46,7 +49,10 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_writes();
     check_elements("put", first, from.count);
     check_own("put", from);
-    with_own_copy(from, [&](std::span<value_type const> values) { part::put(first, values); });
+    with_own_copy(from, [&](std::span<value_type const> values) {
+      [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
+      part::put(first, values);
+    });
   }
 
   /// Puts rows of private memory, `from_pitch` elements apart, into a block of rows. The source may be reused
@@ -56,6 +62,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_elements("put", at.first, at.reach());
     check_rows("put", at, from_pitch);
     if (at.size() == 0) return;
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
     part::put_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
                    from_pitch * sizeof(value_type), shape_of(at));
   }
@@ -71,6 +78,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   [[nodiscard]] value_type get(std::size_t i) const {
     check_reads();
     check_element("get", i);
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     return part::get(i);
   }
 
@@ -79,6 +87,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   void get(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check_elements("get", first, values.size());
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
     part::get(first, values);
   }
 
@@ -99,6 +108,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_elements("get", at.first, at.reach());
     check_rows("get", at, into_pitch);
     if (at.size() == 0) return;
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
     part::get_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
                    into_pitch * sizeof(value_type), shape_of(at));
   }
@@ -115,12 +125,14 @@ class target_transfers : public checked_part<State, Hints, Where> {
   [[nodiscard]] done rput(std::size_t i, value_type const& value) const {
     check_writes();
     check_element("rput", i);
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     part::put(i, value);
     return {};
   }
   [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("rput", first, values.size());
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     if constexpr (cache_controlled<segment_type>) {
       part::put(first, values);
       return done{};
@@ -133,13 +145,17 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_writes();
     check_elements("rput", first, from.count);
     check_own("rput", from);
-    with_own_copy(from, [&](std::span<value_type const> values) { part::put(first, values); });
+    with_own_copy(from, [&](std::span<value_type const> values) {
+      [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
+      part::put(first, values);
+    });
     return {};
   }
   [[nodiscard]] auto rput(rows_of at, value_type const* from, std::size_t from_pitch) const {
     check_writes();
     check_elements("rput", at.first, at.reach());
     check_rows("rput", at, from_pitch);
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     return part::rput_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
                            from_pitch * sizeof(value_type), shape_of(at));
   }
@@ -153,12 +169,14 @@ class target_transfers : public checked_part<State, Hints, Where> {
   [[nodiscard]] done rget(std::size_t i, value_type& into) const {
     check_reads();
     check_element("rget", i);
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     into = part::get(i);
     return {};
   }
   [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check_elements("rget", first, values.size());
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     if constexpr (cache_controlled<segment_type>) {
       part::get(first, values);
       segment().flush_local(
@@ -181,6 +199,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_reads();
     check_elements("rget", at.first, at.reach());
     check_rows("rget", at, into_pitch);
+    [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     return part::rget_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
                            into_pitch * sizeof(value_type), shape_of(at));
   }
@@ -214,6 +233,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     } else {
       std::vector<value_type> copy(from.count);
       if (from.count != 0) {
+        [[maybe_unused]] auto const as = access_as(segment(), access_kind::piece_read, this->rank());
         Coherence::load(segment(), {part::state().rank(), from.first * sizeof(value_type)},
                         std::as_writable_bytes(std::span(copy)));
       }
@@ -228,8 +248,12 @@ class target_transfers : public checked_part<State, Hints, Where> {
       part::get(first, std::span(own + into.first, into.count));
     } else {
       std::vector<value_type> copy(into.count);
-      part::get(first, std::span(copy));
-      segment().flush_local(this->rank());
+      {
+        [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
+        part::get(first, std::span(copy));
+        segment().flush_local(this->rank());
+      }
+      [[maybe_unused]] auto const as = access_as(segment(), access_kind::piece_filled, this->rank());
       Coherence::store(segment(), {part::state().rank(), into.first * sizeof(value_type)},
                        std::as_bytes(std::span(copy)));
     }

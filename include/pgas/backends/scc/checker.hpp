@@ -7,7 +7,9 @@
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/memory.hpp>
-#include <pgas/backends/scc/word_history.hpp>
+#include <pgas/backends/scc/places.hpp>
+#include <pgas/backends/scc/rank_orders.hpp>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <unordered_map>
@@ -18,145 +20,169 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 /// The oracle: knows the last write of each byte of a window, independent of all copies.
 ///
-/// Control words order the ranks. A release leaves the rank's knowledge in the word; an acquire adds the
-/// word's knowledge to the rank's. A wait adds no more than the earliest value left that would have ended it:
-/// a rank that was slow learns no order that the program does not promise. The oracle reports three faults:
+/// Control words order the ranks, see rank_orders. A put or a get happens at some time between its call and
+/// its flush. The oracle reports four faults:
 /// - stale: a read returns another value than the last write that happened before it.
 /// - race: an access is unordered with another rank's last write of the byte, or a write with another rank's
-///   read.
+///   read. Two atomic operations do not race.
+/// - unflushed: the same for two accesses of one rank, the first of which it has not flushed.
 /// - false sharing: two unordered writes are to different bytes of a line, and one went through a cache. The
 ///   line goes back whole, so one write can be lost.
 ///
-/// Memory: 16 bytes and a copy of the line for each line that was written. Each further rank that has written
+/// Memory: 24 bytes and a copy of the line for each line that was written. Each further rank that has written
 /// or read part of the line takes as much again, until a later write replaces its bytes.
-class checker {
+class checker : public rank_orders {
  public:
-  /// The place of an access in the program: its return address.
-  using site = void const*;
-
   struct access {
     rank_t rank = 0;
-    site where = nullptr;
+    std::uint32_t where = 0;  ///< in `known_places`
+    access_kind kind = access_kind::own;
+    bool is_read = false;
   };
-  enum class fault { none, stale, race, false_sharing };
+  enum class fault { none, stale, race, unflushed, false_sharing };
+  /// The order that a race lacks.
+  enum class missing { order, flush, exclusive_lock, atomicity };
   struct verdict {
     fault what = fault::none;
     access last;
     std::size_t byte = 0;  ///< in the line: the first wrong byte
     std::byte expected{};
-    bool last_is_read = false;
+    missing lacks = missing::order;
   };
 
-  explicit checker(rank_t cores)
-      : clocks_(static_cast<std::size_t>(cores)), last_access_(static_cast<std::size_t>(cores)) {
-    for (std::size_t r = 0; r < clocks_.size(); ++r) clocks_[r][r] = 1;
+  explicit checker(rank_t cores, pgas::scc::check_rules const& rules = {})
+      : rank_orders(cores, rules),
+        kinds_(static_cast<std::size_t>(cores)),
+        ends_with_(static_cast<std::size_t>(cores)),
+        open_(static_cast<std::size_t>(cores)) {
     records_.emplace_back();  // index 0 means none
     truths_.emplace_back();
-    sites_.push_back(nullptr);
   }
 
-  // Order
+  /// The places of the accesses.
+  places known_places;
 
-  void release(rank_t self, vector_clock& word) {
-    auto& mine = clocks_[index(self)];
-    join(word, mine);
-    ++mine[index(self)];
+  // The program's accesses
+
+  /// The rank's transfers are parts of such an access from now on. Returns the kind before.
+  access_kind enter(rank_t self, access_kind kind) noexcept {
+    return std::exchange(kinds_[static_cast<std::size_t>(self)], kind);
   }
-  void acquire(rank_t self, vector_clock const& word) {
-    accessed(self);
-    join(clocks_[index(self)], word);
+  using rank_orders::enter;
+  [[nodiscard]] access_kind kind_of(rank_t self) const noexcept {
+    return kinds_[static_cast<std::size_t>(self)];
   }
-  /// The rank has accessed a control word, and neither acquires nor releases.
-  void accessed(rank_t self) noexcept { last_access_[index(self)] = ++accesses_; }
-  /// The rank stores a value to a control word.
-  void stored(rank_t self, word_history& of, word value, bool releases) {
-    accessed(self);
-    auto& now = of.store(value, accesses_);
-    if (releases) release(self, now.knowledge);
+  /// False while a flush belongs to one operation of the library, and is not the program's.
+  [[nodiscard]] bool ends_operations(rank_t self) const noexcept { return kind_of(self) == access_kind::own; }
+  /// The rank's next access to a piece of its own part ends with its transfers to the part at `where`.
+  void ends_with(rank_t self, system_address where) noexcept {
+    ends_with_[static_cast<std::size_t>(self)] = where / line_bytes;
   }
-  /// A wait of the rank ends, as the word's value allows. Returns the value that the wait has taken: the
-  /// earliest since the rank's access before that ends it.
-  template <class Predicate>
-  word ended_wait(rank_t self, word_history const& of, Predicate&& predicate) {
-    auto const& taken = of.earliest(last_access_[index(self)], predicate);
-    acquire(self, taken.knowledge);
-    return taken.value;
-  }
-  /// All ranks have met, by other means than control words.
-  void all_met() {
-    vector_clock all{};
-    for (auto const& c : clocks_) join(all, c);
-    for (std::size_t r = 0; r < clocks_.size(); ++r) {
-      clocks_[r] = all;
-      ++clocks_[r][r];
-    }
+  /// What the rank has started in the range [first, first + bytes) has happened: all of it, or its reads.
+  void complete(rank_t self, system_address first, std::uint64_t bytes, bool writes) {
+    if (!ends_operations(self)) return;
+    auto& open = open_[static_cast<std::size_t>(self)];
+    std::erase_if(open, [&](unfinished const& one) {
+      if (rules().targets && (one.until < first / line_bytes || one.until > (first + bytes - 1) / line_bytes))
+        return false;
+      bool is_left = false;
+      for (std::uint32_t i = known_head_of(one.line * line_bytes); i != 0; i = records_[i].next) {
+        record& r = records_[i];
+        if (!is_of(self, r) || r.is_open == 0) continue;
+        if (r.is_read == 0 && !writes && static_cast<access_kind>(r.kind) != access_kind::piece_filled) {
+          is_left = true;
+        } else {
+          r.is_open = 0;
+          r.clock = clock_of(self);
+        }
+      }
+      return !is_left;
+    });
   }
 
   // Accesses to bytes of one line
 
-  verdict wrote(rank_t self, system_address at, bytes_in bytes, bool through_cache, site where) {
+  verdict wrote(rank_t self, system_address at, bytes_in bytes, bool through_cache, std::uint32_t where) {
     std::size_t const in_line = at % line_bytes;
     std::uint32_t const mask = mask_of(in_line, bytes.size());
     std::uint32_t& head = head_of(at);
+    record const now = present(self, false, through_cache, where);
     verdict v;
     std::uint32_t mine = 0;
     for (std::uint32_t i = head; i != 0; i = records_[i].next) {
       record& r = records_[i];
-      if (r.mask != 0 && v.what == fault::none && !is_before(self, r)) {
-        if ((r.mask & mask) != 0) {
-          v = {fault::race, last(r), first_of(r.mask & mask), {}, r.is_read != 0};
-        } else if (r.is_read == 0 && (through_cache || r.through_cache != 0)) {
+      bool replaces = true;
+      if (r.mask != 0 && !is_before(self, r)) {
+        std::uint32_t const both = r.mask & mask;
+        if (both != 0) {
+          replaces = is_of(self, r) || !are_atomic(r, now);
+          if (v.what == fault::none && !are_atomic(r, now)) v = unordered(self, r, now, both);
+        } else if (v.what == fault::none && !is_of(self, r) && r.is_read == 0 &&
+                   (through_cache || r.through_cache != 0)) {
           v = {fault::false_sharing, last(r), first_of(r.mask), {}};
         }
       }
-      r.mask &= ~mask;
-      if (r.is_read == 0 && is_of(self, r) && (r.clock == clock_of(self) || r.mask == 0)) mine = i;
+      if (replaces) r.mask &= ~mask;
+      if (is_one(r, now)) mine = i;
     }
-    note(head, mine, self, mask, through_cache, false, where);
+    note(head, mine, now, mask, at);
     drop_empty(head);
     std::copy(bytes.begin(), bytes.end(), truths_[head].begin() + static_cast<std::ptrdiff_t>(in_line));
     return v;
   }
 
   /// `may_race`: the program may never look at these bytes, as in a copy of a whole part.
-  [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race, site where) {
+  [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race,
+                             std::uint32_t where) {
     if (may_race && known_head_of(at) == 0) return {};
     std::uint32_t& head = head_of(at);
     std::size_t const in_line = at % line_bytes;
     std::uint32_t const mask = mask_of(in_line, seen.size());
+    record const now = present(self, true, false, where);
     std::uint32_t mine = 0;
+    std::uint32_t ordered = 0;
+    std::uint32_t excused = 0;
     bool empty = false;
     for (std::uint32_t i = head; i != 0; i = records_[i].next) {
       record& r = records_[i];
       if (r.is_read != 0) {
-        if (!is_of(self, r)) continue;
-        if (r.clock == clock_of(self) || (r.mask & ~mask) == 0) {
+        if (!is_of(self, r) || r.kind != now.kind || r.is_open != now.is_open) continue;
+        if (r.clock == now.clock || (r.mask & ~mask) == 0) {
           mine = i;
-        } else {
+        } else if (r.is_open == 0) {
           r.mask &= ~mask;
         }
         empty = empty || r.mask == 0;
         continue;
       }
-      std::uint32_t both = r.mask & mask;
+      std::uint32_t const both = r.mask & mask;
       if (both == 0) continue;
-      if (!is_before(self, r)) {
-        if (may_race) continue;
-        return {fault::race, last(r), first_of(both), {}};
-      }
-      for (; both != 0; both &= both - 1) {
-        std::size_t const byte = first_of(both);
-        if (seen[byte - in_line] != truths_[head][byte])
-          return {fault::stale, last(r), byte, truths_[head][byte]};
+      if (is_before(self, r) || (are_atomic(r, now) && is_before_in_elements(self, r))) {
+        ordered |= both;
+      } else if (may_race || are_atomic(r, now)) {
+        excused |= both;
+      } else {
+        return unordered(self, r, now, both);
       }
     }
-    if (!may_race) note(head, mine, self, mask, false, true, where);
+    for (std::uint32_t left = ordered & ~excused; left != 0; left &= left - 1) {
+      std::size_t const byte = first_of(left);
+      if (seen[byte - in_line] != truths_[head][byte])
+        return {fault::stale, last(records_[writer_of(head, left & (~left + 1))]), byte, truths_[head][byte]};
+    }
+    if (!may_race) note(head, mine, now, mask, at);
     if (empty) drop_empty(head);
     return {};
   }
 
   /// Forgets these bytes: they belong to no window any more.
   void forget(system_address first, std::uint64_t bytes) {
+    forget_elements(first, bytes);
+    for (auto& open : open_) {
+      std::erase_if(open, [&](unfinished const& one) {
+        return one.line >= first / line_bytes && one.line <= (first + bytes - 1) / line_bytes;
+      });
+    }
     for (std::uint64_t n = first / line_bytes; n * line_bytes < first + bytes; ++n) {
       auto const it = chunks_.find(n / chunk_lines);
       if (it == chunks_.end()) {
@@ -171,20 +197,27 @@ class checker {
  private:
   struct record {
     std::uint32_t mask = 0;   ///< bytes whose last write this is, or that this rank has read since
-    std::uint32_t clock = 0;  ///< how many releases of the rank came before it
+    std::uint32_t clock = 0;  ///< how many releases of the rank came before its end
+    std::uint32_t began = 0;  ///< and before its begin
     std::uint32_t next = 0;
-    std::uint32_t where : 17 = 0;  ///< in sites_
+    std::uint32_t where : 17 = 0;  ///< in known_places
     std::uint32_t through_cache : 1 = 0;
     std::uint32_t is_read : 1 = 0;
     std::uint32_t rank : 13 = 0;
+    std::uint32_t kind : 8 = 0;       ///< an access_kind
+    std::uint32_t is_open : 1 = 0;    ///< its rank has not flushed it yet
+    std::uint32_t is_atomic : 1 = 0;  ///< in scope element
   };
-  static_assert(sizeof(record) == 16);
+  static_assert(sizeof(record) == 24);
+  /// A line with an access that its rank has not flushed yet.
+  struct unfinished {
+    std::uint64_t line = 0;
+    std::uint64_t until = 0;  ///< a line of the part whose flush ends it
+  };
 
-  static constexpr std::uint32_t most_sites = (1U << 17U) - 1;
   static constexpr std::size_t chunk_lines = 2048;
   using chunk = std::array<std::uint32_t, chunk_lines>;
 
-  static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
   static std::size_t first_of(std::uint32_t mask) noexcept {
     return static_cast<std::size_t>(std::countr_zero(mask));
   }
@@ -192,25 +225,72 @@ class checker {
     std::uint32_t const ones = count == line_bytes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
     return ones << in_line;
   }
-  static void join(vector_clock& a, vector_clock const& b) noexcept {
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::max(a[i], b[i]);
-  }
-
-  [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept {
-    return clocks_[index(self)][index(self)];
-  }
   static bool is_of(rank_t self, record const& r) noexcept { return static_cast<rank_t>(r.rank) == self; }
   /// True if the access of the record happened before the rank's present.
   [[nodiscard]] bool is_before(rank_t self, record const& r) const noexcept {
-    return is_of(self, r) || clocks_[index(self)][r.rank] >= r.clock;
+    if (r.is_open != 0) return false;
+    return is_of(self, r) || knows(self, static_cast<rank_t>(r.rank), r.clock);
   }
-  [[nodiscard]] access last(record const& r) const noexcept {
-    return {static_cast<rank_t>(r.rank), sites_[r.where]};
+  [[nodiscard]] bool is_before_in_elements(rank_t self, record const& r) const noexcept {
+    return is_of(self, r) || knows_of_element(self, static_cast<rank_t>(r.rank), r.clock);
+  }
+  [[nodiscard]] bool are_atomic(record const& a, record const& b) const noexcept {
+    return rules().atomics && a.is_atomic != 0 && b.is_atomic != 0;
+  }
+  [[nodiscard]] static access last(record const& r) noexcept {
+    return {static_cast<rank_t>(r.rank), r.where, static_cast<access_kind>(r.kind), r.is_read != 0};
+  }
+  [[nodiscard]] verdict unordered(rank_t self, record const& r, record const& now,
+                                  std::uint32_t both) const noexcept {
+    verdict v{is_of(self, r) ? fault::unflushed : fault::race, last(r), first_of(both), {}};
+    if (r.is_open != 0 || (r.began != r.clock && knows(self, static_cast<rank_t>(r.rank), r.began))) {
+      v.lacks = missing::flush;
+    } else if (knows_as_holder(self, static_cast<rank_t>(r.rank), r.clock)) {
+      v.lacks = missing::exclusive_lock;
+    } else if (r.is_atomic != now.is_atomic) {
+      v.lacks = missing::atomicity;
+    }
+    return v;
+  }
+  /// The last write of a byte.
+  [[nodiscard]] std::uint32_t writer_of(std::uint32_t head, std::uint32_t byte) const noexcept {
+    std::uint32_t i = head;
+    while (records_[i].is_read != 0 || (records_[i].mask & byte) == 0) i = records_[i].next;
+    return i;
+  }
+
+  static bool reads_until_flush(access_kind kind) noexcept {
+    return kind == access_kind::get || kind == access_kind::piece_read;
+  }
+  static bool writes_until_flush(access_kind kind) noexcept {
+    return kind == access_kind::put || kind == access_kind::put_copied || kind == access_kind::piece_filled;
+  }
+  /// The rank's present access, without its bytes.
+  [[nodiscard]] record present(rank_t self, bool is_read, bool through_cache,
+                               std::uint32_t where) const noexcept {
+    access_kind const kind = kind_of(self);
+    bool const is_open = rules().completion && (is_read ? reads_until_flush(kind) : writes_until_flush(kind));
+    record r;
+    r.clock = r.began = clock_of(self);
+    r.rank = static_cast<std::uint32_t>(self) & 0x1fffU;
+    r.through_cache = through_cache ? 1 : 0;
+    r.is_read = is_read ? 1 : 0;
+    r.where = where & places::most;
+    r.kind = static_cast<std::uint8_t>(kind);
+    r.is_open = is_open ? 1 : 0;
+    r.is_atomic = scope_of(self) == order_scope::element ? 1 : 0;
+    return r;
+  }
+  /// True if a record can take the present access in.
+  [[nodiscard]] static bool is_one(record const& r, record const& now) noexcept {
+    return r.is_read == now.is_read && r.rank == now.rank &&
+           (r.mask == 0 || (r.clock == now.clock && r.is_open == now.is_open && r.kind == now.kind &&
+                            r.is_atomic == now.is_atomic));
   }
 
   /// Adds an access to a record of its rank, or to a new one.
-  void note(std::uint32_t& head, std::uint32_t mine, rank_t self, std::uint32_t mask, bool through_cache,
-            bool is_read, site where) {
+  void note(std::uint32_t& head, std::uint32_t mine, record const& now, std::uint32_t mask,
+            system_address at) {
     if (mine == 0) {
       mine = make();
       if (head == 0) {
@@ -221,12 +301,16 @@ class checker {
       }
     }
     record& r = records_[mine];
-    r.mask |= mask;
-    r.clock = clock_of(self);
-    r.rank = static_cast<std::uint32_t>(self) & 0x1fffU;
-    r.through_cache = through_cache ? 1 : 0;
-    r.is_read = is_read ? 1 : 0;
-    r.where = number_of(where) & most_sites;
+    bool const is_first = now.is_open != 0 && (r.is_open == 0 || r.mask == 0);
+    std::uint32_t const all = r.mask | mask;
+    std::uint32_t const next = r.next;
+    r = now;
+    r.mask = all;
+    r.next = next;
+    if (!is_first) return;
+    auto const kind = static_cast<access_kind>(now.kind);
+    bool const is_piece = kind == access_kind::piece_read || kind == access_kind::piece_filled;
+    open_[now.rank].push_back({at / line_bytes, is_piece ? ends_with_[now.rank] : at / line_bytes});
   }
 
   std::uint32_t& head_of(system_address at) {
@@ -276,30 +360,15 @@ class checker {
     }
   }
 
-  /// Returns the number of a place. A program has few places, so each is stored once; the last number means
-  /// "no room".
-  std::uint32_t number_of(site where) {
-    if (where == last_site_) return last_site_number_;
-    auto const [it, is_new] = site_numbers_.try_emplace(where, static_cast<std::uint32_t>(sites_.size()));
-    if (is_new && sites_.size() <= most_sites) sites_.push_back(where);
-    last_site_ = where;
-    last_site_number_ = std::min(it->second, most_sites);
-    return last_site_number_;
-  }
-
-  std::vector<vector_clock> clocks_;
-  std::vector<std::uint64_t> last_access_;  ///< of each rank to a control word, among those of all ranks
-  std::uint64_t accesses_ = 0;
+  std::vector<access_kind> kinds_;             ///< of each rank's present access
+  std::vector<std::uint64_t> ends_with_;       ///< of each rank: a line of the part
+  std::vector<std::vector<unfinished>> open_;  ///< of each rank
   std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;
   std::uint64_t last_chunk_number_ = 0;
   chunk* last_chunk_ = nullptr;
   std::vector<record> records_;
   std::vector<line> truths_;  ///< beside the first record of each line: the bytes of its last writes
   std::vector<std::uint32_t> free_;
-  std::vector<site> sites_;
-  std::unordered_map<site, std::uint32_t> site_numbers_;
-  site last_site_ = nullptr;
-  std::uint32_t last_site_number_ = 0;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

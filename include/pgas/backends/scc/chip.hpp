@@ -11,7 +11,10 @@
 #include <pgas/backends/scc/checker.hpp>
 #include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/core.hpp>
+#include <pgas/backends/scc/entered.hpp>
 #include <pgas/backends/scc/interrupt_pin.hpp>
+#include <pgas/backends/scc/open_buffers.hpp>
+#include <pgas/backends/scc/report.hpp>
 #include <pgas/backends/scc/site.hpp>
 #include <pgas/platform/emulation/bootstrap.hpp>
 #include <pgas/platform/emulation/registry.hpp>
@@ -84,10 +87,11 @@ class chip {
       : job_(j),
         turns_(j, how),
         memory_(j.size(), how.own_pages),
+        buffers_(static_cast<std::size_t>(j.size())),
         registers_(static_cast<std::size_t>(j.size())),
         services_(static_cast<std::size_t>(j.size())) {
     if (how.clock != nullptr) clock_.emplace(*how.clock, turns_);
-    if (how.check) oracle_.emplace(j.size());
+    if (how.check) oracle_.emplace(j.size(), how.rules);
     for (rank_t r = 0; r < j.size(); ++r) {
       auto& pin = pins_.emplace_back(r, turns_, time(), oracle());
       cores_.push_back(std::make_unique<core>(r, memory_, turns_, time(), pin));
@@ -122,6 +126,10 @@ class chip {
     return how.words == pgas::scc::placement::central
                ? station::at(station::controller, how.central_controller % 4)
                : station::memory_of(owner);
+  }
+  /// The buffers of a core's unfinished puts and gets, for the oracle.
+  [[nodiscard]] open_buffers& buffers_of(rank_t rank) noexcept {
+    return buffers_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
 
@@ -220,6 +228,9 @@ class chip {
       waiters which;
       ~serving() { of.serving_ &= ~which; }
     } const ends{*this, bit(core)};
+    // The services are no part of what waits.
+    entered const any_order(oracle(), core, order_scope::all);
+    entered const any_access(oracle(), core, access_kind::own);
     serving_ |= bit(core);
     while ((called_ & bit(core)) != 0) {
       called_ &= ~bit(core);
@@ -234,59 +245,64 @@ class chip {
     if (oracle_) last_wait_[rank] = operation;
   }
 
-  /// Ends the job with a report of the oracle's verdict, and throws it.
-  [[noreturn]] void complain(checker::verdict const& v, rank_t self, system_address at, checker::site where,
-                             bool writes) {
-    system_address const byte = at / line_bytes * line_bytes + v.byte;
-    std::string const place = describe(byte);
-    std::string const me = "rank " + std::to_string(self);
-    std::string const other = v.last.rank == self ? "it" : "rank " + std::to_string(v.last.rank);
-    std::string const mine_at = line_of_program(where);
-    std::string const theirs_at = line_of_program(v.last.where);
-    std::string text;
-    errc code = errc::race;
-    switch (v.what) {
-      case checker::fault::stale:
-        code = errc::stale_copy;
-        text = me + " reads " + place + " at " + mine_at + " and finds an old value; " + other +
-               " wrote it last, at " + theirs_at + ": " + missing(v, self, byte);
-        break;
-      case checker::fault::race:
-        text = me + (writes ? " writes " : " reads ") + place + " at " + mine_at + ", unordered with the " +
-               (v.last_is_read ? "read" : "write") + " of " + other + " at " + theirs_at +
-               ": end the epoch of the first, or send a signal, before the second";
-        break;
-      case checker::fault::false_sharing:
-        text = me + " writes beside " + place + " at " + mine_at + ", in one line with what " + other +
-               " wrote at " + theirs_at +
-               ", unordered: a line goes back whole, so one of the two writes can be lost; give each writer "
-               "lines of its own";
-        break;
-      case checker::fault::none:
-        break;
+  /// Reports name this window, and its elements instead of bytes.
+  void describe_parts(home_parts const& of, std::string_view label, std::size_t element_bytes) {
+    if (!oracle_) return;
+    for (auto const& p : of.parts()) {
+      if (p.bytes == 0) continue;
+      auto& known = places_[address(p)];
+      known.label = label;
+      known.element_bytes = element_bytes;
     }
+  }
+
+  /// Ends the job with a report of the oracle's verdict, and throws it.
+  [[noreturn]] void complain(checker::verdict const& v, rank_t self, system_address at, std::uint32_t where,
+                             bool writes) {
+    checker::access const now{self, where, oracle_->kind_of(self), !writes};
+    system_address const byte = at / line_bytes * line_bytes + v.byte;
+    bool const is_stale = v.what == checker::fault::stale;
+    end_with(is_stale ? errc::stale_copy : errc::race, self,
+             report_of(v, now, describe(byte), line_of(where), line_of(v.last.where),
+                       is_stale ? missing(v, self, byte) : std::string()));
+  }
+  /// The same for a verdict about a private buffer, at an operation or at its completion.
+  [[noreturn]] void complain(open_buffers::verdict const& v, rank_t self, std::uint32_t where) {
+    end_with(errc::race, self, report_of(v, self, line_of(where), line_of(v.where)));
+  }
+  /// Ends the job with a report, and throws it.
+  [[noreturn]] void end_with(errc code, rank_t self, std::string const& text) {
     job_.mark_failed(self, text, code);
     turns_.wake_all();
     throw error(code, self, text);
+  }
+  /// The program's line at a place that the oracle knows.
+  [[nodiscard]] std::string line_of(std::uint32_t where) const {
+    return line_of_program(oracle_->known_places.at(where).calls);
+  }
+  /// The element at an address, or the byte of a part that no window has described.
+  [[nodiscard]] std::string describe(system_address at) const {
+    auto it = places_.upper_bound(at);
+    if (it == places_.begin()) return "memory of no window";
+    --it;
+    auto const& [where, window, rank, label, element_bytes] = it->second;
+    std::string const of = " of rank " + std::to_string(rank) + "'s part of ";
+    if (element_bytes == 0)
+      return "byte " + std::to_string(at - it->first) + of + "memory " + std::to_string(window);
+    return "element " + std::to_string((at - it->first) / element_bytes) + of + label;
   }
 
  private:
   struct known_place {
     part_place part;
     std::uint64_t window = 0;
-    rank_t rank = 0;  ///< in the window's team
+    rank_t rank = 0;                ///< in the window's team
+    std::string label{};            ///< of the window
+    std::size_t element_bytes = 0;  ///< 0: unknown
   };
 
   [[nodiscard]] system_address address(part_place const& p) const noexcept {
     return std::uint64_t{memory_.first_page(p.owner)} * page_bytes + p.offset;
-  }
-
-  [[nodiscard]] std::string describe(system_address at) const {
-    auto it = places_.upper_bound(at);
-    if (it == places_.begin()) return "memory of no window";
-    --it;
-    return "byte " + std::to_string(at - it->first) + " of rank " + std::to_string(it->second.rank) +
-           "'s part of memory " + std::to_string(it->second.window);
   }
 
   /// Returns the missing step that would have made the copies agree.
@@ -322,6 +338,7 @@ class chip {
   std::optional<clock> clock_;
   memory memory_;
   std::optional<checker> oracle_;
+  std::vector<open_buffers> buffers_;  ///< of each core
   std::deque<interrupt_pin> pins_;
   std::vector<std::unique_ptr<core>> cores_;
   std::vector<test_and_set> registers_;

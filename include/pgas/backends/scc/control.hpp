@@ -214,6 +214,11 @@ class scc_control {
     return found;
   }
 
+  /// See scoped_control.
+  [[nodiscard]] scc::entered<order_scope> order_as(order_scope scope) const noexcept {
+    return {chip_->oracle(), ranks_.to_world(rank()), scope};
+  }
+
   void pause(unsigned attempt, waiting_for const& why) const {
     serve();
     chip_->turns().pause(attempt, why);
@@ -235,6 +240,6 @@ class scc_control {
   team_ranks ranks_;
   std::string label_;
 };
-static_assert(control<scc_control>);
+static_assert(scoped_control<scc_control>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -5,8 +5,8 @@
 #include <concepts>
 #include <functional>
 #include <memory>
-#include <pgas/backends/scc/checker.hpp>
 #include <pgas/backends/scc/clock.hpp>
+#include <pgas/backends/scc/entered.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
@@ -62,6 +62,9 @@ class interrupt_pin {
       ++taken_;
       if (oracle_ != nullptr) oracle_->acquire(core_, known_);
       mask const one_at_a_time(*this);
+      // The handler is no part of what it interrupts.
+      entered const any_order(oracle_, core_, order_scope::all);
+      entered const any_access(oracle_, core_, access_kind::own);
       if (time_ != nullptr) time_->spend(core_, time_->how().in_ticks(time_->how().interrupt));
       turns_->interrupt(*handler_);
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <pgas/backends/scc/check_rules.hpp>
 #include <pgas/backends/scc/timing.hpp>
 #include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/platform/setting.hpp>
@@ -44,7 +45,9 @@ struct options {
   std::uint64_t seed = 0;                   ///< of random schedules and of the adversary
   scheduling schedule = scheduling::turns;  ///< the order of the cores' turns
   adversary against{};                      ///< the caches' unasked actions
-  bool check = true;                        ///< stop at the first stale byte
+  unsigned schedules = 1;                   ///< the number of schedules by which to run the program
+  bool check = true;                        ///< stop at the first stale byte and at the first race
+  check_rules rules{};                      ///< of that check
   bool through_pages_cached = true;  ///< false: the chip's defect; reads of write-through pages always miss
   unsigned own_pages = 42;           ///< 16 MiB pages of a core's own memory
   unsigned mappable_pages =
@@ -69,13 +72,16 @@ struct options {
   [[nodiscard]] ticks pause() const noexcept { return clock->in_ticks(clock->pause); }
 
   /// PGAS_SEED=n chooses a random schedule and an adversary; the same number repeats the run. PGAS_CHECK=0
-  /// turns the oracle off. PGAS_CLOCK=name chooses one of all_timings.
+  /// turns the oracle off. PGAS_SCHEDULES=n runs the program n times, by different schedules. PGAS_CLOCK=name
+  /// chooses one of all_timings.
   [[nodiscard]] static options from_environment() {
     options o;
     using detail::setting;
     if (auto const seed = setting::variable("PGAS_SEED"); seed.given())
       o.disturb(seed.whole("a number", 0, std::numeric_limits<std::uint64_t>::max()));
     if (auto const check = setting::variable("PGAS_CHECK"); check.given()) o.check = check.yes_or_no();
+    if (auto const runs = setting::variable("PGAS_SCHEDULES"); runs.given())
+      o.schedules = static_cast<unsigned>(runs.whole("a number of schedules", 1, 1'000'000));
     if (auto const clock = setting::variable("PGAS_CLOCK"); clock.given()) o.clock = &timing_in(clock);
     return o;
   }

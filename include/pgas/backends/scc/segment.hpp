@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/backends/scc/chip.hpp>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <string>
@@ -36,6 +37,7 @@ class scc_segment {
   scc_segment& operator=(scc_segment&&) noexcept = default;
   ~scc_segment() {
     if (!home_) return;
+    abandon();
     // Forgets all copies of the memory, so that none reaches the memory's next window.
     for (rank_t r = 0; r < size(); ++r) {
       auto const& p = part(r);
@@ -54,31 +56,33 @@ class scc_segment {
 
   // Past the caches. These are not inlined, so that the oracle can name the program's line.
   [[gnu::noinline]] void put(location at, bytes_in from) {
-    write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
+    write(page_type::ncm_wcb, at, from, false, here());
   }
-  [[gnu::noinline]] void get(location at, bytes_out into) {
-    read(page_type::ncm, at, into, __builtin_return_address(0));
-  }
+  [[gnu::noinline]] void get(location at, bytes_out into) { read(page_type::ncm, at, into, here()); }
   [[gnu::noinline]] done rput(location at, bytes_in from) {
-    write(page_type::ncm_wcb, at, from, false, __builtin_return_address(0));
+    write(page_type::ncm_wcb, at, from, false, here());
     return {};
   }
   [[gnu::noinline]] done rget(location at, bytes_out into) {
-    read(page_type::ncm, at, into, __builtin_return_address(0));
+    read(page_type::ncm, at, into, here());
     return {};
   }
-  void flush(rank_t) { core_->drain(); }
-  void flush_all() { core_->drain(); }
-  void flush_local(rank_t) noexcept {}
-  void flush_local_all() noexcept {}
+  void flush(rank_t rank) {
+    core_->drain();
+    complete(rank, true);
+  }
+  void flush_all() {
+    core_->drain();
+    for (rank_t r = 0; r < size(); ++r) complete(r, true);
+  }
+  void flush_local(rank_t rank) { complete(rank, false); }
+  void flush_local_all() {
+    for (rank_t r = 0; r < size(); ++r) complete(r, false);
+  }
 
   // Through L1 and L2
-  [[gnu::noinline]] void load(location at, bytes_out into) {
-    read(page_type::dcm, at, into, __builtin_return_address(0));
-  }
-  [[gnu::noinline]] void store(location at, bytes_in from) {
-    write(page_type::dcm, at, from, true, __builtin_return_address(0));
-  }
+  [[gnu::noinline]] void load(location at, bytes_out into) { read(page_type::dcm, at, into, here()); }
+  [[gnu::noinline]] void store(location at, bytes_in from) { write(page_type::dcm, at, from, true, here()); }
   /// Writes back and drops all of L1, then the range in L2 by the kernel's routine: the chip has no cheaper
   /// way.
   void clean(location at, std::size_t count) {
@@ -91,10 +95,10 @@ class scc_segment {
 
   // Through tagged lines of L1
   [[gnu::noinline]] void load_tagged(location at, bytes_out into) {
-    read(page_type::mpbt_wt, at, into, __builtin_return_address(0));
+    read(page_type::mpbt_wt, at, into, here());
   }
   [[gnu::noinline]] void store_through(location at, bytes_in from) {
-    write(page_type::mpbt_wt, at, from, false, __builtin_return_address(0));
+    write(page_type::mpbt_wt, at, from, false, here());
   }
   void drop_tagged() noexcept { core_->drop_tagged(); }
 
@@ -106,7 +110,7 @@ class scc_segment {
   /// A store past the caches that also drops the line in the target's cache. The chip of the paper cannot do
   /// this.
   [[gnu::noinline]] void put_and_drop(location at, bytes_in from) {
-    write(page_type::ncm, at, from, false, __builtin_return_address(0));
+    write(page_type::ncm, at, from, false, here());
     scc::core& theirs = chip_->at(part(at.rank).owner);
     if (auto const where = theirs.physical(system(part(at.rank), at.offset)))
       theirs.forget_tagged(*where, from.size());
@@ -126,6 +130,20 @@ class scc_segment {
   };
   [[nodiscard]] copying_guard copying() noexcept { return copying_guard(*this); }
 
+  /// See abandoned_segment.
+  void abandon() noexcept { buffers().forget(home_.get()); }
+  /// See access_checked_segment.
+  [[nodiscard]] scc::entered<access_kind> access_as(access_kind kind) const noexcept {
+    return {chip_->oracle(), core_->number(), kind};
+  }
+  [[nodiscard]] scc::entered<access_kind> access_as(access_kind kind, rank_t target) const noexcept {
+    if (auto* const oracle = chip_->oracle()) oracle->ends_with(core_->number(), system(part(target), 0));
+    return access_as(kind);
+  }
+  void describe(std::string_view label, std::size_t element_bytes) const {
+    chip_->describe_parts(*home_, label, element_bytes);
+  }
+
   // For programs that know the chip
   [[nodiscard]] scc::core& on_core() const noexcept { return *core_; }
   [[nodiscard]] pgas::scc::counters const& counters() const noexcept { return core_->count(); }
@@ -133,6 +151,40 @@ class scc_segment {
  private:
   [[nodiscard]] scc::part_place const& part(rank_t rank) const noexcept {
     return home_->parts()[static_cast<std::size_t>(rank)];
+  }
+  /// The number of the caller's caller in the program, for the oracle.
+  [[gnu::always_inline]] std::uint32_t here() const {
+    auto* const oracle = chip_->oracle();
+    return oracle == nullptr ? 0 : oracle->known_places.number_of(scc::place_of_caller());
+  }
+  /// The rank's transfers to a part have happened: all of them, or the gets alone.
+  void complete(rank_t rank, bool writes) const {
+    auto const& p = part(rank);
+    auto* const oracle = chip_->oracle();
+    if (oracle == nullptr || p.bytes == 0) return;
+    oracle->complete(core_->number(), system(p, 0), p.bytes, writes);
+    if (!buffers().empty() && oracle->ends_operations(core_->number())) end_buffers(rank);
+  }
+  /// Buffers may be reused. Not inlined, so that the oracle can name the program's line.
+  [[gnu::noinline]] void end_buffers(rank_t target) const {
+    check_buffers(buffers().complete(home_.get(), target), here());
+  }
+  [[nodiscard]] scc::open_buffers& buffers() const noexcept { return chip_->buffers_of(core_->number()); }
+  void check_buffers(scc::open_buffers::verdict const& found, std::uint32_t where) const {
+    if (found.what != scc::open_buffers::fault::none) [[unlikely]]
+      chip_->complain(found, core_->number(), where);
+  }
+  /// A transfer reads private memory. The source of a put belongs to it from now on.
+  void take_source(location at, bytes_in from, std::uint32_t where, scc::checker const& oracle) const {
+    if (!buffers().empty()) check_buffers(buffers().reads(from), where);
+    if (oracle.rules().buffers && oracle.kind_of(core_->number()) == access_kind::put)
+      buffers().begin_put(home_.get(), at.rank, from, where);
+  }
+  /// A transfer has written to private memory. The destination of a get belongs to it from now on.
+  void take_destination(location at, bytes_out into, std::uint32_t where, scc::checker const& oracle) const {
+    if (!buffers().empty()) check_buffers(buffers().writes(into), where);
+    if (oracle.rules().buffers && !is_copying_ && oracle.kind_of(core_->number()) == access_kind::get)
+      buffers().begin_get(home_.get(), at.rank, into, where);
   }
   static std::uint64_t until_page_end(std::uint64_t offset, std::uint64_t bytes) noexcept {
     return std::min<std::uint64_t>(bytes, scc::page_bytes - offset % scc::page_bytes);
@@ -166,21 +218,25 @@ class scc_segment {
     }
   }
 
-  void read(page_type type, location at, bytes_out into, scc::checker::site where) {
+  void read(page_type type, location at, bytes_out into, std::uint32_t where) {
     each_page(at, into.size(), [&](scc::physical_address from, std::size_t done, std::size_t count) {
       core_->load(type, from, into.subspan(done, count));
     });
     if (auto* const oracle = chip_->oracle()) {
       auto const first = system(part(at.rank), at.offset);
+      auto const kind = oracle->kind_of(core_->number());
+      bool const may_race = is_copying_ || (kind == access_kind::stage && !oracle->rules().stages);
       scc::each_line(first, into.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-        auto const verdict =
-            oracle->read(core_->number(), line, into.subspan(done, count), is_copying_, where);
+        auto const verdict = oracle->read(core_->number(), line, into.subspan(done, count), may_race, where);
         if (verdict.what != scc::checker::fault::none) [[unlikely]]
           chip_->complain(verdict, core_->number(), line, where, false);
       });
+      if (kind == access_kind::atomic_load || kind == access_kind::exchange)
+        oracle->acquire_at(core_->number(), first);
+      take_destination(at, into, where, *oracle);
     }
   }
-  void write(page_type type, location at, bytes_in from, bool through_cache, scc::checker::site where) {
+  void write(page_type type, location at, bytes_in from, bool through_cache, std::uint32_t where) {
     if (auto* const oracle = chip_->oracle()) {
       if (fits(at.offset, from.size(), part(at.rank).bytes)) {
         auto const first = system(part(at.rank), at.offset);
@@ -191,6 +247,10 @@ class scc_segment {
               if (verdict.what != scc::checker::fault::none) [[unlikely]]
                 chip_->complain(verdict, core_->number(), line, where, true);
             });
+        auto const kind = oracle->kind_of(core_->number());
+        if (kind == access_kind::atomic_store || kind == access_kind::exchange)
+          oracle->release_at(core_->number(), first);
+        take_source(at, from, where, *oracle);
       }
     }
     each_page(at, from.size(), [&](scc::physical_address to, std::size_t done, std::size_t count) {
@@ -212,6 +272,6 @@ class scc_segment {
   bool is_copying_ = false;
 };
 static_assert(tagged_segment<scc_segment> && race_checked_segment<scc_segment> &&
-              !local_segment<scc_segment>);
+              access_checked_segment<scc_segment> && !local_segment<scc_segment>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -254,7 +254,6 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
       [&](handle made) { return attach(backend, made, bytes); });
   control_words const words = state_type::words(team.size());
   std::string const label = detail::text_of({"window ", members.windows});
-  if constexpr (named_segment<typename state_type::segment_type>) segment->name(label, sizeof(value_type));
   auto control =
       shake.attach([&] { return backend.reserve_control(words); },
                    [&](handle made) -> control_type { return backend.attach_control(made, words, label); });

@@ -202,11 +202,6 @@ concept race_checked_segment = segment<S> && requires(S& s) {
   { s.copying() } -> std::destructible;
 };
 
-/// A segment whose reports name its window, and elements in place of bytes: `name("window 3", sizeof(int))`.
-template <class S>
-concept named_segment =
-    segment<S> && requires(S& s, std::string_view window, std::size_t bytes) { s.name(window, bytes); };
-
 /// Every rank that reaches an element of type T can read and modify it in one indivisible step.
 ///
 /// `fetch_op(at, value, op)` replaces the element x by op(x, value) and returns x; `op` is one of pgas::op.

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <pgas/concepts/order_scope.hpp>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
@@ -79,6 +80,7 @@ struct command_line {
   std::optional<rank_t> ranks;
   std::optional<unsigned> schedules;
   bool help = false;
+  bool check = false;
   /// Names and values of options that only a backend knows.
   std::vector<std::pair<std::string, std::string>> others;
   std::vector<std::string_view> rest;
@@ -99,6 +101,10 @@ struct command_line {
       std::string_view name = argument.substr(7);
       if (name == "help") {
         parsed.help = true;
+        continue;
+      }
+      if (name == "check") {
+        parsed.check = true;
         continue;
       }
       std::string value;
@@ -198,7 +204,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   }
   /// The text about the options whose values are not listed.
   static std::string other_options() {
-    std::string text = "; --pgas-ranks: a number; --pgas-trace: a file; --pgas-schedules: a number, on scc";
+    std::string text =
+        "; --pgas-ranks: a number; --pgas-trace: a file; --pgas-check; --pgas-schedules: a number, on scc";
     (add_option<Backends>(text), ...);
     return text;
   }
@@ -289,6 +296,13 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
                           " has one schedule, the machine's own; choose --pgas-backend scc");
         }
       }
+      if (line.check && !scoped_control<typename Backend::control_type>) {
+        throw error(
+            errc::unsupported, -1,
+            "--pgas-check: this program's backends check no races: run an example by tools/run, or give the "
+            "program backends::checked<" +
+                std::string(Backend::name) + ">");
+      }
       [[maybe_unused]] auto const own = own_option_of<Backend>(line);
       if constexpr (backend_with_option<Backend>) {
         if (own) Backend::own_option::before_launch(*own);
@@ -316,8 +330,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
 ///     return pgas::run<pgas::backend_list<process_map, loopback>>(argc, argv, [](auto& team) { ... });
 ///
 /// `--pgas-backend`, `--pgas-coherence`, `--pgas-sync` and `--pgas-ranks` choose. `--pgas-wait` sets how
-/// ranks wait (wait_policy). `--pgas-trace FILE` makes backends::traced write a trace. A backend may offer an
-/// option of its own; `--pgas-help` lists all. The other arguments reach the body as its second parameter,
+/// ranks wait (wait_policy). `--pgas-trace FILE` makes backends::traced write a trace. `--pgas-check` insists
+/// on a backend that checks races, such as backends::checked. A backend may offer an option of its own;
+/// `--pgas-help` lists all. The other arguments reach the body as its second parameter,
 /// `std::span<std::string_view const>`, if it has one. Returns rank 0's result, or 0. On an error it prints
 /// the error's sentence to stderr and returns 1.
 template <class Backends, class Coherences = coherence_list<default_coherence>,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/backends/checked.hpp>
+#include <pgas/backends/process_map.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
 #include <pgas/pgas.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <pgas/backends/checked/control.hpp>
 #include <pgas/backends/checked/mailbox.hpp>
 #include <pgas/backends/checked/segment.hpp>
-#include <pgas/backends/process_map.hpp>
 #include <pgas/coherence/watched.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/setting.hpp>
@@ -60,22 +60,25 @@ class checked : public Inner {
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     handle const made = Inner::reserve_segment(sizes);
-    checker_->shared().forget(made, Inner::segment_type::bytes_for(sizes), checker_->of_job());
+    auto const& shared = checker_->shared();
+    shared.forget(made, Inner::segment_type::bytes_for(sizes), checker_->of_job());
+    shared.make_beside(made, detail::checking::completions::bytes(shared.ranks()), checker_->of_job());
     return made;
   }
   segment_type attach_segment(handle which, std::size_t own_bytes) const {
-    return {Inner::attach_segment(which, own_bytes), checker_, ranks_in_job()};
+    return {Inner::attach_segment(which, own_bytes), checker_, ranks_in_job(),
+            checker_->shared().beside(which, checker_->of_job())};
   }
   handle reserve_control(control_words words) const {
     handle const made = Inner::reserve_control(words);
     auto const& shared = checker_->shared();
-    shared.make_words(made, control_type::history_bytes(this->size(), words, shared.ranks()),
-                      checker_->of_job());
+    shared.make_beside(made, control_type::history_bytes(this->size(), words, shared.ranks()),
+                       checker_->of_job());
     return made;
   }
   control_type attach_control(handle which, control_words words, std::string_view label) const {
     return {Inner::attach_control(which, words, label), checker_, words,
-            checker_->shared().words_of(which, checker_->of_job())};
+            checker_->shared().beside(which, checker_->of_job())};
   }
   mailbox_type attach_mailbox(handle which) const {
     return {Inner::attach_mailbox(which), checker_, ranks_in_job(), this->rank()};
@@ -94,7 +97,5 @@ class checked : public Inner {
 
   std::shared_ptr<detail::checking::checker> checker_;
 };
-static_assert(mailbox_backend<checked<process_map>> && mailbox_backend<checked<thread_map>>);
-static_assert(user_memory_backend<checked<process_map>>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -6,19 +6,20 @@
 namespace pgas::inline PGAS_ASSERTIONS::coherence {
 
 /// The memory system makes copies agree, and each access is a call of the segment, which checks it: also a
-/// rank's loads and stores in its own part.
+/// rank's loads and stores in its own part. The segment learns of each boundary that publishes them.
 ///
 /// Fits segments that offer such calls, and no control of caches.
 struct watched {
   static constexpr std::string_view name = "watched";
   template <segment S>
-  static constexpr bool fits = !cache_controlled<S> && requires(S& s, location at, bytes_in from,
-                                                                bytes_out into) {
-    s.load(at, into);
-    s.store(at, from);
-  };
+  static constexpr bool fits =
+      !cache_controlled<S> && requires(S& s, location at, bytes_in from, bytes_out into) {
+        s.load(at, into);
+        s.store(at, from);
+        s.published_own();
+      };
 
-  static constexpr void clean_own(segment auto&) noexcept {}
+  static void clean_own(segment auto& s) { s.published_own(); }
   static constexpr void clean_remote(segment auto&, rank_t) noexcept {}
   static constexpr void drop_own(segment auto&) noexcept {}
   static constexpr void drop_remote(segment auto&, rank_t) noexcept {}
@@ -32,9 +33,7 @@ struct watched {
     s.get(at, into);
   }
   [[gnu::always_inline]] static void load(segment auto& s, location at, bytes_out into) { s.load(at, into); }
-  [[gnu::always_inline]] static void store(segment auto& s, location at, bytes_in from) {
-    s.store(at, from);
-  }
+  [[gnu::always_inline]] static void store(segment auto& s, location at, bytes_in from) { s.store(at, from); }
 };
 static_assert(coherence_policy<watched> && !watched::fits<detail::cache_archetype>);
 

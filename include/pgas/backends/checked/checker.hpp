@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <limits>
 #include <memory>
+#include <pgas/backends/checked/completions.hpp>
 #include <pgas/backends/checked/places.hpp>
 #include <pgas/backends/checked/shadow.hpp>
 #include <pgas/backends/checked/word_history.hpp>
 #include <pgas/concepts/order_scope.hpp>
 #include <pgas/platform/checking/line_of_calls.hpp>
+#include <pgas/platform/checking/open_buffers.hpp>
 #include <pgas/platform/job/job.hpp>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ struct accessed_part {
   rank_t owner = 0;               ///< in the window's team
   rank_t owner_in_job = 0;        ///< the same rank's number in the job
   std::uint64_t first = 0;        ///< byte of the part
-  std::size_t element_bytes = 1;  ///< the size of an element, if it is known
+  std::size_t element_bytes = 0;  ///< the size of an element, or 0 if it is unknown
+  completions* ends = nullptr;    ///< of the window's accesses
 };
 
 /// One rank's view of the order of all accesses, and the judge of its own.
@@ -33,14 +35,7 @@ struct accessed_part {
 class checker {
  public:
   checker(std::shared_ptr<memory> m, job const& of)
-      : memory_(std::move(m)),
-        job_(of),
-        self_(of.rank()),
-        places_(*memory_),
-        shadow_(*memory_, job_),
-        flushed_puts_(memory_->ranks()),
-        flushed_gets_(memory_->ranks()),
-        pending_(memory_->ranks()) {
+      : memory_(std::move(m)), job_(of), self_(of.rank()), places_(*memory_), shadow_(*memory_, job_) {
     known_[index(self_)] = 1;
   }
   checker(checker const&) = delete;
@@ -104,53 +99,58 @@ class checker {
 
   // Accesses
 
-  /// This rank accesses bytes of the arena. `frame` is that of the segment's operation. Throws errc::race.
-  void access(access_kind kind, accessed_part const& at, std::uint64_t offset, std::size_t bytes,
-              void* frame) {
+  /// The number of a place of the program. `frame` is that of the segment's operation.
+  [[nodiscard]] std::uint32_t number_of_place(void* frame) { return places_.number_of(frame); }
+
+  /// This rank accesses bytes of the arena. Throws errc::race.
+  void access(recorded kind, accessed_part const& at, std::uint64_t offset, std::size_t bytes,
+              std::uint32_t where) {
     if (bytes == 0) return;
-    record const x(self_, kind, places_.number_of(frame), clock());
-    if (x.is_pending()) (x.writes() ? pending_[index(at.owner_in_job)].puts
-                                    : pending_[index(at.owner_in_job)].gets) = true;
+    record const x(self_, kind, where, clock());
+    at.ends->begin(x, at.owner_in_job);
     std::uint64_t known_good = 0;  // most bytes of an access have one earlier record
     auto const found = shadow_.access(offset, bytes, x, [&](record r) {
       if (r.with_mask(0).bits() == known_good) return true;
-      if (!is_before(r, at.owner_in_job)) return false;
+      if (!is_before(r, at)) return false;
       known_good = r.with_mask(0).bits();
       return true;
     });
     if (found.with.bits() != 0) [[unlikely]]
       complain(x, found.with, at, at.first + (found.byte - offset));
   }
-  /// Puts, gets and accumulates of this rank towards the target are complete.
-  void flush(rank_t target) {
+  /// Puts and gets of this rank towards the target are complete, or its gets alone.
+  void flush(completions& of, rank_t target, bool of_gets_alone) {
     if (is_at_element()) return;  // the library's, and no promise to the program
-    auto& p = pending_[index(target)];
-    if (!p.puts && !p.gets) return;
-    if (p.puts) log(memory_->log_of(self_, target, true), flushed_puts_[index(target)]);
-    if (p.gets) log(memory_->log_of(self_, target, false), flushed_gets_[index(target)]);
-    p = {};
-    ++known_[index(self_)];
+    if (of.flush(target, clock(), of_gets_alone)) ++known_[index(self_)];
   }
-  /// Gets of this rank from the target are complete.
-  void flush_local(rank_t target) {
-    auto& p = pending_[index(target)];
-    if (!p.gets || is_at_element()) return;
-    p.gets = false;
-    log(memory_->log_of(self_, target, false), flushed_gets_[index(target)]);
-    ++known_[index(self_)];
+  /// A boundary publishes the stores of this rank in its own part.
+  void publish(completions& of) {
+    if (of.publish(clock())) ++known_[index(self_)];
+  }
+
+  // Buffers
+
+  /// The private memory that unfinished transfers of this rank use.
+  [[nodiscard]] open_buffers& buffers() noexcept { return buffers_; }
+  /// An operation of this rank reads private memory, or writes it.
+  void reads_private(bytes_in from, recorded kind, std::uint32_t where) {
+    if (!buffers_.empty()) judge(buffers_.reads(from), kind, where);
+  }
+  void writes_private(bytes_in into, recorded kind, std::uint32_t where) {
+    if (!buffers_.empty()) judge(buffers_.writes(into), kind, where);
+  }
+  /// The transfers of a window towards a target no longer use their buffers.
+  void end_buffers(void const* window, rank_t target) {
+    if (!buffers_.empty()) judge(buffers_.complete(window, target), {}, 0);
+  }
+  void end_request(std::uint64_t id) {
+    if (!buffers_.empty()) judge(buffers_.complete_one(id), {}, 0);
   }
 
  private:
-  struct pending {
-    bool puts = false;
-    bool gets = false;
-  };
-
   static std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
   [[nodiscard]] std::uint32_t clock() const noexcept { return known_[index(self_)]; }
-  [[nodiscard]] std::span<std::uint32_t> mine() noexcept {
-    return std::span(known_).first(memory_->ranks());
-  }
+  [[nodiscard]] std::span<std::uint32_t> mine() noexcept { return std::span(known_).first(memory_->ranks()); }
 
   void release(shared_clock to) {
     join(to, mine());
@@ -162,36 +162,50 @@ class checker {
     if (scope_ != order_scope::shared_holder) join(mine(), what.of_holders());
   }
 
-  void log(memory::flush_log& to, std::uint32_t& own) {
-    own = clock();
-    std::atomic_ref<std::uint32_t> count(to.count);
-    std::uint32_t const n = count.load(std::memory_order_relaxed);
-    std::atomic_ref(to.clocks[n % to.kept]).store(clock(), std::memory_order_relaxed);
-    // release: pairs with the acquire in completion; another rank reads the log at any time.
-    count.store(n + 1, std::memory_order_release);
-  }
-  /// The clock of a rank at which its access was complete, as far as the log knows; the largest if it is not.
-  [[nodiscard]] std::uint32_t completion(record r, rank_t target) const {
-    auto& log = memory_->log_of(r.rank(), target, r.writes());
-    // acquire: pairs with the release in log.
-    std::uint32_t const count = std::atomic_ref(log.count).load(std::memory_order_acquire);
-    std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
-    std::uint32_t const kept = std::min<std::uint32_t>(count, log.kept);
-    for (std::uint32_t i = 1; i <= kept; ++i) {
-      std::uint32_t const at =
-          std::atomic_ref(log.clocks[(count - i) % log.kept]).load(std::memory_order_relaxed);
-      if (at < r.clock()) return first;
-      first = std::min(first, at);
-    }
-    return count > log.kept ? r.clock() : first;  // an old access: its flush is forgotten
-  }
-  [[nodiscard]] bool is_before(record r, rank_t target) const {
-    if (r.rank() == self_) {
-      return !r.is_pending() ||
-             (r.writes() ? flushed_puts_ : flushed_gets_)[index(target)] >= r.clock();
-    }
+  [[nodiscard]] bool is_before(record r, accessed_part const& at) const {
+    if (r.rank() == self_) return at.ends->has_ended(r, at.owner_in_job);
     std::uint32_t const known = known_[index(r.rank())];
-    return known >= r.clock() && (!r.is_pending() || known >= completion(r, target));
+    return known >= r.clock() && known >= at.ends->end_of(r, at.owner_in_job);
+  }
+
+  void judge(open_buffers::verdict const& v, recorded kind, std::uint32_t where) {
+    if (v.what != open_buffers::fault::none) [[unlikely]]
+      complain(v, kind, where);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void complain(open_buffers::verdict const& v, recorded kind,
+                                                       std::uint32_t where) {
+    std::string const me = "rank " + std::to_string(self_);
+    bool const is_put = v.of == access_kind::put;
+    std::string const transfer = std::string(is_put ? "put to" : "get from") + " rank " +
+                                 std::to_string(v.target) + " at " + line_of(v.where);
+    std::string const mine = "the " + std::string(name_of(kind)) + " of " + me + " at " + line_of(where);
+    std::string text;
+    switch (v.what) {
+      case open_buffers::fault::read_early:
+        text = mine + " reads the destination of the " + transfer + ", which is not complete";
+        break;
+      case open_buffers::fault::written_early:
+        text = mine + " writes the " + (is_put ? "source" : "destination") + " of the " + transfer +
+               ", which is not complete";
+        break;
+      case open_buffers::fault::source_stored:
+        text = me + " has changed the source of its " + transfer + " before the put was complete";
+        break;
+      case open_buffers::fault::target_stored:
+        text = me + " has stored to the destination of its " + transfer + " before the get was complete";
+        break;
+      case open_buffers::fault::poison_copied:
+        text = mine + " takes a value from the destination of the " + transfer + ", which is not complete";
+        break;
+      case open_buffers::fault::none:
+        break;
+    }
+    fail(text + "; wait for its request, or call flush_local for rank " + std::to_string(v.target) +
+         ", before");
+  }
+  [[noreturn]] void fail(std::string const& text) const {
+    job_.mark_failed(self_, text, errc::race);
+    throw error(errc::race, self_, text);
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void complain(record x, record other, accessed_part const& at,
@@ -199,21 +213,21 @@ class checker {
     std::string const me = "rank " + std::to_string(self_);
     std::string const they = "rank " + std::to_string(other.rank());
     std::string const owner = "rank " + std::to_string(at.owner);
-    std::string text = "the " + std::string(name_of(x.kind())) + " of " + me + " at " + line_of(x);
+    std::string text = "the " + std::string(name_of(x.kind())) + " of " + me + " at " + line_of(x.place());
     text += " is unordered with the " + std::string(name_of(other.kind())) + " of " +
-            (other.rank() == self_ ? "the same rank" : they) + " at " + line_of(other) + ": both access ";
-    text += at.element_bytes > 1 ? "element " + std::to_string(byte / at.element_bytes)
-                                 : "byte " + std::to_string(byte);
+            (other.rank() == self_ ? "the same rank" : they) + " at " + line_of(other.place()) +
+            ": both access ";
+    text += at.element_bytes != 0 ? "element " + std::to_string(byte / at.element_bytes)
+                                  : "byte " + std::to_string(byte);
     text += " of " + owner + "'s part of " + std::string(at.window) + "; " + advice(x, other, at);
-    job_.mark_failed(self_, text, errc::race);
-    throw error(errc::race, self_, text);
+    fail(text);
   }
   [[nodiscard]] std::string advice(record x, record other, accessed_part const& at) const {
     std::string const owner = "rank " + std::to_string(at.owner);
     if (other.rank() == self_) return "flush " + owner + " between the two";
     if (known_[index(other.rank())] >= other.clock()) {
-      return "rank " + std::to_string(other.rank()) + " has sent a signal, but it must flush " + owner +
-             " before";
+      return "rank " + std::to_string(other.rank()) + " has sent a signal, but it must " +
+             (other.is_pending() ? "flush " + owner : "end its epoch, or call sync,") + " before";
     }
     if (x.is_atomic() != other.is_atomic()) {
       return "make both atomic operations, or end the epoch of the first, or flush and send a signal, before "
@@ -221,8 +235,8 @@ class checker {
     }
     return "end the epoch of the first, or flush and send a signal, before the second";
   }
-  [[nodiscard]] std::string line_of(record r) const {
-    return r.place() == 0 ? "an unknown place" : line_of_calls(memory_->place_of(r.place()).calls);
+  [[nodiscard]] std::string line_of(std::uint32_t place) const {
+    return place == 0 ? "an unknown place" : line_of_calls(memory_->place_of(place).calls);
   }
 
   std::shared_ptr<memory> memory_;
@@ -233,9 +247,7 @@ class checker {
   vector_clock known_{};
   std::uint64_t last_access_ = 0;  ///< to a control word, among those of all ranks
   order_scope scope_ = order_scope::all;
-  std::vector<std::uint32_t> flushed_puts_;  ///< by target: this rank's clock at its latest flush
-  std::vector<std::uint32_t> flushed_gets_;
-  std::vector<pending> pending_;
+  open_buffers buffers_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking

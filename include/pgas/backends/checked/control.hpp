@@ -106,7 +106,8 @@ class checked_control : public Inner {
     }
   };
 
-  checked_control(Inner inner, std::shared_ptr<checking::checker> c, control_words words, std::byte* histories)
+  checked_control(Inner inner, std::shared_ptr<checking::checker> c, control_words words,
+                  std::byte* histories)
       : Inner(std::move(inner)), checker_(std::move(c)), words_(words), histories_(histories) {}
 
   static std::uint64_t history_bytes(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {

@@ -19,7 +19,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 ///
 /// The launcher maps it before there are ranks, so it has one address in all of them. It is sparse: a page
 /// takes memory when it is used first. It has the shadow of the arena, the histories of control words, the
-/// clocks of locations and mailboxes, and the log of flushes.
+/// clocks of locations and mailboxes, and the logs of flushes.
 class memory {
  public:
   /// The records of a piece of the arena as a whole, before the cells of its granules.
@@ -38,20 +38,14 @@ class memory {
     std::array<std::uint64_t, 3> records;
     std::uint64_t next;  ///< 0 is none
   };
-  /// The latest flushes of one rank towards another: the rank's clock at each. `count` is of all of them.
-  struct flush_log {
-    static constexpr std::size_t kept = 31;
-    std::uint32_t count;
-    std::array<std::uint32_t, kept> clocks;
-  };
   /// The place of an access: the return addresses of its calls, innermost first.
   struct place {
-    static constexpr std::size_t most = 11;
+    static constexpr std::size_t most = 23;
     std::uint64_t hash;
     std::array<void const*, most> calls;
   };
-  /// The words of a control: where its histories are.
-  struct words_entry {
+  /// The memory beside a control or a segment: its histories, or its logs.
+  struct beside_entry {
     std::uint64_t handle;  ///< plus one, so that 0 is none
     std::uint64_t offset;
     std::uint64_t bytes;
@@ -62,7 +56,7 @@ class memory {
   static constexpr std::size_t granules = block_bytes / granule;
   static constexpr std::size_t most_places = std::size_t{1} << 15U;
   static constexpr std::size_t locations = std::size_t{1} << 16U;
-  static constexpr std::size_t most_controls = 8192;
+  static constexpr std::size_t most_beside = 8192;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   static constexpr std::uint64_t arena_bytes = std::uint64_t{4} << 30U;  ///< a sanitizer has a shadow, too
 #else
@@ -84,11 +78,10 @@ class memory {
     std::uint64_t const nodes = take(most_nodes * sizeof(node));
     std::uint64_t const places = take(most_places * sizeof(place));
     std::uint64_t const clocks = take((locations + ranks_ * ranks_) * locked_clock_bytes());
-    std::uint64_t const logs = take(2 * ranks_ * ranks_ * sizeof(flush_log));
-    std::uint64_t const controls = take(most_controls * sizeof(words_entry));
+    std::uint64_t const controls = take(most_beside * sizeof(beside_entry));
     std::uint64_t const words = take(word_bytes);
-    void* const base = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const base =
+        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
       throw error(errc::no_space, -1,
                   std::string("check: there is no address space for the shadow memory: ") +
@@ -102,8 +95,7 @@ class memory {
     nodes_ = reinterpret_cast<node*>(base_ + nodes);
     places_ = reinterpret_cast<place*>(base_ + places);
     clocks_ = base_ + clocks;
-    logs_ = reinterpret_cast<flush_log*>(base_ + logs);
-    controls_ = reinterpret_cast<words_entry*>(base_ + controls);
+    controls_ = reinterpret_cast<beside_entry*>(base_ + controls);
     words_ = base_ + words;
   }
   memory(memory const&) = delete;
@@ -149,19 +141,14 @@ class memory {
     return clock_number(locations + static_cast<std::size_t>(from) * ranks_ + static_cast<std::size_t>(to));
   }
 
-  /// The log of a rank's flushes of a target. `of_puts`: those that complete puts, and not only gets.
-  [[nodiscard]] flush_log& log_of(rank_t rank, rank_t target, bool of_puts) const noexcept {
-    return logs_[(static_cast<std::size_t>(rank) * ranks_ + static_cast<std::size_t>(target)) * 2 +
-                 (of_puts ? 1 : 0)];
-  }
-
   /// Enters a place, and returns its number; 0 means "no room".
   [[nodiscard]] std::uint32_t number_of(place const& where) const noexcept {
     for (std::size_t probe = 0; probe < 64; ++probe) {
       std::size_t const n = (where.hash + probe) % most_places;
       if (n == 0) continue;
       std::atomic_ref<std::uint64_t> hash(places_[n].hash);
-      std::uint64_t seen = hash.load(std::memory_order_acquire);  // pairs with the release of the entry's rank
+      std::uint64_t seen =
+          hash.load(std::memory_order_acquire);  // pairs with the release of the entry's rank
       if (seen == 0 && hash.compare_exchange_strong(seen, taken, std::memory_order_acq_rel)) {
         places_[n].calls = where.calls;
         hash.store(where.hash, std::memory_order_release);  // pairs with the acquire above
@@ -173,16 +160,16 @@ class memory {
   }
   [[nodiscard]] place const& place_of(std::uint32_t number) const noexcept { return places_[number]; }
 
-  /// Makes zeroed histories for the words of a control that one rank has just reserved.
-  void make_words(std::uint64_t handle, std::uint64_t bytes, job const& of) const {
+  /// Makes zeroed memory beside a control or a segment that one rank has just reserved.
+  void make_beside(std::uint64_t handle, std::uint64_t bytes, job const& of) const {
     spin_lock const hold(counts_->lock, of);
-    words_entry* known = nullptr;
-    for (std::size_t i = 0; i < most_controls && known == nullptr; ++i) {
+    beside_entry* known = nullptr;
+    for (std::size_t i = 0; i < most_beside && known == nullptr; ++i) {
       if (controls_[i].handle == handle + 1 || controls_[i].handle == 0) known = &controls_[i];
     }
     if (known == nullptr || (known->bytes < bytes && word_bytes - counts_->used_words < bytes)) {
       throw error(errc::no_space, of.rank(), "check",
-                  "there is no room for more control words; run without --pgas-check");
+                  "there is no room for more windows; run without --pgas-check");
     }
     if (known->bytes < bytes) {
       *known = {handle + 1, counts_->used_words, bytes};
@@ -191,9 +178,9 @@ class memory {
       clear(words_ + known->offset, known->bytes);
     }
   }
-  [[nodiscard]] std::byte* words_of(std::uint64_t handle, job const& of) const {
+  [[nodiscard]] std::byte* beside(std::uint64_t handle, job const& of) const {
     spin_lock const hold(counts_->lock, of);
-    for (std::size_t i = 0; i < most_controls; ++i) {
+    for (std::size_t i = 0; i < most_beside; ++i) {
       if (controls_[i].handle == handle + 1) return words_ + controls_[i].offset;
     }
     return words_;
@@ -258,8 +245,7 @@ class memory {
   node* nodes_ = nullptr;
   place* places_ = nullptr;
   std::byte* clocks_ = nullptr;
-  flush_log* logs_ = nullptr;
-  words_entry* controls_ = nullptr;
+  beside_entry* controls_ = nullptr;
   std::byte* words_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <unwind.h>
+
 #include <array>
 #include <cstdint>
 #include <pgas/backends/checked/memory.hpp>
@@ -13,53 +15,59 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
 /// Finds the calls that lead to an operation of a segment, so that a report names the program's line.
 ///
-/// Without optimization, each function of the library between the program and the segment has a frame, and
-/// frames are a list. With optimization there are few frames and no list: the place is the return address,
-/// whose inlined calls the debug information knows. Behind it come words of the stack that look like return
-/// addresses, for the few functions that are not inlined.
+/// The calls are the return addresses on the stack, as an exception would find them. That takes microseconds,
+/// so it is done once for each place: a rank knows a place again by the frame of the operation, and by the
+/// words above it that may be return addresses.
 class places {
  public:
   explicit places(memory& m) noexcept : memory_(&m) {}
 
   /// The number of a place. `frame` is the frame address of an operation of the segment.
   [[gnu::no_sanitize_address, gnu::no_sanitize_thread]] std::uint32_t number_of(void* frame) {
-    memory::place p{};
-    auto const* words = static_cast<std::uintptr_t const*>(frame);
-    std::size_t count = 0;
-    auto const add = [&](std::uintptr_t address) {
-      p.calls[count++] = reinterpret_cast<void const*>(address);
-      p.hash = (p.hash ^ address) * 0x9e3779b97f4a7c15U;
-      p.hash ^= p.hash >> 29U;
-    };
-    add(words[1]);
-#if defined(__OPTIMIZE__)
+    auto const* const words = static_cast<std::uintptr_t const*>(frame);
     auto const first = reinterpret_cast<std::uintptr_t>(&__executable_start);
     auto const size = reinterpret_cast<std::uintptr_t>(&etext) - first;
-    for (std::size_t i = 2; i < scanned && count < most_found; ++i) {
-      if (words[i] - first < size) add(words[i]);
+    std::uint64_t key = mixed(mixed(0, reinterpret_cast<std::uintptr_t>(frame)), words[1]);
+    for (std::size_t i = 2; i < scanned; ++i) {
+      if (words[i] - first < size) key = mixed(key, words[i]);
     }
-#else
-    for (std::uintptr_t next = words[0]; count < p.calls.size(); next = words[0]) {
-      auto const here = reinterpret_cast<std::uintptr_t>(words);
-      if (next <= here || next - here > largest_frame || next % sizeof(void*) != 0) break;
-      words = reinterpret_cast<std::uintptr_t const*>(next);
-      add(words[1]);
-    }
-#endif
-    if (p.hash == 0 || p.hash == ~std::uint64_t{0}) p.hash = 1;
-    auto& known = known_[p.hash % known_.size()];
-    if (known.hash != p.hash) known = {p.hash, memory_->number_of(p)};
+    auto& known = known_[key % known_.size()];
+    if (known.key != key) known = {key, find(words[1])};
     return known.number;
   }
 
  private:
   struct entry {
-    std::uint64_t hash = 0;
+    std::uint64_t key = 0;
     std::uint32_t number = 0;
   };
-  static constexpr std::size_t scanned = 32;
-  static constexpr std::size_t most_found = 5;
-  static constexpr std::uintptr_t largest_frame = std::uintptr_t{1} << 18U;
+  static constexpr std::size_t scanned = 24;
+
+  static std::uint64_t mixed(std::uint64_t key, std::uint64_t more) noexcept {
+    key = (key ^ more) * 0x9e3779b97f4a7c15U;
+    return key ^ key >> 29U;
+  }
+
+  /// Enters the calls from the one that returns to `innermost` on.
+  [[gnu::noinline]] std::uint32_t find(std::uintptr_t innermost) const {
+    struct walk {
+      memory::place found;
+      std::uintptr_t innermost;
+      std::size_t count = 0;
+    } all{{}, innermost};
+    auto const step = [](::_Unwind_Context* context, void* to) {
+      auto& w = *static_cast<walk*>(to);
+      auto const address = static_cast<std::uintptr_t>(::_Unwind_GetIP(context));
+      if (w.count == 0 && address != w.innermost) return _URC_NO_REASON;
+      w.found.calls[w.count++] = reinterpret_cast<void const*>(address);
+      w.found.hash = mixed(w.found.hash, address);
+      return w.count == w.found.calls.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+    };
+    ::_Unwind_Backtrace(step, &all);
+    if (all.count == 0) all.found = {mixed(0, innermost), {reinterpret_cast<void const*>(innermost)}};
+    if (all.found.hash == 0 || all.found.hash == ~std::uint64_t{0}) all.found.hash = 1;
+    return memory_->number_of(all.found);
+  }
 
   memory* memory_;
   std::array<entry, 256> known_{};  ///< places that this rank has looked up

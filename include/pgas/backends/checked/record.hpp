@@ -8,32 +8,32 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
 /// The kind of an access to a rank's part.
-enum class access_kind : std::uint8_t {
+enum class recorded : std::uint8_t {
   load,           ///< of the own part, at once
   store,          ///< to the own part, at once
   get,            ///< complete at the next flush or flush_local of the target
   put,            ///< complete at the next flush of the target
   atomic_load,    ///< complete at return
   atomic_change,  ///< a change of an element in one step, complete at return
-  accumulate,     ///< the same, complete at the next flush of the target
+  accumulate,     ///< the same, by an operation without a result
 };
 
 /// The name of an access in a report, as a noun.
-constexpr std::string_view name_of(access_kind kind) noexcept {
+constexpr std::string_view name_of(recorded kind) noexcept {
   switch (kind) {
-    case access_kind::load:
+    case recorded::load:
       return "load";
-    case access_kind::store:
+    case recorded::store:
       return "store";
-    case access_kind::get:
+    case recorded::get:
       return "get";
-    case access_kind::put:
+    case recorded::put:
       return "put";
-    case access_kind::atomic_load:
+    case recorded::atomic_load:
       return "atomic load";
-    case access_kind::atomic_change:
+    case recorded::atomic_change:
       return "atomic change";
-    case access_kind::accumulate:
+    case recorded::accumulate:
       return "accumulate";
   }
   return "access";
@@ -49,10 +49,10 @@ class record {
 
   constexpr record() noexcept = default;
   constexpr explicit record(std::uint64_t bits) noexcept : bits_(bits) {}
-  constexpr record(rank_t rank, access_kind kind, std::uint32_t place, std::uint32_t clock) noexcept
+  constexpr record(rank_t rank, recorded kind, std::uint32_t place, std::uint32_t clock) noexcept
       : bits_(all_bytes << mask_at | (static_cast<std::uint64_t>(rank) & 0x3fU) << rank_at |
-              flags_of(kind) << flags_at |
-              (place & ((std::uint64_t{1} << place_bits) - 1)) << clock_bits | clock) {}
+              flags_of(kind) << flags_at | (place & ((std::uint64_t{1} << place_bits) - 1)) << clock_bits |
+              clock) {}
 
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr std::uint64_t mask() const noexcept { return bits_ >> mask_at; }
@@ -62,21 +62,17 @@ class record {
   [[nodiscard]] constexpr bool writes() const noexcept { return (bits_ >> flags_at & write_flag) != 0; }
   [[nodiscard]] constexpr bool is_atomic() const noexcept { return (bits_ >> flags_at & atomic_flag) != 0; }
   /// The access is complete no sooner than at a flush.
-  [[nodiscard]] constexpr bool is_pending() const noexcept {
-    return (bits_ >> flags_at & pending_flag) != 0;
-  }
+  [[nodiscard]] constexpr bool is_pending() const noexcept { return is_late() && !is_atomic(); }
   [[nodiscard]] constexpr std::uint32_t place() const noexcept {
     return static_cast<std::uint32_t>(bits_ >> clock_bits & ((std::uint64_t{1} << place_bits) - 1));
   }
   [[nodiscard]] constexpr std::uint32_t clock() const noexcept { return static_cast<std::uint32_t>(bits_); }
-  [[nodiscard]] constexpr access_kind kind() const noexcept {
+  [[nodiscard]] constexpr recorded kind() const noexcept {
     if (is_atomic()) {
-      return !writes()      ? access_kind::atomic_load
-             : is_pending() ? access_kind::accumulate
-                            : access_kind::atomic_change;
+      return !writes() ? recorded::atomic_load : is_late() ? recorded::accumulate : recorded::atomic_change;
     }
-    if (is_pending()) return writes() ? access_kind::put : access_kind::get;
-    return writes() ? access_kind::store : access_kind::load;
+    if (is_late()) return writes() ? recorded::put : recorded::get;
+    return writes() ? recorded::store : recorded::load;
   }
 
   /// The same access, to these bytes alone.
@@ -105,21 +101,22 @@ class record {
   static_assert(mask_at + 8 == 64);
   static constexpr std::uint64_t write_flag = 1, atomic_flag = 2, pending_flag = 4;
 
-  static constexpr std::uint64_t flags_of(access_kind kind) noexcept {
+  [[nodiscard]] constexpr bool is_late() const noexcept { return (bits_ >> flags_at & pending_flag) != 0; }
+  static constexpr std::uint64_t flags_of(recorded kind) noexcept {
     switch (kind) {
-      case access_kind::load:
+      case recorded::load:
         return 0;
-      case access_kind::store:
+      case recorded::store:
         return write_flag;
-      case access_kind::get:
+      case recorded::get:
         return pending_flag;
-      case access_kind::put:
+      case recorded::put:
         return pending_flag | write_flag;
-      case access_kind::atomic_load:
+      case recorded::atomic_load:
         return atomic_flag;
-      case access_kind::atomic_change:
+      case recorded::atomic_change:
         return atomic_flag | write_flag;
-      case access_kind::accumulate:
+      case recorded::accumulate:
         return atomic_flag | pending_flag | write_flag;
     }
     return 0;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <pgas/backends/checked/checker.hpp>
+#include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <string>
 #include <utility>
@@ -14,136 +15,224 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// why the part is no span, as on memory with private copies, and each load and store is a call.
 template <shared_segment Inner>
 class checked_segment : private Inner {
-  using kind = checking::access_kind;
+  using kind = checking::recorded;
+  using called = access_kind;
 
  public:
   template <class T>
   static constexpr bool is_atomic = Inner::template is_atomic<T>;
 
   /// `in_job` has the numbers of the team's ranks.
-  checked_segment(Inner inner, std::shared_ptr<checking::checker> c, std::vector<rank_t> in_job)
-      : Inner(std::move(inner)), checker_(std::move(c)), in_job_(std::move(in_job)) {}
+  checked_segment(Inner inner, std::shared_ptr<checking::checker> c, std::vector<rank_t> in_job,
+                  std::byte* logs)
+      : Inner(std::move(inner)),
+        checker_(std::move(c)),
+        in_job_(std::move(in_job)),
+        ends_(std::make_shared<checking::completions>(logs, checker_->shared().ranks(),
+                                                      checker_->of_job().rank())) {}
 
   using Inner::part_bytes;
   using Inner::rank;
   using Inner::size;
 
   /// Tells what a report says of this memory.
-  void name(std::string_view window, std::size_t element_bytes) {
+  void describe(std::string_view window, std::size_t element_bytes) {
     window_ = window;
     element_bytes_ = element_bytes;
   }
 
+  /// The program's access behind this rank's transfers, from construction to destruction.
+  class access_guard {
+   public:
+    access_guard(checked_segment& s, called what, rank_t target) noexcept
+        : segment_(&s), before_(std::exchange(s.now_, {what, target})) {}
+    access_guard(access_guard const&) = delete;
+    access_guard& operator=(access_guard const&) = delete;
+    ~access_guard() { segment_->now_ = before_; }
+
+   private:
+    checked_segment* segment_;
+    std::pair<called, rank_t> before_;
+  };
+  [[nodiscard]] access_guard access_as(called what) noexcept { return {*this, what, rank()}; }
+  [[nodiscard]] access_guard access_as(called what, rank_t target) noexcept { return {*this, what, target}; }
+
   // Not inlined, so that the frame of an operation is its own, and its return address the caller's.
   [[gnu::noinline]] void put(location at, bytes_in from) {
-    check(checker_->is_at_element() ? kind::atomic_change : kind::put, at, from.size(),
-          __builtin_frame_address(0));
-    if (checker_->is_at_element()) checker_->release(clock_of(at));
+    auto const where = place(__builtin_frame_address(0));
+    checker_->reads_private(from, kind::put, where);
+    if (checker_->is_at_element()) {
+      check(of_element(kind::atomic_change), at, from.size(), where);
+      if (releases()) checker_->release(clock_of(at));
+    } else {
+      check(kind::put, at, from.size(), where);
+      if (now_.first == called::put) checker_->buffers().begin_put(number(), at.rank, from, where);
+    }
     Inner::put(at, from);
   }
   [[gnu::noinline]] void get(location at, bytes_out into) {
-    check(checker_->is_at_element() ? kind::atomic_load : kind::get, at, into.size(),
-          __builtin_frame_address(0));
+    auto const where = place(__builtin_frame_address(0));
+    if (checker_->is_at_element()) {
+      check(kind::atomic_load, at, into.size(), where);
+      Inner::get(at, into);
+      if (acquires()) checker_->acquire(clock_of(at));
+      return;
+    }
+    checker_->writes_private(into, kind::get, where);
+    check(kind::get, at, into.size(), where);
     Inner::get(at, into);
-    if (checker_->is_at_element()) checker_->acquire(clock_of(at));
-  }
-  [[gnu::noinline]] auto rput(location at, bytes_in from) {
-    check(kind::put, at, from.size(), __builtin_frame_address(0));
-    return Inner::rput(at, from);
+    if (now_.first == called::get) checker_->buffers().begin_get(number(), at.rank, into, where);
   }
 
-  /// The request of a get. The get is complete when the request is done.
-  class get_request {
+  /// The request of a transfer, whose buffer belongs to it until the request is done.
+  class transfer_request {
    public:
-    get_request(std::shared_ptr<checking::checker> c, rank_t target) noexcept
-        : checker_(std::move(c)), target_(target) {}
+    transfer_request(std::shared_ptr<checking::checker> c, std::uint64_t id,
+                     std::shared_ptr<checking::completions> ends_of_get, rank_t target) noexcept
+        : checker_(std::move(c)), ends_(std::move(ends_of_get)), id_(id), target_(target) {}
     [[nodiscard]] bool test() { return wait(), true; }
     void wait() {
-      if (checker_) std::exchange(checker_, nullptr)->flush_local(target_);
+      if (!checker_) return;
+      auto const checker = std::exchange(checker_, nullptr);
+      if (ends_) checker->flush(*ends_, target_, true);
+      checker->end_request(id_);
     }
 
    private:
-    std::shared_ptr<checking::checker> checker_;  ///< null: the request is done
-    rank_t target_;                               ///< in the job
+    std::shared_ptr<checking::checker> checker_;   ///< null: the request is done
+    std::shared_ptr<checking::completions> ends_;  ///< of a get; else null
+    std::uint64_t id_;
+    rank_t target_;  ///< in the job
   };
-  [[gnu::noinline]] get_request rget(location at, bytes_out into) {
-    check(kind::get, at, into.size(), __builtin_frame_address(0));
+  [[gnu::noinline]] transfer_request rput(location at, bytes_in from) {
+    auto const where = place(__builtin_frame_address(0));
+    checker_->reads_private(from, kind::put, where);
+    check(kind::put, at, from.size(), where);
+    Inner::put(at, from);
+    return {checker_, checker_->buffers().begin_put(number(), at.rank, from, where), nullptr, 0};
+  }
+  [[gnu::noinline]] transfer_request rget(location at, bytes_out into) {
+    auto const where = place(__builtin_frame_address(0));
+    checker_->writes_private(into, kind::get, where);
+    check(kind::get, at, into.size(), where);
     Inner::get(at, into);
-    return {checker_, to_job(at.rank)};
+    return {checker_, checker_->buffers().begin_get(number(), at.rank, into, where), ends_, to_job(at.rank)};
   }
   [[gnu::noinline]] void put_rows(location at, std::size_t pitch, std::byte const* from,
                                   std::size_t from_pitch, row_shape shape) {
-    check_rows(kind::put, at, pitch, shape, __builtin_frame_address(0));
+    auto const where = place(__builtin_frame_address(0));
+    check_rows(kind::put, at, pitch, shape, where);
+    for (std::size_t row = 0; row < shape.rows; ++row) {
+      bytes_in const piece(from + row * from_pitch, shape.row_bytes);
+      checker_->reads_private(piece, kind::put, where);
+      if (now_.first == called::put) checker_->buffers().begin_put(number(), at.rank, piece, where);
+    }
     Inner::put_rows(at, pitch, from, from_pitch, shape);
   }
   [[gnu::noinline]] void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch,
                                   row_shape shape) {
-    check_rows(kind::get, at, pitch, shape, __builtin_frame_address(0));
+    auto const where = place(__builtin_frame_address(0));
+    check_rows(kind::get, at, pitch, shape, where);
+    for (std::size_t row = 0; row < shape.rows; ++row)
+      checker_->writes_private({into + row * into_pitch, shape.row_bytes}, kind::get, where);
     Inner::get_rows(at, pitch, into, into_pitch, shape);
+    if (now_.first != called::get) return;
+    for (std::size_t row = 0; row < shape.rows; ++row) {
+      checker_->buffers().begin_get(number(), at.rank, {into + row * into_pitch, shape.row_bytes}, where);
+    }
   }
 
   void flush(rank_t target) {
     Inner::flush(target);
-    checker_->flush(to_job(target));
+    checker_->flush(*ends_, to_job(target), false);
+    checker_->end_buffers(number(), target);
   }
   void flush_all() {
     for (rank_t r = 0; r < size(); ++r) flush(r);
   }
   void flush_local(rank_t target) {
     Inner::flush_local(target);
-    checker_->flush_local(to_job(target));
+    checker_->flush(*ends_, to_job(target), true);
+    checker_->end_buffers(number(), target);
   }
   void flush_local_all() {
     for (rank_t r = 0; r < size(); ++r) flush_local(r);
   }
+  /// An exception has ended an epoch, and perhaps the memory of its buffers.
+  void abandon() noexcept { checker_->buffers().forget(number()); }
 
   // This rank's loads and stores in its own part
 
   [[gnu::noinline]] void load(location at, bytes_out into) {
-    check(kind::load, at, into.size(), __builtin_frame_address(0));
+    if (is_copying_) return Inner::get(at, into);
+    auto const where = place(__builtin_frame_address(0));
+    checker_->reads_private(own(at, into.size()), kind::load, where);
+    check(kind::load, at, into.size(), where);
+    if (now_.first == called::piece_read)
+      checker_->buffers().begin_put(number(), now_.second, own(at, into.size()), where);
     Inner::get(at, into);
   }
   [[gnu::noinline]] void store(location at, bytes_in from) {
-    check(kind::store, at, from.size(), __builtin_frame_address(0));
+    auto const where = place(__builtin_frame_address(0));
+    checker_->reads_private(from, kind::store, where);
+    checker_->writes_private(own(at, from.size()), kind::store, where);
+    check(kind::store, at, from.size(), where);
+    if (now_.first == called::piece_filled)
+      checker_->buffers().begin_fill(number(), now_.second, own(at, from.size()), where);
     Inner::put(at, from);
   }
 
-  // Atomic operations. A location has a clock, with which its changes release and acquire. An accumulate
-  // orders nothing: it only is no race with other atomic operations.
+  /// A boundary of an epoch has published this rank's stores in its own part.
+  void published_own() { checker_->publish(*ends_); }
+
+  /// While the guard lives, loads copy elements that the program may never look at: they are no accesses.
+  class copying_guard {
+   public:
+    explicit copying_guard(checked_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }
+    copying_guard(copying_guard const&) = delete;
+    copying_guard& operator=(copying_guard const&) = delete;
+    ~copying_guard() { segment_->is_copying_ = false; }
+
+   private:
+    checked_segment* segment_;
+  };
+  [[nodiscard]] copying_guard copying() noexcept { return copying_guard(*this); }
+
+  // Atomic operations. A location has a clock, with which a store of the program releases, and a load
+  // acquires. An accumulate orders nothing: it only is no race with other atomic operations.
 
   template <class T, class Op>
   [[gnu::noinline]] T fetch_op(location at, T value, Op op) {
-    check(kind::atomic_change, at, sizeof(T), __builtin_frame_address(0));
-    checker_->release(clock_of(at));
+    change(at, std::as_bytes(std::span(&value, 1)), place(__builtin_frame_address(0)));
     T const before = Inner::template fetch_op<T>(at, value, op);
-    checker_->acquire(clock_of(at));
+    if (acquires()) checker_->acquire(clock_of(at));
     return before;
   }
   template <class T, class Op>
   [[gnu::noinline]] void combine(location at, std::span<T const> values, Op op) {
-    check(kind::accumulate, at, values.size_bytes(), __builtin_frame_address(0));
+    auto const where = place(__builtin_frame_address(0));
+    checker_->reads_private(std::as_bytes(values), kind::accumulate, where);
+    check(kind::accumulate, at, values.size_bytes(), where);
     for (std::size_t i = 0; i < values.size(); ++i)
       Inner::template fetch_op<T>({at.rank, at.offset + i * sizeof(T)}, values[i], op);
   }
   template <class T>
   [[gnu::noinline]] T compare_exchange(location at, T expected, T desired) {
-    check(kind::atomic_change, at, sizeof(T), __builtin_frame_address(0));
-    checker_->release(clock_of(at));
+    change(at, std::as_bytes(std::span(&desired, 1)), place(__builtin_frame_address(0)));
     T const before = Inner::template compare_exchange<T>(at, expected, desired);
-    checker_->acquire(clock_of(at));
+    if (acquires()) checker_->acquire(clock_of(at));
     return before;
   }
   template <class T>
   [[gnu::noinline]] T atomic_load(location at) {
-    check(kind::atomic_load, at, sizeof(T), __builtin_frame_address(0));
+    check(kind::atomic_load, at, sizeof(T), place(__builtin_frame_address(0)));
     T const now = Inner::template atomic_load<T>(at);
-    checker_->acquire(clock_of(at));
+    if (acquires()) checker_->acquire(clock_of(at));
     return now;
   }
   template <class T>
   [[gnu::noinline]] void atomic_store(location at, T value) {
-    check(kind::atomic_change, at, sizeof(T), __builtin_frame_address(0));
-    checker_->release(clock_of(at));
+    change(at, std::as_bytes(std::span(&value, 1)), place(__builtin_frame_address(0)));
     Inner::template atomic_store<T>(at, value);
   }
 
@@ -155,25 +244,49 @@ class checked_segment : private Inner {
   [[nodiscard]] checking::memory::locked_clock clock_of(location at) const noexcept {
     return checker_->shared().clock_of_location(offset_of(at));
   }
-  void check(kind what, location at, std::size_t bytes, void* frame) {
+  /// Names the buffers of this window; it stays when the segment moves.
+  [[nodiscard]] void const* number() const noexcept { return in_job_.data(); }
+  [[nodiscard]] bytes_in own(location at, std::size_t bytes) const noexcept {
+    return {Inner::part(at.rank) + at.offset, bytes};
+  }
+  [[nodiscard]] std::uint32_t place(void* frame) { return checker_->number_of_place(frame); }
+  [[nodiscard]] bool releases() const noexcept {
+    return now_.first == called::own || now_.first == called::exchange || now_.first == called::atomic_store;
+  }
+  [[nodiscard]] bool acquires() const noexcept {
+    return now_.first == called::own || now_.first == called::exchange || now_.first == called::atomic_load;
+  }
+  [[nodiscard]] kind of_element(kind other) const noexcept {
+    return now_.first == called::accumulate ? kind::accumulate : other;
+  }
+  void change(location at, bytes_in value, std::uint32_t where) {
+    checker_->reads_private(value, kind::atomic_change, where);
+    check(of_element(kind::atomic_change), at, value.size(), where);
+    if (releases()) checker_->release(clock_of(at));
+  }
+  void check(kind what, location at, std::size_t bytes, std::uint32_t where) {
     checker_->access(what,
                      {.window = window_,
                       .owner = at.rank,
                       .owner_in_job = to_job(at.rank),
                       .first = at.offset,
-                      .element_bytes = element_bytes_},
-                     offset_of(at), bytes, frame);
+                      .element_bytes = element_bytes_,
+                      .ends = ends_.get()},
+                     offset_of(at), bytes, where);
   }
-  void check_rows(kind what, location at, std::size_t pitch, row_shape shape, void* frame) {
-    if (pitch == shape.row_bytes) return check(what, at, shape.rows * shape.row_bytes, frame);
+  void check_rows(kind what, location at, std::size_t pitch, row_shape shape, std::uint32_t where) {
+    if (pitch == shape.row_bytes) return check(what, at, shape.rows * shape.row_bytes, where);
     for (std::size_t row = 0; row < shape.rows; ++row)
-      check(what, {at.rank, at.offset + row * pitch}, shape.row_bytes, frame);
+      check(what, {at.rank, at.offset + row * pitch}, shape.row_bytes, where);
   }
 
   std::shared_ptr<checking::checker> checker_;
   std::vector<rank_t> in_job_;
-  std::string window_ = "a window";
-  std::size_t element_bytes_ = 1;
+  std::shared_ptr<checking::completions> ends_;
+  std::string window_ = "memory of the library";
+  std::size_t element_bytes_ = 0;
+  std::pair<called, rank_t> now_{called::own, 0};  ///< the program's access, and the target that ends it
+  bool is_copying_ = false;                        ///< loads are no accesses of the program
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

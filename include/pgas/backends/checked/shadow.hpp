@@ -152,8 +152,7 @@ class shadow {
     any_of(c, [&](record r) {
       if (r.is_like(x) && r.clock() == x.clock() && r.place() == x.place()) {
         x = x.with_mask(x.mask() | r.mask());
-      } else if (std::uint64_t const left =
-                     is_replaced(r, x, is_before) ? r.mask() & ~x.mask() : r.mask();
+      } else if (std::uint64_t const left = is_replaced(r, x, is_before) ? r.mask() & ~x.mask() : r.mask();
                  left != 0 && count + 1 < all.size()) {
         all[count++] = r.with_mask(left).bits();
       }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <pgas/support/expects.hpp>
 #include <span>
 #include <string>
 

@@ -210,6 +210,7 @@ TEST_CASE("checked: a rank that is slow to wait learns no order that its signal 
     auto w = pgas::make_window<int>(team, 10);
     auto told = pgas::make_signals(w, 1);
     pgas::lock_all epoch{w};
+    team.barrier();
     if (team.rank() == 0) {
       w.local()[0] = 1;
       told.signal(epoch, 1);
@@ -238,7 +239,7 @@ TEST_CASE("checked: the source of a bulk put belongs to it until flush_local") {
 }
 
 TEST_CASE("checked: the destination of a bulk get has its values after flush_local, and not before") {
-  require_race({"takes a value from the destination of the get from rank 1"}, [](auto& team, bool is_right) {
+  require_race({"reads the destination of the get from rank 1"}, [](auto& team, bool is_right) {
     auto w = pgas::make_window<int>(team, 10);
     std::vector<int> into(4, -1);
     pgas::lock_all epoch{w};

@@ -81,9 +81,11 @@ class checker {
   template <class Predicate>
   word ended_wait(word_history const& of, word seen, Predicate&& predicate) {
     auto const taken = of.earliest(last_access_, predicate);
-    accessed();
     acquire(taken);
-    return predicate(taken.value()) ? taken.value() : seen;
+    if (!predicate(taken.value())) return accessed(), seen;  // the word has gone on, and its history too
+    // A faster rank would have gone on when the value came, so a next wait may find values from then on.
+    last_access_ = std::max(last_access_, taken.since());
+    return taken.value();
   }
   void accessed() noexcept { last_access_ = memory_->next_access(); }
 

@@ -8,7 +8,7 @@
 #include <pgas/backends/checked/memory.hpp>
 
 /// The limits of the program's instructions, from the linker.
-extern "C" char const __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's name
+extern "C" char const __executable_start;  // NOLINT: the linker chose the name
 extern "C" char const etext;
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {

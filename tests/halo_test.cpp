@@ -260,7 +260,7 @@ TEST_CASE("halo: while an exchange is pending, own cells can be read and another
       exchange_some_rounds(
           make_array<int>(team, {11, 3}, h), make_array<int>(team, {11, 3}, h), [&](auto& a, auto& b) {
             dawdle(rng);
-            auto const in = stage(a, pgas::read_only);
+            auto const in = stage(a, pgas::read_own);
             auto const out = stage(b, pgas::write_only);
             for (std::size_t i = 0; i < a.local_rows(); ++i) {
               for (std::size_t j = 0; j < 3; ++j) {

@@ -29,7 +29,7 @@ class element_lock {
   using scope_type =
       decltype(order_as(std::declval<typename State::control_type const&>(), order_scope::element));
 
-  [[no_unique_address]] scope_type scope_;
+  scope_type scope_;
   typename State::element_lock_type lock_;  // declared last: its release has the scope, too
 };
 

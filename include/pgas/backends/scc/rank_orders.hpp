@@ -39,14 +39,14 @@ class rank_orders {
   [[nodiscard]] order_scope scope_of(rank_t self) const noexcept { return of(self).scope; }
   /// The rank's acquires and releases have this scope from now on. Returns the scope before.
   order_scope enter(rank_t self, order_scope scope) noexcept {
-    one& me = of(self);
+    rank_state& me = of(self);
     if (scope == order_scope::element && me.scope != scope) me.extra = {};
     return std::exchange(me.scope, scope);
   }
 
   /// A release and an acquire by other means than a control word. They order all accesses.
   void release(rank_t self, vector_clock& left) {
-    one& me = of(self);
+    rank_state& me = of(self);
     join(left, me.clock);
     next(self);
   }
@@ -57,7 +57,7 @@ class rank_orders {
 
   void acquire(rank_t self, word_knowledge const& left) {
     accessed(self);
-    one& me = of(self);
+    rank_state& me = of(self);
     auto const* const scoped = left.scoped();
     order_scope const as = effective(me.scope);
     if (as == order_scope::element) {
@@ -132,7 +132,7 @@ class rank_orders {
   }
 
  private:
-  struct one {
+  struct rank_state {
     vector_clock clock{};
     vector_clock extra{};           ///< of scope element
     vector_clock passed{};          ///< learned from locks, and so passed on by a shared holder
@@ -142,7 +142,7 @@ class rank_orders {
   };
 
   void release(rank_t self, word_knowledge& left) {
-    one& me = of(self);
+    rank_state& me = of(self);
     switch (effective(me.scope)) {
       case order_scope::all:
         join(left.all, me.clock);
@@ -169,11 +169,13 @@ class rank_orders {
     if (scope == order_scope::element && !rules_.elements) return order_scope::all;
     return scope;
   }
-  [[nodiscard]] one& of(rank_t rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] one const& of(rank_t rank) const noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] rank_state& of(rank_t rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] rank_state const& of(rank_t rank) const noexcept {
+    return ranks_[static_cast<std::size_t>(rank)];
+  }
 
   pgas::scc::check_rules rules_;
-  std::vector<one> ranks_;
+  std::vector<rank_state> ranks_;
   std::uint64_t accesses_ = 0;
   std::unordered_map<system_address, vector_clock> elements_;  ///< that were stored to atomically
 };

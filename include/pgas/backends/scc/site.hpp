@@ -19,10 +19,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 /// is installed; else the result is the innermost address in its file. `calls` are return addresses, the
 /// innermost first. The line is the innermost one outside this library, else the outermost.
 inline std::string line_of_program(std::span<void const* const> calls) {
-  std::string const unknown = "an unknown place";
   ::Dl_info info{};
   if (calls.empty() || calls[0] == nullptr || ::dladdr(calls[0], &info) == 0 || info.dli_fname == nullptr)
-    return unknown;
+    return "an unknown place";
   auto const base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   std::string offsets;
   for (void const* const where : calls) {

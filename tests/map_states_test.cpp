@@ -99,7 +99,8 @@ template struct opened<map_states::two_phase, &map_states::two_phase::values_,
 template struct opened<map_states::unflagged, &map_states::unflagged::values_,
                        &map_states::unflagged::flags_>;
 template struct opened<map_states::right_server, &map_states::right_server::entries_,
-                       &map_states::right_server::pending_, &map_states::right_server::last_number_>;
+                       &map_states::right_server::pending_, &map_states::right_server::held_,
+                       &map_states::right_server::last_number_>;
 template struct opened<map_states::wrong_server, &map_states::wrong_server::entries_,
                        &map_states::wrong_server::pending_, &map_states::wrong_server::last_number_>;
 template struct opened<map_states::broadcast, &map_states::broadcast::streams_,

@@ -240,6 +240,37 @@ TEST_CASE("make_map: a team without room for the servers is refused on every ran
 
 namespace pgas_test::map_backends {
 
+/// Twenty cores of an emulated machine with short queues fill all caches of a map, and update all keys at
+/// once. Returns the error, or an empty text.
+std::string error_with_short_queues(std::size_t words, map_on_options const& options) {
+  auto how = pgas::tile_machine::with_options::chosen();
+  how.queue_words = words;
+  pgas::tile_machine::with_options const chosen_queues(how);
+  try {
+    pgas::run<pgas::backends::tile>(20, [&](auto& team) {
+      auto map = pgas::make_map<int, int, pgas::part_caching>(team, options);
+      for (int round = 1; round <= 3; ++round) {
+        if (map.is_client()) {
+          for (int key = 0; key < team.size(); ++key)
+            if (auto const found = map.lookup(key)) require(*found % 100 == key, "a value is one of its key");
+          team.charge(1'000);
+          map.update(team.rank(), 100 * round + team.rank());
+        }
+        map.serve();
+        for (int key = 0; map.is_client() && key < team.size(); ++key) {
+          bool const has_client =
+              options.servers.where == placement::colocated || key >= options.servers.number;
+          require(map.lookup(key).value_or(0) == (has_client ? 100 * round + key : 0), "all see all updates");
+        }
+        map.serve();
+      }
+    });
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+  return "";
+}
+
 /// The operations a second of a map on twelve cores of an emulated machine, over those that the model
 /// predicts: nine lookups in ten, 100 keys that are used alike, and no conflict, since few operations meet.
 /// Keys go to servers by their remainder, so that all servers have as many.
@@ -283,6 +314,19 @@ double emulated_over_model(pgas::map_model::map_kind kind, pgas::tile_machine::c
 }
 
 }  // namespace pgas_test::map_backends
+
+TEST_CASE("maps: caching servers whose clients' queues are short hold updates back, and no rank stops") {
+  if (!chosen("tile")) return;
+  for (rank_t const servers : {1, 2}) {
+    std::size_t const for_clients = 2 + 2 * static_cast<std::size_t>(servers);
+    CHECK(error_with_short_queues(for_clients, served_by(servers, placement::dedicated)) == "");
+    CHECK(error_with_short_queues(for_clients - 1, served_by(servers, placement::dedicated))
+              .find("part_caching: up to " + std::to_string(for_clients) + " words") != std::string::npos);
+    CHECK(error_with_short_queues(19, served_by(servers, placement::colocated)) == "");
+    CHECK(error_with_short_queues(18, served_by(servers, placement::colocated))
+              .find("part_caching: up to 19 words") != std::string::npos);
+  }
+}
 
 TEST_CASE("maps: on the emulated machine each map is as fast as its model says, within 12 percent") {
   if (!chosen("tile")) return;

@@ -32,11 +32,13 @@ enum class part_caching_fault {
 ///           forgotten, and it marks a dropped copy as an absent key. On the thesis' machine invalidations
 ///           and answers take different queues, and an invalidation may overtake the answer with the copy.
 ///           Here both take the queue of answers. While a client waits there, it serves invalidations, its
-///           own among them.
+///           own among them. The thesis does not treat full queues. Here an update waits at its server until
+///           its invalidations and their acknowledgments have room, so no handler waits in a send.
 ///
-/// The queue of answers of a rank must have room for the invalidations of all pending updates.
-/// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
-/// They meet before the channel carries anything else.
+/// A client's queue of answers must have room for an answer, and for an invalidation of each server. A queue
+/// of a colocated server must have room for a word of each other client. Collective: all ranks of the channel
+/// make the map, with the same options, and destroy it after `serve()`. They meet before the channel carries
+/// anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class part_caching : public detail::map_member<Key, Value, C, Traits> {
   using base = detail::map_member<Key, Value, C, Traits>;
@@ -55,13 +57,16 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   /// Throws errc::invalid_argument if the ranks have no room for the servers.
   explicit part_caching(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::part_caching, name),
-        is_colocated_(this->is_client() && this->servers_.is_server(this->self())) {
+        server_(detail::updates_under_way<Key, Value>(channel, this->servers_)),
+        is_colocated_(this->is_client() && this->servers_.is_server(this->self())),
+        acknowledgments_(this->servers_.are_colocated() ? detail::from_handlers : detail::asynchronous) {
     if (is_colocated_ || fault == part_caching_fault::invalidates_aside) this->handle(on_request());
+    if (is_colocated_) this->handle(on_request(), detail::from_handlers);
     if (this->is_client()) handle_answers();
   }
   ~part_caching() {
-    this->end_handling();
-    this->channel_->handle(detail::answers, {});
+    for (auto const queue : {detail::asynchronous, detail::answers, detail::from_handlers})
+      this->channel_->handle(queue, {});
   }
 
   [[nodiscard]] std::optional<Value> lookup(Key const& key) {
@@ -147,7 +152,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
       copies_.insert_or_assign(key, std::nullopt);
     else
       copies_.erase(key);
-    this->send(server, detail::asynchronous, message(kind::invalidated, number));
+    this->send(server, acknowledgments_, message(kind::invalidated, number));
   }
   auto on_answer() {
     return [this](rank_t from, detail::map_reader read) {
@@ -214,6 +219,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
 
   server_type server_;
   bool is_colocated_;
+  detail::map_queue acknowledgments_;  ///< a dedicated server receives from one queue only
 
   std::unordered_map<Key, std::optional<Value>, typename Traits::hash, typename Traits::equal> copies_;
   request const* asked_ = nullptr;  ///< this client's request

@@ -36,6 +36,8 @@ class tile_channel {
 
   [[nodiscard]] rank_t rank() const noexcept { return end_->ranks.self(); }
   [[nodiscard]] rank_t size() const noexcept { return end_->ranks.size(); }
+  /// The words for which a queue has room. All senders share them.
+  [[nodiscard]] std::size_t queue_words() const noexcept { return end_->of->how().queue_words; }
 
   void send(rank_t to, std::size_t queue, std::span<word const> message) {
     end_->check(to, queue, message, "send");

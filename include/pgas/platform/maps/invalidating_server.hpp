@@ -27,6 +27,9 @@ struct map_request {
 ///
 /// States    A key is free, or an update of it is pending until all clients with a copy have dropped it.
 ///           Requests for a key with a pending update wait in their order; those for other keys do not.
+///           At most `most_under_way` updates invalidate copies at a time. A further one is held: its key is
+///           blocked, but its invalidations wait until another update ends. So the messages under way to a
+///           client have room in its queue, and this server never waits in a send.
 /// Order     The set of clients with a copy is empty when an update has been applied. The next update needs
 ///           no message to a client that has not looked the key up since.
 ///
@@ -39,6 +42,12 @@ class invalidating_server {
   using request = map_request<Key, Value>;
 
  public:
+  /// The updates that may invalidate copies at a time, where queues have room for any number.
+  static constexpr std::size_t any_number = ~std::size_t{0};
+
+  explicit invalidating_server(std::size_t most_under_way = any_number) noexcept
+      : most_under_way_(most_under_way) {}
+
   template <class Server>
   void on_request(request const& r, Server& server) {
     entry& e = entries_[r.key];
@@ -59,6 +68,11 @@ class invalidating_server {
     entry& e = entries_.find(done.update.key)->second;
     e.pending = 0;
     apply(e, done.update, server);
+    if (!held_.empty()) {
+      word const next = held_.front();
+      held_.pop_front();
+      invalidate(next, server);
+    }
     while (e.pending == 0 && !e.waiting.empty()) {
       request const next = e.waiting.front();
       e.waiting.pop_front();
@@ -91,9 +105,21 @@ class invalidating_server {
     }
     if (e.copies.empty()) return apply(e, r, server);
     e.pending = ++last_number_;
-    pending_.emplace(e.pending, pending{r, e.copies.size()});
-    // The copies stay listed until they are gone: a send may wait, and an answer must not overtake it.
-    server.invalidate(std::span<rank_t const>(e.copies), e.pending, r.key);
+    pending_.emplace(e.pending, pending{r});
+    if (pending_.size() - held_.size() > most_under_way_) {
+      held_.push_back(e.pending);
+      return;
+    }
+    invalidate(e.pending, server);
+  }
+  /// Asks the clients to drop their copies. They stay listed until they are gone: a send may wait, and an
+  /// answer must not overtake it.
+  template <class Server>
+  void invalidate(word number, Server& server) {
+    pending& what = pending_.find(number)->second;
+    auto const& copies = entries_.find(what.update.key)->second.copies;
+    what.missing = copies.size();
+    server.invalidate(std::span<rank_t const>(copies), number, what.update.key);
   }
   template <class Server>
   void apply(entry& e, request const& r, Server& server) {
@@ -105,7 +131,9 @@ class invalidating_server {
 
   std::unordered_map<Key, entry, typename Traits::hash, typename Traits::equal> entries_;
   std::unordered_map<word, pending> pending_;  ///< by number
+  std::deque<word> held_;                      ///< the numbers of pending updates that are held
   word last_number_ = 0;
+  std::size_t most_under_way_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

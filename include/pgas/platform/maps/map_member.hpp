@@ -53,7 +53,7 @@ class map_member {
  protected:
   /// The words of the longest message: a first word, a number, a key and a value.
   static constexpr std::size_t most = 2 + message_words<Key> + message_words<Value>;
-  static_assert(C::queues >= map_queues, "map: a map needs two queues; take a channel that has them");
+  static_assert(C::queues >= map_queues, "map: a map needs three queues; take a channel that has them");
   static_assert(C::most_words >= most,
                 "map: a message of this channel has no room for such a key and value; take smaller types");
 
@@ -68,8 +68,7 @@ class map_member {
         costs_(options.costs),
         end_(servers_.clients(), channel.size()),
         carried_(channel, name) {
-    require_room_for_answers(channel, words_of_answers::of<Key, Value>(kind, servers_.clients().size()),
-                             name);
+    require_room_for_answers(channel, words_of_answers::of<Key, Value>(kind, servers_), name);
   }
   ~map_member() = default;
 
@@ -103,10 +102,10 @@ class map_member {
   void send(rank_t to, map_queue queue, message const& what) { channel_->send(to, queue, what); }
   received receive(map_queue queue, buffer& into) { return channel_->receive(queue, into); }
 
-  /// Gives the messages of the asynchronous queue to `on_message(from, reader)` from now on.
+  /// Gives the messages of a queue to `on_message(from, reader)` from now on.
   template <class OnMessage>
-  void handle(OnMessage on_message) {
-    channel_->handle(asynchronous, [on_message](rank_t from, std::span<word const> words) {
+  void handle(OnMessage on_message, map_queue queue = asynchronous) {
+    channel_->handle(queue, [on_message](rank_t from, std::span<word const> words) {
       on_message(from, map_reader(words));
     });
   }

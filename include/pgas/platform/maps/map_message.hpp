@@ -14,9 +14,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The queues of a channel that a map takes.
 enum map_queue : std::size_t {
-  asynchronous,  ///< requests to servers, and messages that a replica has not asked for: a handler gets them
-  answers,       ///< answers to the client, which receives them itself
-  map_queues     ///< the number of queues
+  asynchronous,   ///< requests to servers, and messages that a replica has not asked for: a handler gets them
+  answers,        ///< answers to the client, which receives them itself
+  from_handlers,  ///< what a handler sends to a handler: it always has room, so that no handler waits
+  map_queues      ///< the number of queues
 };
 
 /// What a message of a map says: the low bits of its first word.

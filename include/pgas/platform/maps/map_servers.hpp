@@ -51,6 +51,7 @@ class placed_servers {
       if (is_colocated || rank >= number_of_all) clients_.push_back(rank);
     }
     is_client_ = is_colocated || self >= number_of_all;
+    are_colocated_ = is_colocated;
   }
 
   [[nodiscard]] std::size_t number() const noexcept { return number_.value(); }
@@ -64,6 +65,8 @@ class placed_servers {
   }
   /// Whether this rank is a client.
   [[nodiscard]] bool is_client() const noexcept { return is_client_; }
+  /// Whether servers are clients too.
+  [[nodiscard]] bool are_colocated() const noexcept { return are_colocated_; }
   [[nodiscard]] std::span<rank_t const> all() const noexcept { return servers_; }
   [[nodiscard]] std::span<rank_t const> clients() const noexcept { return clients_; }
 
@@ -72,6 +75,7 @@ class placed_servers {
   std::vector<rank_t> servers_;
   std::vector<rank_t> clients_;
   bool is_client_ = false;
+  bool are_colocated_ = false;
 };
 
 }  // namespace detail

@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <pgas/concepts/channel.hpp>
 #include <pgas/platform/map_model.hpp>
 #include <pgas/platform/maps/map_message.hpp>
+#include <pgas/platform/maps/map_servers.hpp>
 #include <pgas/support/expects.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The room of a queue of a channel, in words: for all senders together, or for each of them.
+struct room_of_queue {
+  std::size_t words = 0;
+  bool is_of_each_sender = false;
+};
+
+/// The room of each queue of a channel, or nothing where the channel does not say. `usual_room` is the room
+/// for each sender, and `queue_words()` that for all senders together.
+template <channel C>
+[[nodiscard]] std::optional<room_of_queue> room_of_queues([[maybe_unused]] C const& on) noexcept {
+  if constexpr (requires { C::usual_room; }) {
+    return room_of_queue{C::usual_room, true};
+  } else if constexpr (requires { on.queue_words(); }) {
+    return room_of_queue{on.queue_words(), false};
+  } else {
+    return std::nullopt;
+  }
+}
 
 /// The words that a map may have under way to one client's queue of answers: those of all ranks, and those of
 /// one of them. A client waits for one operation at a time, so each other client has one update under way.
@@ -20,15 +41,18 @@ struct words_of_answers {
   std::size_t of_one = 0;
 
   template <transportable Key, transportable Value>
-  [[nodiscard]] static constexpr words_of_answers of(map_model::map_kind kind, std::size_t clients) noexcept {
+  [[nodiscard]] static constexpr words_of_answers of(map_model::map_kind kind,
+                                                     placed_servers const& servers) noexcept {
+    std::size_t const clients = servers.clients().size();
     std::size_t const others = clients == 0 ? 0 : clients - 1;
     std::size_t const answer = 1 + message_words<Value>;
+    std::size_t const invalidation = 1 + message_words<Key>;
     switch (kind) {
       case map_model::map_kind::part_simple:
         return {answer, answer};
-      case map_model::map_kind::part_caching: {
-        std::size_t const all = answer + others * (1 + message_words<Key>);
-        return {all, all};  // one server may have all keys with pending updates
+      case map_model::map_kind::part_caching: {  // a server holds updates whose invalidations have no room
+        std::size_t const acknowledgments = servers.are_colocated() ? others : 0;
+        return {std::max(answer + servers.number() * invalidation, acknowledgments), answer + invalidation};
       }
       case map_model::map_kind::rep_local:
       case map_model::map_kind::rep_2pc:
@@ -39,26 +63,35 @@ struct words_of_answers {
   }
 };
 
+/// The updates that a server of part_caching may have under way at a time. Any number, where the channel says
+/// nothing.
+///
+/// Their invalidations have room in each client's queue of answers, beside an answer. At a colocated server
+/// their acknowledgments, a word from each client, have room in the queue `from_handlers`.
+/// Requires what require_room_for_answers requires.
+template <transportable Key, transportable Value, channel C>
+[[nodiscard]] std::size_t updates_under_way(C const& on, placed_servers const& servers) noexcept {
+  auto const room = room_of_queues(on);
+  if (!room) return ~std::size_t{0};
+  std::size_t const invalidations = (room->words - 1 - message_words<Value>) / (1 + message_words<Key>);
+  if (room->is_of_each_sender) return std::min(invalidations, room->words);
+  std::size_t const updates = invalidations / servers.number();
+  if (!servers.are_colocated()) return updates;
+  return std::min(updates, room->words / std::max<std::size_t>(servers.clients().size() - 1, 1));
+}
+
 /// Refuses a map whose clients' queues of answers have no room for all that may be under way to them: ranks
 /// would wait for each other's full queues, and the program would hang.
-///
-/// A channel says how much room its queues have: `usual_room` words for each sender, or `queue_words` for all
-/// senders together. A channel that says nothing is not checked.
 template <channel C>
 void require_room_for_answers(C const& on, words_of_answers need, std::string_view map) {
-  std::optional<std::size_t> room;
-  std::size_t words = need.of_all;
-  if constexpr (requires { C::usual_room; }) {
-    room = C::usual_room;
-    words = need.of_one;
-  } else if constexpr (requires { C::queue_words; }) {
-    room = C::queue_words;
-  }
-  if (room && words > *room)
+  auto const room = room_of_queues(on);
+  if (!room) return;
+  std::size_t const words = room->is_of_each_sender ? need.of_one : need.of_all;
+  if (words > room->words)
     throw error(
         errc::invalid_argument, on.rank(), map,
         text_of({"up to ", words, " words may be under way to a client's queue of answers, which has ",
-                 "room for ", *room, "; take fewer clients, or shorter keys"}));
+                 "room for ", room->words, "; take fewer ranks, or shorter keys and values"}));
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

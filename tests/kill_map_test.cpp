@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <pgas/backends/process_map.hpp>
+#include <pgas/backends/tile.hpp>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/containers/distributed_queue.hpp>
 #include <pgas/containers/distributed_vector.hpp>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
@@ -45,13 +47,28 @@ struct fate {
   death how = death::killed;
   long steps_left = -1;  ///< -1: the rank lives on
 };
-/// Of this rank.
-thread_local fate mine;
+/// A rank of this thread, and where its stack begins. Ranks of emulated machines share a thread, but no
+/// stack.
+struct life {
+  std::uintptr_t stack = 0;
+  fate its;
+};
+thread_local std::array<life, ranks> lives;
+
+/// The fate of the rank that runs: stacks grow down, so its stack begins next above this frame.
+fate& mine() {
+  auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  life* found = &lives[0];
+  for (life& one : lives)
+    if (one.stack >= here && (found->stack < here || one.stack < found->stack)) found = &one;
+  return found->its;
+}
 
 /// A step of the victim: a hash, a comparison, a combination of values, or an operation.
 void step() {
-  if (mine.steps_left < 0 || mine.steps_left-- != 0) return;
-  if (mine.how == death::throws) throw std::runtime_error("the tea is cold");
+  fate& of_this_rank = mine();
+  if (of_this_rank.steps_left < 0 || of_this_rank.steps_left-- != 0) return;
+  if (of_this_rank.how == death::throws) throw std::runtime_error("the tea is cold");
   be_killed();
 }
 
@@ -69,8 +86,9 @@ struct deadly_sum {
 };
 
 /// Makes this rank the victim, if it is. A killed one dies after a while at the latest, wherever it is.
-void meet_fate(rank_t self, rank_t victim, death how, long steps) {
-  mine = {how, self == victim ? steps : -1};
+void meet_fate(rank_t self, rank_t victim, death how, long steps, void const* stack) {
+  lives[static_cast<std::size_t>(self)] = {reinterpret_cast<std::uintptr_t>(stack),
+                                           {how, self == victim ? steps : -1}};
   if (how != death::killed) return;
   for (int const signal : {SIGTERM, SIGSEGV, SIGABRT, SIGINT}) ::signal(signal, SIG_DFL);
   if (self == victim)
@@ -97,8 +115,9 @@ struct tally {
 template <class Model, class Body>
 void is_named(tally& all, std::string const& what, rank_t victim, death how, long steps, Body const& body) {
   stopwatch const watch;
+  lives = {};
   auto const e = error_of<Model>(ranks, [&](auto& team) {
-    meet_fate(team.rank(), victim, how, steps);
+    meet_fate(team.rank(), victim, how, steps, __builtin_frame_address(0));
     body(team);
   });
   ++all.runs;
@@ -125,8 +144,9 @@ struct endless_calls {
         map.update(i % 3, i);
         static_cast<void>(map.lookup((i + 1) % 3));
         if (i % 4 == 3) map.erase(i % 3);
-        if (mine.how == death::throws) step();
       }
+      // A client or a server ends between its operations, and while others wait for it.
+      if (mine().how == death::throws) step();
       if (i % 8 == 7) map.serve();
     }
   }
@@ -159,9 +179,6 @@ void die_in_maps(death how) {
   constexpr std::array<long, 5> steps{0, 21, 4, 1'000'000, 9};  // the large one: killed amid whatever it does
   with_maps([&](auto const& calls) {
     for (rank_t victim = 0; victim < ranks; ++victim) {
-      bool const is_dedicated = calls.options.servers.where == placement::dedicated && calls.name[4] != '2';
-      // A dedicated sequencer has no step at which it could throw.
-      if (how == death::throws && victim == 0 && is_dedicated) continue;
       long const at = steps[static_cast<std::size_t>(all.runs) % steps.size()];
       is_named<Model>(all, calls.name, victim, how, how == death::throws ? at % 10 : at, calls);
     }
@@ -252,6 +269,11 @@ TEST_CASE("maps: a rank that is killed in an operation, or while it serves, is n
 
 TEST_CASE("maps: a rank that throws in an operation or in a handler is named by the others, soon") {
   if (chosen(thread_model::backend::name)) die_in_maps<thread_model>(death::throws);
+}
+
+TEST_CASE("maps: a rank of an emulated machine that throws in an operation or in a handler is named, soon") {
+  if (chosen("tile")) die_in_maps<model<pgas::backends::tile>>(death::throws);
+  if (chosen("scc")) die_in_maps<scc_model>(death::throws);
 }
 
 TEST_CASE("containers: a rank that is killed with a lock, a ticket or a task is named by the others, soon") {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <pgas/containers/distributed_map.hpp>
+#include <pgas/containers/locked_parts.hpp>
 #include <pgas/maps/part_caching.hpp>
 #include <pgas/maps/part_simple.hpp>
 #include <pgas/maps/rep_2pc.hpp>
@@ -154,14 +155,16 @@ int main(int argc, char** argv) {
     setting const s = read(arguments);
     if (s.map == "locking") return run_on<pgas::locking>(team, s);
     if (s.map == "counting") return run_on<pgas::counting>(team, s);
+    if (s.map == "locked_parts") return run_on<pgas::locked_parts>(team, s);
     if (s.map == "part_simple") return run_on<pgas::part_simple>(team, s);
     if (s.map == "part_caching") return run_on<pgas::part_caching>(team, s);
     if (s.map == "rep_remote") return run_on<pgas::rep_remote>(team, s);
     if (s.map == "rep_local") return run_on<pgas::rep_local>(team, s);
     if (s.map == "rep_2pc") return run_on<pgas::rep_2pc>(team, s);
     if (s.map == "rep_sc") return run_on<pgas::rep_sc>(team, s);
-    throw std::runtime_error(
-        "kv: there is no map " + example::in_quotes(s.map) +
-        "; take locking, counting, part_simple, part_caching, rep_remote, rep_local, rep_2pc or rep_sc");
+    throw std::runtime_error("kv: there is no map " + example::in_quotes(s.map) +
+                             "; take locking, counting, locked_parts, part_simple, part_caching, rep_remote, "
+                             "rep_local, rep_2pc or "
+                             "rep_sc");
   });
 }

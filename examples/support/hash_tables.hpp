@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <pgas/containers/distributed_map.hpp>
-#include <pgas/lock.hpp>
+#include <pgas/containers/locked_parts.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/window.hpp>
 #include <stdexcept>
@@ -33,63 +33,33 @@ class mapped_table {
   decltype(pgas::make_map<std::uint64_t, std::uint64_t, pgas::counting>(std::declval<Team&>())) times_;
 };
 
-/// A set of numbers other than 0, distributed over all ranks. The owner of a place takes no part in its use.
-///
-/// Under locks, as in Christgau and Schnor 2019: an insertion takes an exclusive lock on the owner's part, a
-/// look-up a shared one. A number whose place is taken goes to the next free place of the same part; the
-/// paper's sketch would replace the other number.
+/// The same under locks, as in Christgau and Schnor 2019: an insertion takes an exclusive lock on the owner's
+/// part, a look-up a shared one.
 template <class Team>
 class locked_table {
  public:
-  /// Collective. Makes room for about `capacity` numbers on each rank.
+  /// Collective. Makes room for `capacity` numbers on each rank.
   locked_table(Team& team, std::size_t capacity)
-      : places_(pgas::make_window<std::uint64_t>(team, capacity)) {}
+      : times_(
+            pgas::make_map<std::uint64_t, std::uint64_t, pgas::locked_parts>(team, {.capacity = capacity})) {}
 
   /// One-sided.
-  void insert(std::uint64_t key) {
-    auto const owner = owner_of(key);
-    pgas::lock epoch{places_, owner,
-                     pgas::exclusive};  // exclusive: the following accesses are plain loads and stores
-    auto const part = epoch.to();
-    part.put(find(part, key, 0), key);
-  }
+  void insert(std::uint64_t key) { times_.insert_or_accumulate(key, 1); }
   /// One-sided.
-  [[nodiscard]] bool contains(std::uint64_t key) {
-    auto const owner = owner_of(key);
-    pgas::lock epoch{places_, owner, pgas::shared, pgas::read_only};
-    auto const part = epoch.to();
-    return part.get(find(part, key, 0)) == key;
-  }
+  [[nodiscard]] bool contains(std::uint64_t key) { return times_.contains(key); }
   /// Calls use(key) for each number in this rank's part.
   template <class Use>
   void for_each_own(Use&& use) {
-    pgas::lock epoch{places_, places_.rank(), pgas::shared, pgas::read_only};
-    auto const part = epoch.to();
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (std::uint64_t const key = part.get(i); key != 0) use(key);
-    }
+    times_.for_each_own([&](std::uint64_t key, std::uint64_t) { use(key); });
   }
 
  private:
-  [[nodiscard]] pgas::rank_t owner_of(std::uint64_t key) const {
-    return static_cast<pgas::rank_t>(key % static_cast<std::uint64_t>(places_.ranks()));
-  }
-  /// The place of a key, or the free place for it.
-  template <class Part>
-  std::size_t find(Part const& part, std::uint64_t key, std::uint64_t free) const {
-    std::size_t i = key / static_cast<std::uint64_t>(places_.ranks()) % part.size();
-    for (std::size_t looks = 0; looks < part.size(); ++looks, i = (i + 1) % part.size()) {
-      if (std::uint64_t const found = part.get(i); found == key || found == free) return i;
-    }
-    throw std::runtime_error("the table is full on rank " + std::to_string(part.rank()) +
-                             "; give it more places");
-  }
-
-  decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) places_;
+  decltype(pgas::make_map<std::uint64_t, std::uint64_t, pgas::locked_parts>(std::declval<Team&>())) times_;
 };
 
-/// The same without locks, as in Gerstenberger, Besta and Hoefler 2014. A compare-and-swap takes a place. A
-/// number whose place is taken goes into a chain of cells from a heap beside the table.
+/// A set of numbers other than 0, distributed over all ranks without locks, as in Gerstenberger, Besta and
+/// Hoefler 2014. A compare-and-swap takes a place. A number whose place is taken goes into a chain of cells
+/// from a heap beside the table. The owner of a place takes no part in its use.
 ///
 /// Each part is its buckets, then its heap. Both consist of cells: a number and the next cell of the chain, 0
 /// if none. A cell is complete in memory before a compare-and-swap of the bucket's chain links it, so

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <pgas/histories/linearizable.hpp>
 #include <pgas/histories/sequentially_consistent.hpp>
 #include <pgas/histories/spec_map.hpp>
 #include <pgas/platform/maps/map_member.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,8 +58,21 @@ template struct opened_machine<&adversarial_machine::cores_>;
 struct programs_of {
   std::size_t clients = 3;
   std::size_t length = 4;                     ///< the operations of each client
+  int keys = 2;                               ///< the number of keys, at most 2
   std::vector<std::vector<small_call>> of{};  ///< the operations of each client, or empty for all programs
 };
+
+/// The ways in which a search is shorter than all runs.
+struct search_rules {
+  bool leaves_out = true;       ///< orders whose histories are as strict as others
+  bool ends_at_meeting = true;  ///< one order from there on; else all, while messages are under way
+  bool remembers = true;        ///< known states, where a run ends
+  bool records = false;         ///< the histories of runs that end; then states with different ones differ
+};
+
+/// The histories of one program, by their results: for each operation, the operations of each client that had
+/// returned before its call. A history with more of these is as strict, or stricter.
+using ended_histories = std::map<std::vector<int>, std::set<std::vector<std::size_t>>>;
 
 struct search_outcome {
   std::string wrong;         ///< the first wrong history, or empty
@@ -79,18 +94,20 @@ struct search_outcome {
 /// that depends on a call follows the call directly, or other such calls, if there is such an event. Where a
 /// client hears one server alone, a message to a client in an operation comes at once: nothing else can
 /// happen on that core. A message that only its receiver notices comes directly before what happens next on
-/// that core. Programs that differ in the names of keys, or in which client begins, count once. Hashes of 64
-/// bits stand for states.
+/// that core. Programs that differ in the names of keys, or in which client begins, count once. When all
+/// clients have ended their programs, the order does not matter for a right map. It does for a variant whose
+/// updates may still be under way. Hashes of 64 bits stand for states. `search_rules` switches the rules off,
+/// so that a test can compare.
 /// Source: Mazurkiewicz 1977, for events that commute; Holzmann 1998, for hashes of states.
-template <class Map, bool Interrupts = false>
+template <class Map, bool Interrupts = false, class Channel = adversarial_channel<Interrupts>>
 class state_search final : public adversary {
-  using channel_type = adversarial_channel<Interrupts>;
+  using channel_type = Channel;
   static constexpr bool is_linearizable = Map::promises == pgas::consistency::linearizable;
   static constexpr bool requires_replicas = std::string_view(Map::name).starts_with("rep_");
 
  public:
-  state_search(programs_of programs, pgas::map_on_options options)
-      : programs_(std::move(programs)), options_(options) {}
+  state_search(programs_of programs, pgas::map_on_options options, search_rules rules = {})
+      : programs_(std::move(programs)), options_(options), rules_(rules) {}
 
   /// Searches until all states are known, a history is wrong, or the time is over.
   search_outcome run(std::chrono::duration<double> budget) {
@@ -108,13 +125,17 @@ class state_search final : public adversary {
     return all;
   }
 
+  /// The histories of the runs that ended, if the rules say so.
+  [[nodiscard]] ended_histories const& histories() const noexcept { return histories_; }
+
   std::optional<std::size_t> choose(std::span<machine_event const> enabled) override {
     if (is_wrong_ || is_covered_) return std::nullopt;
+    is_over_ = is_over_ || ends_order(enabled);
     if (is_over_) return 0;
     for (std::size_t i = 0; i < enabled.size(); ++i)
       if (enabled[i].what == machine_event::resume && at(enabled[i].core).map == nullptr) return i;
     if (depth_ == path_.size()) {
-      if (!known_.insert(state(enabled)).second) return std::nullopt;
+      if (!known_.insert(state(enabled)).second && rules_.remembers) return std::nullopt;
       node next = open(enabled);
       if (next.open.empty()) return std::nullopt;  // other orders are as strict
       path_.push_back(std::move(next));
@@ -134,7 +155,12 @@ class state_search final : public adversary {
   }
   void happened(machine_effect effect) override {
     if (!last_) return;  // a core begins
-    if (effect.ends_order) is_over_ = true;
+    if (!rules_.leaves_out) {
+      last_.reset();
+      return;
+    }
+    have_met_ = have_met_ || effect.ends_order;
+    if (effect.ends_order && rules_.ends_at_meeting) is_over_ = true;
     bool const only_returns = effect.returns && !effect.calls;
     bool const only_calls = effect.calls && !effect.returns;
     // The order with the return before the event in front of it forbids more, as does one with a call later.
@@ -177,6 +203,13 @@ class state_search final : public adversary {
     fingerprint results;  ///< for sequential consistency
   };
 
+  /// What a client has seen so far.
+  struct life {
+    std::size_t all = 0;              ///< the operations of the whole run
+    std::vector<int> results;         ///< of its operations, in their order
+    std::vector<std::size_t> before;  ///< for each call, the operations of each client that had returned
+  };
+
   core& at(rank_t rank) { return cores_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::size_t length_of(std::size_t client) const {
     return programs_.of.empty() ? programs_.length : programs_.of[client].size();
@@ -192,7 +225,10 @@ class state_search final : public adversary {
     check_ = {};
     seen_ = {};
     depth_ = 0;
-    is_wrong_ = is_covered_ = is_over_ = false;
+    lived_.assign(programs_.clients, {});
+    for (std::size_t client = 0; client < programs_.clients; ++client)
+      lived_[client].all = length_of(client) + static_cast<std::size_t>(programs_.keys);
+    is_wrong_ = is_covered_ = is_over_ = have_met_ = false;
     last_.reset();
     recent_.clear();
     calls_.clear();
@@ -210,6 +246,7 @@ class state_search final : public adversary {
     if (end == run_end::deadlock) return "all ranks wait";
     if (end == run_end::endless) return "the run does not end";
     if (is_wrong_) return check_linearizable(with_pending()).text;
+    if (rules_.records && end == run_end::done) record();
     if (is_linearizable || end != run_end::done) return "";
     fingerprint results;
     for (core const& c : cores_) results.add(c.results.value());
@@ -239,7 +276,7 @@ class state_search final : public adversary {
     }
     machine_->poll(rank);  // a handler that waits in a meeting runs for later messages only
     machine_->meet(rank, programs_.clients);
-    for (int const key : {0, 1}) call(rank, {small_call::lookup, key, 0});
+    for (int key = 0; key < programs_.keys; ++key) call(rank, {small_call::lookup, key, 0});
   }
   void call(rank_t rank, small_call const what) {
     core& mine = at(rank);
@@ -248,6 +285,8 @@ class state_search final : public adversary {
     mine.is_calling = true;
     auto const begin = machine_->calls();
     mine.begin = begin;
+    if (mine.calls < length_of(client))  // the order of the lookups at the end does not matter
+      for (life const& other : lived_) lived_[client].before.push_back(other.results.size());
     if constexpr (is_linearizable) check_.calls(client, what);
     std::optional<int> found;
     bool is_done = true;
@@ -257,6 +296,7 @@ class state_search final : public adversary {
       is_done = change(*mine.map, what);
     mine.is_calling = false;
     int const result = found.value_or(0);
+    lived_[client].results.push_back(is_done ? result : -1);
     if constexpr (!is_linearizable) mine.results.add(what.what).add(what.key).add(what.value).add(result);
     auto const end = machine_->returns();
     if (is_done) {
@@ -264,6 +304,24 @@ class state_search final : public adversary {
     }
     if constexpr (is_linearizable)
       if (is_done ? !check_.returns(client, result) : !check_.gives_up(client)) is_wrong_ = true;
+  }
+  /// Whether all results are known, or all clients have met and no message can change what they look up.
+  [[nodiscard]] bool ends_order(std::span<machine_event const> enabled) const {
+    return std::all_of(lived_.begin(), lived_.end(),
+                       [](life const& l) { return l.results.size() == l.all; }) ||
+           (have_met_ && std::none_of(enabled.begin(), enabled.end(),
+                                      [](auto const& e) { return e.what == machine_event::deliver; }));
+  }
+  void record() {
+    std::vector<int> results;
+    std::vector<std::size_t> before;
+    for (life const& l : lived_) {
+      // Where lookups may be late, those at the end depend on an order that does not matter.
+      auto const some = l.results.size() - (is_linearizable ? 0 : static_cast<std::size_t>(programs_.keys));
+      results.insert(results.end(), l.results.begin(), l.results.begin() + static_cast<std::ptrdiff_t>(some));
+      before.insert(before.end(), l.before.begin(), l.before.end());
+    }
+    histories_[results].insert(before);
   }
   static small_map::operation operation_of(small_call const& what) {
     if (what.what == small_call::lookup) return small_map::lookup(what.key);
@@ -310,6 +368,10 @@ class state_search final : public adversary {
       add_messages(*machine_, rank, all);
     }
     if constexpr (is_linearizable) check_.add_to(all);
+    for (life const& l : lived_) all.add(l.results.size());
+    if (rules_.records)
+      for (life const& l : lived_) all.add(l.results).add(l.before);
+    if (!rules_.leaves_out) return all.value();
     // What may follow the last events.
     for (past const& call : calls_) all.add(call.event.core);
     all.add(quiet_);
@@ -350,12 +412,13 @@ class state_search final : public adversary {
   }
   node open(std::span<machine_event const> enabled) {
     node next;
-    if (hears_one_server())
+    if (rules_.leaves_out && hears_one_server())
       for (machine_event const& e : enabled)
         if (e.what == machine_event::deliver && at(e.core).is_calling) return {{{e, {}}}, 0, false};
     // A call from which no message and no event on its core follows waits for others.
     next.waives = calls_.size() == 1 && std::none_of(enabled.begin(), enabled.end(),
                                                      [&](auto const& e) { return depends_on_all_calls(e); });
+    next.waives = next.waives || !rules_.leaves_out;
     bool const must_stay = quiet_ && !are_quiet_to_the_end(enabled);
     for (machine_event const& e : enabled) {
       if (must_stay && e.core != *quiet_) continue;
@@ -374,7 +437,7 @@ class state_search final : public adversary {
       bool const is_first = path_.empty();
       if (is_first && client != 0) continue;
       int const value = static_cast<int>(client * programs_.length + c.calls) + 1;
-      for (int key = 0; key < (is_first ? 1 : 2); ++key) {
+      for (int key = 0; key < (is_first ? 1 : programs_.keys); ++key) {
         next.open.push_back({e, {small_call::lookup, key, 0}});
         next.open.push_back({e, {small_call::update, key, value}});
         next.open.push_back({e, {small_call::erase, key, 0}});
@@ -385,6 +448,9 @@ class state_search final : public adversary {
 
   programs_of programs_;
   pgas::map_on_options options_;
+  search_rules rules_;
+  ended_histories histories_;
+  std::vector<life> lived_;  ///< of each client
   std::vector<node> path_;
   std::unordered_set<std::uint64_t> known_;
   std::unordered_set<std::uint64_t> right_;  ///< results that are sequentially consistent
@@ -404,7 +470,8 @@ class state_search final : public adversary {
   bool follows_ = false;         ///< the event depends on a recent one
   bool is_covered_ = false;      ///< the order is less strict than another one
   bool is_wrong_ = false;
-  bool is_over_ = false;  ///< the order does not matter any more
+  bool is_over_ = false;   ///< the order does not matter any more
+  bool have_met_ = false;  ///< the clients, at the end of their programs
 };
 
 }  // namespace pgas_test

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// hash_table: all ranks fill one table with words: a map of the library, by its own protocol or under locks on
-// parts as in one paper, or the other paper's chains without locks.
+// hash_table: all ranks fill one table with words, the library's map or one of the papers' two.
 // hash_table map|locked|atomic [WORDS.txt [HOW_MANY]]
 #include <cstdio>
 #include <pgas/pgas.hpp>

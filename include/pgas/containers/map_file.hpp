@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <optional>
 #include <pgas/containers/distributed_map.hpp>
+#include <pgas/fence.hpp>
+#include <pgas/lock_all.hpp>
 #include <pgas/support/copy_text.hpp>
 #include <pgas/support/in_quotes.hpp>
 #include <pgas/support/replacing_file.hpp>
@@ -16,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -148,6 +151,107 @@ class read_file {
   int error_;
 };
 
+/// Opens the file of a map on every rank, and reads its header. Collective; throws what load throws.
+template <class Map>
+map_file_header header_of(Map const& map, read_file const& from, std::filesystem::path const& path) {
+  constexpr std::size_t key_bytes = sizeof(typename Map::key_type);
+  constexpr std::size_t value_bytes = sizeof(typename Map::mapped_type);
+  map_file_failure failure;
+  map_file_header header;
+  failure.note(from.error(), "cannot be opened to be read");
+  if (!failure.is_there())
+    failure.note(from.read(std::as_writable_bytes(std::span(&header, 1)), 0), "cannot be read as a map");
+  failure.note_if(header.magic != map_file_header{}.magic, "is no map that save has written");
+  failure.note_if(header.key_bytes != key_bytes || header.value_bytes != value_bytes,
+                  "has keys of " + std::to_string(header.key_bytes) + " bytes and values of " +
+                      std::to_string(header.value_bytes) + ", and the map has keys of " +
+                      std::to_string(key_bytes) + " and values of " + std::to_string(value_bytes));
+  agree(map.team(), failure, path, "load");
+  return header;
+}
+
+/// Updates a map with share number `self` of `shares` of a file's pairs.
+template <class Map>
+map_file_failure read_map(Map& map, read_file const& from, map_file_header const& header, std::uint64_t self,
+                          std::uint64_t shares) {
+  using Key = typename Map::key_type;
+  using Value = typename Map::mapped_type;
+  using layout = bucket_layout<Key, Value>;
+  map_file_failure failure;
+  std::uint64_t next = header.pairs / shares * self + std::min(header.pairs % shares, self);
+  std::uint64_t const end = next + header.pairs / shares + (self < header.pairs % shares ? 1 : 0);
+  constexpr std::uint64_t many = 4096;
+  std::vector<std::uint64_t> words;
+  std::vector<std::pair<Key, Value>> pairs;
+  while (next < end && !failure.is_there()) {
+    std::uint64_t const count = std::min(many, end - next);
+    words.resize(count * layout::slot_words);
+    std::uint64_t const at = sizeof header + next * layout::slot_words * sizeof(std::uint64_t);
+    failure.note(from.read(std::as_writable_bytes(std::span(words)), at), "cannot be read to its end");
+    if (failure.is_there()) break;
+    pairs.clear();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto const* const pair = words.data() + i * layout::slot_words;
+      pairs.emplace_back(from_words<Key>(pair), from_words<Value>(pair + layout::key_words));
+    }
+    try {
+      map.update(std::span<std::pair<Key, Value> const>(pairs));
+    } catch (error const& full) {
+      if (full.code() != make_error_code(errc::no_space)) throw;
+      failure.code = errc::no_space;
+      failure.text = "does not fit: " + std::string(full.sentence());
+    }
+    next += count;
+  }
+  return failure;
+}
+
+/// The pairs of a map of messages, whose ranks keep them. Rank 0 reads those of any rank.
+template <class Map>
+class gathered_pairs {
+ public:
+  using key_type = typename Map::key_type;
+  using mapped_type = typename Map::mapped_type;
+
+  /// Collective. No rank changes the map.
+  explicit gathered_pairs(Map const& map) : gathered_pairs(map.team(), words_of(map)) {}
+
+  [[nodiscard]] auto const& team() const noexcept { return *team_; }
+  /// Calls use(key, value) for each pair of a rank.
+  template <class Use>
+  void for_each_of(rank_t rank, Use const& use) const {
+    using layout = bucket_layout<key_type, mapped_type>;
+    std::vector<std::uint64_t> all(words_.size(rank));
+    {
+      lock_all epoch{words_, read_only};
+      epoch.to(rank).get(0, std::span(all));
+    }
+    for (std::size_t i = 0; i < all.size(); i += layout::slot_words)
+      use(from_words<key_type>(all.data() + i), from_words<mapped_type>(all.data() + i + layout::key_words));
+  }
+
+ private:
+  using team_type = std::remove_cvref_t<decltype(std::declval<Map const&>().team())>;
+  using window_type = decltype(make_window<std::uint64_t>(std::declval<team_type const&>(), 0));
+
+  gathered_pairs(team_type const& team, std::vector<std::uint64_t> const& own)
+      : team_(&team), words_(make_window<std::uint64_t>(team, own.size())) {
+    fence epoch{words_};
+    epoch.to(team.rank()).put(0, std::span(own));
+  }
+  static std::vector<std::uint64_t> words_of(Map const& map) {
+    std::vector<std::uint64_t> words;
+    map.algorithm().for_each_kept([&](auto const& key, auto const& value) {
+      for (std::uint64_t const w : to_words(key)) words.push_back(w);
+      for (std::uint64_t const w : to_words(value)) words.push_back(w);
+    });
+    return words;
+  }
+
+  team_type const* team_;
+  window_type words_;
+};
+
 }  // namespace detail
 
 /// Writes all pairs of a map to a file. Collective; no rank changes the map meanwhile.
@@ -177,48 +281,49 @@ template <transportable Key, transportable Value, auto Policy, class Hash, class
   requires policy_of_accesses<decltype(Policy)>
 void load(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>& map,
           std::filesystem::path const& path) {
-  using layout = detail::bucket_layout<Key, Value>;
-  auto const& team = map.team();
-  detail::map_file_failure failure;
   detail::read_file const from(path);
-  detail::map_file_header header;
-  failure.note(from.error(), "cannot be opened to be read");
-  if (!failure.is_there())
-    failure.note(from.read(std::as_writable_bytes(std::span(&header, 1)), 0), "cannot be read as a map");
-  failure.note_if(header.magic != detail::map_file_header{}.magic, "is no map that save has written");
-  failure.note_if(header.key_bytes != sizeof(Key) || header.value_bytes != sizeof(Value),
-                  "has keys of " + std::to_string(header.key_bytes) + " bytes and values of " +
-                      std::to_string(header.value_bytes) + ", and the map has keys of " +
-                      std::to_string(sizeof(Key)) + " and values of " + std::to_string(sizeof(Value)));
+  auto const header = detail::header_of(map, from, path);
+  auto const& team = map.team();
+  auto const failure = detail::read_map(map, from, header, static_cast<std::uint64_t>(team.rank()),
+                                        static_cast<std::uint64_t>(team.size()));
   detail::agree(team, failure, path, "load");
+}
 
-  auto const ranks = static_cast<std::uint64_t>(team.size());
-  auto const self = static_cast<std::uint64_t>(team.rank());
-  std::uint64_t next = header.pairs / ranks * self + std::min(header.pairs % ranks, self);
-  std::uint64_t const end = next + header.pairs / ranks + (self < header.pairs % ranks ? 1 : 0);
-  constexpr std::uint64_t many = 4096;
-  std::vector<std::uint64_t> words;
-  std::vector<std::pair<Key, Value>> pairs;
-  while (next < end && !failure.is_there()) {
-    std::uint64_t const count = std::min(many, end - next);
-    words.resize(count * layout::slot_words);
-    std::uint64_t const at = sizeof header + next * layout::slot_words * sizeof(std::uint64_t);
-    failure.note(from.read(std::as_writable_bytes(std::span(words)), at), "cannot be read to its end");
-    if (failure.is_there()) break;
-    pairs.clear();
-    for (std::uint64_t i = 0; i < count; ++i) {
-      auto const* const pair = words.data() + i * layout::slot_words;
-      pairs.emplace_back(detail::from_words<Key>(pair), detail::from_words<Value>(pair + layout::key_words));
-    }
-    try {
-      map.update(std::span<std::pair<Key, Value> const>(pairs));
-    } catch (error const& full) {
-      if (full.code() != make_error_code(errc::no_space)) throw;
-      failure.code = errc::no_space;
-      failure.text = "does not fit: " + std::string(full.sentence());
-    }
-    next += count;
+/// The same for a map of messages: ends a run, and writes what its ranks keep. Collective.
+///
+/// Each rank's pairs go through a window to rank 0, which writes them. Servers need not be clients.
+template <transportable Key, transportable Value, auto Policy, class Hash, class Equal, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+  requires policy_of_messages<decltype(Policy)>
+void save(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>& map,
+          std::filesystem::path const& path) {
+  map.serve();
+  detail::gathered_pairs const all(map);
+  detail::map_file_failure failure;
+  if (map.team().rank() == 0) failure = detail::write_map(all, path);
+  detail::agree(map.team(), failure, path, "save");
+}
+
+/// The same for a map of messages: ends a run, and its clients update the map in a run of their own.
+/// Collective.
+template <transportable Key, transportable Value, auto Policy, class Hash, class Equal, backend Backend,
+          coherence_policy Coherence, protocol_bundle Protocols>
+  requires policy_of_messages<decltype(Policy)>
+void load(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Protocols>& map,
+          std::filesystem::path const& path) {
+  map.serve();
+  detail::read_file const from(path);
+  auto const header = detail::header_of(map, from, path);
+  auto const& team = map.team();
+  auto const are_clients = team.all_gather(map.is_client() ? 1 : 0);
+  auto const self = are_clients.begin() + team.rank();
+  detail::map_file_failure failure;
+  if (map.is_client()) {
+    failure = detail::read_map(
+        map, from, header, static_cast<std::uint64_t>(std::count(are_clients.begin(), self, 1)),
+        static_cast<std::uint64_t>(std::count(are_clients.begin(), are_clients.end(), 1)));
   }
+  map.serve();
   detail::agree(team, failure, path, "load");
 }
 

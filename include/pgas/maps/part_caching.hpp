@@ -93,6 +93,12 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
     listen([this] { this->end_with_servers(on_request(), on_answer()); });
   }
 
+  /// Calls use(key, value) for each pair that this rank keeps for all. One-sided; a server keeps its keys.
+  template <class Use>
+  void for_each_kept(Use&& use) const {
+    server_.for_each(use);
+  }
+
   /// The lookups of this rank.
   [[nodiscard]] std::uint64_t lookups() const noexcept { return lookups_; }
   /// The lookups of this rank that found a copy.

@@ -62,6 +62,12 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
     this->end_with_servers(on_message, [](rank_t, detail::map_reader) {});
   }
 
+  /// Calls use(key, value) for each pair that this rank keeps for all. One-sided; a server keeps its keys.
+  template <class Use>
+  void for_each_kept(Use&& use) const {
+    for (auto const& [key, value] : values_) use(key, value);
+  }
+
  private:
   void change(Key const& key, std::optional<Value> const& value) {
     this->begin(value ? "update" : "erase");

@@ -70,6 +70,13 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   /// Collective: ends a run. Each rank serves until all clients have called it, and then has all updates.
   void serve() { this->end_with_replicas(everyone_, receiver()); }
 
+  /// Calls use(key, value) for each pair that this rank keeps for all. One-sided; the first client keeps all.
+  template <class Use>
+  void for_each_kept(Use&& use) const {
+    if (this->is_first_client())
+      for (auto const& [key, value] : values_) use(key, value);
+  }
+
  private:
   static constexpr std::size_t key_words = detail::message_words<Key>;
 

@@ -82,6 +82,13 @@ class invalidating_server {
     if (!e.value && e.copies.empty() && e.pending == 0) entries_.erase(done.update.key);
   }
 
+  /// Calls use(key, value) for each key that is present.
+  template <class Use>
+  void for_each(Use&& use) const {
+    for (auto const& [key, its] : entries_)
+      if (its.value) use(key, *its.value);
+  }
+
  private:
   struct entry {
     std::optional<Value> value;

@@ -84,6 +84,8 @@ class map_member {
     return std::max(map_model::best_servers(kind, machine, workload, channel.size()).servers, 1);
   }
 
+  /// Whether this rank's replica stands for all where one is enough.
+  [[nodiscard]] bool is_first_client() const noexcept { return servers_.clients().front() == self(); }
   [[nodiscard]] rank_t self() const noexcept { return channel_->rank(); }
 
   /// Begins an operation on a key: refuses a rank that is no client, and takes the time of a hash.

@@ -146,7 +146,7 @@ def report(results, directory):
     if collectives.is_there(results.rows):
         print('\n'.join(collectives.lines(results.rows)))
     if maps.is_there(results.rows):
-        print('\n'.join(maps.lines(results.rows)))
+        print('\n'.join([*maps.lines(results.rows), *maps.lines_of_others(results.rows)]))
     if asynchronous.is_there(results.rows):
         print('\n'.join(asynchronous.lines(results.rows)))
     if results.values:

@@ -27,6 +27,8 @@ BEGIN_MAPS = '<!-- maps: written by tools/bench --readme -->'
 END_MAPS = '<!-- end of maps -->'
 BEGIN_ASYNC = '<!-- async: written by tools/bench --readme -->'
 END_ASYNC = '<!-- end of async -->'
+BEGIN_CONTAINERS = '<!-- containers: written by tools/bench --readme -->'
+END_CONTAINERS = '<!-- end of containers -->'
 
 # The rows that a user asks for first. The page of all rows has the other rows.
 SHOWN = [
@@ -172,7 +174,7 @@ def of_keys(results):
     """Distributed maps beside other tables."""
     if not maps.is_there(results.rows):
         raise ValueError('the results have no suite maps; run tools/bench --suite maps')
-    own = [row for row in results.rows if row['suite'] == 'maps']
+    own = [row for row in results.rows if row['suite'] == 'maps' and row['row'] not in dict(maps.OTHERS)]
     yield from maps.lines(own)
     yield ''
     versions = '; '.join(sorted({f"{c['name']}: {c['version']}" for c in results.contenders if c['version']}))
@@ -199,11 +201,27 @@ def in_flight(results):
                          f"`tools/bench --readme` make this table.{busy([r['others'] for r in own])}")
 
 
+def of_elements(results):
+    """Counters, queues, vectors and tasks beside the same by hand."""
+    own = [row for row in results.rows if row['suite'] == 'maps' and row['row'] in dict(maps.OTHERS)]
+    if not own:
+        raise ValueError('the results have no rows of containers; run tools/bench --suite maps')
+    yield from maps.lines_of_others(own)
+    yield ''
+    yield from paragraph('Columns by hand are multiples of ours, so above 1 ours is ahead. The ways by hand are in memory that all ranks '
+                         'share; they know neither deadlock nor a rank that dies. A ring of two ends: one rank pushes, one pops (Lamport). '
+                         'A ring of cells: Vyukov\'s. A mutex: a ring behind a mutex of processes, since the memory of a std::deque is '
+                         'private. A deque: that of Chase and Lev. One rank: it runs all tasks, and the others wait. Medians on '
+                         f'{where(results.machine)}. `tools/bench --suite maps` and then `tools/bench --readme` make this table.'
+                         f"{busy([r['others'] for r in own])}")
+
+
 # The suite that a section is made from; none: all others.
 SECTIONS = [(BEGIN, section, END, ''), (BEGIN_PROTOCOLS, protocols, END_PROTOCOLS, ''),
             (BEGIN_SCALE, growing, END_SCALE, 'scale'), (BEGIN_NODES, between_nodes, END_NODES, 'nodes'),
             (BEGIN_COLLECTIVES, together, END_COLLECTIVES, 'collectives'), (BEGIN_MAPS, of_keys, END_MAPS, 'maps'),
-            (BEGIN_ASYNC, in_flight, END_ASYNC, 'async')]
+            (BEGIN_ASYNC, in_flight, END_ASYNC, 'async'),
+            (BEGIN_CONTAINERS, of_elements, END_CONTAINERS, 'maps')]
 
 
 def rewrite(text, results):

@@ -207,6 +207,9 @@ SUITES = {
              row_seconds=0.05, slow=True),
         Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'map_shares_cores': 'mpi_maps'}, ranks=(4, 8), rounds=3,
              row_seconds=0.05, seconds=12, slow=True, full_only=True),
+        # Counters, queues, vectors and tasks, beside the same by hand.
+        Part({'ours': 'bench_containers'}, rounds=4, row_seconds=0.05),
+        Part({'ours': 'bench_containers'}, ranks=(4,), rounds=3, row_seconds=0.05, full_only=True),
     ],
     # Coroutines, tokens, calls and messages; exchanges and floods in virtual time.
     'async': [

@@ -36,12 +36,20 @@ class dependent_loads {
     return part[part[(bits >> 32U) * lines_ >> 32U << 3U]];
   }
   void add(std::uint64_t key) const {
-    std::uint64_t const bits = hash_(key);
-    std::atomic_ref(parts_[bits % ranks_][(bits >> 32U) * lines_ >> 32U << 3U])
-        .fetch_add(0, std::memory_order_relaxed);
+    std::atomic_ref(*line_of(key)).fetch_add(0, std::memory_order_relaxed);
+  }
+  /// Adds to a word of a line which another word of the line names, as a bucket names the slot of a key.
+  void load_and_add(std::uint64_t key) const {
+    std::uint64_t* const line = line_of(key);
+    std::uint64_t const named = std::atomic_ref(line[0]).load(std::memory_order_acquire);
+    std::atomic_ref(line[3 + (named >> 12U & 2U)]).fetch_add(0, std::memory_order_relaxed);
   }
 
  private:
+  [[nodiscard]] std::uint64_t* line_of(std::uint64_t key) const {
+    std::uint64_t const bits = hash_(key);
+    return parts_[bits % ranks_] + ((bits >> 32U) * lines_ >> 32U << 3U);
+  }
   std::uint64_t ranks_;
   std::uint64_t lines_;
   decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0)) words_;
@@ -127,8 +135,10 @@ class rows {
     auto map = filled<bench::short_value, pgas::counting>(m_.keys() * 11 / 10);
     dependent_loads by_hand(team_, m_.keys());
     mine_[0].draw_uniform();
-    m_.measure(bench::map_key("map_accumulate", 8), {each("", [&] { map.insert_or_accumulate(next(), 1); }),
-                                                     each("atomic", [&] { by_hand.add(next()); })});
+    m_.measure(
+        bench::map_key("map_accumulate", 8),
+        {each("", [&] { map.insert_or_accumulate(next(), 1); }), each("atomic", [&] { by_hand.add(next()); }),
+         each("load and atomic", [&] { by_hand.load_and_add(next()); })});
     using pair_type = std::pair<std::uint64_t, std::uint64_t>;
     std::array<pair_type, many> pairs{};
     m_.measure({.row = "map_accumulate_64", .mode = "", .bytes = 8, .per_call = many},

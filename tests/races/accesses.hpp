@@ -99,8 +99,8 @@ inline constexpr own_access load_among{
     "own load of a range", false, [](world& w, std::size_t i) { static_cast<void>(w.load(i, i, apart)); }};
 inline constexpr own_access view_store{"store through local()", true,
                                        [](world& w, std::size_t i) { w.store_by_view(i, 90); }};
-inline constexpr own_access view_load{
-    "load through local()", false, [](world& w, std::size_t i) { static_cast<void>(w.load_by_view(i)); }};
+inline constexpr own_access view_load{"load through local()", false,
+                                      [](world& w, std::size_t i) { static_cast<void>(w.load_by_view(i)); }};
 
 /// True if two remote accesses to one element conflict.
 constexpr bool conflict(remote_access const& a, remote_access const& b) noexcept {

@@ -11,8 +11,8 @@
 
 /// Atomic operations: among each other, against plain accesses, beside them, and as an order.
 ///
-/// Contract (target_view, atomic_segment): atomic operations on one element are no race, whatever they are. An
-/// atomic and a plain access are one. atomic_load acquires and atomic_store releases; an accumulate orders
+/// Contract (target_view, atomic_segment): atomic operations on one element are no race, whatever they are.
+/// An atomic and a plain access are one. atomic_load acquires and atomic_store releases; an accumulate orders
 /// nothing.
 namespace races {
 
@@ -23,7 +23,7 @@ inline void accumulate_maximum(world&, epoch& e, rank_t target, std::size_t i) {
 }
 inline constexpr remote_access maximum{"accumulate of a maximum", true, true, false, accumulate_maximum};
 
-inline constexpr std::array atomic_kinds{&accumulate_, &maximum,          &bulk_accumulate, &fetch_add_,
+inline constexpr std::array atomic_kinds{&accumulate_,       &maximum,       &bulk_accumulate, &fetch_add_,
                                          &compare_exchange_, &atomic_store_, &atomic_load_};
 
 /// Opens an epoch in which ranks do not order each other.
@@ -84,24 +84,24 @@ inline void add_atomics(program_list& to) {
     }
   }
   // As an order: rank 1 puts to one element, and rank 2 gets it when it has seen another one change.
-  to.pair("put before get, ordered by an atomic flag", "atomic_store in place of put", [](world& w, bool right) {
-    auto const e = w.lock_all();
-    w.barrier();
-    if (w.rank() == 1) {
-      e->put(0, place(1), 1);
-      e->flush(0);
-      right ? e->atomic_store(0, flag, 1) : e->put(0, flag, 1);
-    }
-    if (w.rank() == 2) {
-      for (int turn = 0; e->atomic_load(0, flag) == 0 && (right || turn < 3); ++turn) {
-      }
-      if (right) {
-        e->flush(0);
-        static_cast<void>(e->get(0, place(1)));
-      }
-    }
-    e->close();
-  });
+  to.pair("put before get, ordered by an atomic flag", "atomic_store in place of put",
+          [](world& w, bool right) {
+            auto const e = w.lock_all();
+            w.barrier();
+            if (w.rank() == 1) {
+              e->put(0, place(1), 1);
+              e->flush(0);
+              right ? e->atomic_store(0, flag, 1) : e->put(0, flag, 1);
+            }
+            if (w.rank() == 2) {
+              for (int turn = 0; e->atomic_load(0, flag) == 0 && (right || turn < 3); ++turn) {}
+              if (right) {
+                e->flush(0);
+                static_cast<void>(e->get(0, place(1)));
+              }
+            }
+            e->close();
+          });
   for (bool const many : {false, true}) {
     remote_access const& first = many ? bulk_accumulate : accumulate_;
     to.wrong("put before get, with a " + std::string(first.name) + " of one element by each rank between",

@@ -8,8 +8,8 @@
 #include "accesses.hpp"
 #include "program.hpp"
 
-/// Pairs of accesses to one element of rank 0's part, in a fence epoch: by ranks 1 and 2, or by rank 1 and the
-/// owner.
+/// Pairs of accesses to one element of rank 0's part, in a fence epoch: by ranks 1 and 2, or by rank 1 and
+/// the owner.
 ///
 /// Contract (target_view): two accesses to one element in one epoch, at least one of them a put, are a race,
 /// unless both are atomic operations. `fence::next` separates two epochs.
@@ -17,9 +17,9 @@ namespace races {
 
 namespace detail {
 
-inline constexpr std::array remote_kinds{&put_,        &bulk_put,    &rput_,         &put_of_rows,
-                                         &own_put,     &get_,        &bulk_get,      &rget_,
-                                         &get_of_rows, &accumulate_, &fetch_add_,    &atomic_store_};
+inline constexpr std::array remote_kinds{&put_,        &bulk_put,    &rput_,      &put_of_rows,
+                                         &own_put,     &get_,        &bulk_get,   &rget_,
+                                         &get_of_rows, &accumulate_, &fetch_add_, &atomic_store_};
 inline constexpr std::array own_kinds{&store_, &update_, &load_, &load_among};
 
 inline std::string both(std::string_view first, std::string_view second) {

@@ -95,11 +95,11 @@ inline void add_ranges(program_list& to) {
     char const* name;
     void (*act)(world&, epoch&, std::size_t);
   };
-  for (range_case const& a : {range_case{"bulk put", [](world& w, epoch& e, std::size_t i) { put_many(w, e, 0, i); }},
-                              range_case{"bulk get", [](world& w, epoch& e, std::size_t i) { get_many(w, e, 0, i); }},
-                              range_case{"bulk accumulate", [](world& w, epoch& e, std::size_t i) {
-                                           accumulate_many(w, e, 0, i);
-                                         }}}) {
+  for (range_case const &a :
+       {range_case{"bulk put", [](world& w, epoch& e, std::size_t i) { put_many(w, e, 0, i); }},
+        range_case{"bulk get", [](world& w, epoch& e, std::size_t i) { get_many(w, e, 0, i); }},
+        range_case{"bulk accumulate",
+                   [](world& w, epoch& e, std::size_t i) { accumulate_many(w, e, 0, i); }}}) {
     to.pair(std::string(a.name) + " that ends before the element of a put", "the right bound",
             [a](world& w, bool right) {
               auto const e = w.fence();
@@ -150,25 +150,27 @@ inline void add_ranges(program_list& to) {
     if (w.rank() == 2) static_cast<void>(e->get(1, place(right ? 3 : 2)));
     e->close();
   });
-  to.pair("put to the own part through the epoch, and a get of another rank", "next", [](world& w, bool right) {
-    auto const e = w.fence();
-    if (w.rank() == 0) e->put(0, place(1), 1);
-    if (right) e->next();
-    if (w.rank() == 2) static_cast<void>(e->get(0, place(1)));
-    e->close();
-  });
-  to.pair("load of the own part, and a put of this rank through the epoch", "flush", [](world& w, bool right) {
-    auto const e = w.lock_all();
-    if (w.rank() == 1) {
-      put_many(w, *e, 1, place(1));
-      if (right) {
-        e->flush(1);
-        e->sync();
-      }
-      static_cast<void>(w.load(place(1)));
-    }
-    e->close();
-  });
+  to.pair("put to the own part through the epoch, and a get of another rank", "next",
+          [](world& w, bool right) {
+            auto const e = w.fence();
+            if (w.rank() == 0) e->put(0, place(1), 1);
+            if (right) e->next();
+            if (w.rank() == 2) static_cast<void>(e->get(0, place(1)));
+            e->close();
+          });
+  to.pair("load of the own part, and a put of this rank through the epoch", "flush",
+          [](world& w, bool right) {
+            auto const e = w.lock_all();
+            if (w.rank() == 1) {
+              put_many(w, *e, 1, place(1));
+              if (right) {
+                e->flush(1);
+                e->sync();
+              }
+              static_cast<void>(w.load(place(1)));
+            }
+            e->close();
+          });
 }
 
 /// Loops, accesses far apart, and ranks that pass an order on.
@@ -244,8 +246,7 @@ inline void add_loops(program_list& to) {
               for (std::size_t i = 0; i < between; ++i)
                 e->put(2, place(2) + i % apart + static_cast<std::size_t>(w.rank()) * apart, 1);
               if (right) e->next();
-              for (std::size_t i = 0; i < between; ++i)
-                static_cast<void>(e->get(1, place(6) + i % apart));
+              for (std::size_t i = 0; i < between; ++i) static_cast<void>(e->get(1, place(6) + i % apart));
               if (w.rank() == 2) static_cast<void>(e->get(0, place(1)));
               e->close();
             });
@@ -422,6 +423,5 @@ inline void add_halos(program_list& to) {
     }
   });
 }
-
 
 }  // namespace races

@@ -52,7 +52,6 @@ inline constexpr std::array access_epochs{
                  }},
 };
 
-
 using buffer = std::vector<element>;
 
 // Programs of rank 1. The call that `right` makes is flush_local.

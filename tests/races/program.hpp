@@ -26,6 +26,8 @@ struct program {
   bool needs_open_request = false;
   rank_t ranks = 3;
   std::function<void(world&)> body;
+
+  [[nodiscard]] std::string full_name() const { return group + ": " + name; }
 };
 
 /// A set of programs. Most come in pairs that differ by one call: the body of a pair makes that call if its

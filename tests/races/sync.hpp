@@ -74,8 +74,7 @@ inline void by_signal(world& w, epoch& e, rank_t from, rank_t to, bool waits) {
 inline void by_flag(world& w, epoch& e, rank_t from, rank_t to, bool waits) {
   if (w.rank() == from) e.atomic_store(0, flag, 1);
   if (w.rank() == to && waits) {
-    while (e.atomic_load(0, flag) == 0) {
-    }
+    while (e.atomic_load(0, flag) == 0) {}
   }
 }
 inline void by_queue(world& w, epoch&, rank_t from, rank_t to, bool waits) {
@@ -85,8 +84,7 @@ inline void by_queue(world& w, epoch&, rank_t from, rank_t to, bool waits) {
 inline void by_counter(world& w, epoch&, rank_t from, rank_t to, bool waits) {
   if (w.rank() == from) w.add_to_counter();
   if (w.rank() == to && waits) {
-    while (w.read_counter() == 0) {
-    }
+    while (w.read_counter() == 0) {}
   }
 }
 
@@ -103,12 +101,22 @@ inline constexpr std::array orderings{
 };
 
 /// Calls that a wrong program leaves out or moves.
-enum class fault { none, no_flush, flush_local, flush_elsewhere, no_sync, no_order, no_last_call, early, reversed };
+enum class fault {
+  none,
+  no_flush,
+  flush_local,
+  flush_elsewhere,
+  no_sync,
+  no_order,
+  no_last_call,
+  early,
+  reversed
+};
 
 /// Two accesses in lock_all epochs, with an ordering between them.
 ///
-/// Contract (lock_all): a rank flushes to make its puts visible to ranks that flush afterwards; sync publishes
-/// its own stores; the program orders its ranks itself.
+/// Contract (lock_all): a rank flushes to make its puts visible to ranks that flush afterwards; sync
+/// publishes its own stores; the program orders its ranks itself.
 inline void in_lock_all(world& w, ordered_pair const& p, ordering const& by, fault f) {
   by.prepare(w);
   auto const e = w.lock_all();
@@ -142,9 +150,10 @@ inline void in_lock_all(world& w, ordered_pair const& p, ordering const& by, fau
 
 inline void add_orderings(program_list& to) {
   to.begin("sync: lock_all", side::target);
-  std::array const pairs{remotes(put_, get_),         to_owner(bulk_put, load_), from_owner(store_, bulk_get),
-                         remotes(bulk_get, bulk_put), to_owner(accumulate_, load_),
-                         from_owner(load_, put_),     remotes(accumulate_, get_)};
+  std::array const pairs{remotes(put_, get_),          to_owner(bulk_put, load_),
+                         from_owner(store_, bulk_get), remotes(bulk_get, bulk_put),
+                         to_owner(accumulate_, load_), from_owner(load_, put_),
+                         remotes(accumulate_, get_)};
   for (std::size_t o = 0; o < orderings.size(); ++o) {
     ordering const& by = orderings[o];
     for (std::size_t n = 0; n < 4; ++n) {
@@ -167,11 +176,10 @@ inline void add_orderings(program_list& to) {
       if (by.has_direction && n < 2) add_wrong("turned round", fault::reversed);
       // A signal to the target's owner needs no flush, and atomic operations have happened at their return on
       // shared memory.
-      bool const flush_is_missed = p.needs_flush() && !p.first_remote->is_atomic &&
-                                   !(by.name == "signal" && p.second_own != nullptr);
+      bool const flush_is_missed =
+          p.needs_flush() && !p.first_remote->is_atomic && !(by.name == "signal" && p.second_own != nullptr);
       if (p.needs_flush() && !flush_is_missed && !p.first_remote->is_atomic) {
-        to.right(name + ", without flush",
-                 [p, by](world& w) { in_lock_all(w, p, by, fault::no_flush); });
+        to.right(name + ", without flush", [p, by](world& w) { in_lock_all(w, p, by, fault::no_flush); });
       }
       if (flush_is_missed) add_wrong("without flush", fault::no_flush);
       if (flush_is_missed && p.first_remote->writes && n % 2 == 0)
@@ -261,8 +269,8 @@ inline void add_fences(program_list& to) {
       e->close();
     });
   }
-  for (ordered_pair const& p : {to_owner(bulk_put, load_), to_owner(rput_, update_), to_owner(get_of_rows, store_),
-                                to_owner(fetch_add_, load_)}) {
+  for (ordered_pair const& p : {to_owner(bulk_put, load_), to_owner(rput_, update_),
+                                to_owner(get_of_rows, store_), to_owner(fetch_add_, load_)}) {
     to.pair(p.name(), "close before it", [p](world& w, bool right) {
       auto const e = w.fence();
       p.first(w, *e);
@@ -271,8 +279,8 @@ inline void add_fences(program_list& to) {
       if (!right) e->close();
     });
   }
-  for (ordered_pair const& p : {remotes(put_, bulk_get), remotes(bulk_put, put_), remotes(get_, put_),
-                                remotes(accumulate_, rget_)}) {
+  for (ordered_pair const& p :
+       {remotes(put_, bulk_get), remotes(bulk_put, put_), remotes(get_, put_), remotes(accumulate_, rget_)}) {
     to.pair(p.name(), "a fence for each", [p](world& w, bool right) {
       auto e = w.fence();
       p.first(w, *e);
@@ -300,7 +308,7 @@ inline void add_fences(program_list& to) {
       p.first(w, *e);
       if (right) e->flush(0);
       w.fence_other()->close();
-      if (right) e->flush(0);
+      if (w.rank() == p.to) e->flush(0);
       p.second(w, *e);
       e->close();
     });
@@ -341,10 +349,12 @@ inline void add_locks(program_list& to) {
     };
   };
   constexpr std::string_view exclusive = "exclusive", shared = "shared", all = "lock_all";
-  std::array const pairs{remotes(put_, get_),          remotes(bulk_put, bulk_get), remotes(rput_, put_),
-                         remotes(bulk_get, put_of_rows), remotes(accumulate_, get_),  remotes(fetch_add_, bulk_put),
-                         to_owner(bulk_put, load_),    to_owner(accumulate_, load_), to_owner(bulk_get, store_),
-                         from_owner(store_, rget_),    from_owner(update_, put_)};
+  std::array const pairs{remotes(put_, get_),        remotes(bulk_put, bulk_get),
+                         remotes(rput_, put_),       remotes(bulk_get, put_of_rows),
+                         remotes(accumulate_, get_), remotes(fetch_add_, bulk_put),
+                         to_owner(bulk_put, load_),  to_owner(accumulate_, load_),
+                         to_owner(bulk_get, store_), from_owner(store_, rget_),
+                         from_owner(update_, put_)};
   for (ordered_pair const& p : pairs) {
     to.right(name_of(p, exclusive, exclusive), body_of(p, exclusive, exclusive));
     to.right(name_of(p, exclusive, shared), body_of(p, exclusive, shared));

@@ -74,8 +74,8 @@ class epoch {
   virtual void flush_all() = 0;
   virtual void flush_local_all() = 0;
   virtual void close() = 0;
-  virtual void next() = 0;                 ///< of fence
-  virtual void sync() = 0;                 ///< of lock_all
+  virtual void next() = 0;                   ///< of fence
+  virtual void sync() = 0;                   ///< of lock_all
   virtual void complete(rank_t target) = 0;  ///< of access
   virtual void signal(rank_t target, std::size_t tag) = 0;
 };
@@ -93,7 +93,7 @@ class world {
   [[nodiscard]] virtual rank_t size() const = 0;
 
   [[nodiscard]] virtual opened fence() = 0;
-  [[nodiscard]] virtual opened fence_other() = 0;  ///< of the second window
+  [[nodiscard]] virtual opened fence_other() = 0;                    ///< of the second window
   [[nodiscard]] virtual std::pair<opened, opened> fence_both() = 0;  ///< fence_all of the two windows
   virtual void close_both() = 0;
   [[nodiscard]] virtual opened expose(std::initializer_list<rank_t> origins) = 0;

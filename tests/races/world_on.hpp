@@ -167,8 +167,9 @@ class world_on final : public world {
   using signals_type = decltype(pgas::make_signals(std::declval<window_type&>(), std::size_t{1}));
   using queue_type = decltype(pgas::make_queue<element>(std::declval<Team&>(), pgas::queue_options{}));
   using counter_type = decltype(pgas::make_counter(std::declval<Team&>(), rank_t{0}));
-  using array_type = decltype(pgas::make_array<element>(
-      std::declval<Team&>(), std::array<std::size_t, 1>{1}, pgas::halo{.width = 1, .edges = pgas::edge::periodic}));
+  using array_type =
+      decltype(pgas::make_array<element>(std::declval<Team&>(), std::array<std::size_t, 1>{1},
+                                         pgas::halo{.width = 1, .edges = pgas::edge::periodic}));
   using exchange_type = decltype(pgas::begin_exchange(std::declval<array_type&>()));
 
  public:
@@ -198,10 +199,8 @@ class world_on final : public world {
   }
   [[nodiscard]] std::pair<opened, opened> fence_both() override {
     both_.emplace(window_, other_);
-    return {open_as<decltype(both_->template get<0>())>(
-                [&]() -> auto& { return both_->template get<0>(); }),
-            open_as<decltype(both_->template get<1>())>(
-                [&]() -> auto& { return both_->template get<1>(); })};
+    return {open_as<decltype(both_->template get<0>())>([&]() -> auto& { return both_->template get<0>(); }),
+            open_as<decltype(both_->template get<1>())>([&]() -> auto& { return both_->template get<1>(); })};
   }
   void close_both() override { both_.reset(); }
   [[nodiscard]] opened expose(std::initializer_list<rank_t> origins) override {
@@ -220,8 +219,12 @@ class world_on final : public world {
     return open([&] { return pgas::lock_all(window_); });
   }
 
-  void store(std::size_t i, element value) override { pgas::stage(window_, i, 1, pgas::write_only)[0] = value; }
-  void update(std::size_t i, element value) override { pgas::stage(window_, i, 1, pgas::read_write)[0] = value; }
+  void store(std::size_t i, element value) override {
+    pgas::stage(window_, i, 1, pgas::write_only)[0] = value;
+  }
+  void update(std::size_t i, element value) override {
+    pgas::stage(window_, i, 1, pgas::read_write)[0] = value;
+  }
   element load(std::size_t i) override { return pgas::stage(window_, i, 1, pgas::read_only)[0]; }
   element load(std::size_t i, std::size_t first, std::size_t count) override {
     return pgas::stage(window_, first, count, pgas::read_only)[i - first];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <pgas/backends/checked.hpp>
 #include <pgas/backends/scc.hpp>
 #include <set>
 #include <string>
@@ -17,7 +18,8 @@
 namespace {
 
 /// The backends with a checker. A name more is a backend more.
-using checked_backends = std::tuple<pgas::backends::scc>;
+using checked_backends = std::tuple<pgas::backends::scc, pgas::backends::checked<pgas::backends::process_map>,
+                                    pgas::backends::checked<pgas::backends::thread_map>>;
 
 /// The share of races that a checker must report for good, once it has reported that much in the table.
 constexpr double enough = 0.97;

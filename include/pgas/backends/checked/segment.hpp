@@ -237,7 +237,7 @@ class checked_segment : private Inner {
   }
 
  private:
-  [[nodiscard]] rank_t to_job(rank_t rank) const noexcept { return in_job_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] rank_t to_job(rank_t r) const noexcept { return in_job_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] std::uint64_t offset_of(location at) const noexcept {
     return static_cast<std::uint64_t>(Inner::part(at.rank) + at.offset - checker_->of_job().arena());
   }

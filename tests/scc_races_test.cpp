@@ -280,6 +280,33 @@ TEST_CASE("races: the flush of one target completes nothing at another") {
   CHECK(said(program(2), without(&check_rules::targets), 3).empty());
 }
 
+TEST_CASE("races: a fence, a wait or a sync publishes the stores to the own part, and a barrier does not") {
+  auto const program = [](bool syncs) -> body_type {
+    return [=](team_type& team) {
+      auto w = pgas::make_window<int>(team, 64);
+      {
+        pgas::lock_all epoch{w};
+        if (team.rank() == 1) {
+          w.local()[5] = 7;
+          if (syncs) epoch.sync();
+          for (int i = 0; i < 64; ++i)
+            w.local()[static_cast<std::size_t>(8 + i % 8)] = i;  // pushes the store out of the chip's buffer
+          if (syncs) epoch.sync();
+        }
+        team.barrier();
+        if (team.rank() == 0) static_cast<void>(epoch.get(1, 5));
+      }
+      team.barrier();
+    };
+  };
+  CHECK(said(program(true)) == "");
+  auto const report = said(program(false));
+  INFO(report);
+  CHECK(has(report, "rank 0 reads element 5 of rank 1's part of "));
+  CHECK(has(report, "let rank 1 sync, or end an epoch on the window, after its store and before it signals"));
+  CHECK(said(program(false), without(&check_rules::publication)).empty());
+}
+
 TEST_CASE("races: stage reads what it hands out") {
   auto const program = [](std::size_t element) {
     return in_no_order(

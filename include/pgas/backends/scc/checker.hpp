@@ -8,8 +8,9 @@
 #include <pgas/backends/scc/cache.hpp>
 #include <pgas/backends/scc/memory.hpp>
 #include <pgas/backends/scc/places.hpp>
+#include <pgas/backends/scc/publications.hpp>
 #include <pgas/backends/scc/rank_orders.hpp>
-#include <pgas/concepts/access_kind.hpp>
+#include <pgas/backends/scc/verdict.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <unordered_map>
@@ -33,27 +34,16 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 /// or read part of the line takes as much again, until a later write replaces its bytes.
 class checker : public rank_orders {
  public:
-  struct access {
-    rank_t rank = 0;
-    std::uint32_t where = 0;  ///< in `known_places`
-    access_kind kind = access_kind::own;
-    bool is_read = false;
-  };
-  enum class fault { none, stale, race, unflushed, false_sharing };
-  /// The order that a race lacks.
-  enum class missing { order, flush, exclusive_lock, atomicity };
-  struct verdict {
-    fault what = fault::none;
-    access last;
-    std::size_t byte = 0;  ///< in the line: the first wrong byte
-    std::byte expected{};
-    missing lacks = missing::order;
-  };
+  using access = checked_access;
+  using fault = check_fault;
+  using missing = missing_order;
+  using verdict = check_verdict;
 
   explicit checker(rank_t cores, pgas::scc::check_rules const& rules = {})
       : rank_orders(cores, rules),
         kinds_(static_cast<std::size_t>(cores)),
         ends_with_(static_cast<std::size_t>(cores)),
+        published_(static_cast<std::size_t>(cores)),
         open_(static_cast<std::size_t>(cores)) {
     records_.emplace_back();  // index 0 means none
     truths_.emplace_back();
@@ -100,13 +90,24 @@ class checker : public rank_orders {
     });
   }
 
+  /// The rank's stores to its own part are published.
+  void publish(rank_t self) noexcept {
+    if (published_[static_cast<std::size_t>(self)].publish(clock_of(self))) next(self);
+  }
+
   // Accesses to bytes of one line
 
-  verdict wrote(rank_t self, system_address at, bytes_in bytes, bool through_cache, std::uint32_t where) {
+  /// `is_own`: in the rank's own part.
+  verdict wrote(rank_t self, system_address at, bytes_in bytes, bool through_cache, std::uint32_t where,
+                bool is_own = false) {
     std::size_t const in_line = at % line_bytes;
     std::uint32_t const mask = mask_of(in_line, bytes.size());
     std::uint32_t& head = head_of(at);
-    record const now = present(self, false, through_cache, where);
+    record now = present(self, false, through_cache, where);
+    if (is_own && rules().publication && kind_of(self) == access_kind::own) {
+      now.is_kept = 1;
+      published_[static_cast<std::size_t>(self)].stored();
+    }
     verdict v;
     std::uint32_t mine = 0;
     for (std::uint32_t i = head; i != 0; i = records_[i].next) {
@@ -142,6 +143,7 @@ class checker : public rank_orders {
     std::uint32_t mine = 0;
     std::uint32_t ordered = 0;
     std::uint32_t excused = 0;
+    std::uint32_t kept = 0;
     bool empty = false;
     for (std::uint32_t i = head; i != 0; i = records_[i].next) {
       record& r = records_[i];
@@ -157,7 +159,10 @@ class checker : public rank_orders {
       }
       std::uint32_t const both = r.mask & mask;
       if (both == 0) continue;
-      if (is_before(self, r) || (are_atomic(r, now) && is_before_in_elements(self, r))) {
+      if (is_kept_from(self, r)) {
+        kept |= both;
+        ordered |= both;
+      } else if (is_before(self, r) || (are_atomic(r, now) && is_before_in_elements(self, r))) {
         ordered |= both;
       } else if (may_race || are_atomic(r, now)) {
         excused |= both;
@@ -169,6 +174,11 @@ class checker : public rank_orders {
       std::size_t const byte = first_of(left);
       if (seen[byte - in_line] != truths_[head][byte])
         return {fault::stale, last(records_[writer_of(head, left & (~left + 1))]), byte, truths_[head][byte]};
+    }
+    if (kept != 0 && !may_race) {
+      verdict v{fault::race, last(records_[writer_of(head, kept & (~kept + 1))]), first_of(kept), {}};
+      v.lacks = missing::sync;
+      return v;
     }
     if (!may_race) note(head, mine, now, mask, at);
     if (empty) drop_empty(head);
@@ -206,6 +216,7 @@ class checker : public rank_orders {
     std::uint32_t rank : 13 = 0;
     std::uint32_t kind : 8 = 0;       ///< an access_kind
     std::uint32_t is_open : 1 = 0;    ///< its rank has not flushed it yet
+    std::uint32_t is_kept : 1 = 0;    ///< a store to the rank's own part, which a boundary publishes
     std::uint32_t is_atomic : 1 = 0;  ///< in scope element
   };
   static_assert(sizeof(record) == 24);
@@ -230,6 +241,12 @@ class checker : public rank_orders {
   [[nodiscard]] bool is_before(rank_t self, record const& r) const noexcept {
     if (r.is_open != 0) return false;
     return is_of(self, r) || knows(self, static_cast<rank_t>(r.rank), r.clock);
+  }
+  /// True if the rank would be ordered with a store that its writer has not published.
+  [[nodiscard]] bool is_kept_from(rank_t self, record const& r) const noexcept {
+    auto const rank = static_cast<rank_t>(r.rank);
+    return r.is_kept != 0 && rank != self && knows(self, rank, r.began) &&
+           !knows(self, rank, published_[r.rank].time_of(r.began));
   }
   [[nodiscard]] bool is_before_in_elements(rank_t self, record const& r) const noexcept {
     return is_of(self, r) || knows_of_element(self, static_cast<rank_t>(r.rank), r.clock);
@@ -362,6 +379,7 @@ class checker : public rank_orders {
 
   std::vector<access_kind> kinds_;             ///< of each rank's present access
   std::vector<std::uint64_t> ends_with_;       ///< of each rank: a line of the part
+  std::vector<publications> published_;        ///< of each rank
   std::vector<std::vector<unfinished>> open_;  ///< of each rank
   std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;
   std::uint64_t last_chunk_number_ = 0;

@@ -110,6 +110,8 @@ class rank_orders {
   }
 
  protected:
+  /// What the rank does from now on is later than its present time.
+  void next(rank_t self) noexcept { ++of(self).clock[static_cast<std::size_t>(self)]; }
   [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept {
     return of(self).clock[static_cast<std::size_t>(self)];
   }
@@ -163,7 +165,6 @@ class rank_orders {
     }
     next(self);
   }
-  void next(rank_t self) noexcept { ++of(self).clock[static_cast<std::size_t>(self)]; }
   [[nodiscard]] order_scope effective(order_scope scope) const noexcept {
     if (scope == order_scope::shared_holder && !rules_.holders) return order_scope::all;
     if (scope == order_scope::element && !rules_.elements) return order_scope::all;

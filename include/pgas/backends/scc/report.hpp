@@ -12,6 +12,8 @@ inline std::string remedy_of(checker::verdict const& v, std::string const& other
   switch (v.lacks) {
     case checker::missing::flush:
       return "let " + other + " flush the target, or close the epoch, before it signals";
+    case checker::missing::sync:
+      return "let " + other + " sync, or end an epoch on the window, after its store and before it signals";
     case checker::missing::exclusive_lock:
       return "take an exclusive lock for the one that writes, since shared holders are in no order";
     case checker::missing::atomicity:

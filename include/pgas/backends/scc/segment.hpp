@@ -70,10 +70,12 @@ class scc_segment {
   void flush(rank_t rank) {
     core_->drain();
     complete(rank, true);
+    publish();
   }
   void flush_all() {
     core_->drain();
     for (rank_t r = 0; r < size(); ++r) complete(r, true);
+    publish();
   }
   void flush_local(rank_t rank) { complete(rank, false); }
   void flush_local_all() {
@@ -89,7 +91,10 @@ class scc_segment {
     if (count != 0) flush_caches(at, count);
   }
   void drop(location at, std::size_t count) { clean(at, count); }
-  void drain_stores() { core_->drain(); }
+  void drain_stores() {
+    core_->drain();
+    publish();
+  }
   /// Does nothing: the core is in order, so a drop is complete when the next load begins.
   void drain_all() noexcept {}
 
@@ -164,6 +169,10 @@ class scc_segment {
     if (oracle == nullptr || p.bytes == 0) return;
     oracle->complete(core_->number(), system(p, 0), p.bytes, writes);
     if (!buffers().empty() && oracle->ends_operations(core_->number())) end_buffers(rank);
+  }
+  /// The buffer is empty, so this rank's stores to its own part are in memory.
+  void publish() const {
+    if (auto* const oracle = chip_->oracle()) oracle->publish(core_->number());
   }
   /// Buffers may be reused. Not inlined, so that the oracle can name the program's line.
   [[gnu::noinline]] void end_buffers(rank_t target) const {
@@ -240,13 +249,14 @@ class scc_segment {
     if (auto* const oracle = chip_->oracle()) {
       if (fits(at.offset, from.size(), part(at.rank).bytes)) {
         auto const first = system(part(at.rank), at.offset);
-        scc::each_line(
-            first, from.size(), [&](scc::system_address line, std::size_t done, std::size_t count) {
-              auto const verdict =
-                  oracle->wrote(core_->number(), line, from.subspan(done, count), through_cache, where);
-              if (verdict.what != scc::checker::fault::none) [[unlikely]]
-                chip_->complain(verdict, core_->number(), line, where, true);
-            });
+        scc::each_line(first, from.size(),
+                       [&](scc::system_address line, std::size_t done, std::size_t count) {
+                         auto const verdict =
+                             oracle->wrote(core_->number(), line, from.subspan(done, count), through_cache,
+                                           where, part(at.rank).owner == core_->number());
+                         if (verdict.what != scc::checker::fault::none) [[unlikely]]
+                           chip_->complain(verdict, core_->number(), line, where, true);
+                       });
         auto const kind = oracle->kind_of(core_->number());
         if (kind == access_kind::atomic_store || kind == access_kind::exchange)
           oracle->release_at(core_->number(), first);

@@ -13,9 +13,9 @@
 #include <pgas/backends/scc/core.hpp>
 #include <pgas/backends/scc/entered.hpp>
 #include <pgas/backends/scc/interrupt_pin.hpp>
-#include <pgas/backends/scc/open_buffers.hpp>
 #include <pgas/backends/scc/report.hpp>
 #include <pgas/backends/scc/site.hpp>
+#include <pgas/platform/checking/open_buffers.hpp>
 #include <pgas/platform/emulation/bootstrap.hpp>
 #include <pgas/platform/emulation/registry.hpp>
 #include <string>

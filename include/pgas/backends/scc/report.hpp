@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/backends/scc/checker.hpp>
-#include <pgas/backends/scc/open_buffers.hpp>
+#include <pgas/platform/checking/open_buffers.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {

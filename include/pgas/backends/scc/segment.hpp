@@ -178,9 +178,9 @@ class scc_segment {
   [[gnu::noinline]] void end_buffers(rank_t target) const {
     check_buffers(buffers().complete(home_.get(), target), here());
   }
-  [[nodiscard]] scc::open_buffers& buffers() const noexcept { return chip_->buffers_of(core_->number()); }
-  void check_buffers(scc::open_buffers::verdict const& found, std::uint32_t where) const {
-    if (found.what != scc::open_buffers::fault::none) [[unlikely]]
+  [[nodiscard]] open_buffers& buffers() const noexcept { return chip_->buffers_of(core_->number()); }
+  void check_buffers(open_buffers::verdict const& found, std::uint32_t where) const {
+    if (found.what != open_buffers::fault::none) [[unlikely]]
       chip_->complain(found, core_->number(), where);
   }
   /// A transfer reads private memory. The source of a put belongs to it from now on.

@@ -191,7 +191,7 @@ void meet_after(auto& team, int round) {
   if (round % 16 == 15) team.barrier();
 }
 
-/// What the ranks do for ever with each container.
+/// The work of the ranks with each container, without an end.
 template <class Use>
 void with_containers(Use const& use) {
   using number = std::uint64_t;

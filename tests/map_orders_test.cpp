@@ -32,7 +32,7 @@ struct pair {
   word a = 0, b = 0;
 };
 
-/// What a word of a part is for. Words that are alike have one name in a site.
+/// The purpose of a word of a part. Words that are alike have one name in a site.
 enum class role : std::size_t { used, state, next, slot };
 
 /// One home bucket and one overflow bucket: the fourth key needs the overflow bucket.
@@ -98,7 +98,7 @@ struct equal_words {
   bool operator()(word a, word b) const noexcept { return a == b; }
 };
 
-/// What a chain needs of the state of a window: a pause lets the other ranks run.
+/// The part of a window's state that a chain needs: a pause lets the other ranks run.
 struct pausing_state {
   struct paused {
     std::string_view operation;

@@ -233,7 +233,7 @@ void is_found_in(std::string const& what, programs_of program) {
             << " states of one program\n";
 }
 
-/// What a comparison of two searches has covered.
+/// The programs that a comparison of two searches has covered.
 struct compared {
   bool is_right = true;  ///< the map: updates of a wrong one may be under way at the end
   std::uint64_t programs = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is asynchronous in virtual time: async_virtual --ranks P. The exchanges of examples/dsde, and a flood
+// Asynchronous programs in virtual time: async_virtual --ranks P. The exchanges of examples/dsde, and a flood
 // of messages in bounded memory. Each run prints the same values.
 #include <cstdlib>
 #include <cstring>

@@ -203,7 +203,7 @@ class state_search final : public adversary {
     fingerprint results;  ///< for sequential consistency
   };
 
-  /// What a client has seen so far.
+  /// The results that a client has seen so far.
   struct life {
     std::size_t all = 0;              ///< the operations of the whole run
     std::vector<int> results;         ///< of its operations, in their order
@@ -372,7 +372,7 @@ class state_search final : public adversary {
     if (rules_.records)
       for (life const& l : lived_) all.add(l.results).add(l.before);
     if (!rules_.leaves_out) return all.value();
-    // What may follow the last events.
+    // The events that may follow the last ones.
     for (past const& call : calls_) all.add(call.event.core);
     all.add(quiet_);
     for (machine_event const& e : enabled)

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// What a called function has thrown, as it travels to the caller: a code and a text.
+/// The exception of a called function, as it travels to the caller: a code and a text.
 struct call_failure {
   errc code;
   std::string text;

@@ -82,7 +82,7 @@ class completions {
     std::uint32_t count;  ///< of all entries so far
     std::array<std::uint32_t, kept> clocks;
   };
-  /// What this rank knows of its own transfers towards a target.
+  /// This rank's own transfers towards a target, as far as it knows them.
   struct transfers {
     std::uint32_t flushed_puts = 0;
     std::uint32_t flushed_gets = 0;

@@ -68,7 +68,7 @@ class checker : public rank_orders {
   void ends_with(rank_t self, system_address where) noexcept {
     ends_with_[static_cast<std::size_t>(self)] = where / line_bytes;
   }
-  /// What the rank has started in the range [first, first + bytes) has happened: all of it, or its reads.
+  /// The rank's operations in the range [first, first + bytes) have happened: all of them, or its reads.
   void complete(rank_t self, system_address first, std::uint64_t bytes, bool writes) {
     if (!ends_operations(self)) return;
     auto& open = open_[static_cast<std::size_t>(self)];

@@ -110,7 +110,7 @@ class rank_orders {
   }
 
  protected:
-  /// What the rank does from now on is later than its present time.
+  /// The rank's later accesses are after its present time.
   void next(rank_t self) noexcept { ++of(self).clock[static_cast<std::size_t>(self)]; }
   [[nodiscard]] std::uint32_t clock_of(rank_t self) const noexcept {
     return of(self).clock[static_cast<std::size_t>(self)];

@@ -20,7 +20,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// sanitizer, and thus sees each load and store of the program.
 class open_buffers {
  public:
-  /// What was wrong with a buffer.
+  /// The fault of a buffer.
   enum class fault {
     none,
     read_early,     ///< an operation reads the destination of an unfinished get

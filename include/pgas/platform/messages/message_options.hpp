@@ -30,7 +30,7 @@ struct message_options {
   }
 };
 
-/// What a messenger has sent so far, by the steps of its protocol.
+/// The messages that a messenger has sent so far, by the steps of its protocol.
 struct message_counts {
   std::uint64_t asked = 0;     ///< request to send, RTS
   std::uint64_t cleared = 0;   ///< clear to send, CTS

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <pgas/backends/checked/memory.hpp>
 #include <pgas/backends/checked/record.hpp>
 
@@ -10,10 +11,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
 /// The accesses to each byte of the arena that later accesses must come after.
 ///
-/// An access to a whole block has one record for all of it, so a long access costs little more than its
-/// copy. Other accesses have a record at each granule. The two kinds of records count together: no record of
-/// a granule replaces one of its block. An access removes the records that are before it and that it covers:
-/// whatever is unordered with them is unordered with it, too.
+/// A block has eight strips. An access to whole strips has one record in their block, so a long access costs
+/// little more than its copy. Other accesses have a record at each granule. The two kinds of records count
+/// together: no record of a granule replaces one of its block. An access removes the records that are before
+/// it and that it covers: whatever is unordered with them is unordered with it, too.
 ///
 /// A block's lock guards its records and those of its granules. Source: the shadow cells of the thread
 /// sanitizer, Serebryany and Iskhodzhanov 2009; the rule for reads is that of FastTrack, Flanagan and Freund
@@ -40,8 +41,14 @@ class shadow {
       std::uint64_t const here = std::min(end, (n + 1) * memory::block_bytes);
       auto& b = memory_->block_at(n);
       spin_lock const hold(b.lock, *job_);
-      if (here - first == memory::block_bytes) {
-        whole_block(n, b, x, is_before, found);
+      std::uint64_t const strips = (first + strip - 1) / strip * strip;
+      std::uint64_t const behind = here / strip * strip;
+      if (strips < behind) {
+        strips_of_block(n, b, strips, behind, x, is_before, found);
+        if (first < strips && found.with.bits() == 0)
+          granules_of_block(n, b, first, strips, x, is_before, found);
+        if (behind < here && found.with.bits() == 0)
+          granules_of_block(n, b, behind, here, x, is_before, found);
       } else {
         granules_of_block(n, b, first, here, x, is_before, found);
       }
@@ -52,6 +59,8 @@ class shadow {
 
  private:
   static constexpr std::size_t most_kept = 4 * static_cast<std::size_t>(most_ranks);
+  /// A record of a block has a bit for each strip of it.
+  static constexpr std::uint64_t strip = memory::block_bytes / 8;
 
   template <class IsBefore>
   static bool is_wrong(record r, record x, IsBefore const& is_before) {
@@ -63,41 +72,65 @@ class shadow {
     return x.covers(r) && (r.is_like(x) || is_before(r));
   }
 
+  /// The strips of a block that bytes [first, end) of it touch, as the mask of a record of the block.
+  static std::uint64_t strips_at(std::uint64_t first, std::uint64_t end) noexcept {
+    std::uint64_t const from = first % memory::block_bytes / strip;
+    std::uint64_t const count = (end - 1) / strip - first / strip + 1;
+    return (record::all_bytes >> (8 - count)) << from;
+  }
+
+  /// An access to whole strips has one record in the block.
   template <class IsBefore>
-  void whole_block(std::uint64_t n, memory::block& b, record x, IsBefore const& is_before,
-                   conflict& found) const {
+  void strips_of_block(std::uint64_t n, memory::block& b, std::uint64_t first, std::uint64_t end, record x,
+                       IsBefore const& is_before, conflict& found) const {
+    record const mine = x.with_mask(strips_at(first, end));
+    std::uint64_t strips = mine.mask();
     std::size_t kept = 0;
     for (auto const bits : b.records) {
+      if (bits == 0) break;
       record const r(bits);
-      if (bits == 0) continue;
-      if (is_wrong(r, x, is_before)) return note(found, r, n * memory::block_bytes);
-      if (!is_replaced(r, x, is_before)) b.records[kept++] = bits;
+      if (is_wrong(r, mine, is_before)) return note(found, r, first_byte(n, r, mine, first));
+      if (r.is_like(mine) && r.clock() == mine.clock() && r.place() == mine.place()) {
+        strips |= r.mask();
+      } else if (auto const left = is_replaced(r, mine, is_before) ? r.mask() & ~mine.mask() : r.mask();
+                 left != 0) {
+        b.records[kept++] = r.with_mask(left).bits();
+      }
     }
+    std::size_t const begin = first % memory::block_bytes / memory::granule;
+    std::size_t const behind = begin + (end - first) / memory::granule;
+    memory::cell* const cells = memory_->cells_of(n);
     if (b.has_cells != 0) {
-      memory::cell* const cells = memory_->cells_of(n);
       bool const clears = x.writes() && !x.is_atomic();
-      for (std::size_t i = 0; i < memory::granules; ++i) {
+      for (std::size_t i = begin; i < behind; ++i) {
+        if (cells[i].first == 0 && cells[i].second == 0) continue;
         if (check_cell(cells[i], x, is_before, found, n * memory::block_bytes + i * memory::granule)) return;
         if (clears) clear(cells[i]);
       }
-      if (clears) b.has_cells = 0;
+      if (clears && mine.mask() == record::all_bytes) b.has_cells = 0;
     }
     if (kept == b.records.size()) {  // as many unordered accesses as a block has room for
-      memory::cell* const cells = memory_->cells_of(n);
-      for (std::size_t i = 0; i < memory::granules; ++i) keep(cells[i], x, is_before);
+      for (std::size_t i = begin; i < behind; ++i) keep(cells[i], x, is_before);
       b.has_cells = 1;
       return;
     }
-    b.records[kept++] = x.bits();
+    b.records[kept++] = x.with_mask(strips).bits();
     for (; kept < b.records.size(); ++kept) b.records[kept] = 0;
+  }
+  /// The first byte that a record of a block and an access from `first` on have in common.
+  static std::uint64_t first_byte(std::uint64_t n, record r, record x, std::uint64_t first) noexcept {
+    auto const which = static_cast<std::uint64_t>(std::countr_zero(r.mask() & x.mask()));
+    return std::max(first, n * memory::block_bytes + which * strip);
   }
 
   template <class IsBefore>
   void granules_of_block(std::uint64_t n, memory::block& b, std::uint64_t first, std::uint64_t end, record x,
                          IsBefore const& is_before, conflict& found) const {
+    record const touched = x.with_mask(strips_at(first, end));
     for (auto const bits : b.records) {
       if (bits == 0) break;
-      if (is_wrong(record(bits), x, is_before)) return note(found, record(bits), first);
+      record const r(bits);
+      if (is_wrong(r, touched, is_before)) return note(found, r, first_byte(n, r, touched, first));
     }
     memory::cell* const cells = memory_->cells_of(n);
     std::uint64_t const origin = n * memory::block_bytes;
@@ -147,7 +180,15 @@ class shadow {
   /// Keeps x beside the records that it does not replace.
   template <class IsBefore>
   void keep(memory::cell& c, record x, IsBefore const& is_before) const {
-    std::array<std::uint64_t, most_kept> all{};
+    if (is_link(c.second)) {
+      keep_among<most_kept>(c, x, is_before);
+    } else {
+      keep_among<3>(c, x, is_before);
+    }
+  }
+  template <std::size_t Most, class IsBefore>
+  void keep_among(memory::cell& c, record x, IsBefore const& is_before) const {
+    std::array<std::uint64_t, Most> all{};
     std::size_t count = 0;
     any_of(c, [&](record r) {
       if (r.is_like(x) && r.clock() == x.clock() && r.place() == x.place()) {

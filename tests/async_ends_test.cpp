@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/neighbours.hpp"
 #include "support/ranks.hpp"
 #include "support/saved.hpp"
 
@@ -39,15 +40,6 @@ using pgas::task;
 // Coroutines are functions, or lambdas without `auto` parameters: clang 16 forgets virtual functions that
 // only a generic lambda within a body names.
 namespace {
-
-template <class Team>
-rank_t right_of(Team const& team) {
-  return (team.rank() + 1) % team.size();
-}
-template <class Team>
-rank_t left_of(Team const& team) {
-  return (team.rank() + team.size() - 1) % team.size();
-}
 
 /// Sends a token around all ranks, while other tasks of each rank await something else.
 template <class Team, class Epoch, class Signals>

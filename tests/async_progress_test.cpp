@@ -20,6 +20,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "support/neighbours.hpp"
 #include "support/ranks.hpp"
 
 using namespace pgas_test;
@@ -32,15 +33,6 @@ namespace {
 
 using mailing_models = std::tuple<process_model, thread_model, loopback_model, scc_model>;
 using models_with_threads = std::tuple<process_model, thread_model, loopback_model>;
-
-template <class Team>
-rank_t right_of(Team const& team) {
-  return (team.rank() + 1) % team.size();
-}
-template <class Team>
-rank_t left_of(Team const& team) {
-  return (team.rank() + team.size() - 1) % team.size();
-}
 
 /// Is done at the second look.
 struct second_look {

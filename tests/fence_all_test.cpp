@@ -51,11 +51,11 @@ TEST_CASE(
     auto b = make_window<double>(team, 3);
     auto c = make_array<int>(team, {static_cast<std::size_t>(team.size()), std::size_t{2}});
     for (int round = 0; round < 10; ++round) {
+      std::vector<double> const three(3, stamp(team.rank(), round) + 0.5);
       {
         auto [ints, doubles, cells] = fence_all{a, b, c};
         static_assert(pgas::epoch_to_all<decltype(ints)> && pgas::array_epoch<decltype(cells)>);
         ints.put(right_of(team), 0, stamp(team.rank(), round));
-        std::vector<double> const three(3, stamp(team.rank(), round) + 0.5);
         doubles.put(right_of(team), 0, three);
         cells.put({static_cast<std::size_t>(right_of(team)), 1}, stamp(team.rank(), round));
       }

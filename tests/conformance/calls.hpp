@@ -353,7 +353,7 @@ void run_random_program(Team& team, std::uint64_t seed) {
   constexpr int depth = 4;
   random_source same(seed);
   pgas::call_options options;
-  options.message_bytes = (256 + same.below(512)) * kib;
+  options.message_bytes = (1024 + same.below(512)) * kib;  // its trees fit: less is another promise's matter
   options.eager_bytes = 64 + same.below(2000) / 8 * 8;
   options.ordered = !same.one_in(3);
   auto calls = pgas::make_calls(team, options);

@@ -196,7 +196,9 @@ TEST_CASE(
       program(false);
     } catch (pgas::error const& e) {
       CHECK(e.code() == pgas::make_error_code(errc::race));
-      CHECK(std::string(e.what()).find("unordered with the ") != std::string::npos);
+      std::string const text = e.what();
+      CHECK(text.find("unordered with the ") != std::string::npos);
+      CHECK(text.find("accumulate") != std::string::npos);
       reported = true;
     }
   }

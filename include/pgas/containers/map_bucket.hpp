@@ -10,8 +10,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Some slots of a bucket: those that may hold a key, or those that are free. No slot has a branch of its
-/// own. A branch on random keys is mispredicted, and the processor then begins no later accesses meanwhile.
+/// The slots of a bucket that may hold a key, found without a branch for each slot: a branch on random keys
+/// is mispredicted, and a processor that mispredicts does not begin the memory accesses of later lookups.
 class slot_matches {
  public:
   constexpr explicit slot_matches(std::uint32_t marks) noexcept : marks_(marks) {}
@@ -42,16 +42,15 @@ class bucket_state {
   [[nodiscard]] constexpr bool is_present(std::size_t slot) const noexcept {
     return (bits_ & present_bit(slot)) != 0;
   }
+  [[nodiscard]] constexpr bool is_taken(std::size_t slot) const noexcept {
+    return (bits_ & byte_of(slot, taken)) != 0;
+  }
   /// The slots that may hold a key with this tag. Each that does is among them; one whose tag differs in its
   /// lowest bit may be, so the key decides.
   [[nodiscard]] constexpr slot_matches matches(unsigned tag) const noexcept {
     constexpr std::uint32_t ones = 0x010101;
     auto const differs = static_cast<std::uint32_t>(bits_ >> 8U & 0xffffffU) ^ (taken | tag) * ones;
     return slot_matches((differs - ones) & ~differs & 0x808080U);  // the bytes that are 0
-  }
-  /// The slots that are free.
-  [[nodiscard]] constexpr slot_matches free_slots() const noexcept {
-    return slot_matches(~static_cast<std::uint32_t>(bits_ >> 8U) & 0x808080U);
   }
   /// The tag of a hash: 7 bits.
   [[nodiscard]] static constexpr unsigned tag_of(std::uint64_t hash) noexcept {
@@ -88,8 +87,6 @@ class bucket_state {
   std::uint64_t bits_;
 };
 static_assert(bucket_state(0).with(2, 5).matches(5).first() == 2 && !bucket_state(0).matches(0).any());
-static_assert(bucket_state(0).with(0, 5).free_slots().first() == 1 &&
-              !bucket_state(0).with(0, 0).with(1, 0).with(2, 0).free_slots().any());
 
 /// The number of words that hold a T.
 template <class T>

@@ -281,8 +281,9 @@ class map_chain {
         bool const is_present = state.is_present(slot);
         return {bucket, slot, state, is_present, !is_present, 0};
       }
-      if (auto const slots = state.free_slots(); slots.any() && free.bucket == 0)
-        free.bucket = bucket, free.slot = slots.first(), free.state = state;
+      for (std::size_t slot = 0; slot < bucket_state::slots && free.bucket == 0; ++slot) {
+        if (!state.is_taken(slot)) free.bucket = bucket, free.slot = slot, free.state = state;
+      }
       free.last = bucket;
       bucket = words_.load(bucket + layout::next);
       if (bucket == 0) return free;

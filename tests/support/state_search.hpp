@@ -316,7 +316,7 @@ class state_search final : public adversary {
     std::vector<int> results;
     std::vector<std::size_t> before;
     for (life const& l : lived_) {
-      // Where lookups may be late, those at the end depend on an order that does not matter.
+      // Late lookups at the end depend on an order that does not matter.
       auto const some = l.results.size() - (is_linearizable ? 0 : static_cast<std::size_t>(programs_.keys));
       results.insert(results.end(), l.results.begin(), l.results.begin() + static_cast<std::ptrdiff_t>(some));
       before.insert(before.end(), l.before.begin(), l.before.end());

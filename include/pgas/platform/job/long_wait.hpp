@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/platform/job/bell.hpp>
+#include <pgas/platform/job/blocked.hpp>
+#include <pgas/platform/job/job.hpp>
+#include <pgas/platform/job/service.hpp>
+#include <pgas/support/cores.hpp>
+#include <pgas/support/durations.hpp>
+#include <pgas/support/function_ref.hpp>
+#include <pgas/support/text_of.hpp>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A wait that has outlasted its spinning and its first yields. It yields on, and then sleeps if the job's
+/// wait_policy allows that. Meanwhile it notices whatever makes the wait futile.
+///
+/// `pause()` throws errc::rank_failed, or the code of the failure, when the job has failed. It throws
+/// errc::timed_out past the deadline, and errc::deadlock when this rank and all ranks that could signal it
+/// wait for each other.
+///
+/// A sleep lasts at most an eighth of the time waited so far, so that a wait notices its deadline and the
+/// job's failure in time. A wait with bells sleeps for up to `longest_sleep`, since a store to an awaited
+/// word wakes it. A wait without bells sleeps for up to `longest_nap`.
+class long_wait {
+ public:
+  /// `awaited` has numbers in the job. The wait copies them.
+  long_wait(job const& j, waiting_for const& why, std::string_view label, group awaited = {})
+      : job_(j), why_(why), label_(label), started_(now()), deadline_(in_nanoseconds(why.deadline)) {
+    if (double const seconds = j.block().timeout_seconds; seconds > 0)
+      deadline_ = std::min(deadline_, started_ + static_cast<std::int64_t>(seconds * double{second}));
+    awaits(awaited);
+  }
+  long_wait(long_wait const&) = delete;
+  long_wait& operator=(long_wait const&) = delete;
+  ~long_wait() {
+    if (looks_) job_.block().looker.store(0, std::memory_order_release);
+    if (published_) job_.record().wait.fetch_add(1, std::memory_order_release);  // even: over
+  }
+
+  /// Adds ranks whose signal may end the wait. Comes before the first pause.
+  void awaits(group ranks) noexcept {
+    for (rank_t const rank : ranks) {
+      auto const r = static_cast<std::size_t>(rank);
+      awaited_[r / 64] |= std::uint64_t{1} << (r % 64);
+    }
+  }
+  /// Adds the bells of the awaited words: a store to one of the words then wakes this rank.
+  void sleeps_on(std::span<std::uint32_t* const> bells) noexcept {
+    for (std::size_t i = 0; i < bells.size(); ++i) bells_.add(bells[i]);
+  }
+  /// Adds the bells of this thread's services to those of the awaited words.
+  void serves() {
+    if (!bells_.empty()) service::add_bells(job_.block(), bells_);
+  }
+
+  /// For a wait that no store can wake.
+  void pause() {
+    if (auto const longest = go_on(longest_nap); longest > 0) sleep_nanoseconds(longest);
+  }
+
+  /// For a wait for words that have bells; condition() is the end of the wait.
+  void pause(function_ref<bool()> condition) {
+    auto const bells = bells_.all();
+    bool const wakes = !bells.empty() && job_.block().without_fences.load(std::memory_order_relaxed) == 0;
+    bool const sleeps = wakes && !service::must_look(job_.block());
+    auto const longest = go_on(sleeps ? std::max(longest_sleep, job_.size() * millisecond) : longest_nap);
+    if (longest <= 0 || (wakes && bell::sleep(bells, longest, condition))) return;
+    sleep_nanoseconds(std::min(longest, longest_nap));
+  }
+
+ private:
+  // Times are nanoseconds on the steady clock. The types of <chrono> would cost each program the compilation
+  // of fifty functions.
+  static constexpr std::int64_t microsecond = 1000;
+  static constexpr std::int64_t millisecond = 1000 * microsecond;
+  static constexpr std::int64_t second = 1000 * millisecond;
+  static constexpr std::size_t words = job_block::max_ranks / 64;
+  /// The time of yields before the first sleep. A sleep that a store ends costs less than the yields to other
+  /// processes, which take whole time slices.
+  static constexpr std::int64_t soon = 50 * microsecond;
+  static constexpr std::int64_t late = 1000 * microsecond;
+  static constexpr std::int64_t longest_nap = millisecond;
+  static constexpr std::int64_t longest_sleep = 100 * millisecond;  ///< or 1 ms for each rank
+  static constexpr std::int64_t first_interval = 500 * millisecond;
+  static constexpr std::int64_t longest_interval = 4 * second;
+
+  static std::int64_t in_nanoseconds(time_point at) noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
+  }
+  static std::int64_t now() noexcept { return in_nanoseconds(std::chrono::steady_clock::now()); }
+
+  /// Does what a wait has to do between two looks, and returns how long it may sleep then; 0: not at all.
+  [[nodiscard]] std::int64_t go_on(std::int64_t longest) {
+    auto const at = now();
+    auto const waited = at - started_;
+    wait_policy const how = job_.waits();
+    if (waited < (longest > longest_nap ? soon : late) && how != wait_policy::park) {
+      if (how != wait_policy::spin) give_up_core();
+      return 0;
+    }
+    job_.check(why_.operation);
+    if (at >= deadline_) time_out(waited);
+    if (is_nested()) return sleep_for(waited, longest, at);
+    publish();
+    // release: a search for a deadlock that reads this count knows that the condition was false at that time.
+    job_.record().checks.fetch_add(1, std::memory_order_release);
+    if (at >= next_look_) look_for_deadlock(at);
+    return sleep_for(waited, longest, at);
+  }
+  [[nodiscard]] std::int64_t sleep_for(std::int64_t waited, std::int64_t longest, std::int64_t at) const {
+    wait_policy const how = job_.waits();
+    if (how == wait_policy::yield) give_up_core();
+    if (how != wait_policy::adaptive && how != wait_policy::park) return 0;
+    return std::min(std::clamp(waited / 8, microsecond, longest), deadline_ - at);
+  }
+  /// Returns whether this wait is part of another wait of this rank, which has published itself.
+  [[nodiscard]] bool is_nested() const noexcept {
+    return !published_ && job_.rank() >= 0 && job_.record().wait.load(std::memory_order_relaxed) % 2 == 1;
+  }
+
+  void publish() {
+    if (published_ || job_.rank() < 0) return;
+    auto& record = job_.record();
+    auto const copy = [](auto& to, std::string_view from) {
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        to[i].store(i < from.size() && i + 1 < to.size() ? from[i] : '\0', std::memory_order_relaxed);
+      }
+    };
+    copy(record.operation, why_.operation);
+    copy(record.label, label_);
+    for (std::size_t i = 0; i < words; ++i) record.awaited[i].store(awaited_[i], std::memory_order_relaxed);
+    record.wait.fetch_add(1, std::memory_order_release);  // odd: published; pairs with the acquire in stuck()
+    published_ = true;
+    next_look_ = started_ + second;
+  }
+
+  /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
+  /// between its looks doubles, so that a wait that is only long costs little. Rank 0 also looks beside
+  /// another one if it receives copies of records, since it alone counts them.
+  void look_for_deadlock(std::int64_t at) {
+    auto& looker = job_.block().looker;
+    bool const counts_copies =
+        job_.rank() == 0 && job_.block().has_copies.load(std::memory_order_relaxed) != 0;
+    if (!looks_ && !counts_copies) {
+      std::uint32_t nobody = 0;
+      // acquire, release: the looks of one rank precede those of the next.
+      looks_ = looker.load(std::memory_order_relaxed) == 0 &&
+               looker.compare_exchange_strong(nobody, static_cast<std::uint32_t>(job_.rank()) + 1,
+                                              std::memory_order_acq_rel);
+      if (!looks_) {
+        next_look_ = at + first_interval;
+        return;
+      }
+    }
+    job_.block().looks.fetch_add(1, std::memory_order_relaxed);
+    auto set = blocked_ranks(job_.block(), job_.rank() == 0);
+    // A set that was seen may be a deadlock: the next look comes soon.
+    interval_ = set.empty() ? std::min(2 * interval_, longest_interval) : first_interval;
+    next_look_ = at + interval_;
+    // The set is stable if its waits are the same as at the last look and each has found its condition false
+    // since.
+    bool same = set.size() == last_.size();
+    for (std::size_t i = 0; same && i < set.size(); ++i) same = set[i] == last_[i];
+    bool stable = same && !set.empty();
+    for (std::size_t i = 0; stable && i < set.size(); ++i)
+      stable = set[i].finished || set[i].checks >= last_[i].checks + 2;
+    if (stable) {
+      // This rank reports the set as its own failure if it belongs to it, else as that of the first that
+      // waits.
+      sighting const* found = nullptr;
+      for (auto const& s : set) {
+        if (s.rank == job_.rank() || (found == nullptr && !s.finished)) found = &s;
+      }
+      job_.mark_failed(found->rank, describe(set), errc::deadlock);
+      job_.check(why_.operation);
+    }
+    if (!same) last_.swap(set);
+  }
+
+  [[nodiscard]] std::string describe(std::vector<sighting> const& set) const {
+    auto const text = [](auto const& from) {
+      std::string s;
+      for (auto const& c : from) {
+        if (c.load(std::memory_order_relaxed) == '\0') break;
+        s += c.load(std::memory_order_relaxed);
+      }
+      return s;
+    };
+    std::string sentence;
+    for (auto const& member : set) {
+      auto const& record = job_.record(member.rank);
+      if (!sentence.empty()) sentence += "; ";
+      sentence += "rank " + std::to_string(member.rank);
+      if (record.phase.load() == job_block::finished) {
+        sentence += " has returned";
+        continue;
+      }
+      sentence += text_of({" waits in ", text(record.operation), " (", text(record.label), ") for rank"});
+      char separator = ' ';
+      for (rank_t other = 0; other < job_.size(); ++other) {
+        auto const o = static_cast<std::size_t>(other);
+        if ((record.awaited[o / 64].load(std::memory_order_relaxed) >> (o % 64) & 1U) != 0) {
+          sentence += separator + std::to_string(other);
+          separator = ',';
+        }
+      }
+    }
+    return sentence + "; none of them can go on";
+  }
+
+  [[noreturn]] void time_out(std::int64_t waited) const {
+    std::string sentence = text_of({"waited ", waited / millisecond, " ms (", label_, ") for rank"});
+    char separator = ' ';
+    for (rank_t other = 0; other < job_.size(); ++other) {
+      auto const o = static_cast<std::size_t>(other);
+      if ((awaited_[o / 64] >> (o % 64) & 1U) != 0) {
+        sentence += separator + std::to_string(other);
+        separator = ',';
+      }
+    }
+    throw error(errc::timed_out, job_.rank(), why_.operation, sentence);
+  }
+
+  job const& job_;
+  waiting_for why_;
+  std::string_view label_;
+  std::int64_t started_;
+  std::int64_t deadline_;
+  std::int64_t next_look_ = 0;
+  std::int64_t interval_ = first_interval / 2;
+  bool looks_ = false;  ///< whether this wait looks for deadlocks
+  std::array<std::uint64_t, words> awaited_{};
+  bell::list bells_;
+  std::vector<sighting> last_;
+  bool published_ = false;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -50,8 +50,8 @@ TEST_CASE("directory: a handle that another rank put into an array opens the arr
       auto const opened = open_array<array_type>(live, h);
       auto const from = static_cast<std::size_t>((team.rank() + n - 1) % n);
       require_equal(opened->extent(0), 10 + from * each + i, "the array that was named");
-      pgas::lock_all epoch{*opened};
       std::vector<int> const values(opened->size(), team.rank() + 1);
+      pgas::lock_all epoch{*opened};
       epoch.put(0, std::span<int const>(values));
     }
     team.barrier();

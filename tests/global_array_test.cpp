@@ -242,9 +242,10 @@ TEST_CASE("global_array: an access that one of several owners refuses changes no
           require(got == std::vector<int>(6, -2), "a refused get stores no value");
         };
         if (team.rank() == 0) {
+          std::vector<int> const row{7, 8, 9};
           pgas::lock epoch{a, team.size() - 2, pgas::exclusive};
           refused(epoch, errc::wrong_order);
-          epoch.put({{last - 1, 0}, {1, 3}}, std::vector<int>{7, 8, 9});
+          epoch.put({{last - 1, 0}, {1, 3}}, row);
         }
         team.barrier();
         {

@@ -103,8 +103,8 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
   for (int step = 0; step < p.steps; ++step) {
     {
       auto const out = stage(next, pgas::write_only);
-      auto const compute = [&](index_t from, index_t to) {
-        auto const in = stage(now, pgas::read_only);
+      auto const compute = [&](index_t from, index_t to, auto mode) {
+        auto const in = stage(now, mode);
         for (index_t i = from; i < to; ++i) {
           bool const inner_row = i > 0 && i < rows - 1;
           for (index_t j = 0; j < cols; ++j) {
@@ -114,9 +114,9 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
         }
       };
       auto pending = pgas::begin_exchange(now);
-      compute(1, rows - 1);
+      compute(1, rows - 1, pgas::read_own);  // ghost cells arrive meanwhile
       pending.finish();
-      compute(0, rows);
+      compute(0, rows, pgas::read_only);
     }
     std::swap(now, next);
 
@@ -126,7 +126,7 @@ void compare(Team& team, problem const& p, Rule const& rule, Start const& start,
     }
     std::swap(one, other);
 
-    auto const seen = stage(now, pgas::read_only);
+    auto const seen = stage(now, pgas::read_own);
     for (index_t i = 0; i < rows; ++i) {
       for (index_t j = 0; j < cols; ++j) {
         if (std::memcmp(&seen(i, j), &one(first + i, j), sizeof(T)) != 0) {

@@ -75,14 +75,15 @@ TEST_CASE("window: all bytes are zero at first") {
   everywhere([](auto& team) {
     for (int round = 0; round < 3; ++round) {
       auto w = make_window<int>(team, 700);
-      pgas::fence epoch{w};
       std::vector<int> all(700, 1);
+      auto const values = numbers(1, 700);
+      pgas::fence epoch{w};
       epoch.get((team.rank() + 1) % team.size(), 0, all);
       epoch.flush_local((team.rank() + 1) % team.size());
       require(std::all_of(all.begin(), all.end(), [](int x) { return x == 0; }),
               "all bytes of a new window are zero");
       epoch.next();
-      epoch.put((team.rank() + 1) % team.size(), 0, numbers(1, 700));
+      epoch.put((team.rank() + 1) % team.size(), 0, values);
     }
   });
 }
@@ -179,9 +180,9 @@ TEST_CASE("put and get: they move blocks of rows and strided elements, and touch
     rank_t const to = (team.rank() + 1) % team.size();
     rank_t const from = (team.rank() - 1 + team.size()) % team.size();
     {
-      pgas::fence epoch{w};
       auto const rows = numbers(team.rank() * 1000 + 1, 4 * 7);
       auto const single = numbers(team.rank() * 1000 + 500, 6);
+      pgas::fence epoch{w};
       epoch.put(to, block, rows.data(), 7);
       epoch.put(to, column, single);
     }

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
+#include <map>
 #include <pgas/concepts/access_kind.hpp>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -40,115 +42,132 @@ class open_buffers {
 
   /// An operation or an own access reads private memory.
   [[nodiscard]] verdict reads(bytes_in from) const {
-    for (buffer const& b : all_) {
-      if (b.kind == access_kind::get && overlap(b, from)) return said(fault::read_early, b);
-    }
-    if (holds_poison(from)) {
-      for (buffer const& b : all_) {
-        if (b.kind == access_kind::get) return said(fault::poison_copied, b);
+    earliest found;
+    for_each_overlap(from, [&](buffer const& b) {
+      if (b.kind == access_kind::get) found.take(fault::read_early, b);
+    });
+    if (found.said.what == fault::none && holds_poison(from)) {
+      for (auto const& [first, b] : all_) {
+        if (b.kind == access_kind::get) found.take(fault::poison_copied, b);
       }
     }
-    return {};
+    return found.said;
   }
   /// An operation writes to private memory.
   [[nodiscard]] verdict writes(bytes_in into) const {
-    for (buffer const& b : all_) {
-      if (overlap(b, into)) return said(fault::written_early, b);
-    }
-    return {};
+    earliest found;
+    for_each_overlap(into, [&](buffer const& b) { found.take(fault::written_early, b); });
+    return found.said;
   }
 
   /// A put begins. `window` and `target` name its completion. Returns its number, for complete_one.
   std::uint64_t begin_put(void const* window, rank_t target, bytes_in from, std::uint32_t where) {
     if (from.empty()) return 0;
-    all_.push_back({from.data(),
-                    nullptr,
-                    from.size(),
-                    hash_of(from),
-                    {},
-                    window,
-                    target,
-                    where,
-                    access_kind::put,
-                    ++begun_});
-    return begun_;
+    return begin(from, {.hash = hash_of(from),
+                        .window = window,
+                        .target = target,
+                        .where = where,
+                        .kind = access_kind::put});
   }
   /// A get has read its bytes into `into`. They are kept for its completion.
   std::uint64_t begin_get(void const* window, rank_t target, bytes_out into, std::uint32_t where) {
     if (into.empty()) return 0;
-    all_.push_back({into.data(),
-                    into.data(),
-                    into.size(),
-                    0,
-                    {into.begin(), into.end()},
-                    window,
-                    target,
-                    where,
-                    access_kind::get,
-                    ++begun_});
+    auto const number = begin(into, {.destination = into.data(),
+                                     .arrived = {into.begin(), into.end()},
+                                     .window = window,
+                                     .target = target,
+                                     .where = where,
+                                     .kind = access_kind::get});
     fill_with_poison(into);
-    return begun_;
+    return number;
   }
 
   /// A get fills a piece of the own part, to which the checker sees each access: it needs no poison.
   void begin_fill(void const* window, rank_t target, bytes_in into, std::uint32_t where) {
     if (into.empty()) return;
-    all_.push_back({into.data(), nullptr, into.size(), 0, {}, window, target, where, access_kind::get, 0});
+    begin(into, {.window = window, .target = target, .where = where, .kind = access_kind::get});
   }
 
-  /// The operations of a window towards a target end. Returns the first fault.
+  /// The operations of a window towards a target end. Returns the fault of the first of them that has one.
   verdict complete(void const* window, rank_t target) {
-    return complete_if([&](buffer const& b) { return b.window == window && b.target == target; });
+    earliest found;
+    for (auto i = all_.begin(); i != all_.end();)
+      i = i->second.window == window && i->second.target == target ? end(i, found) : std::next(i);
+    return found.said;
   }
   /// One operation ends, if it has not.
   verdict complete_one(std::uint64_t number) {
-    return complete_if([&](buffer const& b) { return b.number == number && number != 0; });
+    earliest found;
+    if (auto const one = by_number_.find(number); one != by_number_.end()) end(one->second, found);
+    return found.said;
   }
   /// The operations of a window end without a completion.
   void forget(void const* window) noexcept {
-    std::erase_if(all_, [&](buffer const& b) { return b.window == window; });
+    std::erase_if(by_number_, [&](auto const& one) { return one.second->second.window == window; });
+    std::erase_if(all_, [&](auto const& one) { return one.second.window == window; });
   }
 
  private:
   struct buffer {
-    std::byte const* first;
-    std::byte* destination;  ///< of a get
-    std::size_t bytes;
-    std::uint64_t hash;              ///< of a put's source
-    std::vector<std::byte> arrived;  ///< a get's data
-    void const* window;
-    rank_t target;
-    std::uint32_t where;
-    access_kind kind;
-    std::uint64_t number;  ///< 0: complete_one does not find it
+    std::byte* destination = nullptr;  ///< of a get into private memory
+    std::size_t bytes = 0;
+    std::uint64_t hash = 0;            ///< of a put's source
+    std::vector<std::byte> arrived{};  ///< a get's data
+    void const* window = nullptr;
+    rank_t target = 0;
+    std::uint32_t where = 0;
+    access_kind kind = access_kind::own;
+    std::uint64_t number = 0;  ///< the order of the begins
+  };
+  /// By their first bytes, since an epoch may have many thousands.
+  using buffers = std::multimap<std::byte const*, buffer>;
+
+  /// The fault of the operation that began first. The order of addresses would change from run to run.
+  struct earliest {
+    verdict said;
+    std::uint64_t number = 0;
+
+    void take(fault what, buffer const& b) noexcept {
+      if (said.what != fault::none && number < b.number) return;
+      said = {what, b.kind, b.where, b.target};
+      number = b.number;
+    }
   };
 
   /// A quiet NaN as a float and, twice, as a double: sums of it have the same bits.
   static constexpr std::uint32_t poison = 0xfffcdea7U;
 
-  template <class Ends>
-  verdict complete_if(Ends const& ends) {
-    verdict first;
-    std::erase_if(all_, [&](buffer& b) {
-      if (!ends(b)) return false;
-      if (b.kind == access_kind::put) {
-        if (first.what == fault::none && hash_of({b.first, b.bytes}) != b.hash)
-          first = said(fault::source_stored, b);
-      } else if (b.destination != nullptr) {
-        bytes_out const into(b.destination, b.bytes);
-        if (first.what == fault::none && !is_poison(into)) first = said(fault::target_stored, b);
-        std::copy(b.arrived.begin(), b.arrived.end(), into.begin());
-      }
-      return true;
-    });
-    return first;
+  std::uint64_t begin(bytes_in range, buffer one) {
+    one.bytes = range.size();
+    one.number = ++begun_;
+    longest_ = std::max(longest_, one.bytes);
+    by_number_.emplace(begun_, all_.emplace(range.data(), std::move(one)));
+    return begun_;
+  }
+  /// Ends an operation: checks its buffer and lets its data arrive.
+  buffers::iterator end(buffers::iterator at, earliest& found) {
+    auto const& [first, b] = *at;
+    if (b.kind == access_kind::put) {
+      if (hash_of({first, b.bytes}) != b.hash) found.take(fault::source_stored, b);
+    } else if (b.destination != nullptr) {
+      bytes_out const into(b.destination, b.bytes);
+      if (!is_poison(into)) found.take(fault::target_stored, b);
+      std::copy(b.arrived.begin(), b.arrived.end(), into.begin());
+    }
+    by_number_.erase(b.number);
+    return all_.erase(at);
+  }
+  /// A buffer that overlaps the range begins at most the length of the longest one before it.
+  template <class Visit>
+  void for_each_overlap(bytes_in range, Visit const& visit) const {
+    auto const first = reinterpret_cast<std::uintptr_t>(range.data());
+    auto const lowest = reinterpret_cast<std::byte const*>(first - std::min(first, longest_));
+    auto const last = all_.lower_bound(range.data() + range.size());
+    for (auto i = all_.upper_bound(lowest); i != last; ++i) {
+      if (i->first + i->second.bytes > range.data()) visit(i->second);
+    }
   }
 
-  static verdict said(fault what, buffer const& b) noexcept { return {what, b.kind, b.where, b.target}; }
-  static bool overlap(buffer const& b, bytes_in range) noexcept {
-    std::less<std::byte const*> const before;  // also for pointers into different objects
-    return before(b.first, range.data() + range.size()) && before(range.data(), b.first + b.bytes);
-  }
   static std::byte poison_at(std::size_t i) noexcept {
     return static_cast<std::byte>((poison >> (8 * (i % sizeof poison))) & 0xffU);
   }
@@ -182,7 +201,9 @@ class open_buffers {
     return all;
   }
 
-  std::vector<buffer> all_;
+  buffers all_;
+  std::unordered_map<std::uint64_t, buffers::iterator> by_number_;
+  std::size_t longest_ = 0;  ///< the bytes of the longest buffer so far
   std::uint64_t begun_ = 0;
 };
 

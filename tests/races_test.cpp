@@ -33,9 +33,6 @@ bool writes_table() { return std::getenv("PGAS_WRITE_MATRIX") != nullptr; }
 /// Runs all programs on a backend, and compares the answers with the page's section, or writes it.
 template <class Backend>
 void check_backend(races::program_list const& programs, races::table_file& page) {
-  pgas::scc::options how;  // of the chip: without --pgas-check it has fewer rules
-  how.rules = {};
-  pgas::scc::with_options const all_rules(how);
   auto const table = races::ask_all<Backend>(programs.all());
   for (races::answer const& a : table.answers) {
     CHECK_MESSAGE(a.failure.empty(), table.backend, ": ", a.full_name(), ": ", a.failure);

@@ -36,11 +36,6 @@ concept reporting_backend = backend<B> && requires(std::FILE* to) { B::report(to
 template <class B>
 concept scheduling_backend = backend<B> && requires(unsigned n) { B::run_by_schedules(n); };
 
-/// A backend that always checks its ranks, and by more rules if a program asks: `check_all()` makes the next
-/// launches do so. `--pgas-check`.
-template <class B>
-concept strictly_checking_backend = backend<B> && requires { B::check_all(); };
-
 /// The backends on which a program can run; the first is the default.
 template <backend... Backends>
 struct backend_list {};
@@ -302,13 +297,10 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
         }
       }
       if (line.check) {
-        if constexpr (strictly_checking_backend<Backend>) {
-          Backend::check_all();
-        } else if constexpr (!scoped_control<typename Backend::control_type>) {
+        if constexpr (!scoped_control<typename Backend::control_type>) {
           throw error(errc::unsupported, -1,
                       "--pgas-check: this program's backends check no races: run an example by tools/run, or "
-                      "give the "
-                      "program backends::checked<" +
+                      "give the program backends::checked<" +
                           std::string(Backend::name) + ">");
         }
       }

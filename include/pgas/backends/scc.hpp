@@ -77,8 +77,6 @@ class scc {
     return launch_once(ranks, main, how);
   }
   /// Further launches of this thread run the program by n schedules, see scc::options::schedules.
-  /// Lets the next launches check by all rules, as `--pgas-check` asks.
-  static void check_all() noexcept { pgas::scc::with_options::chosen().rules = {}; }
   static void run_by_schedules(unsigned n) noexcept { pgas::scc::with_options::chosen().schedules = n; }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }

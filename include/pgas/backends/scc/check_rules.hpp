@@ -19,14 +19,6 @@ struct check_rules {
   bool publication = true;  ///< a fence, a wait or a sync publishes the stores to the own part
   bool stages = true;       ///< stage reads what it hands out
   bool buffers = true;      ///< a buffer of a put or a get belongs to it until flush_local
-
-  /// The rules of a run that does not ask for all of them: `--pgas-check` does. A put or a get then happens
-  /// at its call, as it does on the chip, and not when the program may rely on it.
-  [[nodiscard]] static constexpr check_rules usual() noexcept {
-    check_rules some;
-    some.completion = some.publication = some.stages = some.buffers = false;
-    return some;
-  }
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::scc

@@ -42,12 +42,12 @@ struct adversary {
 
 /// The options of a run of the chip, which a test or the environment chooses before a launch.
 struct options {
-  std::uint64_t seed = 0;                    ///< of random schedules and of the adversary
-  scheduling schedule = scheduling::turns;   ///< the order of the cores' turns
-  adversary against{};                       ///< the caches' unasked actions
-  unsigned schedules = 1;                    ///< the number of schedules by which to run the program
-  bool check = true;                         ///< stop at the first stale byte and at the first race
-  check_rules rules = check_rules::usual();  ///< of that check
+  std::uint64_t seed = 0;                   ///< of random schedules and of the adversary
+  scheduling schedule = scheduling::turns;  ///< the order of the cores' turns
+  adversary against{};                      ///< the caches' unasked actions
+  unsigned schedules = 1;                   ///< the number of schedules by which to run the program
+  bool check = true;                        ///< stop at the first stale byte and at the first race
+  check_rules rules;                        ///< of that check
   bool through_pages_cached = true;  ///< false: the chip's defect; reads of write-through pages always miss
   unsigned own_pages = 42;           ///< 16 MiB pages of a core's own memory
   unsigned mappable_pages =

@@ -129,7 +129,8 @@ numbers field(Team& team, std::size_t size) {
       }
     }
     epoch.next();  // all ranks have searched
-    for (auto const& [at, letter] : changes) epoch[letters.at(at)].store(letter);
+    // Tokens overlap, also across a border: such a letter gets the same value twice, perhaps from two ranks.
+    for (auto const& [at, letter] : changes) epoch[letters.at(at)].atomic_store(letter);
 
     auto const found = team.all_gather(pieces.size() - 1);
     std::size_t number = std::accumulate(found.begin(), found.begin() + team.rank(), std::size_t{0});

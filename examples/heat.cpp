@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
 
       if (step % 50 == 49 || step + 1 == steps) {
         double change = 0;
-        auto const u = pgas::stage(next, pgas::read_only);
-        auto const v = pgas::stage(now, pgas::read_only);
+        auto const u = pgas::stage(next, pgas::read_own);
+        auto const v = pgas::stage(now, pgas::read_own);
         for (std::size_t i = 0; i < now.local_rows(); ++i)
           for (std::size_t j = 0; j < cols; ++j) change = std::max(change, std::abs(v(i, j) - u(i, j)));
         bar.update(step + 1, "residual", team.all_reduce(change, pgas::op::max{}));

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <initializer_list>
+#include <optional>
 #include <pgas/backends/checked.hpp>
 #include <pgas/backends/process_map.hpp>
 #include <pgas/exchange_halo.hpp>
@@ -226,6 +227,27 @@ TEST_CASE("checked: a rank that is slow to wait learns no order that its signal 
   });
 }
 
+TEST_CASE("checked: a get is no race if its reader looks whether the elements have changed meanwhile") {
+  hidden_flag const read;
+  require_race({"the put of rank 2 at checked_test.cpp", "the get of rank 1", "element 3 of rank 0's part"},
+               [&](auto& team, bool is_right) {
+                 auto w = pgas::make_window<int>(team, 8);
+                 pgas::lock_all epoch{w};
+                 if (team.rank() == 1) {
+                   std::array<int, 2> seen{};
+                   using guard = decltype(w.state().segment.copying());
+                   std::optional<guard> unread;
+                   if (is_right) unread.emplace(w.state().segment);
+                   epoch.get(0, 3, seen);
+                   epoch.flush_local(0);
+                   read.set();
+                 } else if (team.rank() == 2) {
+                   read.wait();
+                   epoch.put(0, 3, 1);
+                   epoch.flush(0);
+                 }
+               });
+}
 TEST_CASE("checked: the source of a bulk put belongs to it until flush_local") {
   require_race({"has changed the source of its put to rank 1", "flush_local"}, [](auto& team, bool is_right) {
     auto w = pgas::make_window<int>(team, 10);

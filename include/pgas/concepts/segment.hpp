@@ -195,8 +195,8 @@ concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) 
 
 /// A segment whose checker reports a load that races with a peer's put.
 ///
-/// `copying()` returns a guard. Loads while the guard lives are no race: they copy elements that the program
-/// may never look at, as stage does.
+/// `copying()` returns a guard. Loads and gets while the guard lives are no race: they copy elements that the
+/// program may never look at, as stage does, and as a lookup in a map does that then reads again.
 template <class S>
 concept race_checked_segment = segment<S> && requires(S& s) {
   { s.copying() } -> std::destructible;

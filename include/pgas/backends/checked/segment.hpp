@@ -79,7 +79,7 @@ class checked_segment : private Inner {
       return;
     }
     checker_->writes_private(into, kind::get, where);
-    check(kind::get, at, into.size(), where);
+    if (!is_copying_) check(kind::get, at, into.size(), where);
     Inner::get(at, into);
     if (now_.first == called::get) checker_->buffers().begin_get(number(), at.rank, into, where);
   }
@@ -185,7 +185,8 @@ class checked_segment : private Inner {
   /// A boundary of an epoch has published this rank's stores in its own part.
   void published_own() { checker_->publish(*ends_); }
 
-  /// While the guard lives, loads copy elements that the program may never look at: they are no accesses.
+  /// While the guard lives, loads and gets copy elements that the program may never look at: they are no
+  /// accesses.
   class copying_guard {
    public:
     explicit copying_guard(checked_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }
@@ -286,7 +287,7 @@ class checked_segment : private Inner {
   std::string window_ = "memory of the library";
   std::size_t element_bytes_ = 0;
   std::pair<called, rank_t> now_{called::own, 0};  ///< the program's access, and the target that ends it
-  bool is_copying_ = false;                        ///< loads are no accesses of the program
+  bool is_copying_ = false;                        ///< loads and gets are no accesses of the program
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -10,6 +10,7 @@ import time
 import asynchronous
 import collectives
 import compare
+import history
 import judge
 import machine
 import maps
@@ -23,6 +24,7 @@ import runner
 import scale
 import suites
 import table
+import why
 import words
 from progress import Progress
 from results import Results
@@ -48,6 +50,8 @@ def arguments():
                         help='the directory of results (bench-results)')
     parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
                         help='list the changes beyond noise between two results (directories or rows.jsonl)')
+    parser.add_argument('--why', metavar='ROW',
+                        help='list the instructions in which a row spends its time, like put_latency/flush/8')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
                         help='rewrite the performance sections of these files (README.md, and those in include/pgas/sync, backends, '
                              'collectives, containers and async) from the results in --out')
@@ -133,7 +137,7 @@ def report(results, directory):
     except (OSError, RuntimeError) as problem:
         print(f'tools/bench: no pictures: {problem}', file=sys.stderr)
         pictures = []
-    page.write(results, pictures, directory)
+    page.write(results, pictures, directory, history.add(results, directory))
     print(words.counts(results.rows))
     for row in [r for r in results.rows if r['verdict'] == 'BEHIND'][:10]:
         print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
@@ -176,7 +180,9 @@ def main():
     given = arguments()
     if given.list:
         return show_list()
-    if given.compare:
+    if given.why:
+        print('\n'.join(why.lines(given.why, BUILD)))
+    elif given.compare:
         old, new = map(Results.read, given.compare)
         print('\n'.join(compare.lines(old, new)))
     elif given.readme is not None:

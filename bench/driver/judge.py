@@ -10,6 +10,7 @@ that other programs used at the time.
 from collections import defaultdict
 from dataclasses import asdict
 
+import limits
 import spread
 import suites
 
@@ -108,6 +109,7 @@ def judge_row(samples, given_target=None, missing=None):
         short = max(short, compare(row, 'ahead', values, row['target_ahead'], judged, upwards=True))
     row['short'] = short
     row['verdict'] = ('' if not judged else 'BEHIND' if 'BEHIND' in judged else 'noise' if '?' in judged else 'ok')
+    row['reason'] = limits.why_untargeted(row, name_of(row))
     return row
 
 

@@ -13,9 +13,12 @@ import asynchronous
 import collectives
 import compare
 import counting
+import history
 import judge
 import launch
+import limits
 import maps
+import methods
 import nodes
 import page
 import paper_judge
@@ -30,6 +33,7 @@ import scale
 import spread
 import suites
 import table
+import why
 import words
 from progress import Progress
 from results import Results
@@ -765,6 +769,127 @@ class InFlight(unittest.TestCase):
         self.assertIn('| a call and its value | **300 ns** | 100 ns (two hand-overs): 3.00 | 1.50 | 600 ns (oshmem) |', lines)
         new = readme.rewrite(f'{readme.BEGIN_ASYNC}{readme.END_ASYNC}', results(samples))
         self.assertIn('a call and its value', new)
+
+
+class ThePage(unittest.TestCase):
+    """Layout is what a browser makes of it; these tests hold what keeps the page as narrow as its window."""
+
+    def page_of(self, *runs):
+        with tempfile.TemporaryDirectory() as place:
+            for number, samples in enumerate(runs):
+                run = results(samples)
+                run.machine = {**MACHINE, 'date': f'2026-01-0{number + 1}', 'commit': f'c{number}'}
+                page.write(run, [], place, history.add(run, place))
+            with open(os.path.join(place, 'index.html'), encoding='utf-8') as file:
+                return file.read()
+
+    def put(self, time):
+        return rounds(*[time] * 5) + rounds(*[1e-9] * 5, way='store') + rounds(*[9e-9] * 5, contender='mpich')
+
+    def test_a_row_folds_out_to_its_picture_history_method_and_limit(self):
+        text = self.page_of(self.put(2e-9), self.put(1e-9))
+        for title in ('Picture', 'History', 'How it is measured', 'Its limit'):
+            self.assertIn(f'<h4>{title}</h4>', text)
+        self.assertIn('2026-01-01, c0: 2.00 ns, 2.00 times by hand, 4.50 times ahead, BEHIND', text)
+        self.assertIn('2026-01-02, c1: 1.00 ns, 1.00 times by hand, 9.00 times ahead, ok', text)
+        self.assertIn('One store or load', text)
+
+    def test_a_run_that_is_judged_again_is_one_run(self):
+        with tempfile.TemporaryDirectory() as place:
+            history.add(results(self.put(1e-9)), place)
+            self.assertEqual(len(history.add(results(self.put(1e-9)), place)), 1)
+
+    def test_the_page_opens_with_at_most_ten_rows_in_words_before_all_others(self):
+        text = self.page_of(self.put(1e-9))
+        self.assertEqual(text.count('<details class="open">'), 1)
+        self.assertLess(text.index('Write 8 bytes into the memory'), text.index('<h2>All rows'))
+        rows = [{**judge.judge(self.put(1e-9))[0], 'row': name, 'mode': '', 'bytes': 0} for name in
+                ('fence', 'pscw', 'lock_exclusive', 'lock_shared', 'barrier')]
+        rows += [{**rows[0], 'row': name, 'bytes': 8} for name in ('call', 'allreduce', 'map_lookup', 'await_get')]
+        rows += [{**rows[0], 'row': name, 'mode': mode} for name, mode in (('heat', 'a'), ('gups', 'a'), ('fft3d', 'a'))]
+        self.assertEqual(len(methods.chosen(rows, judge.name_of)), methods.OPENING)
+
+    def test_nothing_is_wider_than_its_window_unless_it_scrolls_by_itself(self):
+        text = self.page_of(self.put(1e-9))
+        self.assertNotIn('nowrap', page.STYLE)
+        self.assertIn('overflow-wrap: anywhere', page.STYLE)
+        self.assertIn('min(100%,', page.STYLE)
+        self.assertNotRegex(page.STYLE, r'minmax\(\d')  # a column of a fixed least width is wider than a narrow window
+        self.assertEqual(text.count('<table'), text.count('<div class="wide"><table'))
+        for svg in text.split('<svg ')[1:]:
+            self.assertIn('viewBox', svg.split('>')[0])
+            self.assertNotIn(' width=', svg.split('>')[0])
+
+
+class Why(unittest.TestCase):
+    SAID = '''
+         : 3     Disassembly of section .text:
+ Percent |\tSource code & Disassembly of bench_micro for cpu-clock:u (20 samples, percent: local period)
+         : 5     000000000000a1b0 <bench::meter::align() const>:
+   99.00 :   a1b4:  mov    (%rdi),%rax
+ Percent |\tSource code & Disassembly of bench_micro for cpu-clock:u (80 samples, percent: local period)
+         : 5     000000000000b1b0 <std::_Function_handler<void (unsigned long), micro<team<int> >::with_flush()::{lambda()#2}>::_M_invoke>:
+    0.00 :   b1b0:  nop
+    0.00 :   b1b1:  nop
+    0.00 :   b1b2:  nop
+    0.00 :   b1b3:  nop
+    0.00 :   b1b4:  first
+   10.50 :   b1c4:  movq   $0x7,(%rdx)
+   89.50 :   b1cb:  jne    b1c4 <std::function<void (int)>::call+0x1>
+'''
+
+    def test_the_inner_loop_is_listed_and_the_meter_is_not(self):
+        told = '\n'.join(why.listing(self.SAID))
+        self.assertIn('80% of the samples: way 2 in with_flush()', told)
+        self.assertIn('10.5 %  b1c4:  movq   $0x7,(%rdx)', told)
+        self.assertIn('jne    b1c4', told)
+        self.assertIn('first', told)
+        self.assertNotIn('b1b0', told)
+        self.assertNotIn('align', told)
+
+    def test_gaps_are_marked(self):
+        lines = why.loop_of([(50.0, 'a'), *[(0.0, 'b')] * 20, (50.0, 'c')])
+        self.assertEqual(lines.count(None), 1)
+        self.assertEqual(len(lines), 2 + 2 * why.AROUND + 1)
+
+    def test_each_program_of_rows_is_asked(self):
+        self.assertIn(('bench_sync', 2, ()), why.programs())
+
+
+class EveryRow(unittest.TestCase):
+    """Each row has a target or says why it has none."""
+
+    NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'row_names.txt')
+
+    def names(self):
+        with open(self.NAMES, encoding='utf-8') as lines:
+            for line in lines:
+                if not line.startswith('#'):
+                    suite, ranks, name = line.rstrip('\n').split(' ', 2)
+                    yield suite, int(ranks), name
+
+    def test_each_known_row_has_a_target_or_a_reason_and_a_limit(self):
+        for suite, ranks, name in self.names():
+            target = suites.target_of(name, ranks)
+            with self.subTest(suite=suite, ranks=ranks, name=name):
+                self.assertTrue(target.raw or target.ahead or limits.reason_of(suite, name, ranks))
+                self.assertTrue(limits.limit_of(name))
+
+    def test_each_reason_and_each_limit_is_that_of_a_row(self):
+        known = list(self.names())
+        for of, names, least, most, why in limits.REASONS:
+            self.assertTrue(any(limits.reason_of(suite, name, ranks) == why for suite, ranks, name in known), (of, names))
+        for names, text in limits.LIMITS:
+            self.assertTrue(any(limits.limit_of(name) == text for _, _, name in known), names)
+
+    def test_a_row_without_both_is_counted(self):
+        unknown = judge.judge(rounds(1e-9, row='new', mode='', size=0))
+        self.assertIn('1 of them do not', words.counts(unknown))
+        self.assertIn('nobody has said why', words.asked(unknown[0]))
+
+    def test_a_target_without_anything_beside_says_so(self):
+        alone = judge.judge(rounds(1e-9, row='put_target_busy', mode='flush'))[0]
+        self.assertIn('none of them ran', words.asked(alone))
 
 
 class Together(unittest.TestCase):

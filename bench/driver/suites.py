@@ -289,6 +289,9 @@ TARGETS = [
     Target(r'barrier_late', raw=1.3, beside='futex'),  # peers, and ranks that spin, keep their cores
     Target(r'lock_exclusive', raw=1.3, ahead=3),
     Target(r'lock_shared', raw=1.2, ahead=3),
+    # A free lock is as quick among more ranks.
+    Target(r'lock_exclusive', raw=1.3, ahead=1, ranks=(3, 64)),
+    Target(r'lock_shared', raw=1.2, ahead=1, ranks=(3, 64)),
     Target(r'lock_hand_over', raw=1.5, ahead=2),
     # Each protocol beside its accesses to lines. Contended rows have targets for the defaults only, as above.
     Target(r'(fence/by_size|pscw/match_vector|lock_exclusive/queued)', raw=1.3),
@@ -302,6 +305,7 @@ TARGETS = [
     # Notified puts beside exchange_halo: quicker where halos are small; the large ones show where they are not.
     Target(r'halo/(rows of (8|256)|blocks of (8|64))', raw=1.0, ranks=(2, 4)),
     Target(r'heat/.*', raw=1.02, ahead=1),
+    Target(r'(heat|stencil) by u\(i, j\)/.*', raw=1.03),
     Target(r'fields/.*', raw=1.03, ranks=(1, 1)),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),
     Target(r'gups/.*', raw=1 / 0.9, ahead=10),

@@ -63,7 +63,7 @@ def asked(row):
         words.append(f"<= {row['target_raw']:.3g} raw")
     if row['target_ahead'] and row['peers']:
         words.append(f">= {row['target_ahead']:.3g} ahead" if row['target_ahead'] != 1 else 'ahead')
-    return ', '.join(words)
+    return ', '.join(words) or f"none: {row.get('reason') or 'nobody has said why'}"
 
 
 def missing(row):
@@ -100,7 +100,14 @@ def counts(rows):
     """The number of rows with each verdict, in one sentence."""
     number = {v: sum(r['verdict'] == v for r in rows) for v in VERDICTS}
     return (f"{number['ok']} rows reach their target, {number['BEHIND']} are behind, {number['noise']} are not judged "
-            f"since noise is larger than the difference, {number['']} have no target.")
+            f"since noise is larger than the difference, {number['']} have no target and say why"
+            f"{unexplained(rows)}.")
+
+
+def unexplained(rows):
+    """The number of rows that have neither a target nor a reason, in words."""
+    number = sum(not r['verdict'] and not r['reason'] for r in rows)
+    return f', {number} of them do not' if number else ''
 
 
 def full_name(row):

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The limit of each row in words, and the reason of each row without a target: all of it is data, here.
+
+A row's limit is the hand-written code beside it, and LIMITS says why no code can be quicker. A row that has no
+entry in TARGETS of suites.py has one in REASONS. A row without either counts as unexplained.
+"""
+
+import re
+
+import suites
+
+# The first pattern that fits the whole of row/mode/bytes counts.
+LIMITS = [
+    (r'.*/(put_get|user_memory)', 'The same stores, loads and copies by hand, by pointer or by the system\'s copy between processes.'),
+    (r'.*/scc|simulat.*|.*(private|words)', 'A size or a speed of ours alone: fewer bytes and more events a second are better, without a bound.'),
+    (r'(put|get)_latency/flush/8', 'One store or load of the other rank\'s memory. A flush orders own stores only, which the '
+     'processor does by itself, so it costs no instruction.'),
+    (r'(put|get)_latency/.*', 'The quicker of memcpy and stores past the caches. One core can copy no faster.'),
+    (r'(put|get)_(bw|bibw)/.*|put_overlap/.*', 'Copies by one core at the bandwidth of memory or of the cache that holds the bytes.'),
+    (r'put_mr/.*', 'Independent stores. A core retires one a cycle, until its store buffer is full.'),
+    (r'(fop|cas|acc)_latency/.*', 'One locked instruction. It empties the store buffer, so it takes about 20 cycles on any '
+     'processor of its kind, and nothing above it can be quicker.'),
+    (r'(put_)?get_chain/.*', 'Loads that depend on each other: the latency of the cache that holds the words.'),
+    (r'put_block/.*|get_box/.*', 'A memcpy for each row of the block. Rows are short, so calls and partial lines count.'),
+    (r'flag|pingpong/.*|signal/.*', 'One line goes from core to core, once each way. The cache protocol sets that time.'),
+    (r'barrier_late', 'A rank that sleeps on a futex, and the kernel\'s time to wake it.'),
+    (r'(barrier|fence|pscw(_each)?)(/.*)?', 'Flags by hand: each rank writes one line for each partner and reads one. With more ranks '
+     'than cores a context switch is part of each step.'),
+    (r'lock_(contended|mixed|unfairness|hand_over).*', 'A lock that changes its rank moves its line and the data\'s. A lock that '
+     'one rank keeps moves neither, and starves the others.'),
+    (r'lock_.*', 'The locked instructions that take and release the lock\'s own words, done by hand without a protocol around them.'),
+    (r'(transpose_array|redistribute)/.*', 'A copy of as many bytes past the caches: each byte is read once and written once.'),
+    (r'own_cells/.*', 'A loop over a pointer, as the compiler makes it.'),
+    (r'halo/.*', 'The same halo by `exchange_halo`, which is what a put of each side and a synchronization cost.'),
+    (r'(heat|heat3d|stencil|fields|(heat|stencil) by u\(i, j\))/.*', 'The serial loop over pointers with flags by hand. It runs at the bandwidth of the cache or '
+     'memory that holds both grids.'),
+    (r'fft3d/.*', 'FFTW on as many threads of one process, which share all memory and move nothing twice.'),
+    (r'gups/.*', 'A loop of atomic additions at random: a miss of the cache and of the address table each, as many under way as the '
+     'core has buffers.'),
+    (r'(nstream|transpose|matmul|matvec|cg)/.*', 'The same kernel by hand in shared memory, without a library.'),
+    (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),
+    (r'.*/(system calls|instructions)(/\d+)?', 'The same work by hand, counted in the same way.'),
+    (r'(program|include) .*', 'The headers of other libraries that it needs, compiled alone.'),
+    (r'i.*', 'The blocking form of the same collective.'),
+    (r'.*(bcast|reduce|scatter|gather|alltoall|scan).*', 'Short ones: a barrier by hand, the least in which all can know of all. Long '
+     'ones: copies by hand of the bytes that must move.'),
+    (r'(far|near|node)_.*', 'The same accesses by MPI\'s calls in the same processes.'),
+    (r'map_memory.*', 'The bytes of keys and values alone.'),
+    (r'win_create/.*', 'The system maps the pages and clears each of them.'),
+    (r'put_target_busy/.*', 'A put by the own core, which does not need the target: the time of put_latency.'),
+    (r'map_(lookup|contains|insert|accumulate).*|ycsb_.*', 'A key at random misses the caches: one line for its bucket and one for its '
+     'value, each about 100 ns, as many under way as the loop allows.'),
+    (r'(counter|striped_counter|inbox|queue|vector|task)_.*', 'The same by hand: an atomic addition, a ring, or an index.'),
+    (r'call.*', 'A line goes to the other core and one comes back.'),
+    (r'(await|token)_.*', 'The call itself, without a coroutine or a completion.'),
+    (r'lattice.*', 'The same sweep with flags by hand.'),
+    (r'dsde|flood.*', 'The same messages on the same simulated network without a bound of memory.'),
+    (r'job', 'The system starts the processes and ends them.'),
+]
+
+# Suite, row/mode/bytes, ranks from and to, and the reason. The first one that fits counts. None: any suite.
+REASONS = [
+    (None, r'fft3d/.*', 1, 1, 'One rank has no peer; beside two ranks it shows the gain of the second core.'),
+    (None, r'put_overlap/.*', 2, 2, 'A put by the own core hides nothing; the row shows what a library with a helper thread would.'),
+    (None, r'own_cells/at\(i, j\)/8', 1, 64, 'Nobody writes the arithmetic of a global index by hand.'),
+    (None, r'halo/.*', 1, 64, 'Large halos take the time of their copies; the row shows where notified puts stop to gain.'),
+    (None, r'(lock_contended|lock_mixed)/.*', 1, 64, 'A contended lock is as quick as it is unfair, so only the default has a target; '
+     'lock_unfairness stands beside.'),
+    (None, r'lock_unfairness/.*', 1, 64, 'A share of luck, not a time; it is there to read lock_contended by.'),
+    (None, r'lock_hand_over/.*', 1, 64, 'Only the default protocol has a target; the others are there to choose from.'),
+    (None, r'(fence|pscw|lock_exclusive|lock_shared|lock_all)/\w+', 3, 64, 'Ranks share cores, so the scheduler\'s time hides the '
+     'protocol\'s; the default has a target in the rows without a protocol\'s name.'),
+    (None, r'.*/put_get', 1, 64, 'An epoch\'s own call, beside a window\'s, which has the target.'),
+    (None, r'put 1024 rows of .*', 1, 64, 'The kernel copies each row; by hand it would, too.'),
+    (None, r'.*/user_memory', 1, 64, 'Its program has the target, beside the system\'s own copy.'),
+    (None, r'.*/scc', 1, 64, 'A speed of the emulator, which no other program has.'),
+    ('counts', r'.*/instructions(/\d+)?', 1, 64, 'A count is held by tests/counts_test.cpp, which fails when it grows; times have the '
+     'targets.'),
+    (None, r'include .*', 1, 64, 'Only the two entrances, pgas.hpp and core.hpp, have a bar; the others are parts of them.'),
+    ('async', r'await_put/8', 1, 64, 'A put without a wait is one store, so any coroutine around it is a multiple; await_get has '
+     'the bar.'),
+    ('async', r'token_get/8', 1, 64, 'By hand nothing keeps the callbacks; the row shows what keeping them costs.'),
+    ('async', r'call_(64|one_way_shared|update|span)/\d+', 1, 64, 'Forms of `call` and `call_one_way`, which have the targets.'),
+    ('async', r'dsde', 1, 63, 'Message forms win on few nodes; the paper\'s claim, and the target, is for 64.'),
+    ('scale', r'.*', 1, 1 << 20, 'Its growth counts, not its height: the table of growth has the exponent.'),
+    ('maps', r'map_memory.*', 1, 64, 'A map with more room has shorter searches, so no number is the best.'),
+    ('maps', r'(counter|striped_counter|inbox|queue|vector|task)_.*', 1, 64, 'By hand nothing grows or ends; the row shows '
+     'what that costs beside the least that works.'),
+    ('collectives', r'[a-z_]+/[a-z_<>0-9, ]*[a-z][a-z_<>0-9, ]*/\d+', 1, 64, 'An algorithm by name, to choose from; the team\'s own choice '
+     'has the target.'),
+    ('nodes', r'.*', 1, 64, 'There is one machine: what carries an access here says little of a network, so only rows of equal calls '
+     'have targets.'),
+    ('papers', r'.*', 1, 64, 'The papers\' own number is the reference, in papers.html.'),
+]
+
+
+def limit_of(name):
+    """The limit of rows of that name in words, or nothing."""
+    return next((text for names, text in LIMITS if re.fullmatch(names, name)), '')
+
+
+def reason_of(suite, name, ranks):
+    """The reason why rows of that name have no target, or nothing."""
+    return next((why for of, names, least, most, why in REASONS
+                 if of in (None, suite) and least <= ranks <= most and re.fullmatch(names, name)), '')
+
+
+def why_untargeted(row, name):
+    """The reason why this row is not judged, or nothing if it is, or if nobody knows."""
+    judged = (row['to_raw'] and row['target_raw']) or (row['ahead'] and row['target_ahead'])
+    if judged:
+        return ''
+    if row['ours'] is None:
+        return 'Ours took no part in this run, so there is nothing to judge.'
+    target = suites.target_of(name, row['ranks'])
+    if target.ahead and not row['peers'] and not (target.raw and row['raw']):
+        return 'Its target is beside other libraries, and none of them ran this row.'
+    if target.raw and not row['raw']:
+        return 'Its target is beside code by hand, which did not run.'
+    if (target.raw or target.ahead) and not (row['to_raw'] or row['ahead']):
+        return 'Ours and the others were never measured in one placement and round.'
+    return reason_of(row['suite'], name, row['ranks'])
